@@ -1,0 +1,116 @@
+"""The servers that are compared: how each is started, when it first answers and how much memory it holds."""
+
+from __future__ import annotations
+
+import re
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+KEY = "sk_test_benchmark"
+HEADERS = {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json"}
+ROOT = Path(__file__).resolve().parents[2]
+
+BARE = ("bare", ("-m", "contract_tests.benchmarks.bare"))
+EMULATOR = ("emulator", ("-m", "emulator.cli.main", "serve", "--port", "0"))
+FROZEN = ("emulator", (*EMULATOR[1], "--clock", "frozen@2026-01-01T00:00:00Z"))
+
+Kind = tuple[str, tuple[str, ...]]
+"""A server's name in the table and what Python is started with; it says its address and at last ``Ready.``."""
+
+
+class Server:
+    """One server process on a free port of the loopback interface; ``start_ms`` is the time to its first answer."""
+
+    def __init__(self, kind: Kind) -> None:
+        self.name, arguments = kind
+        self._started = time.perf_counter()
+        self._process = subprocess.Popen([sys.executable, *arguments], stdout=subprocess.PIPE, text=True, cwd=ROOT)
+        self.port = 0
+        self.start_ms = 0.0
+
+    def answered(self) -> None:
+        """Wait for the first answer."""
+        self.port = self._announced_port()
+        self.call("GET", "/v1/customers/")
+        self.start_ms = (time.perf_counter() - self._started) * 1000
+
+    def _announced_port(self) -> int:
+        port = None
+        for line in self._process.stdout or ():
+            if found := re.search(r"http://127\.0\.0\.1:(\d+)", line):
+                port = int(found[1])
+            if port and line.startswith("Ready."):
+                return port
+        raise RuntimeError(f"{self.name} did not start")
+
+    def call(self, method: str, path: str, body: Any = None, timeout: float = 1800) -> Any:
+        """The JSON of one request outside the measurements."""
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+        try:
+            connection.request(method, path, None if body is None else msgspec.json.encode(body), HEADERS)
+            answer = connection.getresponse()
+            content = answer.read()
+        finally:
+            connection.close()
+        if answer.status >= 300:
+            raise RuntimeError(f"{self.name}: {method} {path} -> {answer.status} {content[:300]!r}")
+        return msgspec.json.decode(content)
+
+    def ids(self, path: str, count: int) -> list[str]:
+        """The ids of so many objects of a list, the newest ones."""
+        pages = range(1, -(-count // 100) + 1)
+        data = [item for page in pages for item in self.call("GET", f"{path}?page_size=100&page={page}")["data"]]
+        return [item["id"] for item in data[:count]]
+
+    def memory(self, field: str = "VmRSS") -> int:
+        """Resident bytes now; ``VmHWM`` is the most there ever were."""
+        status = Path(f"/proc/{self._process.pid}/status").read_text()
+        return int(re.search(rf"{field}:\s+(\d+) kB", status)[1]) * 1024  # type: ignore[index]  # every process has it
+
+    def stop(self) -> None:
+        """End it, and wait until it has."""
+        self._process.terminate()
+        try:
+            self._process.wait(30)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        if self._process.stdout:
+            self._process.stdout.close()
+
+
+@contextmanager
+def running(*kinds: Kind) -> Iterator[list[Server]]:
+    """Servers side by side, stopped at the end."""
+    with ExitStack() as stack:
+        servers = []
+        for kind in kinds:
+            server = Server(kind)
+            stack.callback(server.stop)
+            server.answered()
+            servers.append(server)
+        yield servers
+
+
+# -- for the servers themselves
+
+
+def bind() -> socket.socket:
+    """A socket on a free port, its address told on the standard output."""
+    bound = socket.create_server(("127.0.0.1", 0), backlog=2048)
+    print(f"http://127.0.0.1:{bound.getsockname()[1]}/v1/", flush=True)
+    return bound
+
+
+def say_ready() -> None:
+    """Say that requests are answered from now on."""
+    print("Ready.", flush=True)

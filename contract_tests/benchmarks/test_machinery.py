@@ -1,0 +1,32 @@
+"""The benchmarks' machinery runs, in its smallest size; no time is judged."""
+
+from __future__ import annotations
+
+import pytest
+
+from contract_tests.benchmarks import __main__ as command
+from contract_tests.benchmarks.measures import Row, Size, beside
+
+TINY = Size(starts=1, rounds=1, requests=20, few=20, many=40, customers=20, subscriptions=(2,))
+
+
+def test_every_measure_gives_its_figures() -> None:
+    rows = list(command.rows(command.MEASURES, TINY))
+    assert [row.measure for row in rows if row.unit in ("/s", "KiB", "MiB")] == [
+        "memory at start",
+        "memory per customer",
+        *(f"{name}, {objects} objects: rate" for objects in (20, 40) for name in ("GET one", "list 20", "create")),
+        "2 subscriptions, 12 months: renewals",
+        "2 subscriptions, 12 months: peak",
+        "2 subscriptions, 12 months: each renewal",
+    ]
+    assert all(row.emulator > 0 for row in rows if row.unit != "KiB")
+
+
+def test_the_table_has_a_line_for_each_row_with_its_ratio(capsys: pytest.CaptureFixture[str]) -> None:
+    command.show([beside("start", "ms", [100, 90], [240, 261], "≤ 3 ×"), Row("peak", "MiB", None, 1234.5, None)])
+    assert [line.split() for line in capsys.readouterr().out.splitlines()] == [
+        ["unit", "bare", "emulator", "ratio", "aim"],
+        ["start", "ms", "95.00", "250", "2.65", "≤", "3", "×"],
+        ["peak", "MiB", "–", "1,234", "–"],
+    ]

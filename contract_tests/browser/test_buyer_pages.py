@@ -1,0 +1,218 @@
+"""The buyer's pages in a real browser: every method, failure and retry, with and without scripts, keyboard, axe."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from contract_tests.pages.buyer import CARD, DECLINED, PAYPAL, PHONE, STEP, TRANSFER, WHO, invoice, link, session
+from contract_tests.sandbox import Sandbox
+
+Surf = Callable[..., Any]
+
+THANKS = re.compile(r"^https://shop\.example\.com/thanks\?session=sess_")
+PHONE_SIZED = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+
+
+def fill(tab: Any, fields: dict[str, str]) -> None:
+    """Choose the method and type into its fields, as a person does."""
+    if "method" in fields:
+        tab.get_by_test_id(f"method-{fields['method']}").check()
+    for name, value in fields.items():
+        if name != "method":
+            tab.get_by_test_id(name).fill(value)
+
+
+def pay(tab: Any, fields: dict[str, str]) -> None:
+    fill(tab, fields)
+    tab.get_by_test_id("pay").click()
+
+
+@pytest.mark.parametrize("script", [True, False], ids=["script", "no_script"])
+@pytest.mark.parametrize("fields", [CARD, PHONE, PAYPAL], ids=lambda fields: str(fields["method"]))
+def test_a_buyer_pays_and_arrives_at_the_shop(
+    sandbox: Sandbox, surf: Surf, fields: dict[str, str], script: bool
+) -> None:
+    tab = surf(session(sandbox)["url"], java_script_enabled=script)
+    pay(tab, fields)
+    expect(tab).to_have_url(THANKS)
+
+
+@pytest.mark.parametrize("script", [True, False], ids=["script", "no_script"])
+def test_a_transfer_is_waited_for(sandbox: Sandbox, surf: Surf, script: bool) -> None:
+    tab = surf(session(sandbox)["url"], java_script_enabled=script)
+    pay(tab, TRANSFER)
+    expect(tab.get_by_test_id("waiting")).to_contain_text("Waiting for your transfer")
+    sandbox.advance("1d")
+    tab.get_by_test_id("refresh").click()
+    expect(tab).to_have_url(THANKS)
+
+
+@pytest.mark.parametrize("script", [True, False], ids=["script", "no_script"])
+def test_a_page_that_waits_for_the_phone_moves_on_by_itself(sandbox: Sandbox, surf: Surf, script: bool) -> None:
+    tab = surf(session(sandbox)["url"], java_script_enabled=script)
+    pay(tab, {**PHONE, "phone": "+24177000006"})
+    expect(tab.get_by_test_id("waiting")).to_contain_text("Confirm on your phone")
+    sandbox.advance("60s")
+    expect(tab).to_have_url(THANKS)
+
+
+@pytest.mark.parametrize("script", [True, False], ids=["script", "no_script"])
+@pytest.mark.parametrize(
+    "fields",
+    [DECLINED, {**PHONE, "phone": "+24177000001"}, {**PAYPAL, "paypal_email": "fail@example.com"}],
+    ids=lambda fields: str(fields["method"]),
+)
+def test_a_failure_is_told_and_another_try_succeeds(
+    sandbox: Sandbox, surf: Surf, fields: dict[str, str], script: bool
+) -> None:
+    tab = surf(session(sandbox)["url"], java_script_enabled=script)
+    pay(tab, fields)
+    expect(tab.get_by_test_id("problem")).to_contain_text("did not go through")
+    if script:
+        expect(tab.get_by_test_id("problem")).to_be_focused()
+    pay(tab, CARD)
+    expect(tab).to_have_url(THANKS)
+
+
+def test_a_transfer_that_never_arrives_can_be_paid_another_way(sandbox: Sandbox, surf: Surf) -> None:
+    tab = surf(session(sandbox)["url"])
+    pay(tab, TRANSFER)
+    tab.get_by_test_id("sandbox-summary").click()
+    tab.get_by_test_id("sandbox-refuse").click()
+    expect(tab.get_by_test_id("problem")).to_contain_text("not enough money")
+    pay(tab, CARD)
+    expect(tab).to_have_url(THANKS)
+
+
+@pytest.mark.parametrize("script", [True, False], ids=["script", "no_script"])
+def test_a_card_with_a_step_of_its_own(sandbox: Sandbox, surf: Surf, script: bool) -> None:
+    tab = surf(session(sandbox)["url"], java_script_enabled=script)
+    pay(tab, STEP)
+    tab.get_by_test_id("refuse").click()
+    expect(tab.get_by_test_id("problem")).to_be_visible()
+    pay(tab, STEP)
+    tab.get_by_test_id("approve").click()
+    expect(tab).to_have_url(THANKS)
+
+
+def test_a_double_click_pays_once(sandbox: Sandbox, surf: Surf) -> None:
+    tab = surf(link(sandbox)["url"])
+    fill(tab, {**CARD, **WHO})
+    tab.get_by_test_id("pay").dblclick()
+    expect(tab.get_by_test_id("confirmation")).to_be_visible()
+    assert sandbox.api.get("/payment-intents/")["pagination"]["count"] == 1
+
+
+def test_back_and_reload_pay_once(sandbox: Sandbox, surf: Surf) -> None:
+    tab = surf(link(sandbox)["url"])
+    pay(tab, {**CARD, **WHO})
+    expect(tab.get_by_test_id("confirmation")).to_be_visible()
+    tab.reload()
+    tab.go_back()
+    expect(tab.get_by_test_id("confirmation")).to_be_visible()
+    assert sandbox.api.get("/payment-intents/")["pagination"]["count"] == 1
+
+
+def test_expiry_meets_a_buyer_who_took_too_long(sandbox: Sandbox, surf: Surf) -> None:
+    tab = surf(session(sandbox, expires_in=300)["url"])
+    fill(tab, CARD)
+    sandbox.advance("300s")
+    tab.get_by_test_id("pay").click()
+    expect(tab.get_by_test_id("closed")).to_contain_text("This page has expired")
+
+
+def test_an_exhausted_link_says_so(sandbox: Sandbox, surf: Surf) -> None:
+    made = link(sandbox, validity_type="one_time")
+    pay(surf(made["url"]), {**CARD, **WHO})
+    expect(surf(made["url"]).get_by_test_id("closed")).to_contain_text("no longer available")
+
+
+def test_a_french_browser_gets_french(sandbox: Sandbox, surf: Surf) -> None:
+    tab = surf(session(sandbox)["url"], locale="fr-FR")
+    expect(tab.get_by_test_id("pay")).to_have_text("Payer 30 000 FCFA")
+    pay(tab, DECLINED)
+    expect(tab.get_by_test_id("problem")).to_contain_text("Le paiement n’a pas abouti")
+
+
+def test_the_panel_fills_a_value_in(sandbox: Sandbox, surf: Surf) -> None:
+    tab = surf(session(sandbox)["url"])
+    tab.get_by_test_id("method-bank_card").check()
+    tab.get_by_test_id("sandbox-summary").click()
+    expect(tab.get_by_test_id("magic-mobile_money")).to_be_hidden()
+    tab.get_by_test_id("fill-bank_card-success").click()
+    expect(tab.get_by_test_id("number")).to_have_value(CARD["number"])
+    tab.get_by_test_id("pay").click()
+    expect(tab).to_have_url(THANKS)
+
+
+def test_it_can_be_paid_by_keyboard_alone(sandbox: Sandbox, surf: Surf) -> None:
+    tab = surf(session(sandbox)["url"])
+    tab.keyboard.press("Tab")
+    expect(tab.get_by_role("link", name="Skip to the payment form")).to_be_focused()
+    tab.keyboard.press("Enter")
+    for name, typed in (("name", WHO["name"]), ("email", WHO["email"]), ("method-mobile_money", None)):
+        tab.keyboard.press("Tab")
+        expect(tab.get_by_test_id(name)).to_be_focused()
+        if typed:
+            tab.keyboard.type(typed)
+    tab.keyboard.press("ArrowDown")
+    for name in ("number", "expiry", "cvc"):
+        tab.keyboard.press("Tab")
+        expect(tab.get_by_test_id(name)).to_be_focused()
+        tab.keyboard.type(CARD[name])
+    tab.keyboard.press("Enter")
+    expect(tab).to_have_url(THANKS)
+
+
+def test_on_a_phone_nothing_is_wider_than_the_screen(sandbox: Sandbox, surf: Surf) -> None:
+    long = {"description": "W" * 2000, "unit_amount": 15000}
+    tab = surf(session(sandbox, line_items=[long])["url"], **PHONE_SIZED)
+    assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    for target in tab.locator("button, .method > label").all():
+        assert target.bounding_box()["height"] >= 44, "a finger hits it"
+    pay(tab, CARD)
+    expect(tab).to_have_url(THANKS)
+
+
+def faults(tab: Any) -> list[Any]:
+    """What axe finds, with the elements at fault."""
+    found = Axe().run(tab).response["violations"]
+    return [(each["id"], [node["html"][:200] for node in each["nodes"]]) for each in found]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [{}, PHONE_SIZED], ids=["desktop", "phone"])
+def test_axe_finds_no_fault_on_any_page(sandbox: Sandbox, surf: Surf, size: dict[str, Any], scheme: str) -> None:
+    options = {**size, "color_scheme": scheme}
+    products = [sandbox.product(name=name)["id"] for name in ("Basket", "Mat")]
+    choose = {"payment_link_type": "product", "products": products, "allow_quantity": True}
+    ended = session(sandbox)
+    sandbox.api.post(f"/checkout-sessions/{ended['id']}/expire/")
+    tabs = {
+        "session": surf(session(sandbox)["url"], **options),
+        "panel": surf(session(sandbox)["url"] + "?method=bank_card&fill=success", **options),
+        "link": surf(link(sandbox, **choose)["url"], **options),
+        "donation": surf(link(sandbox, payment_link_type="donation")["url"], **options),
+        "invoice": surf(invoice(sandbox, description="x " * 800, footer="Thanks")["payment_url"], **options),
+        "expired": surf(ended["url"], **options),
+        "unknown": surf(f"{sandbox.url}/pay/link_0", **options),
+    }
+    for name, fields in {
+        "wrong": {},
+        "failed": DECLINED,
+        "waiting": TRANSFER,
+        "phone": {**PHONE, "phone": "+24177000003"},
+        "step": STEP,
+    }.items():
+        tabs[name] = surf(session(sandbox)["url"], **options)
+        pay(tabs[name], fields)
+    tabs["paid"] = surf(link(sandbox)["url"], **options)
+    pay(tabs["paid"], {**CARD, **WHO})
+    tabs["receipt"] = surf(sandbox.api.get("/receipts/")["data"][0]["url"], **options)
+    assert {name: found for name, tab in tabs.items() if (found := faults(tab))} == {}

@@ -1,0 +1,360 @@
+"""``serve`` as its user sees it: what it prints, where it listens, how it ends and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+START = "frozen@2026-01-01T00:00:00Z"
+CLEAN = {name: value for name, value in os.environ.items() if not name.startswith("PAYMENTS_EMULATOR_")}
+
+
+def command(*options: str | Path) -> list[str]:
+    return [sys.executable, "-m", "emulator.cli.main", "serve", *map(str, options)]
+
+
+class Served:
+    """A server in a process of its own, from its start to its ``Ready.``"""
+
+    def __init__(self, *options: str | Path, **environment: str) -> None:
+        self.process = subprocess.Popen(
+            command(*options),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**CLEAN, **environment},
+        )
+        assert self.process.stdout
+        self.said = []
+        for row in self.process.stdout:
+            self.said.append(row.rstrip("\n"))
+            if row == "Ready.\n":
+                break
+        service = re.search(r"http://\S+(?=/v1/)", "\n".join(self.said))
+        assert service, self.process.communicate()
+        self.url = service[0]
+
+    def get(self, path: str, key: str = "sk_test_demo") -> httpx.Response:
+        return httpx.get(self.url + path, headers={"Authorization": f"Bearer {key}"}, trust_env=False)
+
+    def post(self, path: str, body: Any) -> Any:
+        headers = {"Authorization": "Bearer sk_test_demo"}
+        return httpx.post(self.url + path, json=body, headers=headers, trust_env=False).json()
+
+    def setting(self, name: str, app: str = "demo") -> Any:
+        return self.get("/_emulator/app", f"sk_test_{app}").json()["settings"][name]
+
+    def end(self, by: signal.Signals = signal.SIGTERM) -> tuple[int, str, str]:
+        """Exit status, and what was said on both outputs since ``Ready.``"""
+        self.process.send_signal(by)
+        said, complained = self.process.communicate(timeout=30)
+        return self.process.returncode, said, complained
+
+
+Serve = Callable[..., Served]
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    running: list[Served] = []
+
+    def start(*options: str | Path, **environment: str) -> Served:
+        running.append(Served(*options, **environment))
+        return running[-1]
+
+    yield start
+    for served in running:
+        if served.process.poll() is None:
+            served.process.kill()
+        served.process.communicate()
+
+
+def refused(*options: str | Path, **environment: str) -> str:
+    """The one line on stderr of a ``serve`` that cannot be, with exit status 2."""
+    ended = subprocess.run(
+        command(*options), capture_output=True, text=True, timeout=60, check=False, env={**CLEAN, **environment}
+    )
+    assert (ended.returncode, ended.stderr.count("\n")) == (2, 1), ended.stderr
+    assert ended.stderr.startswith("payments-emulator: ")
+    assert "Ready." not in ended.stdout
+    return ended.stderr
+
+
+def test_it_says_where_it_is_and_that_it_is_ready(serve: Serve, tmp_path: Path) -> None:
+    """The addresses, and ``Ready.`` last; the port file holds the port and nothing else."""
+    file = tmp_path / "port"
+    file.write_text("4747\n")
+    served = serve("--port", "0", "--port-file", file, "--clock", START, "--seed", "7")
+    assert served.said[-1] == "Ready."
+    port = int(file.read_text())
+    assert served.url == f"http://127.0.0.1:{port}"
+    assert file.read_text() == f"{port}\n"
+    assert list(tmp_path.iterdir()) == [file]
+    said = "\n".join(served.said)
+    assert f"{served.url}/_emulator/" in said
+    assert f"{served.url}/openapi.json" in said
+    assert served.get("/_emulator/health").json()["status"] == "ok"
+    assert served.get("/_emulator/clock").json()["now"] == "2026-01-01T00:00:00.000Z"
+    assert served.end() == (0, "", "")
+
+
+def test_an_interrupt_ends_it_with_130(serve: Serve) -> None:
+    """Exit codes: 130 interrupted; Ctrl-C moves the cursor on and says nothing else."""
+    status, said, complained = serve("--port", "0").end(signal.SIGINT)
+    assert (status, said, complained.strip()) == (130, "", "")
+
+
+@pytest.mark.parametrize("request_head", ["GET /_emulator/events?wait=30 HTTP/1.1", "POST /v1/customers/ HTTP/1.1"])
+def test_it_ends_also_while_somebody_waits(serve: Serve, request_head: str) -> None:
+    """Within seconds, with 0, and who waited is told."""
+    served = serve("--port", "0")
+    host, port = served.url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=30) as line:
+        rows = (request_head, "Host: localhost", "Authorization: Bearer sk_test_demo", "Content-Length: 9", "", "")
+        line.sendall("\r\n".join(rows).encode())
+        served.get("/_emulator/health")
+        status, _, complained = served.end()
+        assert status == 0
+        assert "Traceback" not in complained
+        assert b"INTERNAL_ERROR" in line.recv(65536)
+
+
+def test_it_can_be_stopped_before_it_is_ready() -> None:
+    """SIGTERM is a success at whatever moment it comes."""
+    process = subprocess.Popen(
+        command("--port", "0"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=CLEAN
+    )
+    assert process.stdout
+    process.stdout.readline()
+    process.terminate()
+    _, complained = process.communicate(timeout=30)
+    assert (process.returncode, complained) == (0, "")
+
+
+def test_a_taken_port_is_told_in_one_line(serve: Serve) -> None:
+    port = serve("--port", "0").url.rsplit(":", 1)[1]
+    assert f"cannot listen on 127.0.0.1:{port}: Address already in use" in refused("--port", port)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--port", "x"], "--port"),
+        (["--port", "-1"], "--port"),
+        (["--port", "65536"], "65536"),
+        (["--port", "1.5"], "--port"),
+        (["--port"], "--port"),
+        (["--host", "no.such.host.invalid"], "cannot listen on no.such.host.invalid:4747"),
+        (["--host", "x" * 80], "cannot listen on"),
+        (["--host", "203.0.113.1", "--port", "0"], "cannot listen on 203.0.113.1:0"),
+        (["--host", ""], "cannot listen on"),
+        (["--clock", "stopped"], "running, frozen, or frozen@"),
+        (["--clock", "frozen@"], "frozen@"),
+        (["--clock", "frozen@2026-02-30T00:00:00Z"], "frozen@"),
+        (["--clock", "frozen@2026-01-01T00:00:00"], "frozen@"),
+        (["--clock", "running@2026-01-01T00:00:00Z"], "running"),
+        (["--seed", "x"], "--seed"),
+        (["--seed", "1.5"], "--seed"),
+        (["--keys", "closed"], "'open', 'listed'"),
+        (["--state", "floppy:x"], "floppy:x"),
+        (["--public-url", "sandbox.local"], "--public-url"),
+        (["--public-url", "ftp://sandbox.local"], "--public-url"),
+        (["--public-url", "http://sandbox.local/path"], "--public-url"),
+        (["--strict=maybe"], "--strict"),
+        (["--prot", "0"], "'--port'"),
+        (["4747"], "4747"),
+        (["--port-file", "/nowhere/port", "--port", "0"], "/nowhere/port: cannot be written: No such file"),
+        (["--port-file", "/", "--port", "0"], "--port-file"),
+        (["--port-file", "/dev/null/port", "--port", "0"], "/dev/null/port: cannot be written"),
+    ],
+)
+def test_a_bad_option_is_told_in_one_line(options: list[str], told: str) -> None:
+    """A mistyped option or value says which one and what is allowed."""
+    assert told in refused(*options)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("PORT", "x"),
+        ("CLOCK", "stopped"),
+        ("SEED", "x"),
+        ("KEYS", "closed"),
+        ("STATE", "floppy:x"),
+        ("STRICT", "maybe"),
+        ("PUBLIC_URL", "x"),
+        ("FIXTURES", "/nowhere.yaml"),
+    ],
+)
+def test_a_bad_variable_is_told_in_one_line(variable: str, value: str) -> None:
+    assert value in refused(**{f"PAYMENTS_EMULATOR_{variable}": value})
+
+
+BROKEN = {
+    "not YAML": (b"settings: [", "is not YAML"),
+    "a tab": (b"settings:\n\ttax_rate: 1", "is not YAML"),
+    "several documents": (b"a: 1\n---\nb: 2", "is not YAML"),
+    "a Python object": (b"settings: !!python/object/apply:os.getcwd []", "is not YAML"),
+    "binary": (bytes(range(256)), "cannot be read"),
+    "a NUL": (b"settings: \x00", "is not YAML"),
+    "a list": (b"- settings", "object"),
+    "a word": (b"settings", "object"),
+    "an unknown part": (b"setings: {}", "setings"),
+    "an unknown setting": (b"settings: {tax: 1}", "tax is no setting"),
+    "a wrong value": (b"settings: {tax_rate: high}", "tax_rate"),
+    "a value out of range": (b"settings: {tax_rate: 101}", "tax_rate"),
+    "a wrong choice": (b"settings: {pricing_plan: gold}", "pricing_plan"),
+    "a currency that is not enabled": (b"settings: {main_currency: GBP}", "main_currency GBP is not among currencies"),
+    "a wrong setting of an App": (b"apps: {shop: {settings: {tax: 1}}}", "tax is no setting"),
+    "an App that cannot be": (b"apps: {abc: {}}", "'abc'"),
+    "a key that is none": (b"keys: [demo]", "'demo'"),
+    "a public key": (b"keys: [pk_test_demo]", "'pk_test_demo'"),
+    "keys that are no list": (b"keys: sk_test_demo", "keys"),
+}
+
+
+@pytest.mark.parametrize(("content", "told"), BROKEN.values(), ids=BROKEN)
+def test_a_broken_fixture_file_is_told_in_one_line(tmp_path: Path, content: bytes, told: str) -> None:
+    """Which file, and what is wrong with it."""
+    file = tmp_path / "shop.yaml"
+    file.write_bytes(content)
+    line = refused("--port", "0", "--fixtures", file)
+    assert f"{file}: " in line
+    assert told in line
+
+
+def test_a_fixture_file_that_is_none_is_told_in_one_line(tmp_path: Path) -> None:
+    missing = tmp_path / "shop.yaml"
+    assert f"{missing}: cannot be read: No such file or directory" in refused("--fixtures", missing)
+    assert f"'{tmp_path}' is a directory" in refused("--fixtures", tmp_path)
+
+
+def test_files_that_do_not_go_together_are_told_at_start(tmp_path: Path) -> None:
+    """Each is in order by itself; a request is not what finds out."""
+    first, second = tmp_path / "first.yaml", tmp_path / "second.yaml"
+    first.write_text("settings: {main_currency: XOF}")
+    second.write_text("apps: {shop: {settings: {currencies: [EUR]}}}")
+    line = refused("--port", "0", "--fixtures", first, "--fixtures", second)
+    assert f"{second}: main_currency XOF is not among currencies" in line
+
+
+def test_fixtures_apply_the_later_over_the_earlier_and_an_app_over_all(serve: Serve, tmp_path: Path) -> None:
+    """Settings for every App, for one App, YAML or JSON, several files."""
+    general, shop, empty = tmp_path / "general.yaml", tmp_path / "shop.json", tmp_path / "empty.yaml"
+    general.write_text(
+        "settings: {tax_rate: 18, main_currency: EUR, currencies: [EUR]}\napps: {shop: {settings: {tax_rate: 5}}}"
+    )
+    own = {"currencies": ["EUR", "USD"]}
+    shop.write_text(json.dumps({"settings": {"reactivation_days": 9}, "apps": {"shop": {"settings": own}}}))
+    empty.write_text("# nothing yet\n")
+    served = serve("--port", "0", "--fixtures", general, "--fixtures", empty, "--fixtures", shop)
+    assert [served.setting("tax_rate"), served.setting("tax_rate", "shop")] == [18, 5]
+    assert [served.setting("currencies"), served.setting("currencies", "shop")] == [["EUR"], ["EUR", "USD"]]
+    assert [served.setting("reactivation_days", app) for app in ("demo", "shop")] == [9, 9]
+    assert served.post("/v1/customers/", {"email": "a@example.com", "name": "A"})["currency"] == "EUR"
+
+
+def test_only_listed_keys_are_known_if_that_is_wished(serve: Serve, tmp_path: Path) -> None:
+    """B-02: ``--keys listed``."""
+    file = tmp_path / "keys.yaml"
+    file.write_text("keys: [sk_test_shop, sk_prod_till]")
+    served = serve("--port", "0", "--fixtures", file, "--keys", "listed")
+    answers = {key: served.get("/v1/customers/", key) for key in ("sk_test_shop", "sk_prod_till", "sk_prod_shop", "x")}
+    assert {key: answer.status_code for key, answer in answers.items()} == {
+        "sk_test_shop": 200,
+        "sk_prod_till": 200,
+        "sk_prod_shop": 401,
+        "x": 401,
+    }
+    assert answers["sk_prod_shop"].json()["code"] == "INVALID_API_KEY"
+    assert served.get("/_emulator/health").json()["apps"] == 2
+
+
+def test_without_a_list_no_key_is_known(serve: Serve) -> None:
+    assert serve("--port", "0", "--keys", "listed").get("/v1/customers/").json()["code"] == "INVALID_API_KEY"
+
+
+def test_every_option_can_come_from_the_environment(serve: Serve, tmp_path: Path) -> None:
+    """``PAYMENTS_EMULATOR_<OPTION>``; several files are joined as in PATH."""
+    first, second, port_file = tmp_path / "first.yaml", tmp_path / "second.yaml", tmp_path / "port"
+    first.write_text("settings: {tax_rate: 18}\nkeys: [sk_test_demo]")
+    second.write_text("settings: {reactivation_days: 9}")
+    served = serve(
+        PAYMENTS_EMULATOR_HOST="localhost",
+        PAYMENTS_EMULATOR_PORT="0",
+        PAYMENTS_EMULATOR_PORT_FILE=str(port_file),
+        PAYMENTS_EMULATOR_CLOCK=START,
+        PAYMENTS_EMULATOR_SEED="7",
+        PAYMENTS_EMULATOR_KEYS="listed",
+        PAYMENTS_EMULATOR_FIXTURES=os.pathsep.join([str(first), str(second)]),
+        PAYMENTS_EMULATOR_STATE="memory",
+        PAYMENTS_EMULATOR_STRICT="1",
+    )
+    assert served.url == f"http://localhost:{int(port_file.read_text())}"
+    assert served.get("/_emulator/clock").json()["now"] == "2026-01-01T00:00:00.000Z"
+    assert (served.setting("tax_rate"), served.setting("reactivation_days")) == (18, 9)
+    assert served.get("/v1/customers/", "sk_test_other").status_code == 401
+    made = served.post("/v1/customers/", {"email": "a@example.com", "name": "A"})
+    served.end()
+    same = serve("--port", "0", "--seed", "7", "--clock", START)
+    same.get("/_emulator/clock")
+    assert same.post("/v1/customers/", {"email": "a@example.com", "name": "A"})["app"] == made["app"]
+
+
+def test_an_option_outdoes_its_variable(serve: Serve) -> None:
+    served = serve("--port", "0", "--clock", START, PAYMENTS_EMULATOR_PORT="1", PAYMENTS_EMULATOR_CLOCK="running")
+    assert served.get("/_emulator/clock").json()["mode"] == "frozen"
+
+
+def test_a_public_url_goes_into_links(serve: Serve, tmp_path: Path) -> None:
+    """For a server behind a port mapping."""
+    port_file = tmp_path / "port"
+    served = serve("--port", "0", "--port-file", port_file, "--public-url", "http://sandbox.local/")
+    assert served.url == "http://sandbox.local"
+    served.url = f"http://127.0.0.1:{int(port_file.read_text())}"
+    customer = served.post("/v1/customers/", {"email": "a@example.com", "name": "A"})
+    served.post("/v1/subscriptions/", {"customer": customer["id"], "unit_amount": 500, "interval": "month"})
+    invoice = served.get("/v1/invoices/").json()["data"][0]
+    assert invoice["payment_url"].startswith("http://sandbox.local/invoice/")
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "0.0.0.0"])
+def test_it_listens_where_it_is_told(serve: Serve, host: str) -> None:
+    """An address for all interfaces is printed as one that can be called."""
+    served = serve("--host", host, "--port", "0")
+    assert served.url.startswith("http://localhost:" if host == "localhost" else "http://127.0.0.1:")
+    assert served.get("/_emulator/health").status_code == 200
+
+
+OPTIONS = ["port", "host", "state", "fixtures", "clock", "seed", "keys", "strict", "no-strict", "port-file"]
+
+
+def test_the_help_shows_every_documented_option() -> None:
+    """Control API page, command line; each with its variable."""
+    shown = subprocess.run(command("--help"), capture_output=True, text=True, check=True, timeout=60, env=CLEAN).stdout
+    for name in OPTIONS:
+        assert f"--{name}" in shown
+        variable = name.removeprefix("no-").replace("-", "_").upper()
+        assert f"PAYMENTS_EMULATOR_{variable}" in re.sub(r"\s+", "", shown)
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"]])
+def test_without_a_command_the_help_is_shown(arguments: list[str]) -> None:
+    shown = subprocess.run(
+        [sys.executable, "-m", "emulator.cli.main", *arguments], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert "serve" in shown.stdout
+    assert shown.stdout.count("\n") > 5

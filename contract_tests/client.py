@@ -1,0 +1,74 @@
+"""The tests' client: HTTP with a key, and every single answer held against the document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+
+from contract_tests.contract import Contract
+
+
+class Client:
+    """Calls one document's operations; an answer the document does not allow fails the test at once."""
+
+    def __init__(
+        self, url: str, contract: Contract, key: str | None, transport: httpx.BaseTransport | None = None
+    ) -> None:
+        self.contract = contract
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        self.http = httpx.Client(
+            base_url=url + contract.base_path, headers=headers, timeout=60, trust_env=False, transport=transport
+        )
+
+    def request(self, method: str, path: str, **options: Any) -> httpx.Response:
+        """One request, its answer checked."""
+        response = self.http.request(method, path, **options)
+        faults = self.contract.faults(
+            method, response.request.url.path, response.status_code, response.headers, response.content
+        )
+        assert not faults, f"{method} {path} -> {response.status_code} breaks the document: {faults}"
+        return response
+
+    def get(self, path: str, **query: Any) -> Any:
+        """The JSON of a GET that succeeds."""
+        return self._ok(self.request("GET", path, params=query or None))
+
+    def post(self, path: str, body: Any = None, **headers: str) -> Any:
+        """The JSON of a POST that succeeds."""
+        return self._ok(self.request("POST", path, json=body or {}, headers=headers))
+
+    def patch(self, path: str, body: Any) -> Any:
+        """The JSON of a PATCH that succeeds."""
+        return self._ok(self.request("PATCH", path, json=body))
+
+    def delete(self, path: str) -> Any:
+        """The JSON, or None, of a DELETE that succeeds."""
+        return self._ok(self.request("DELETE", path))
+
+    def refused(self, method: str, path: str, status: int, code: str, **options: Any) -> Any:
+        """The JSON of a request that is refused with this status and code, in the documented shape."""
+        response = self.request(method, path, **options)
+        body = response.json()
+        told = body.get("error", body)
+        assert (response.status_code, told["code"]) == (status, code), response.text
+        return told
+
+    def pages(self, path: str, **query: Any) -> Iterator[Any]:
+        """Every object of a list, following ``next``."""
+        page = self.get(path, **query)
+        while True:
+            yield from page["data"]
+            if page["pagination"]["next"] is None:
+                return
+            page = self._ok(self.request("GET", page["pagination"]["next"]))
+
+    def close(self) -> None:
+        """Close the connections."""
+        self.http.close()
+
+    @staticmethod
+    def _ok(response: httpx.Response) -> Any:
+        assert response.is_success, f"{response.request.method} {response.request.url}: {response.text}"
+        return response.json() if response.content else None

@@ -1,0 +1,116 @@
+"""What every test can ask for: a server, a world of its own, a receiver."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import settings
+
+from contract_tests.contract import Contract
+from contract_tests.receiver import Receiver
+from contract_tests.sandbox import RunningServer, Sandbox
+
+# A busy machine is no defect: property tests are not timed.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
+
+
+# The browser tests need Debian's Chromium (apt-get install chromium). Where it is missing they are not collected,
+# unless PAYMENTS_EMULATOR_BROWSER_TESTS=required, as in CI: then they fail.
+if shutil.which("chromium") is None and os.environ.get("PAYMENTS_EMULATOR_BROWSER_TESTS") != "required":
+    collect_ignore = ["browser"]
+
+
+@pytest.fixture(scope="session")
+def service_contract() -> Contract:
+    return Contract("service")
+
+
+@pytest.fixture(scope="session")
+def control_contract() -> Contract:
+    return Contract("control")
+
+
+@pytest.fixture(scope="session")
+def contracts(service_contract: Contract, control_contract: Contract) -> tuple[Contract, Contract]:
+    """The service's and the control API's, as a :class:`Sandbox` takes them."""
+    return service_contract, control_contract
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[RunningServer]:
+    """One server for the whole run: worlds keep tests apart (B-01)."""
+    server = RunningServer()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def world_name(request: pytest.FixtureRequest) -> str:
+    """A name for the world of this test alone."""
+    return hashlib.sha1(request.node.nodeid.encode(), usedforsecurity=False).hexdigest()[:20]
+
+
+@pytest.fixture
+def sandbox(
+    world_name: str, server: RunningServer, service_contract: Contract, control_contract: Contract
+) -> Iterator[Sandbox]:
+    """A fresh world, its clock frozen at the start of 2026."""
+    sandbox = Sandbox(server.url, f"sk_test_{world_name}", service_contract, control_contract)
+    yield sandbox
+    sandbox.close()
+
+
+@pytest.fixture(scope="session")
+def impatient_server() -> Iterator[RunningServer]:
+    """A server that gives webhook receivers not ten seconds but a fraction of one."""
+    server = RunningServer(answer_time=0.4)
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def impatient(
+    world_name: str, impatient_server: RunningServer, contracts: tuple[Contract, Contract]
+) -> Iterator[Sandbox]:
+    """A fresh world on the impatient server."""
+    sandbox = Sandbox(impatient_server.url, f"sk_test_{world_name}", *contracts)
+    yield sandbox
+    sandbox.close()
+
+
+@pytest.fixture
+def with_settings(
+    tmp_path: Path, service_contract: Contract, control_contract: Contract
+) -> Iterator[Callable[..., Sandbox]]:
+    """Opens a sandbox, on a server of its own, whose App starts with other settings (B-90)."""
+    with ExitStack() as cleanup:
+
+        def open_sandbox(**settings: Any) -> Sandbox:
+            fixtures = tmp_path / "settings.yaml"
+            fixtures.write_text(json.dumps({"settings": settings}), "utf-8")
+            server = RunningServer(fixtures=(fixtures,))
+            cleanup.callback(server.stop)
+            sandbox = Sandbox(server.url, "sk_test_settings", service_contract, control_contract)
+            cleanup.callback(sandbox.close)
+            return sandbox
+
+        yield open_sandbox
+
+
+@pytest.fixture
+def receiver(service_contract: Contract) -> Iterator[Receiver]:
+    """A webhook receiver; whatever the test was about, every payload it got is one the document allows."""
+    receiver = Receiver()
+    yield receiver
+    receiver.close()
+    faults = {item.body: service_contract.event_faults(item.body) for item in receiver.received}
+    assert {body: found for body, found in faults.items() if found} == {}

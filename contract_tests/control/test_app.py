@@ -1,0 +1,159 @@
+"""The App and its settings through the control API (B-90)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from contract_tests.client import Client
+from contract_tests.sandbox import Sandbox
+
+DEFAULTS = {
+    "main_currency": "XAF",
+    "currencies": ["XAF", "XOF", "EUR", "USD"],
+    "countries": ["GA", "CM", "CI", "SN", "CG", "TD", "BJ", "TG", "BF", "ML", "FR", "US"],
+    "pricing_plan": "growth",
+    "commission_rate": 0,
+    "tax_rate": 0,
+    "minimum_amount": 100,
+    "maximum_amount": 99999999,
+    "error_shape": "documented",
+    "unknown_fields": "reject",
+    "rate_limit": None,
+    "concurrency_limit": None,
+    "renewal_retry_days": [1, 3, 5, 7],
+    "reactivation_days": 30,
+    "operator_delay": 0,
+    "mobile_money": "auto",
+    "refund_timing": "documented",
+    "refund_review": False,
+    "refund_expiry_days": 30,
+    "webhook_http": "loopback",
+    "trusted_proxies": ["127.0.0.0/8", "::1/128"],
+}
+
+OTHERS: dict[str, Any] = {
+    "main_currency": "EUR",
+    "currencies": ["XAF", "GBP"],
+    "countries": ["FR"],
+    "pricing_plan": "enterprise",
+    "commission_rate": 1.5,
+    "tax_rate": 19.25,
+    "minimum_amount": 0,
+    "maximum_amount": 1000,
+    "error_shape": "flat",
+    "unknown_fields": "ignore",
+    "rate_limit": {"per_second": 0.5, "burst": 1},
+    "concurrency_limit": 1,
+    "renewal_retry_days": [],
+    "reactivation_days": 0,
+    "operator_delay": 2.5,
+    "mobile_money": "handset",
+    "refund_timing": "instant",
+    "refund_review": True,
+    "refund_expiry_days": 1,
+    "webhook_http": "never",
+    "trusted_proxies": [],
+}
+
+WRONG: list[tuple[str, Any]] = [
+    ("main_currency", "xaf"),
+    ("main_currency", "GBP"),
+    ("currencies", []),
+    ("currencies", ["XAF", "ABC"]),
+    ("countries", ["Gabon"]),
+    ("pricing_plan", "free"),
+    ("commission_rate", -1),
+    ("tax_rate", 101),
+    ("minimum_amount", -1),
+    ("minimum_amount", 1.5),
+    ("maximum_amount", "1000"),
+    ("error_shape", "round"),
+    ("unknown_fields", True),
+    ("rate_limit", {"per_second": 0, "burst": 1}),
+    ("rate_limit", {"per_second": 1}),
+    ("concurrency_limit", 0),
+    ("renewal_retry_days", [0]),
+    ("reactivation_days", None),
+    ("operator_delay", -0.1),
+    ("refund_review", "yes"),
+    ("webhook_http", "https"),
+    ("no_such_setting", 1),
+]
+
+
+def settings(sandbox: Sandbox) -> Any:
+    return sandbox.control.get("/app")["settings"]
+
+
+def test_an_app_starts_with_the_documented_settings(sandbox: Sandbox) -> None:
+    app = sandbox.control.get("/app")
+    assert app["settings"] == DEFAULTS
+    assert (app["key"], app["livemode"]) == (sandbox.key, False)
+    assert app["id"] == sandbox.customer()["app"]
+
+
+@pytest.mark.parametrize("name", DEFAULTS)
+def test_each_setting_can_be_changed_alone(sandbox: Sandbox, name: str) -> None:
+    changed = sandbox.control.patch("/app", {"settings": {name: OTHERS[name]}})
+    assert changed["settings"] == {**DEFAULTS, name: OTHERS[name]} == settings(sandbox)
+
+
+@pytest.mark.parametrize(("name", "value"), WRONG, ids=lambda value: str(value)[:30])
+def test_a_wrong_name_or_value_is_refused_and_nothing_changes(sandbox: Sandbox, name: str, value: Any) -> None:
+    body = {"settings": {name: value, "tax_rate": 18} if name != "tax_rate" else {name: value}}
+    answer = sandbox.control.request("PATCH", "/app", json=body)
+    assert answer.status_code == 422
+    assert name in answer.text
+    assert settings(sandbox) == DEFAULTS
+
+
+def test_an_empty_change_changes_nothing(sandbox: Sandbox) -> None:
+    """B-21."""
+    assert sandbox.control.patch("/app", {})["settings"] == DEFAULTS
+
+
+def test_settings_survive_a_reset_of_the_data(sandbox: Sandbox) -> None:
+    """B-07."""
+    sandbox.control.patch("/app", {"settings": {"tax_rate": 18}})
+    sandbox.api.post("/reset")
+    assert settings(sandbox)["tax_rate"] == 18
+
+
+def test_both_sides_of_an_app_have_settings_of_their_own(sandbox: Sandbox) -> None:
+    """B-02: two separate worlds."""
+    live = Client(sandbox.url, sandbox.control.contract, sandbox.key.replace("sk_test_", "sk_prod_"))
+    live.patch("/app", {"settings": {"tax_rate": 18}})
+    assert live.get("/app")["livemode"] is True
+    assert settings(sandbox)["tax_rate"] == 0
+    live.close()
+
+
+def test_the_app_is_found_by_name_and_demo_without_one(sandbox: Sandbox) -> None:
+    """A control call acts on the world of the key, or of ``app=NAME``, or of ``demo``."""
+    nobody = Client(sandbox.url, sandbox.control.contract, None)
+    name = sandbox.key.removeprefix("sk_test_")
+    sandbox.control.patch("/app", {"settings": {"tax_rate": 18}})
+    assert nobody.get("/app", app=name)["settings"]["tax_rate"] == 18
+    assert nobody.get("/app")["name"] == "demo"
+    nobody.refused("GET", "/app", 422, "INVALID_FILTER_PARAM", params={"app": "a b"})
+    nobody.close()
+
+
+def test_error_shape_flat_flattens_what_is_documented_nested(sandbox: Sandbox) -> None:
+    """B-10: ``customer_email_exists`` reads ``DUPLICATE_EMAIL``, 409."""
+    body = {"email": "a@example.com", "name": "A"}
+    sandbox.api.post("/customers/", body)
+    sandbox.control.patch("/app", {"settings": {"error_shape": "flat"}})
+    told = sandbox.api.refused("POST", "/customers/", 409, "DUPLICATE_EMAIL", json=body)
+    assert (told["type"], told["status"], told["param"]) == ("CONFLICT_ERROR", 409, "email")
+
+
+def test_error_shape_nested_nests_everything_in_lower_case(sandbox: Sandbox) -> None:
+    """B-10."""
+    sandbox.control.patch("/app", {"settings": {"error_shape": "nested"}})
+    answer = sandbox.api.request("GET", "/customers/cust_x/")
+    assert answer.status_code == 404
+    told = answer.json()["error"]
+    assert (told["type"], told["code"]) == ("not_found_error", "customer_not_found")

@@ -1,0 +1,148 @@
+"""The control API is safe on a developer's machine: no DNS rebinding, no cross-site requests, an optional token."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from contract_tests.sandbox import RunningServer
+
+ADVANCE = "/_emulator/clock/advance?app=lock"
+
+
+@pytest.fixture
+def http(server: RunningServer) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=server.url, trust_env=False) as client:
+        yield client
+
+
+def clock(http: httpx.Client) -> str:
+    return str(http.get("/_emulator/clock?app=lock").json()["now"])
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost", "127.0.0.1", "127.0.0.1:80", "[::1]:4747", "shop.localhost:1", "LOCALHOST."]
+)
+def test_names_of_loopback_are_known(http: httpx.Client, host: str) -> None:
+    assert http.get("/_emulator/health", headers={"Host": host}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "localhost.evil.example", "127.0.0.1.nip.example", "10.0.0.1", "[::1", "a@b"]
+)
+def test_other_names_are_refused(http: httpx.Client, host: str) -> None:
+    """A page that points its own name at 127.0.0.1 sends that name (DNS rebinding)."""
+    answer = http.get("/_emulator/health", headers={"Host": host})
+    assert (answer.status_code, answer.json()["code"]) == (403, "PERMISSION_DENIED")
+    assert answer.headers["request-id"].startswith("req_")
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Origin": "http://127.0.0.1:1"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+        {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"},
+        {"Origin": "http://"},
+        {"Origin": ""},
+    ],
+    ids=str,
+)
+def test_pages_of_other_origins_change_nothing(http: httpx.Client, headers: dict[str, str]) -> None:
+    before = clock(http)
+    answer = http.post(ADVANCE, json={"by": "1d"}, headers=headers)
+    assert (answer.status_code, answer.json()["code"]) == (403, "PERMISSION_DENIED")
+    assert "access-control-allow-origin" not in answer.headers
+    assert clock(http) == before
+
+
+@pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"])
+def test_what_a_form_could_send_is_no_json(http: httpx.Client, content_type: str) -> None:
+    before = clock(http)
+    answer = http.post(ADVANCE, content='{"by": "1d"}', headers={"Content-Type": content_type})
+    assert answer.status_code == 400
+    assert clock(http) == before
+
+
+def test_a_page_of_the_emulator_itself_may(http: httpx.Client, server: RunningServer) -> None:
+    headers = {"Origin": server.url, "Sec-Fetch-Site": "same-origin"}
+    assert http.post(ADVANCE, json={"by": "1d"}, headers=headers).status_code == 200
+
+
+def test_so_may_one_behind_a_proxy_that_speaks_tls(http: httpx.Client) -> None:
+    headers = {"Host": "localhost:4747", "Origin": "https://localhost:4747", "Sec-Fetch-Site": "same-origin"}
+    assert http.post(ADVANCE, json={"by": "1d"}, headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("mode", "destination", "status"),
+    [
+        ("navigate", "document", 200),
+        ("navigate", "iframe", 403),
+        ("navigate", "object", 403),
+        ("no-cors", "document", 403),
+        ("no-cors", "script", 403),
+        ("cors", "empty", 403),
+    ],
+)
+def test_a_link_may_be_followed_and_nothing_be_embedded(
+    http: httpx.Client, mode: str, destination: str, status: int
+) -> None:
+    """A person who comes from elsewhere sees a page in a tab of its own, which the page he comes from cannot read."""
+    headers = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": mode, "Sec-Fetch-Dest": destination}
+    assert http.get("/_emulator/health", headers=headers).status_code == status
+
+
+def test_answers_are_not_for_other_origins_to_embed(http: httpx.Client) -> None:
+    """For browsers that do not say where a request comes from."""
+    headers = http.get("/_emulator/health").headers
+    assert headers["cross-origin-resource-policy"] == "same-origin"
+    assert headers["x-frame-options"] == "SAMEORIGIN"
+    assert headers["x-content-type-options"] == "nosniff"
+
+
+def test_a_program_that_names_no_host_is_no_browser(server: RunningServer) -> None:
+    """HTTP/1.0 asks for none."""
+    parts = urlsplit(server.url)
+    with socket.create_connection((parts.hostname, parts.port), timeout=10) as line:
+        line.sendall(b"GET /_emulator/health HTTP/1.0\r\n\r\n")
+        assert line.recv(100).startswith(b"HTTP/1.1 200")
+
+
+def test_the_service_itself_is_not_locked(http: httpx.Client) -> None:
+    """Any name may reach /v1; what a browser may do there is the business of security profiles."""
+    headers = {"Host": "api.example", "Authorization": "Bearer sk_test_lock"}
+    assert http.get("/v1/customers/", headers=headers).status_code == 200
+
+
+def test_further_names_and_a_token_can_be_asked_for() -> None:
+    server = RunningServer(allow_hosts=("emulator",), control_token="s3crét")
+    try:
+        with httpx.Client(base_url=server.url, trust_env=False, headers={"Host": "emulator:4747"}) as http:
+            assert http.get("/_emulator/health").status_code == 403
+            assert http.get("/_emulator/health", headers={"Emulator-Token": "wrong"}).status_code == 403
+            assert http.get("/_emulator/health", headers={"Emulator-Token": "s3crét".encode()}).status_code == 200
+    finally:
+        server.stop()
+
+
+def test_webhooks_reach_an_inbox_without_the_token_and_nobody_reads_it_without() -> None:
+    """They cannot carry it; the other half of the lock holds for them too."""
+    server = RunningServer(control_token="s3cret")
+    inbox = "/_emulator/inbox/shop"
+    try:
+        with httpx.Client(base_url=server.url, trust_env=False) as http:
+            assert http.post(inbox, content=b"{}").status_code == 200
+            assert http.post(inbox, content=b"{}", headers={"Origin": "https://evil.example"}).status_code == 403
+            assert http.get(inbox).status_code == 403
+            kept = http.get(inbox, headers={"Emulator-Token": "s3cret"}).json()
+            assert kept["pagination"]["count"] == 1
+    finally:
+        server.stop()

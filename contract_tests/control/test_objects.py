@@ -1,0 +1,84 @@
+"""Any object by its id through the control API: read, or set to any state its schema allows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from contract_tests.sandbox import Sandbox
+
+
+@pytest.fixture
+def subscription(sandbox: Sandbox) -> Any:
+    customer = sandbox.customer(phone="+24177000000")
+    return sandbox.api.post("/subscriptions/", {"customer": customer["id"], "plan": sandbox.plan()["id"]})
+
+
+@pytest.mark.parametrize("resource", ["customers", "subscription-plans", "subscriptions", "invoices", "transactions"])
+def test_an_object_reads_as_its_own_resource_shows_it(sandbox: Sandbox, subscription: Any, resource: str) -> None:
+    shown = sandbox.api.get(f"/{resource}/")["data"][0]
+    assert sandbox.control.get(f"/objects/{shown['id']}") == sandbox.api.get(f"/{resource}/{shown['id']}/") == shown
+    assert subscription["object"] == "subscription"
+
+
+def test_read_only_fields_can_be_set_and_lists_know_it(sandbox: Sandbox) -> None:
+    """B-32: status and blacklisting of a customer are changed here."""
+    customer = sandbox.customer()
+    fields = {"status": "blocked", "is_blacklisted": True, "total_spent": 900}
+    with sandbox.expect():
+        changed = sandbox.control.patch(f"/objects/{customer['id']}", fields)
+    assert changed == {**customer, **fields}
+    assert sandbox.api.get(f"/customers/{customer['id']}/") == changed
+    assert sandbox.api.get("/customers/", status="blocked")["data"] == [changed]
+    assert sandbox.api.get("/customers/", status="active")["data"] == []
+
+
+def test_an_arranged_email_is_taken(sandbox: Sandbox) -> None:
+    customer = sandbox.customer()
+    sandbox.control.patch(f"/objects/{customer['id']}", {"email": "Taken@example.com"})
+    body = {"email": "taken@EXAMPLE.com", "name": "A"}
+    sandbox.api.refused("POST", "/customers/", 409, "customer_email_exists", json=body)
+    assert sandbox.api.post("/customers/", {**body, "email": customer["email"]})["email"] == customer["email"]
+
+
+def test_a_new_creation_date_moves_the_object_in_lists(sandbox: Sandbox) -> None:
+    """Lists are ordered by what the objects say (B-19)."""
+    first, second = sandbox.customer(), sandbox.customer()
+    sandbox.control.patch(f"/objects/{second['id']}", {"created_at": "2020-01-01T00:00:00.000Z"})
+    assert [item["id"] for item in sandbox.api.get("/customers/")["data"]] == [first["id"], second["id"]]
+
+
+@pytest.mark.parametrize(
+    ("fields", "param"),
+    [
+        ({"status": "asleep"}, "status"),
+        ({"total_spent": "1"}, "total_spent"),
+        ({"created_at": "yesterday"}, "created_at"),
+        ({"email": "nobody"}, "email"),
+        ({"id": "cust_1"}, "id"),
+        ({"object": "plan"}, "object"),
+        ({"colour": "red"}, "colour"),
+    ],
+    ids=str,
+)
+def test_what_the_schema_forbids_is_refused(sandbox: Sandbox, fields: Any, param: str) -> None:
+    customer = sandbox.customer()
+    path = f"/objects/{customer['id']}"
+    told = sandbox.control.refused("PATCH", path, 422, "INVALID_FIELD", json={"metadata": {}, **fields})
+    assert told["param"] == param
+    assert sandbox.control.get(path) == customer
+
+
+def test_nested_objects_keep_their_form(sandbox: Sandbox, subscription: Any) -> None:
+    """A line of an invoice is still a line."""
+    invoice = sandbox.api.get("/invoices/")["data"][0]
+    line = {**invoice["line_items"][0], "description": "Arranged"}
+    sandbox.control.patch(f"/objects/{invoice['id']}", {"line_items": [line]})
+    assert sandbox.api.get(f"/invoices/{invoice['id']}/")["line_items"] == [line]
+    assert subscription["status"] == "active"
+
+
+def test_an_unknown_id_is_not_found(sandbox: Sandbox) -> None:
+    for method in ("GET", "PATCH"):
+        sandbox.control.refused(method, "/objects/cust_nobody", 404, "NOT_FOUND")

@@ -1,0 +1,109 @@
+"""The request journal and going back to before a request."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from contract_tests.sandbox import Sandbox
+
+CARD = {"type": "bank_card", "number": "4242 4242 4242 4242", "exp_month": 12, "exp_year": 2030, "cvc": "987"}
+
+
+def journal(sandbox: Sandbox, **filters: Any) -> list[Any]:
+    """What the journal lists, oldest first."""
+    return list(sandbox.control.pages("/requests", **filters))[::-1]
+
+
+def world(sandbox: Sandbox) -> Any:
+    """Everything a world is, as its export says; the counter of drawn values moves with every request."""
+    sandbox.control.post("/snapshots", {"name": "look"})
+    exported = sandbox.control.get("/snapshots/look")
+    del exported["counters"]["draw"]
+    return exported
+
+
+def test_every_request_to_the_service_is_filed_with_its_answer(sandbox: Sandbox) -> None:
+    customer = sandbox.customer()
+    sandbox.api.refused("POST", "/customers/", 422, "MISSING_FIELD", json={"email": "b@example.com"})
+    sandbox.api.get("/customers/", status="active")
+    rows = [(row["operation"], row["method"], row["path"], row["status"]) for row in journal(sandbox)]
+    assert rows == [
+        ("listCustomers", "GET", "/v1/customers/", 200),
+        ("createCustomer", "POST", "/v1/customers/", 201),
+        ("createCustomer", "POST", "/v1/customers/", 422),
+        ("listCustomers", "GET", "/v1/customers/?status=active", 200),
+    ]
+    created = sandbox.control.get(f"/requests/{journal(sandbox)[1]['id']}")
+    assert created["response_body"] == customer
+    assert created["request_body"]["email"] == customer["email"]
+    assert created["changes"] == [{"id": customer["id"], "kind": "customer", "change": "created"}]
+    assert [sandbox.control.get(f"/objects/{id}")["type"] for id in created["event_ids"]] == ["customer.created"]
+
+
+def test_what_fell_due_at_once_belongs_to_the_request(sandbox: Sandbox) -> None:
+    """The first charge is the first job after the request that made the subscription (B-41)."""
+    subscription = sandbox.subscribe()
+    entry = sandbox.control.get(f"/requests/{journal(sandbox, operation='createSubscription')[0]['id']}")
+    assert {"id": subscription["id"], "kind": "subscription", "change": "created"} in entry["changes"]
+    assert [row["kind"] for row in entry["changes"] if row["change"] == "created"][:2] == ["subscription", "invoice"]
+    assert len(entry["event_ids"]) == 4
+
+
+@pytest.mark.parametrize(
+    ("filters", "count"),
+    [({"status": 422}, 1), ({"operation": "createCustomer"}, 2), ({"method": "GET"}, 1), ({"status": 500}, 0)],
+    ids=str,
+)
+def test_the_list_can_be_filtered(sandbox: Sandbox, filters: dict[str, Any], count: int) -> None:
+    sandbox.customer()
+    sandbox.api.refused("POST", "/customers/", 422, "MISSING_FIELD", json={"email": "b@example.com"})
+    assert len(journal(sandbox, **filters)) == count
+
+
+def test_no_card_number_key_or_secret_is_shown(sandbox: Sandbox) -> None:
+    """Of a card the last four digits at most; keys and secrets masked; malformed bodies too."""
+    customer = sandbox.customer()
+    sandbox.api.post("/payment-methods/", {"customer": customer["id"], **CARD})
+    raw = b'{"number": "4242-4242-4242-4242", "cvc": "987", "iban": "FR7630006000011234567890189"'
+    sandbox.api.request("POST", "/payment-methods/", content=raw, headers={"Content-Type": "application/json"})
+    sandbox.api.request("GET", "/payment-methods/4242424242424242/", params={"q": sandbox.key})
+    shown = "".join(str(sandbox.control.get(f"/requests/{row['id']}")) for row in journal(sandbox))
+    for secret in ("4242 4242 4242", "4242-4242-4242", "424242424242", "987", "FR763000600001", sandbox.key):
+        assert secret not in shown, secret
+    assert "4242" in shown
+
+
+def test_a_world_goes_back_to_before_a_request(sandbox: Sandbox) -> None:
+    """Objects, events, jobs, counters and clock are as they were."""
+    sandbox.subscribe()
+    before = world(sandbox)
+    first = sandbox.api.request("POST", "/customers/", json={"email": "late@example.com", "name": "Late"})
+    sandbox.advance("40d")
+    sandbox.api.post("/subscription-plans/", {"name": "B", "amount": 900, "currency": "XAF", "interval": "week"})
+    answer = sandbox.control.post("/rewind", {"to": first.headers["request-id"]})
+    assert answer["now"] == sandbox.now == "2026-01-01T00:00:00.000Z"
+    assert world(sandbox) == before
+    sandbox.api.post("/customers/", {"email": "late@example.com", "name": "Late"})
+    assert sandbox.advance("31d")["events"]["invoice.paid"] == 1
+
+
+def test_it_goes_back_by_steps(sandbox: Sandbox) -> None:
+    sandbox.customer()
+    before = world(sandbox)
+    sandbox.api.post("/products/", {"name": "Mug", "unit_amount": 900, "currency": "XAF"})
+    sandbox.control.post("/rewind", {"steps": 1})
+    assert world(sandbox) == before
+
+
+@pytest.mark.parametrize("body", [{}, {"to": "req_1", "steps": 1}, {"steps": 0}, {"steps": "1"}], ids=str)
+def test_where_to_must_be_said_once(sandbox: Sandbox, body: Any) -> None:
+    assert sandbox.control.request("POST", "/rewind", json=body).status_code == 422
+
+
+def test_what_is_not_in_the_journal_cannot_be_gone_back_to(sandbox: Sandbox) -> None:
+    sandbox.customer()
+    sandbox.control.refused("POST", "/rewind", 404, "NOT_FOUND", json={"to": "req_unknown"})
+    sandbox.control.refused("POST", "/rewind", 422, "INVALID_FIELD", json={"steps": 900})
+    sandbox.control.refused("GET", "/requests/req_unknown", 404, "NOT_FOUND")

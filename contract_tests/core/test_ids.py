@@ -1,0 +1,51 @@
+"""Ids: their form, that they never collide, and that a seed decides them."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contract_tests.core.toys import Toy, make, toy_world
+from emulator.core.ids import Source
+
+
+@given(st.text(), st.integers(0, 2**63), st.sampled_from(["cust", "whsec"]), st.sampled_from([24, 32]))
+def test_the_form_of_an_id(seed: str, position: int, prefix: str, length: int) -> None:
+    """B-18, B-81: prefix and 24 (a secret 32) characters of 0-9A-Za-z."""
+    assert re.fullmatch(rf"{prefix}_[0-9A-Za-z]{{{length}}}", Source(seed).id(prefix, position, length))
+
+
+@given(st.text(), st.integers(0, 2**63))
+def test_seed_and_position_decide(seed: str, position: int) -> None:
+    """B-93."""
+    assert Source(seed).id("x", position) == Source(seed).id("x", position)
+    assert Source(seed).id("x", position) != Source(f"{seed}.").id("x", position)
+    assert Source(seed).id("x", position) != Source(seed).id("x", position + 1)
+
+
+def test_a_hundred_thousand_ids_do_not_collide_and_use_every_character() -> None:
+    source = Source("7")
+    ids = {source.id("x", position) for position in range(100_000)}
+    assert len(ids) == 100_000
+    for place in range(2, 26):
+        assert len({id[place] for id in ids}) == 62
+
+
+def test_worlds_of_one_seed_draw_alike_and_others_do_not() -> None:
+    def ids(count: int) -> list[str]:
+        world = toy_world()
+        with world.turn():
+            return [make(world).id for _ in range(count)]
+
+    assert ids(5) == ids(5)
+    assert ids(5)[:3] == ids(3)
+    assert len(set(ids(5))) == 5
+    assert all(id.startswith(f"{Toy.prefix}_") for id in ids(5))
+
+
+@pytest.mark.parametrize("name", ["count", "draw"])
+def test_counters_begin_at_one(name: str) -> None:
+    assert [toy_world().count(name), toy_world().count(name)] == [1, 1]

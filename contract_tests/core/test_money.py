@@ -1,0 +1,49 @@
+"""Rates in per cent against exact fractions."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from math import floor
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from emulator.core.money import percent
+
+AMOUNTS = st.integers(0, 10**15)
+RATES = st.one_of(
+    st.decimals(0, 100, places=4).map(float),
+    st.floats(0, 100),
+    st.sampled_from([0, 2.9, 3.5, 2.4, 1.9, 18, 100]),
+)
+
+
+@given(AMOUNTS, RATES)
+def test_a_rate_is_reckoned_in_decimal_and_rounded_half_up(amount: int, rate: float) -> None:
+    """B-23. The rate is the decimal number a reader sees, not the binary one that is nearest to it."""
+    exact = amount * Fraction(Decimal(str(rate))) / 100
+    assert percent(amount, rate) == floor(exact + Fraction(1, 2))
+
+
+@given(AMOUNTS)
+def test_the_ends_of_the_scale(amount: int) -> None:
+    assert (percent(amount, 0), percent(amount, 100)) == (0, amount)
+
+
+@pytest.mark.parametrize(
+    ("amount", "rate", "expected"),
+    [
+        (1050, 2.9, 30),  # 30.45
+        (50, 1, 1),  # exactly a half
+        (150, 1, 2),  # a half again: up, not to the even neighbour
+        (250, 1, 3),
+        (49, 1, 0),
+        (5000, 2.9, 145),
+        (99_999_999, 18, 18_000_000),
+        (1000, 1.15, 12),  # 11.5, which binary arithmetic takes for less
+    ],
+)
+def test_halves_go_up(amount: int, rate: float, expected: int) -> None:
+    assert percent(amount, rate) == expected

@@ -1,0 +1,1 @@
+"""Tests of the OpenAPI documents themselves, and of the machinery that bundles them."""

@@ -1,0 +1,43 @@
+"""The documents under test, bundled from their files, so that the tests see what the author wrote last."""
+
+from __future__ import annotations
+
+import pytest
+
+from contract_tests.document.judges import Judge
+from contract_tests.document.reader import Document
+from emulator.document.bundle import bundle
+from emulator.document.store import SOURCES
+from emulator.document.twin import to_openapi_3_1
+from emulator.places import openapi_folder
+
+
+@pytest.fixture(scope="session")
+def documents() -> dict[str, Document]:
+    return {name: bundle(openapi_folder() / f"{name}.yaml") for name in SOURCES}
+
+
+@pytest.fixture(scope="session", params=SOURCES)
+def document(request: pytest.FixtureRequest, documents: dict[str, Document]) -> Document:
+    """Each of the documents in turn."""
+    return documents[request.param]
+
+
+@pytest.fixture(scope="session")
+def service(documents: dict[str, Document]) -> Document:
+    return documents["service"]
+
+
+@pytest.fixture(scope="session")
+def twin(document: Document) -> Document:
+    return to_openapi_3_1(document)
+
+
+@pytest.fixture(scope="session")
+def judge(document: Document) -> Judge:
+    return Judge(document)
+
+
+@pytest.fixture(scope="session")
+def twin_judge(twin: Document) -> Judge:
+    return Judge(twin)

@@ -1,0 +1,77 @@
+"""The formats the document uses, judged by the tests' own means and not by the server's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import date, datetime
+from ipaddress import IPv4Network
+from urllib.parse import urlsplit
+
+from babel import Locale
+from babel.numbers import list_currencies
+from jsonschema import FormatChecker
+
+CURRENCIES = frozenset(list_currencies())
+COUNTRIES = frozenset(filter(re.compile("[A-Z]{2}").fullmatch, map(str, Locale("en").territories))) - {"EU", "UN", "ZZ"}
+
+
+def _parses(parse: Callable[[str], object], text: str) -> bool:
+    try:
+        parse(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _matches(pattern: str) -> Callable[[str], bool]:
+    compiled = re.compile(pattern)
+    return lambda text: compiled.fullmatch(text) is not None
+
+
+def is_instant(text: str) -> bool:
+    """An RFC 3339 date-time, which always has an offset."""
+    form = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)"
+    return re.fullmatch(form, text) is not None and _parses(datetime.fromisoformat, text)
+
+
+def is_date(text: str) -> bool:
+    return re.fullmatch(r"\d{4}-\d\d-\d\d", text) is not None and _parses(date.fromisoformat, text)
+
+
+def is_uri(text: str) -> bool:
+    """An absolute URI; a redirect address may hold a ``{PLACEHOLDER}`` that RFC 3986 would have percent-encoded."""
+    return re.search(r"\s", text) is None and bool(urlsplit(text).scheme) and bool(urlsplit(text).netloc)
+
+
+def is_domain(text: str) -> bool:
+    label = "[a-z0-9]([a-z0-9-]*[a-z0-9])?"
+    return len(text) <= 253 and re.fullmatch(rf"{label}(\.{label})*", text, re.IGNORECASE) is not None
+
+
+FORMATS: dict[str, Callable[[str], bool]] = {
+    "date-time": is_instant,
+    "date": is_date,
+    "email": _matches(r"[^@\s]+@[^@\s]+\.[^@\s]+"),
+    "uri": is_uri,
+    "https-uri": lambda text: is_uri(text) and text.startswith("https://"),
+    "currency": CURRENCIES.__contains__,
+    "country": COUNTRIES.__contains__,
+    "e164": _matches(r"\+[1-9]\d{6,14}"),
+    "ipv4-network": lambda text: _parses(IPv4Network, text),
+    "domain": is_domain,
+    "not-blank": lambda text: text.strip() != "",
+    "binary": lambda _: True,
+}
+"""Every format that may stand in the document, and what it asks of a string."""
+
+
+def _of_strings(judge: Callable[[str], bool]) -> Callable[[object], bool]:
+    return lambda value: not isinstance(value, str) or judge(value)
+
+
+def format_checker() -> FormatChecker:
+    checker = FormatChecker(formats=())
+    for name, judge in FORMATS.items():
+        checker.checks(name)(_of_strings(judge))
+    return checker

@@ -1,0 +1,174 @@
+"""A reader of OpenAPI documents: it hands out what is in one, each thing with the JSON pointer to where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+Document = dict[str, Any]
+Pointer = tuple[str, ...]
+
+METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
+COMBINATORS = ("allOf", "anyOf", "oneOf")
+PAYLOADS = frozenset({"example", "examples"})
+
+
+class Part(NamedTuple):
+    """One object of the document and its place."""
+
+    pointer: Pointer
+    node: Any
+
+
+class Operation(NamedTuple):
+    """One operation of the document; ``node`` is its OpenAPI object."""
+
+    method: str
+    path: str
+    pointer: Pointer
+    node: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        return f"{self.method} {self.path}"
+
+
+class Example(NamedTuple):
+    """One example and the schema it is an example of."""
+
+    pointer: Pointer
+    schema: Pointer
+    value: Any
+
+
+def fragment(pointer: Pointer) -> str:
+    """The pointer as a URI fragment."""
+    return "#" + "".join("/" + segment.replace("~", "~0").replace("/", "~1") for segment in pointer)
+
+
+def at(document: Document, pointer: Pointer) -> Any:
+    node: Any = document
+    for segment in pointer:
+        node = node[int(segment)] if isinstance(node, list) else node[segment]
+    return node
+
+
+def resolved(document: Document, part: Part) -> Part:
+    """The part itself, or the one its reference leads to."""
+    while isinstance(part.node, dict) and "$ref" in part.node:
+        segments = part.node["$ref"].removeprefix("#/").split("/")
+        pointer = tuple(segment.replace("~1", "/").replace("~0", "~") for segment in segments)
+        part = Part(pointer, at(document, pointer))
+    return part
+
+
+def operations(document: Document, under: str = "paths") -> Iterator[Operation]:
+    """The operations of the paths, or of the webhooks."""
+    for path, item in document.get(under, {}).items():
+        for method in METHODS:
+            if method in item:
+                yield Operation(method.upper(), path, (under, path, method), item[method])
+
+
+def parts(document: Document) -> Iterator[Part]:
+    """Every object of the document down to, and without, its schemas and its example values."""
+    yield from _parts(Part((), document))
+
+
+def _parts(part: Part) -> Iterator[Part]:
+    yield part
+    for key, child in _children(part):
+        if not _leads_out(part.pointer, key):
+            yield from _parts(Part((*part.pointer, key), child))
+
+
+def _children(part: Part) -> Iterator[tuple[str, Any]]:
+    items = part.node.items() if isinstance(part.node, dict) else enumerate(part.node)
+    yield from ((str(key), child) for key, child in items if isinstance(child, dict | list))
+
+
+def _leads_out(pointer: Pointer, key: str) -> bool:
+    is_extension = key.startswith("x-") and key != "x-webhooks"
+    return is_extension or key == "schema" or key in PAYLOADS or (*pointer, key) == ("components", "schemas")
+
+
+def schemas(document: Document) -> Iterator[Part]:
+    """Every schema of the document, those within schemas included; references are schemas too."""
+    for name, schema in document["components"]["schemas"].items():
+        yield from _schemas(Part(("components", "schemas", name), schema))
+    for pointer, node in parts(document):
+        if isinstance(node, dict) and "schema" in node:
+            yield from _schemas(Part((*pointer, "schema"), node["schema"]))
+
+
+def _schemas(part: Part) -> Iterator[Part]:
+    yield part
+    for child in subschemas(part):
+        yield from _schemas(child)
+
+
+def subschemas(part: Part) -> Iterator[Part]:
+    """The schemas one step within a schema."""
+    pointer, schema = part
+    for name, child in schema.get("properties", {}).items():
+        yield Part((*pointer, "properties", name), child)
+    for key in ("items", "additionalProperties", "not"):
+        if isinstance(schema.get(key), dict):
+            yield Part((*pointer, key), schema[key])
+    yield from alternatives(part)
+
+
+def alternatives(part: Part) -> Iterator[Part]:
+    """The schemas that a schema combines."""
+    for key in COMBINATORS:
+        for number, child in enumerate(part.node.get(key, ())):
+            yield Part((*part.pointer, key, str(number)), child)
+
+
+def properties(document: Document, schema: Part) -> dict[str, Part]:
+    """The properties that a schema declares, by itself or through what it combines or refers to."""
+    pointer, node = resolved(document, schema)
+    found: dict[str, Part] = {}
+    for child in alternatives(Part(pointer, node)):
+        found |= properties(document, child)
+    own = {name: Part((*pointer, "properties", name), child) for name, child in node.get("properties", {}).items()}
+    return found | own
+
+
+def examples(document: Document) -> Iterator[Example]:
+    """Every example of the document: of media types, parameters and headers, and of schemas."""
+    for pointer, node in parts(document):
+        if isinstance(node, dict) and "schema" in node:
+            yield from _examples(document, Part(pointer, node), (*pointer, "schema"))
+    for pointer, schema in schemas(document):
+        yield from _examples(document, Part(pointer, schema), pointer)
+
+
+def _examples(document: Document, part: Part, schema: Pointer) -> Iterator[Example]:
+    pointer, node = part
+    if "example" in node:
+        yield Example((*pointer, "example"), schema, node["example"])
+    for name, example in node.get("examples", {}).items():
+        place = resolved(document, Part((*pointer, "examples", name), example))
+        yield Example((*place.pointer, "value"), schema, place.node["value"])
+
+
+def responses(document: Document, operation: Operation) -> Iterator[tuple[str, Part]]:
+    """The answers of an operation as (status, response)."""
+    for status, response in operation.node["responses"].items():
+        yield status, resolved(document, Part((*operation.pointer, "responses", status), response))
+
+
+def parameters(document: Document, operation: Operation) -> Iterator[dict[str, Any]]:
+    """The parameters of an operation, those of its path included."""
+    for owner in (operation.pointer[:-1], operation.pointer):
+        for number, parameter in enumerate(at(document, owner).get("parameters", ())):
+            yield resolved(document, Part((*owner, "parameters", str(number)), parameter)).node
+
+
+def request_schema(document: Document, operation: Operation) -> Part | None:
+    """The schema of an operation's JSON body, if it takes one."""
+    if "requestBody" not in operation.node:
+        return None
+    pointer, body = resolved(document, Part((*operation.pointer, "requestBody"), operation.node["requestBody"]))
+    return Part((*pointer, "content", "application/json", "schema"), body["content"]["application/json"]["schema"])

@@ -1,0 +1,215 @@
+"""The bundler on documents of a few lines: what it joins, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from emulator.document.bundle import DocumentError, bundle
+
+Write = Callable[[dict[str, str]], Path]
+ROOT = "openapi: 3.0.3\ninfo: {title: Tiny, version: v1}\n"
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """Writes files of a document, a minimal root among them; the root's path."""
+
+    def to_folder(files: dict[str, str]) -> Path:
+        for name, text in ({"service.yaml": ROOT + "paths: {}\n"} | files).items():
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_text(text, encoding="utf-8")
+        return tmp_path / "service.yaml"
+
+    return to_folder
+
+
+def root_with(schema: str) -> dict[str, str]:
+    """A root whose one webhook uses a schema file."""
+    return {"service.yaml": ROOT + f"paths: {{}}\nx-webhooks:\n  ping: {{schema: {{$ref: {schema}}}}}\n"}
+
+
+def schemas(document: dict[str, Any]) -> Any:
+    return document["components"]["schemas"]
+
+
+def test_a_path_item_is_inlined_and_a_whole_file_becomes_a_component(write: Write) -> None:
+    root = write(
+        {
+            "service.yaml": ROOT + 'paths:\n  "/cats/": {$ref: "resources/cats.yaml#/cats"}\n',
+            "resources/cats.yaml": "cats:\n  get:\n    schema: {$ref: ../schemas/Cat.yaml}\n",
+            "schemas/Cat.yaml": "type: object\nproperties:\n  owner: {$ref: ./Owner.yaml}\n",
+            "schemas/Owner.yaml": "type: string\n",
+        }
+    )
+    document = bundle(root)
+    assert document["paths"] == {"/cats/": {"get": {"schema": {"$ref": "#/components/schemas/Cat"}}}}
+    assert schemas(document) == {
+        "Cat": {"type": "object", "properties": {"owner": {"$ref": "#/components/schemas/Owner"}}},
+        "Owner": {"type": "string"},
+    }
+
+
+@pytest.mark.parametrize(
+    "kind", ["schemas", "parameters", "responses", "headers", "examples", "requestBodies", "links"]
+)
+def test_every_kind_of_component_has_its_folder(write: Write, kind: str) -> None:
+    root = write(root_with(f"{kind}/Thing.yaml") | {f"{kind}/Thing.yaml": "description: A thing.\n"})
+    document = bundle(root)
+    assert document["components"] == {kind: {"Thing": {"description": "A thing."}}}
+    assert document["x-webhooks"]["ping"]["schema"] == {"$ref": f"#/components/{kind}/Thing"}
+
+
+def test_what_only_a_webhook_uses_gets_in(write: Write) -> None:
+    root = write(root_with("schemas/Event.yaml") | {"schemas/Event.yaml": "type: object\n"})
+    assert schemas(bundle(root)) == {"Event": {"type": "object"}}
+
+
+def test_what_nothing_uses_stays_out(write: Write) -> None:
+    root = write(root_with("schemas/Used.yaml") | {"schemas/Used.yaml": "{}\n", "schemas/Unused.yaml": "{}\n"})
+    assert list(schemas(bundle(root))) == ["Used"]
+
+
+def test_a_schema_may_refer_to_itself(write: Write) -> None:
+    tree = "type: object\nproperties:\n  left: {$ref: ./Tree.yaml}\n"
+    root = write(root_with("schemas/Tree.yaml") | {"schemas/Tree.yaml": tree})
+    assert schemas(bundle(root))["Tree"]["properties"]["left"] == {"$ref": "#/components/schemas/Tree"}
+
+
+def test_two_schemas_may_refer_to_each_other(write: Write) -> None:
+    files = {"schemas/Hen.yaml": "not: {$ref: ./Egg.yaml}\n", "schemas/Egg.yaml": "not: {$ref: ./Hen.yaml}\n"}
+    document = bundle(write(root_with("schemas/Hen.yaml") | files))
+    assert schemas(document) == {
+        "Egg": {"not": {"$ref": "#/components/schemas/Hen"}},
+        "Hen": {"not": {"$ref": "#/components/schemas/Egg"}},
+    }
+
+
+def test_a_discriminator_names_components_too(write: Write) -> None:
+    pet = "oneOf: [{$ref: ./Cat.yaml}]\ndiscriminator: {propertyName: kind, mapping: {cat: ./Cat.yaml, dog: Dog}}\n"
+    files = {"schemas/Pet.yaml": pet, "schemas/Cat.yaml": "type: object\n"}
+    document = bundle(write(root_with("schemas/Pet.yaml") | files))
+    assert schemas(document)["Pet"]["discriminator"]["mapping"] == {"cat": "#/components/schemas/Cat", "dog": "Dog"}
+
+
+def test_the_root_may_define_components_and_refer_to_them(write: Write) -> None:
+    components = "components:\n  schemas:\n    Own: {type: string}\n  securitySchemes: {key: {type: http}}\n"
+    text = ROOT + 'paths: {}\nx-webhooks: {ping: {schema: {$ref: "#/components/schemas/Own"}}}\n' + components
+    document = bundle(write({"service.yaml": text}))
+    assert document["components"] == {
+        "schemas": {"Own": {"type": "string"}},
+        "securitySchemes": {"key": {"type": "http"}},
+    }
+
+
+def test_the_root_may_bring_in_a_component_that_nothing_uses(write: Write) -> None:
+    text = ROOT + "paths: {}\ncomponents: {schemas: {Event: {$ref: schemas/Event.yaml}}}\n"
+    root = write({"service.yaml": text, "schemas/Event.yaml": "type: object\n"})
+    assert schemas(bundle(root)) == {"Event": {"type": "object"}}
+
+
+def test_dates_and_times_stay_strings(write: Write) -> None:
+    event = "example:\n  day: 2026-01-31\n  instant: 2026-01-31T10:00:00Z\n  answer: 42\n"
+    document = bundle(write(root_with("schemas/Event.yaml") | {"schemas/Event.yaml": event}))
+    example = schemas(document)["Event"]["example"]
+    assert example == {"day": "2026-01-31", "instant": "2026-01-31T10:00:00Z", "answer": 42}
+
+
+def test_the_order_is_the_authors_and_components_are_sorted(write: Write) -> None:
+    files = {f"schemas/{name}.yaml": "type: string\nformat: date\n" for name in ("B", "A")}
+    hooks = "x-webhooks:\n  second: {schema: {$ref: schemas/B.yaml}}\n  first: {schema: {$ref: schemas/A.yaml}}\n"
+    root = write(files | {"service.yaml": ROOT + "paths: {}\n" + hooks})
+    document = bundle(root)
+    assert list(document) == ["openapi", "info", "paths", "x-webhooks", "components"]
+    assert list(document["x-webhooks"]) == ["second", "first"]
+    assert list(schemas(document)) == ["A", "B"]
+    assert json.dumps(document) == json.dumps(bundle(root))
+
+
+REFUSED = {
+    "a dangling file": (
+        root_with("schemas/Gone.yaml"),
+        "service.yaml: schemas/Gone.yaml: there is no such file",
+    ),
+    "a dangling file in a part": (
+        root_with("schemas/Cat.yaml") | {"schemas/Cat.yaml": "not: {$ref: ./Gone.yaml}\n"},
+        "schemas/Cat.yaml: ./Gone.yaml: there is no such file",
+    ),
+    "a dangling key": (
+        root_with("resources/cats.yaml#/dogs") | {"resources/cats.yaml": "cats: {}\n"},
+        "service.yaml: resources/cats.yaml#/dogs: the file has no key dogs",
+    ),
+    "a dangling local reference": (
+        root_with('"#/components/schemas/Gone"'),
+        "service.yaml: #/components/schemas/Gone: the document has no such part",
+    ),
+    "a local reference in a part": (
+        root_with("schemas/Cat.yaml") | {"schemas/Cat.yaml": 'not: {$ref: "#/components/schemas/Cat"}\n'},
+        "schemas/Cat.yaml: #/components/schemas/Cat: a part file refers to files",
+    ),
+    "two files of one name": (
+        {
+            "service.yaml": ROOT
+            + "paths: {}\nx-webhooks: {a: {$ref: schemas/A.yaml}, b: {$ref: more/schemas/A.yaml}}\n",
+            "schemas/A.yaml": "{}\n",
+            "more/schemas/A.yaml": "{}\n",
+        },
+        "schemas/A.yaml and more/schemas/A.yaml: two files want to be #/components/schemas/A",
+    ),
+    "a file and a component of the root of one name": (
+        {
+            "service.yaml": root_with("schemas/A.yaml")["service.yaml"]
+            + "components: {schemas: {A: {type: string}}}\n",
+            "schemas/A.yaml": "{}\n",
+        },
+        "service.yaml and schemas/A.yaml: two files want to be #/components/schemas/A",
+    ),
+    "a part of a schema file": (
+        root_with("schemas/A.yaml#/properties") | {"schemas/A.yaml": "properties: {}\n"},
+        "service.yaml: schemas/A.yaml#/properties: only the files of resources and control",
+    ),
+    "a whole file of a folder without a kind": (
+        root_with("resources/cats.yaml") | {"resources/cats.yaml": "cats: {}\n"},
+        "service.yaml: resources/cats.yaml: a whole file lies in one of",
+    ),
+    "something beside a reference": (
+        {"service.yaml": ROOT + "paths: {}\nx-webhooks: {a: {$ref: schemas/A.yaml, description: Lost.}}\n"},
+        "service.yaml: schemas/A.yaml: a $ref stands alone",
+    ),
+    "a part that contains itself": (
+        root_with("resources/a.yaml#/a") | {"resources/a.yaml": 'a: {again: {$ref: "a.yaml#/a"}}\n'},
+        "resources/a.yaml: a.yaml#/a: this part contains itself",
+    ),
+    "a key written twice": (
+        root_with("schemas/A.yaml") | {"schemas/A.yaml": "type: object\nproperties: {}\ntype: string\n"},
+        "schemas/A.yaml: the key type is written twice",
+    ),
+    "a key that is no string": (
+        root_with("schemas/A.yaml") | {"schemas/A.yaml": "properties:\n  on: {}\n"},
+        "schemas/A.yaml: the key on is not a string",
+    ),
+    "YAML that does not parse": (
+        root_with("schemas/A.yaml") | {"schemas/A.yaml": "a: [1\n"},
+        "schemas/A.yaml: while parsing",
+    ),
+    "an empty file": (
+        root_with("schemas/A.yaml") | {"schemas/A.yaml": ""},
+        "schemas/A.yaml: a file of the document holds a mapping",
+    ),
+}
+
+
+@pytest.mark.parametrize(("files", "message"), REFUSED.values(), ids=REFUSED.keys())
+def test_a_fault_names_its_file_and_reference(write: Write, files: dict[str, str], message: str) -> None:
+    with pytest.raises(DocumentError, match=re.escape(message)):
+        bundle(write(files))
+
+
+def test_a_missing_root_is_a_fault(tmp_path: Path) -> None:
+    with pytest.raises(DocumentError, match=r"service\.yaml"):
+        bundle(tmp_path / "service.yaml")

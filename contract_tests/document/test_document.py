@@ -1,0 +1,141 @@
+"""The documents as a whole: valid, freshly bundled, and with the operations that the specification names."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from openapi_spec_validator import OpenAPIV30SpecValidator, OpenAPIV31SpecValidator
+
+from contract_tests.document import specification
+from contract_tests.document.reader import Document, Operation, operations, parameters
+from emulator.document import store
+from emulator.document.bundle import COMPONENT_FOLDERS
+from emulator.places import openapi_folder
+
+
+def test_it_is_openapi_3_0(document: Document) -> None:
+    assert document["openapi"] == "3.0.3"
+    assert [error.message for error in OpenAPIV30SpecValidator(document).iter_errors()] == []
+
+
+def test_its_twin_is_openapi_3_1(twin: Document) -> None:
+    assert twin["openapi"] == "3.1.0"
+    assert [error.message for error in OpenAPIV31SpecValidator(twin).iter_errors()] == []
+
+
+@pytest.fixture(scope="module")
+def fresh_bundles() -> dict[str, str]:
+    return store.fresh_bundles()
+
+
+@pytest.mark.parametrize("name", [name + ending for name in store.SOURCES for ending in ("", store.TWIN)])
+def test_the_committed_bundle_is_fresh(name: str, fresh_bundles: dict[str, str]) -> None:
+    file = store.bundle_file(name)
+    is_fresh = file.is_file() and file.read_text(encoding="utf-8") == fresh_bundles[name]
+    assert is_fresh, f"{file.name} is not what the YAML files say: run `payments-emulator spec bundle`"
+
+
+def test_every_part_file_is_used(documents: dict[str, Document]) -> None:
+    """A part that no document reaches is read by nobody and goes stale unseen."""
+    used = {
+        (kind, name) for document in documents.values() for kind, of in document["components"].items() for name in of
+    }
+    files = {(path.parent.name, path.stem) for path in openapi_folder().rglob("*.yaml")}
+    parts = {(kind, name) for kind, name in files if kind in COMPONENT_FOLDERS}
+    assert parts
+    assert parts - used == set()
+
+
+def test_the_service_has_exactly_the_operations_of_the_specification(service: Document) -> None:
+    documented, added = specification.table(specification.DOCUMENTED), specification.table(specification.ADDED)
+    assert (len(documented), len(added)) == (75, 12)
+    assert Counter((each.method, each.path) for each in operations(service)) == Counter(documented + added)
+
+
+def test_what_is_added_says_so(service: Document) -> None:
+    marked = {(each.method, each.path) for each in operations(service) if "x-assumption" in each.node}
+    assert set(specification.table(specification.ADDED)) - marked == set()
+
+
+def test_paths_of_the_service_end_with_a_slash(service: Document) -> None:
+    assert [path for path in service["paths"] if not re.fullmatch(r"(/[a-z{}_-]+)+/", path)] == ["/reset"]
+
+
+def test_the_webhooks_are_the_event_types_of_the_specification(service: Document) -> None:
+    webhooks = service["x-webhooks"]
+    assert len(specification.EVENT_TYPES) == 14
+    assert specification.EVENT_TYPES - set(webhooks) == set()
+    others = [each for each in operations(service, "x-webhooks") if each.path not in specification.EVENT_TYPES]
+    assert [each.path for each in others if "x-assumption" not in each.node] == []
+
+
+def test_operation_ids_are_unique_and_camel_case(document: Document) -> None:
+    every = [*operations(document), *operations(document, "x-webhooks")]
+    ids = [each.node["operationId"] for each in every if "operationId" in each.node]
+    assert {each.node["operationId"] for each in operations(document)} <= set(ids)
+    assert ids
+    assert [name for name, times in Counter(ids).items() if times > 1] == []
+    assert [name for name in ids if not re.fullmatch(r"[a-z]+([A-Z][a-z0-9]+)*", name)] == []
+
+
+def test_every_operation_has_one_declared_tag(document: Document) -> None:
+    tags = [each.node["tags"] for each in operations(document)]
+    assert tags
+    assert {len(of) for of in tags} == {1}
+    assert {tag for (tag,) in tags} == {tag["name"] for tag in document["tags"]}
+
+
+def test_every_operation_has_a_summary_and_a_description(document: Document) -> None:
+    assert [each.name for each in operations(document) if not 0 < len(each.node["summary"]) <= 60] == []
+    assert [each.name for each in operations(document) if not each.node.get("description")] == []
+
+
+def test_security_schemes_in_use_are_declared(document: Document) -> None:
+    declared = set(document["components"].get("securitySchemes", {}))
+    asked = [document.get("security", []), *(each.node.get("security", []) for each in operations(document))]
+    names = {name for requirements in asked for requirement in requirements for name in requirement}
+    assert names
+    assert names - declared == set()
+
+
+def test_every_operation_of_the_service_asks_for_a_key(service: Document) -> None:
+    assert service["security"] == [{"secretKey": []}]
+    assert [each.name for each in operations(service) if each.node.get("security") == []] == []
+
+
+def test_every_post_of_the_service_takes_an_idempotency_key(service: Document) -> None:
+    posts = [each for each in operations(service) if each.method == "POST"]
+    assert len(posts) > 30
+    assert [each.name for each in posts if "Idempotency-Key" not in _names(service, each, "header")] == []
+
+
+def test_the_parameters_of_a_path_are_those_in_its_braces(document: Document) -> None:
+    wanted = [(each, set(re.findall(r"{(\w+)}", each.path))) for each in operations(document)]
+    assert wanted
+    assert [each.name for each, names in wanted if _names(document, each, "path") != names] == []
+
+
+def _names(document: Document, operation: Operation, place: str) -> set[str]:
+    return {each["name"] for each in parameters(document, operation) if each["in"] == place}
+
+
+def test_assumptions_name_a_decision(document: Document) -> None:
+    marks = list(_marks(document))
+    assert marks
+    assert [mark for mark in marks if not (isinstance(mark, str) and re.fullmatch(r"B-\d\d", mark))] == []
+    assert {int(mark.removeprefix("B-")) for mark in marks} - specification.ASSUMPTIONS == set()
+
+
+def _marks(node: Any) -> Iterator[Any]:
+    """Every value of an ``x-assumption``, one at a time where there is a list."""
+    if isinstance(node, list):
+        node = dict(enumerate(node))
+    if isinstance(node, dict):
+        mark = node.get("x-assumption", [])
+        yield from mark if isinstance(mark, list) else [mark]
+        for child in node.values():
+            yield from _marks(child)

@@ -1,0 +1,81 @@
+"""Life cycles ↔ status enums ↔ events, and jobs planned ↔ jobs performed."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+from typing import Any
+
+import pytest
+
+from contract_tests.document.reader import Part, properties, resolved
+from contract_tests.drift import progress
+from emulator import resources
+from emulator.core.lifecycle import LifeCycle
+from emulator.document import store
+from emulator.events import EVENTS
+from emulator.resources.wiring import JOBS
+
+SERVICE = store.load("service")
+
+
+def life_cycles() -> Iterator[LifeCycle[Any]]:
+    for module in iter_modules(resources.__path__, f"{resources.__name__}."):
+        yield from (each for each in vars(import_module(module.name)).values() if isinstance(each, LifeCycle))
+
+
+LIFE_CYCLES = list({id(life): life for life in life_cycles()}.values())
+
+
+def states(life: LifeCycle[Any]) -> set[str]:
+    """The states the document knows."""
+    schema = Part((), SERVICE["components"]["schemas"][life.kind.__name__])
+    status = resolved(SERVICE, properties(SERVICE, schema)["status"])
+    while "enum" not in status.node:
+        status = resolved(SERVICE, Part((), status.node["allOf"][0]))
+    return set(status.node["enum"])
+
+
+def test_there_are_life_cycles_each_of_its_own_kind() -> None:
+    kinds = [life.kind for life in LIFE_CYCLES]
+    assert len(kinds) == len(set(kinds)) > 5
+
+
+@pytest.mark.parametrize("life", LIFE_CYCLES, ids=lambda life: life.kind.kind)
+def test_a_life_cycle_leads_through_the_states_of_the_document(life: LifeCycle[Any]) -> None:
+    """No other state is in the table, and every one can be reached."""
+    named = {row.source for row in life.rows} | {row.target for row in life.rows}
+    assert named - {None} <= states(life)
+    unreached = states(life) - {row.target for row in life.rows}
+    assert unreached == progress.STATES.get(life.kind.kind, frozenset())
+
+
+@pytest.mark.parametrize("life", LIFE_CYCLES, ids=lambda life: life.kind.kind)
+def test_every_state_can_be_reached_from_the_beginning(life: LifeCycle[Any]) -> None:
+    reached: set[str | None] = {None}
+    while more := {row.target for row in life.rows if row.source in reached} - reached:
+        reached |= more
+    assert {row.source for row in life.rows} <= reached
+
+
+@pytest.mark.parametrize("life", LIFE_CYCLES, ids=lambda life: life.kind.kind)
+def test_its_events_are_of_its_kind(life: LifeCycle[Any]) -> None:
+    told = {row.event for row in life.rows if row.event}
+    assert {EVENTS[event].object for event in told} <= {life.kind.kind}
+
+
+def planned_jobs() -> Iterator[str]:
+    """The names of the jobs that the rules plan: second argument of every ``world.at``."""
+    for file in Path(resources.__path__[0]).glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "at":
+                name = node.args[1]
+                assert isinstance(name, ast.Constant), f"{file.name}:{node.lineno}: a job's name is written out"
+                yield name.value
+
+
+def test_every_planned_job_is_performed_and_every_performed_one_planned() -> None:
+    assert set(planned_jobs()) == JOBS.keys()

@@ -1,0 +1,44 @@
+"""Operations ↔ functions: whatever the document promises is performed, or says honestly that it is not yet."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import pytest
+
+from contract_tests.document.reader import Operation, operations
+from emulator.control.face import OPERATIONS as CONTROL
+from emulator.document import store
+from emulator.resources.wiring import OPERATIONS as SERVICE
+
+DOCUMENTED: dict[str, list[Operation]] = {name: list(operations(store.load(name))) for name in store.SOURCES}
+FUNCTIONS = {"service": SERVICE, "control": CONTROL}
+
+
+@pytest.mark.parametrize("name", store.SOURCES)
+def test_every_operation_has_a_function_and_every_function_an_operation(name: str) -> None:
+    assert FUNCTIONS[name].keys() == {each.node["operationId"] for each in DOCUMENTED[name]}
+
+
+@pytest.mark.parametrize(
+    ("operation", "function"),
+    [(each, SERVICE[each.node["operationId"]]) for each in DOCUMENTED["service"]],
+    ids=lambda value: str(value.name) if isinstance(value, Operation) else "",
+)
+def test_a_function_takes_what_its_operation_hands_over(operation: Operation, function: Any) -> None:
+    """The world, each parameter of the path by its name, ``query`` and ``body`` where the document has them."""
+    document = store.load("service")
+    handed = {part[1:-1] for part in operation.path.split("/") if part.startswith("{")}
+    parameters = [*document["paths"][operation.path].get("parameters", ()), *operation.node.get("parameters", ())]
+    if any(_place(document, parameter) == "query" for parameter in parameters):
+        handed.add("query")
+    if "requestBody" in operation.node:
+        handed.add("body")
+    inspect.signature(function).bind(None, **dict.fromkeys(handed))
+
+
+def _place(document: dict[str, Any], parameter: dict[str, Any]) -> str:
+    if "$ref" in parameter:
+        parameter = document["components"]["parameters"][parameter["$ref"].rsplit("/", 1)[1]]
+    return str(parameter["in"])

@@ -1,0 +1,1 @@
+"""The engine at work: clocks, turns, jobs, advances and deliveries."""

@@ -1,0 +1,368 @@
+"""A runtime by itself, with a world of toys: turns, due jobs and advances, and what the event loop may do to them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Generator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contract_tests.core.toys import NOW, Toy, Undone, agenda, make, toy_world, toys
+from emulator.core import calendar
+from emulator.core.effects import Answer, Ping
+from emulator.core.jobs import FailedJob, Job
+from emulator.core.world import World
+from emulator.engine.clock import FROZEN, RUNNING, Clock
+from emulator.engine.engine import Engine
+from emulator.engine.facts import Facts
+from emulator.engine.post import Postman
+from emulator.engine.runtime import SLICE, Course, Runtime
+from emulator.resources.keys import Key
+from emulator.resources.webhooks import RetryPolicy, WebhookEndpoint
+
+ENDPOINT = WebhookEndpoint(
+    id="wh_1",
+    app="app_1",
+    name="Shop",
+    url="http://receiver",
+    events=("*",),
+    security_profile="HMAC_SHA256",
+    ssl_verification=True,
+    retry_policy=RetryPolicy(),
+    metadata={},
+    livemode=False,
+    created_at="2026-01-01T00:00:00.000Z",
+    updated_at="2026-01-01T00:00:00.000Z",
+    secret="whsec_1",
+)
+PING = Ping(endpoint=ENDPOINT, event="evt_1", body=b"")
+
+
+class Answering(Postman):
+    """A postman who answers by himself, after letting others have a turn."""
+
+    async def send(self, url: str, headers: dict[str, str], body: bytes, *, verify: bool = True) -> Answer:
+        await asyncio.sleep(0)
+        return Answer(status_code=200)
+
+
+def later(days: float) -> str:
+    return calendar.plus(NOW, days=days)
+
+
+def play(world: World, job: Job) -> None:
+    """A job that leaves a toy: of its number, made now."""
+    make(world, size=int(job.data.get("number", "0")), created_at=world.now)
+
+
+def spoil(world: World, job: Job) -> None:
+    """A job that does all kinds of things and then fails."""
+    for toy in toys(world):
+        world.replace(toy, colour="spoilt")
+    make(world)
+    world.at(world.now, "play")
+    world.emit("toy.spoilt", make(world))
+    raise Undone("spoilt")
+
+
+def again(world: World, job: Job) -> None:
+    """A job that comes back each year."""
+    play(world, job)
+    world.at(calendar.step(world.now, "year", 1), "again")
+
+
+JOBS = {"play": play, "spoil": spoil, "again": again}
+
+
+def new_runtime(mode: str = FROZEN) -> Runtime:
+    return Runtime(toy_world(JOBS), Clock(mode, NOW), Answering())
+
+
+def plan(runtime: Runtime, *jobs: tuple[float, str]) -> None:
+    """Jobs, so many days ahead, each with its number."""
+    with runtime.world.turn():
+        for number, (days, name) in enumerate(jobs):
+            runtime.world.at(later(days), name, number=str(number))
+
+
+def run(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    return asyncio.run(coroutine)
+
+
+def to(days: float) -> Any:
+    """The course of an advance to so many days after the start."""
+    return lambda: Course(later(days))
+
+
+@given(st.lists(st.integers(0, 9), max_size=12), st.integers(0, 9))
+def test_an_advance_runs_what_is_due_in_order_at_its_own_time(days: list[int], until: int) -> None:
+    """B-91: in order of (due, creation), each seeing the clock at its own due time; what is due later waits."""
+    runtime = new_runtime()
+    plan(runtime, *((day, "play") for day in days))
+    tally = run(runtime.advance(to(until)))
+    expected = sorted((day, number) for number, day in enumerate(days))
+    made = [(later(day), number) for day, number in expected if day <= until]
+    assert [(toy.created_at, toy.size) for toy in toys(runtime.world)] == made
+    assert (tally.jobs, tally.start, tally.failures) == (len(made), NOW, [])
+    assert [job.due for job in agenda(runtime.world)] == [later(day) for day, _ in expected if day > until]
+    assert runtime.clock.now() == runtime.world.now == later(until)
+
+
+def test_what_a_job_plans_within_the_advance_is_run_too() -> None:
+    runtime = new_runtime()
+    plan(runtime, (1, "again"))
+    assert run(runtime.advance(to(365 * 3 + 2))).jobs == 4
+
+
+def test_a_failed_job_is_undone_reported_and_in_nobodys_way() -> None:
+    """It is rolled back wholly, does not come again, and those before and after it are as if it had not been."""
+    runtime, twin = new_runtime(), new_runtime()
+    plan(runtime, (1, "play"), (2, "spoil"), (2, "play"), (3, "play"))
+    plan(twin, (1, "play"), (4, "play"), (2, "play"), (3, "play"))
+    tally, other = run(runtime.advance(to(3))), run(twin.advance(to(3)))
+    assert [(failed.name, failed.due, failed.error) for failed in tally.failures] == [
+        ("spoil", later(2), "Undone: spoilt")
+    ]
+    assert (tally.jobs, dict(tally.events)) == (other.jobs, {}) == (3, {})
+    assert toys(runtime.world) == toys(twin.world)
+    assert list(runtime.world.table(FailedJob)) == tally.failures
+    assert agenda(runtime.world) == []
+    assert run(runtime.advance(to(9))).failures == []
+
+
+def test_a_job_nobody_knows_fails_like_any_other() -> None:
+    runtime = new_runtime()
+    plan(runtime, (1, "unheard of"), (1, "play"))
+    tally = run(runtime.advance(to(1)))
+    assert [failed.error for failed in tally.failures] == ["KeyError: 'unheard of'"]
+    assert tally.jobs == 1
+
+
+def test_an_advance_stops_where_its_course_says() -> None:
+    runtime = new_runtime()
+    plan(runtime, (1, "play"), (2, "play"), (3, "play"))
+    run(runtime.advance(lambda: Course(later(9), lambda tally: tally.jobs == 2)))
+    assert runtime.clock.now() == later(2)
+    assert len(agenda(runtime.world)) == 1
+
+
+def test_advances_of_one_world_wait_for_each_other() -> None:
+    """So two days and a day are three, and each begins where the other ended."""
+    runtime = new_runtime()
+    plan(runtime, *((0.01, "play") for _ in range(3 * SLICE)))
+
+    def by(days: int) -> Any:
+        return lambda: Course(calendar.plus(runtime.clock.now(), days=days))
+
+    async def both() -> Any:
+        return await asyncio.gather(runtime.advance(by(2)), runtime.advance(by(1)))
+
+    first, second = run(both())
+    assert (first.start, second.start) == (NOW, later(2))
+    assert (first.jobs, second.jobs) == (3 * SLICE, 0)
+    assert runtime.clock.now() == later(3)
+
+
+def test_a_course_is_plotted_once_all_that_is_under_way_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next job may be the retry of a delivery that has no outcome yet."""
+    runtime = new_runtime()
+    plan(runtime, (2, "play"))
+
+    async def settle() -> None:
+        if len(agenda(runtime.world)) == 1 and runtime.clock.now() == NOW:
+            plan(runtime, (1, "play"))
+
+    def to_the_next() -> Course:
+        job = runtime.world.schedule.next()
+        assert job is not None
+        return Course(job.due)
+
+    monkeypatch.setattr(runtime.dispatcher, "settled", settle)
+    run(runtime.advance(to_the_next))
+    assert runtime.clock.now() == later(1)
+
+
+def test_a_course_that_is_refused_changes_nothing_and_holds_up_nobody() -> None:
+    runtime = new_runtime()
+
+    def refuse() -> Course:
+        raise Undone
+
+    with pytest.raises(Undone):
+        run(runtime.advance(refuse))
+    run(runtime.advance(to(1)))
+    assert runtime.clock.now() == later(1)
+
+
+def test_a_canceled_advance_stops_between_two_jobs() -> None:
+    """Nothing is half done, and the next one takes up what is left."""
+    runtime = new_runtime()
+    plan(runtime, *((1, "play") for _ in range(3 * SLICE)))
+
+    async def cancel() -> None:
+        advance = asyncio.create_task(runtime.advance(to(1)))
+        while not toys(runtime.world):
+            await asyncio.sleep(0)
+        advance.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await advance
+        assert len(toys(runtime.world)) + len(agenda(runtime.world)) == 3 * SLICE
+        assert agenda(runtime.world)
+        await runtime.advance(to(1))
+
+    run(cancel())
+    assert [toy.size for toy in toys(runtime.world)] == list(range(3 * SLICE))
+
+
+def test_others_have_their_turn_during_a_long_advance() -> None:
+    runtime = new_runtime()
+    plan(runtime, *((1, "play") for _ in range(5 * SLICE)))
+
+    async def watch() -> set[int]:
+        advance = asyncio.create_task(runtime.advance(to(1)))
+        seen = set()
+        while not advance.done():
+            await asyncio.sleep(0)
+            seen.add(len(toys(runtime.world)))
+        return seen
+
+    assert run(watch()) >= {SLICE * slices for slices in range(1, 6)}
+
+
+def test_an_advance_to_the_end_of_the_calendar_ends() -> None:
+    """A yearly job has a last time: what would be due beyond the calendar never is."""
+    runtime = new_runtime()
+    plan(runtime, (0, "again"))
+    tally = run(runtime.advance(lambda: Course(calendar.LAST)))
+    assert tally.jobs == 9999 - 2026 + 1
+    assert runtime.clock.now() == calendar.END
+    assert [job.due for job in agenda(runtime.world)] == [calendar.LAST]
+    runtime.run_due()
+    assert len(agenda(runtime.world)) == 1
+
+
+def test_a_command_that_waits_is_one_turn_for_each_stretch() -> None:
+    """What it did before it asked is kept; what it did afterwards is undone when it is refused."""
+    runtime = new_runtime()
+
+    def ask(world: World, refused: bool) -> Generator[Ping, Answer, int | None]:
+        make(world, colour="before")
+        answer = yield PING
+        make(world, colour="between")
+        answer = yield PING
+        make(world, colour="after")
+        if refused:
+            raise Undone
+        return answer.status_code
+
+    with pytest.raises(Undone):
+        run(runtime.serve(ask, {"refused": True}, "req_1"))
+    assert [toy.colour for toy in toys(runtime.world)] == ["before", "between"]
+    assert run(runtime.serve(ask, {"refused": False}, "req_2")) == 200
+    assert len(toys(runtime.world)) == 5
+
+
+def test_while_a_command_waits_the_world_goes_on() -> None:
+    """The second stretch sees the world as it has become, its clock included."""
+    runtime = new_runtime()
+    plan(runtime, (1, "play"))
+
+    def ask(world: World) -> Generator[Ping, Answer, tuple[str, int]]:
+        yield PING
+        return world.now, len(toys(world))
+
+    async def both() -> Any:
+        command = asyncio.create_task(runtime.serve(ask, {}, None))
+        await asyncio.sleep(0)
+        await runtime.advance(to(1))
+        return await command
+
+    assert run(both()) == (later(1), 1)
+
+
+def test_a_command_is_followed_by_what_it_made_due() -> None:
+    """B-41: the next request finds it done; the command's own answer does not show it."""
+    runtime = new_runtime()
+
+    def command(world: World) -> int:
+        world.at(world.now, "play")
+        return len(toys(world))
+
+    assert run(runtime.serve(command, {}, None)) == 0
+    assert len(toys(runtime.world)) == 1
+
+
+def test_a_refused_command_leaves_only_its_request_id_used() -> None:
+    """B-93: ids go on after the one the refusal was answered with."""
+    runtime, twin = new_runtime(), new_runtime()
+
+    def refuse(world: World) -> None:
+        make(world)
+        raise Undone
+
+    runtime.request_id()
+    with pytest.raises(Undone):
+        run(runtime.serve(refuse, {}, "req_1"))
+    twin.request_id()
+    assert runtime.request_id() == twin.request_id()
+
+
+def test_waiting_for_news_ends_with_the_first_event_or_the_timeout() -> None:
+    runtime = new_runtime()
+
+    async def wait() -> None:
+        waiting = [asyncio.create_task(runtime.news(60)) for _ in range(3)]
+        await asyncio.sleep(0)
+        await runtime.serve(make, {}, None)
+        assert not any(task.done() for task in waiting)
+        await runtime.serve(lambda world: world.emit("toy.made", make(world)), {}, None)
+        await asyncio.gather(*waiting)
+        await runtime.news(0.001)
+        waiting[0] = asyncio.create_task(runtime.news(60))
+        await asyncio.sleep(0)
+        waiting[0].cancel()
+        await asyncio.wait(waiting[:1])
+
+    run(wait())
+    assert runtime._listeners == set()
+
+
+def test_running_clocks_run_their_jobs_by_themselves_whatever_happens_to_other_worlds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    runtimes: dict[str, Runtime] = {}
+
+    def build(key: Key) -> tuple[World, Clock]:
+        return toy_world(JOBS), Clock(RUNNING, NOW)
+
+    async def go() -> None:
+        engine = Engine(build, Facts(), Answering())
+        for name in ("broken", "sound"):
+            runtimes[name] = engine.open(Key(name, livemode=False))
+            plan(runtimes[name], (0, "play"))
+        monkeypatch.setattr(runtimes["broken"].world.schedule, "next", lambda: 1 / 0)
+        await engine.start()
+        while not runtimes["sound"].world.table(Toy):
+            await asyncio.sleep(0.001)
+        await engine.stop()
+
+    run(asyncio.wait_for(go(), 10))
+
+
+def test_a_backlog_is_worked_off_with_turns_for_others() -> None:
+    runtime = new_runtime(RUNNING)
+    plan(runtime, *((0, "play") for _ in range(3 * SLICE)))
+
+    async def watch() -> set[int]:
+        work = asyncio.create_task(runtime.keep_up())
+        seen = set()
+        while not work.done():
+            await asyncio.sleep(0)
+            seen.add(len(toys(runtime.world)))
+        return seen
+
+    assert SLICE in run(watch())
+    assert len(toys(runtime.world)) == 3 * SLICE

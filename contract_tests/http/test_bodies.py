@@ -1,0 +1,366 @@
+"""Bodies: what counts as one, what is malformed (400) and which fields are wrong (422) (B-11 to B-13, B-23)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import httpx
+import pytest
+
+from contract_tests.http.line import Line
+from contract_tests.sandbox import Sandbox
+from emulator.document import store
+
+JSON = {"Content-Type": "application/json"}
+AWA = b'{"email": "awa@example.com", "name": "Awa Diop"}'
+MIB = 1024 * 1024
+
+BODILESS_POSTS = [
+    path.replace("{did}", "x").replace("{id}", "x")
+    for path, item in store.load("service")["paths"].items()
+    if "post" in item and "requestBody" not in item["post"]
+]
+
+
+def nested(depth: int) -> bytes:
+    """So many objects within each other."""
+    return b'{"metadata":' * depth + b"1" + b"}" * depth
+
+
+MALFORMED = {
+    "open": b"{",
+    "trailing comma": b'{"a":1,}',
+    "single quotes": b"{'a':1}",
+    "unquoted key": b"{a:1}",
+    "comment": b"{}//",
+    "two values": b"{}{}",
+    "form": b"email=awa@example.com&name=Awa",
+    "array": b"[]",
+    "array of one": b"[" + AWA + b"]",
+    "string": b'"{}"',
+    "number": b"5",
+    "true": b"true",
+    "null": b"null",
+    "UTF-16": AWA.decode().encode("utf-16"),
+    "UTF-16 without mark": AWA.decode().encode("utf-16-le"),
+    "UTF-32": AWA.decode().encode("utf-32"),
+    "byte order mark": b"\xef\xbb\xbf" + AWA,
+    "Latin-1": AWA.replace(b"Awa", b"\xc9lo"),
+    "overlong": AWA.replace(b"Awa", b"\xc0\xaf"),
+    "surrogate in UTF-8": AWA.replace(b"Awa", b"\xed\xa0\x80"),
+    "cut off UTF-8": b'{"a":"\xe2\x82',
+    "raw control character": AWA.replace(b"Awa", b"A\x00a"),
+    "raw newline": AWA.replace(b"Awa", b"A\na"),
+    "form feed": b"\x0c" + AWA,
+    "no-break space": b"\xc2\xa0" + AWA,
+    "duplicate key": AWA[:-1] + b', "name": "Awa Diop"}',
+    "duplicate key, escaped": AWA[:-1] + b', "n\\u0061me": "Awa Diop"}',
+    "duplicate key, nested": AWA[:-1] + b', "metadata": {"a": 1, "a": 1}}',
+    "duplicate key, deeper": AWA[:-1] + b', "metadata": [{"x": {"a": 1, "a": 1}}]}',
+    "NaN": AWA[:-1] + b', "metadata": {"a": NaN}}',
+    "Infinity": AWA[:-1] + b', "metadata": {"a": Infinity}}',
+    "-Infinity": AWA[:-1] + b', "metadata": {"a": -Infinity}}',
+    "1e400": AWA[:-1] + b', "metadata": {"a": 1e400}}',
+    "-1e400": AWA[:-1] + b', "metadata": {"a": -1e400}}',
+    "huge exponent": AWA[:-1] + b', "metadata": {"a": 1e' + b"9" * 5000 + b"}}",
+    "5000 digits": AWA[:-1] + b', "metadata": {"a": ' + b"9" * 5000 + b"}}",
+    "5000 digits, negative": AWA[:-1] + b', "metadata": {"a": -' + b"9" * 5000 + b"}}",
+    "26 digits": AWA[:-1] + b', "metadata": {"a": ' + b"9" * 26 + b"}}",
+    "leading zero": AWA[:-1] + b', "metadata": {"a": 01}}',
+    "plus": AWA[:-1] + b', "metadata": {"a": +1}}',
+    "hexadecimal": AWA[:-1] + b', "metadata": {"a": 0x1}}',
+    "unpaired surrogate": AWA.replace(b"Awa", b"\\ud800"),
+    "unpaired low surrogate": AWA.replace(b"Awa", b"\\uDC00"),
+    "surrogates the wrong way round": AWA.replace(b"Awa", b"\\udc00\\ud800"),
+    "unpaired surrogate in a key": AWA[:-1] + b', "metadata": {"\\ud800": 1}}',
+    "unpaired surrogate, duplicate key": b'{"\\ud800": 1, "\\ud800": 1}',
+    "100 000 brackets": b"[" * 100_000,
+    "100 000 closed brackets": b"[" * 100_000 + b"]" * 100_000,
+    "100 000 braces": b'{"a":' * 100_000,
+    "65 levels": nested(65),
+    "300 levels": nested(300),
+    "900 levels": nested(900),
+    "65 levels beside much that is flat": b'{"a":' + b"[" * 64 + b"]" * 64 + b',"b":[' + b"{}," * 1000 + b"{}]}",
+    "one byte too many": b" " * (MIB + 1 - len(AWA)) + AWA,
+    "10 MB": AWA + b" " * 10_000_000,
+}
+
+
+@pytest.mark.parametrize("body", MALFORMED.values(), ids=MALFORMED)
+def test_a_malformed_body_is_400(sandbox: Sandbox, body: bytes) -> None:
+    """B-12: VALIDATION_ERROR with status 400; nothing is made."""
+    told = sandbox.api.refused("POST", "/customers/", 400, "VALIDATION_ERROR", content=body, headers=JSON)
+    assert told["status"] == 400
+    assert told["message"].startswith("The body must be a JSON object: ")
+    assert "errors" not in told
+    assert sandbox.api.get("/customers/")["data"] == []
+
+
+WELL_FORMED = {
+    "white space around": b" \r\n\t" + AWA + b" \n",
+    "escaped keys": AWA.replace(b"email", b"\\u0065mail"),
+    "paired surrogates": AWA.replace(b"Awa", b"\\ud83d\\ude00"),
+    "escaped NUL": AWA.replace(b"Awa", b"A\\u0000a"),
+    "astral": AWA.replace(b"Awa", "😀".encode()),
+    "25 digits": AWA[:-1] + b', "metadata": {"a": ' + b"9" * 25 + b"}}",
+    "beyond 64 bits": AWA[:-1] + b', "metadata": {"a": 18446744073709551616, "b": -9223372036854775809}}',
+    "floats": AWA[:-1] + b', "metadata": {"a": 1.5e300, "b": 1e-400, "c": -0.0}}',
+    "exactly as large as may be": b" " * (MIB - len(AWA)) + AWA,
+    "same key in different objects": AWA[:-1] + b', "metadata": {"name": "x", "email": "y"}}',
+}
+
+
+@pytest.mark.parametrize("body", WELL_FORMED.values(), ids=WELL_FORMED)
+def test_whatever_is_json_is_understood(sandbox: Sandbox, body: bytes) -> None:
+    """What was sent comes back."""
+    made = sandbox.api.request("POST", "/customers/", content=body, headers=JSON)
+    assert made.status_code == 201
+    sent = json.loads(body)
+    assert made.json()["metadata"] == sent.get("metadata", {})
+    assert f"{made.json()['firstname']} {made.json()['lastname']}" == sent["name"]
+    assert sandbox.api.get(f"/customers/{made.json()['id']}/") == made.json()
+
+
+def test_64_levels_are_read_and_found_wrong_field_by_field(sandbox: Sandbox) -> None:
+    """Below, at and above the limit: 63 and 64 are 422, 65 (above) is 400."""
+    for depth in (63, 64):
+        told = sandbox.api.refused("POST", "/customers/", 422, "VALIDATION_ERROR", content=nested(depth), headers=JSON)
+        assert sorted(told["errors"]) == ["email", "metadata.metadata", "name"]
+
+
+@pytest.mark.parametrize(
+    "type",
+    [
+        "application/json",
+        "Application/JSON; charset=utf-8",
+        "application/json;charset=UTF-8",
+        "application/json ; x=y",
+        "APPLICATION/JSON",
+    ],
+)
+def test_json_by_any_spelling_is_json(sandbox: Sandbox, type: str) -> None:
+    """B-12: and a body of it is validated, whatever the letter case."""
+    sandbox.api.refused(
+        "POST", "/customers/", 422, "VALIDATION_ERROR", content=b'{"x":1}', headers={"Content-Type": type}
+    )
+    made = sandbox.api.request("POST", "/customers/", content=AWA, headers={"Content-Type": type})
+    assert made.status_code == 201
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"Content-Type": ""},
+        {"Content-Type": "text/plain"},
+        {"Content-Type": "text/json"},
+        {"Content-Type": "application/x-www-form-urlencoded"},
+        {"Content-Type": "multipart/form-data; boundary=x"},
+        {"Content-Type": "application/jsonx"},
+        {"Content-Type": "application/vnd.api+json"},
+        {"Content-Type": "text/plain, application/json"},
+        {"Content-Type": "json"},
+    ],
+)
+def test_another_type_or_none_is_refused(sandbox: Sandbox, headers: dict[str, str]) -> None:
+    """B-12: 400, on whatever has a body, be it ever so good."""
+    told = sandbox.api.refused("POST", "/customers/", 400, "VALIDATION_ERROR", content=AWA, headers=headers)
+    assert "Content-Type must be application/json" in told["message"]
+
+
+@pytest.mark.parametrize("body", [b"", b" ", b"\r\n\t ", b"{}"])
+@pytest.mark.parametrize("headers", [{}, JSON, {"Content-Type": "text/plain"}])
+def test_an_absent_or_empty_body_is_an_empty_object(sandbox: Sandbox, body: bytes, headers: dict[str, str]) -> None:
+    """B-12."""
+    if body == b"{}" and headers != JSON:
+        sandbox.api.refused("POST", "/customers/", 400, "VALIDATION_ERROR", content=body, headers=headers)
+    else:
+        told = sandbox.api.refused("POST", "/customers/", 422, "VALIDATION_ERROR", content=body, headers=headers)
+        assert told["errors"] == {"email": ["is required"], "name": ["is required"]}
+
+
+def test_a_chunked_body_is_a_body(sandbox: Sandbox) -> None:
+    """Without a Content-Length."""
+    parts = iter([AWA[:5], AWA[5:20], AWA[20:]])
+    made = sandbox.api.request("POST", "/customers/", content=parts, headers=JSON)
+    assert made.request.headers["transfer-encoding"] == "chunked"
+    assert made.status_code == 201
+
+
+def test_a_chunked_body_that_is_too_large_is_refused(sandbox: Sandbox) -> None:
+    parts = (b" " * 65536 for _ in range(160))
+    sandbox.api.refused("POST", "/customers/", 400, "VALIDATION_ERROR", content=parts, headers=JSON)
+
+
+@pytest.mark.parametrize("path", BODILESS_POSTS)
+def test_a_post_without_a_documented_body_takes_none(sandbox: Sandbox, path: str) -> None:
+    """B-12, B-13: absent or empty is fine, what is malformed is 400, and any field is unknown."""
+    sandbox.api.refused("POST", path, 400, "VALIDATION_ERROR", content=b"{", headers=JSON)
+    sandbox.api.refused("POST", path, 400, "VALIDATION_ERROR", content=b"null", headers=JSON)
+    sandbox.api.refused("POST", path, 400, "VALIDATION_ERROR", content=b"{}")
+    told = sandbox.api.refused("POST", path, 422, "INVALID_FIELD", json={"note": "x"})
+    assert told["errors"] == {"note": ["unknown field"]}
+    for harmless in ({}, {"json": {}}, {"content": b" "}):
+        assert sandbox.api.http.request("POST", path, **harmless).status_code not in (400, 422)
+
+
+@pytest.mark.parametrize("body", [b"{", b"{}", b"[]", b"\xff" * 100])
+@pytest.mark.parametrize("headers", [{}, JSON, {"Content-Type": "text/plain"}])
+def test_the_body_of_a_get_has_no_meaning(sandbox: Sandbox, body: bytes, headers: dict[str, str]) -> None:
+    """RFC 9110, 9.3.1; clients that always say Content-Type are let be."""
+    response = sandbox.api.request("GET", "/customers/", content=body, headers=headers)
+    assert response.json()["data"] == []
+
+
+def test_faults_are_told_all_at_once_by_dotted_path(sandbox: Sandbox) -> None:
+    """B-12."""
+    body = {
+        "customer": 5,
+        "line_items": [{"quantity": 0}, {"product": "prod_x", "wood": 1}, 7, {"quantity": "many", "unit_amount": 1.5}],
+        "due_date": "tomorrow",
+        "metadata": {"a": {}, "b": "x" * 501, "c" * 41: 1, "": 1, "ok": True},
+        "colour": "red",
+    }
+    told = sandbox.api.refused("POST", "/invoices/", 422, "VALIDATION_ERROR", json=body)
+    assert "param" not in told
+    assert set(told["errors"]) == {
+        "customer",
+        "line_items.0.quantity",
+        "line_items.1.wood",
+        "line_items.2",
+        "line_items.3.quantity",
+        "line_items.3.unit_amount",
+        "due_date",
+        "metadata.a",
+        "metadata.b",
+        f"metadata.{'c' * 41}",
+        "metadata.",
+        "colour",
+    }
+    assert all(messages and all(messages) for messages in told["errors"].values())
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "param"),
+    [
+        ({"email": "a@example.com"}, "MISSING_FIELD", "name"),
+        ({"email": "a@example.com", "name": None}, "INVALID_FIELD", "name"),
+        ({"email": "a@example.com", "name": ""}, "INVALID_FIELD", "name"),
+        ({"email": "a@example.com", "name": ["Awa"]}, "INVALID_FIELD", "name"),
+        ({"email": "a@example.com", "name": "Awa", "Name": "Awa"}, "INVALID_FIELD", "Name"),
+        ({"email": "a@example.com", "name": "Awa", "id": "cust_x"}, "INVALID_FIELD", "id"),
+        ({"email": "a@example.com", "name": "Awa", "metadata": None}, "INVALID_FIELD", "metadata"),
+        ({"email": "a@example.com", "name": "Awa", "metadata": {"a": None}}, "INVALID_FIELD", "metadata.a"),
+        ({"email": "a@example.com", "name": "Awa", "metadata": {"a.b": []}}, "INVALID_FIELD", "metadata.a.b"),
+    ],
+)
+def test_one_fault_has_its_own_code_and_names_its_field(
+    sandbox: Sandbox, body: dict[str, Any], code: str, param: str
+) -> None:
+    """B-11, B-12: ``param``, and ``errors`` also when it is one."""
+    told = sandbox.api.refused("POST", "/customers/", 422, code, json=body)
+    assert told["param"] == param
+    assert list(told["errors"]) == [param]
+
+
+@pytest.mark.parametrize(
+    ("amount", "code"),
+    [
+        ("500", None),
+        ("500.0", "INVALID_FIELD"),
+        ("5e2", "INVALID_FIELD"),
+        ('"500"', "INVALID_FIELD"),
+        ("true", "INVALID_FIELD"),
+        ("null", "INVALID_FIELD"),
+        ("[500]", "INVALID_FIELD"),
+        ("-500", "AMOUNT_TOO_SMALL"),
+        ("-0", "AMOUNT_TOO_SMALL"),
+        ("9223372036854775807", "AMOUNT_TOO_LARGE"),
+        ("9223372036854775808", "AMOUNT_TOO_LARGE"),
+        ("18446744073709551616", "AMOUNT_TOO_LARGE"),
+        ("9" * 25, "AMOUNT_TOO_LARGE"),
+        ("-" + "9" * 25, "AMOUNT_TOO_SMALL"),
+        ("1e30", "INVALID_FIELD"),
+    ],
+)
+def test_money_is_an_integer_of_any_size_and_nothing_else(sandbox: Sandbox, amount: str, code: str | None) -> None:
+    """B-23: ``15.0``, ``"15"`` and ``true`` are refused; what is too large is told as such."""
+    body = f'{{"name": "P", "amount": {amount}, "currency": "XAF", "interval": "month"}}'.encode()
+    if code is None:
+        made = sandbox.api.request("POST", "/subscription-plans/", content=body, headers=JSON).json()
+        assert made["amount"] == 500
+    else:
+        told = sandbox.api.refused("POST", "/subscription-plans/", 422, code, content=body, headers=JSON)
+        assert told["param"] == "amount"
+
+
+@pytest.mark.parametrize("field", ["interval_count", "trial_period_days"])
+@pytest.mark.parametrize("value", ["1.0", '"1"', "true", "1.5", "-1"])
+def test_other_integers_are_no_less_strict(sandbox: Sandbox, field: str, value: str) -> None:
+    body = f'{{"name": "P", "amount": 500, "currency": "XAF", "interval": "month", "{field}": {value}}}'
+    told = sandbox.api.refused(
+        "POST", "/subscription-plans/", 422, "INVALID_FIELD", content=body.encode(), headers=JSON
+    )
+    assert told["param"] == field
+
+
+def test_a_body_with_very_many_faults_is_answered_with_some(sandbox: Sandbox) -> None:
+    """An answer is never larger than its request."""
+    body = {f"k{number}": 1 for number in range(50_000)}
+    told = sandbox.api.refused("POST", "/customers/", 422, "VALIDATION_ERROR", json=body)
+    assert 10 < len(told["errors"]) <= 100
+
+
+@pytest.mark.parametrize("bound", ["metadata", "line_items"])
+def test_a_container_with_far_too_many_entries_is_told_that(sandbox: Sandbox, bound: str) -> None:
+    """Also where each entry would be wrong as well."""
+    entries: Any = {f"k{number}": {} for number in range(50_000)} if bound == "metadata" else [{"quantity": 0}] * 50_000
+    body = {"currency": "XAF", "success_url": "https://shop.example", "line_items": [], bound: entries}
+    told = sandbox.api.refused("POST", "/checkout-sessions/", 422, "VALIDATION_ERROR", json=body)
+    most = "at most 50 keys" if bound == "metadata" else "at most 20 entries"
+    assert f"must have {most}" in told["errors"][bound]
+
+
+def test_unknown_fields_can_be_ignored(sandbox: Sandbox) -> None:
+    """B-13: the setting ``unknown_fields``; what is known is checked as ever, and the control API stays strict."""
+    sandbox.control.patch("/app", {"settings": {"unknown_fields": "ignore"}})
+    body = {"email": "a@example.com", "name": "Awa", "colour": "red", "id": "cust_x", "metadata": {"colour": "red"}}
+    made = sandbox.api.post("/customers/", body)
+    assert "colour" not in made
+    assert made["id"] != "cust_x"
+    assert made["metadata"] == {"colour": "red"}
+    told = sandbox.api.refused("POST", "/customers/", 422, "INVALID_FIELD", json={**body, "name": 1})
+    assert list(told["errors"]) == ["name"]
+    lines = {"customer": "cust_x", "line_items": [{"wood": 1, "quantity": 0}], "wood": 1}
+    assert list(sandbox.api.refused("POST", "/invoices/", 422, "INVALID_FIELD", json=lines)["errors"]) == [
+        "line_items.0.quantity"
+    ]
+    sandbox.api.refused("GET", "/customers/?colour=red", 422, "INVALID_FILTER_PARAM")
+    sandbox.control.refused("PATCH", "/app", 422, "INVALID_FIELD", json={"settings": {"colour": "red"}})
+
+
+def test_a_large_body_is_refused_before_it_is_sent(line: Line) -> None:
+    """A client that announces 100 GB is answered at once; one that asks first is not told to go on."""
+    length = b"Content-Length: 100000000000"
+    line.request(b"POST /v1/customers/ HTTP/1.1", b"Content-Type: application/json", length, b"Expect: 100-continue")
+    answer = line.answer()
+    assert (answer.status, answer.code) == (400, "VALIDATION_ERROR")
+
+
+def test_a_connection_survives_a_body_that_was_not_read(sandbox: Sandbox) -> None:
+    """The rest of a body is thrown away, and the next request on the connection is answered."""
+    with httpx.Client(base_url=sandbox.url, trust_env=False) as http:
+        for _ in range(3):
+            assert http.post("/v1/customers/", content=AWA + b" " * 10_000_000).status_code == 401
+            assert http.get("/_emulator/health").status_code == 200
+
+
+def test_a_body_without_end_is_cut_off(line: Line) -> None:
+    """The client was answered long ago; when it does not stop, the connection does."""
+    line.request(b"POST /v1/customers/ HTTP/1.1", b"Content-Type: application/json", b"Transfer-Encoding: chunked")
+    chunk = b"100000\r\n" + b" " * MIB + b"\r\n"
+    with pytest.raises(OSError, match=r"reset|Broken pipe"):  # noqa: PT012  # it comes sooner or later, not at a known chunk
+        for _ in range(200):
+            line.say(chunk)
+    assert line.answer().status == 400

@@ -1,0 +1,215 @@
+"""Connections: clients that are old, slow, hasty, half gone or gone altogether (raw sockets)."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from contract_tests.http.line import Line
+from contract_tests.sandbox import Sandbox
+
+LIST = b"GET /v1/customers/ HTTP/1.1"
+NONE = b"GET /v1/customers/cust_x/ HTTP/1.1"
+POST = b"POST /v1/customers/ HTTP/1.1"
+JSON = b"Content-Type: application/json"
+AWA = b'{"email": "awa@example.com", "name": "Awa Diop"}'
+WAIT = b"GET /_emulator/events?type=customer.created&wait=10 HTTP/1.1"
+
+
+@pytest.fixture(autouse=True)
+def _still_there(sandbox: Sandbox) -> object:
+    """After each of these tests the server answers others as if nothing had been."""
+    yield
+    assert sandbox.api.get("/customers/")["object"] == "list"
+
+
+def test_http_1_0_is_answered_and_closed(line: Line) -> None:
+    line.say(b"GET /openapi.json HTTP/1.0\r\n\r\n")
+    answer = line.answer()
+    assert (answer.status, answer.headers["connection"]) == (200, "close")
+    assert line.ended()
+
+
+def test_close_is_heeded(line: Line) -> None:
+    line.request(LIST, b"Connection: close")
+    assert line.answer().status == 200
+    assert line.ended()
+
+
+def test_several_requests_may_follow_each_other(line: Line) -> None:
+    for _ in range(3):
+        line.request(LIST)
+        assert line.answer().status == 200
+
+
+def test_pipelined_requests_are_answered_in_order(line: Line) -> None:
+    """Also one that takes its time, and one that is refused with its body unread."""
+    line.request(WAIT)
+    line.request(NONE)
+    line.request(POST, JSON, b"Content-Length: 2000000", body=b" " * 2_000_000)
+    line.request(LIST)
+    with Line(line.url, line.key) as other:
+        assert other.post(AWA).status == 201
+    assert [line.answer().status for _ in range(4)] == [200, 404, 400, 200]
+
+
+def test_a_thousand_pipelined_requests_are_answered(line: Line) -> None:
+    sender = threading.Thread(target=lambda: [line.request(NONE) for _ in range(1000)])
+    sender.start()
+    assert {line.answer().status for _ in range(1000)} == {404}
+    sender.join()
+
+
+def test_a_client_that_has_said_all_is_answered(line: Line) -> None:
+    """``printf … | nc``: it sends, ends its side and listens."""
+    line.request(NONE)
+    line.request(LIST)
+    line.hang_up()
+    assert [line.answer().status, line.answer().status] == [404, 200]
+    assert line.ended()
+
+
+def test_a_client_that_has_said_all_and_waits_is_answered(line: Line) -> None:
+    line.request(WAIT)
+    line.hang_up()
+    with Line(line.url, line.key) as other:
+        assert other.post(AWA).status == 201
+    assert b"customer.created" in line.answer().body
+    assert line.ended()
+
+
+@pytest.mark.parametrize("said", [b"", b"G", LIST + b"\r\n", LIST + b"\r\nHost: x\r\n", b"\r\n\r\n"])
+def test_a_client_that_breaks_off_in_the_head_is_let_go(line: Line, said: bytes) -> None:
+    line.say(said)
+    line.hang_up()
+    assert line.ended()
+
+
+def test_a_client_that_breaks_off_in_the_body_has_made_nothing(sandbox: Sandbox, line: Line) -> None:
+    line.request(POST, JSON, b"Content-Length: 100", body=AWA)
+    line.hang_up()
+    assert line.ended()
+    assert sandbox.api.get("/customers/")["data"] == []
+
+
+def test_clients_that_vanish_leave_nothing_behind(sandbox: Sandbox) -> None:
+    """Reset before, while and after the server works for them."""
+    for start, body in ((LIST, b""), (WAIT, b""), (POST, AWA[:10]), (b"GET /v1/", b"")):
+        for _ in range(10):
+            line = Line(sandbox.url, sandbox.key)
+            line.request(start, JSON, b"Content-Length: %d" % (2 * len(body)), body=body)
+            line.abort()
+    assert sandbox.api.get("/customers/")["data"] == []
+
+
+def test_a_slow_body_is_waited_for(line: Line) -> None:
+    """It comes byte by byte, and others are served meanwhile."""
+    line.request(POST, JSON, b"Content-Length: %d" % len(AWA))
+    with Line(line.url, line.key) as other:
+        for position in range(len(AWA)):
+            other.request(NONE)
+            assert other.answer().status == 404
+            line.say(AWA[position : position + 1])
+    assert line.answer().status == 201
+
+
+def test_a_slow_head_is_waited_for(line: Line) -> None:
+    with Line(line.url, line.key) as other:
+        for byte in LIST + b"\r\nAuthorization: Bearer " + line.key.encode() + b"\r\n\r\n":
+            other.request(NONE)
+            assert other.answer().status == 404
+            line.say(bytes([byte]))
+    assert line.answer().status == 200
+
+
+def test_who_asks_before_sending_is_told_to_go_on(line: Line) -> None:
+    """RFC 9110, 10.1.1."""
+    line.request(POST, JSON, b"Content-Length: %d" % len(AWA), b"Expect: 100-continue")
+    assert line.answer().status == 100
+    line.say(AWA)
+    assert line.answer().status == 201
+
+
+def test_who_asks_before_sending_is_refused_at_once_where_the_body_does_not_matter(sandbox: Sandbox) -> None:
+    with Line(sandbox.url, "nonsense") as line:
+        line.request(POST, JSON, b"Content-Length: 1000", b"Expect: 100-continue")
+        assert line.answer().status == 401
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_chunks_may_be_of_any_size(line: Line, size: int) -> None:
+    """With extensions and trailers, which mean nothing here."""
+    chunks = [AWA[start : start + size] for start in range(0, len(AWA), size)]
+    body = b"".join(b"%X;x=y\r\n%b\r\n" % (len(chunk), chunk) for chunk in chunks)
+    line.request(POST, JSON, b"Transfer-Encoding: chunked", body=body + b"0\r\nTrailer: x\r\n\r\n")
+    assert line.answer().status == 201
+
+
+def test_a_body_with_its_length_and_in_chunks_is_malformed(line: Line) -> None:
+    """RFC 9112, 6.1: the way requests are smuggled."""
+    line.request(POST, JSON, b"Content-Length: 2", b"Transfer-Encoding: chunked", body=b"2\r\n{}\r\n0\r\n\r\n")
+    assert line.answer().status == 400
+    assert line.ended()
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+        b"\x00\r\n\r\n",
+        b"GET\r\n\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"GET / HTTPS/1.1\r\n\r\n",
+        b"GET  /v1/customers/ x HTTP/1.1\r\n\r\n",
+        b"GET nothing HTTP/1.1\r\n\r\n",
+        b"GET /v1/customers/\xc3\xa9/ HTTP/1.1\r\n\r\n",
+        b"GET /v1/" + b"x" * 70_000 + b" HTTP/1.1\r\n\r\n",
+        b"CONNECT sandbox:80 HTTP/1.1\r\n\r\n",
+        LIST + b"\r\nno colon\r\n\r\n",
+        LIST + b"\r\nna me: x\r\n\r\n",
+        LIST + b"\r\n: x\r\n\r\n",
+        LIST + b"\r\nX: a\x00b\r\n\r\n",
+        POST + b"\r\nContent-Length: -1\r\n\r\n",
+        POST + b"\r\nContent-Length: 1e3\r\n\r\n",
+        POST + b"\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+        POST + b"\r\nContent-Length: " + b"9" * 30 + b"\r\n\r\n",
+        POST + b"\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
+        POST + b"\r\nTransfer-Encoding: gzip\r\n\r\n",
+    ],
+)
+def test_what_makes_no_request_is_400_in_the_form_of_all_errors(line: Line, head: bytes) -> None:
+    """HTTP statuses: 400 wrong headers; B-11."""
+    line.say(head)
+    answer = line.answer()
+    assert (answer.status, answer.code) == (400, "VALIDATION_ERROR")
+    assert answer.headers["request-id"].encode() in answer.body
+    assert line.ended()
+
+
+@pytest.mark.parametrize(("size", "status"), [(250_000, 200), (300_000, 400)])
+def test_a_head_has_256_kib(line: Line, size: int, status: int) -> None:
+    line.request(LIST, b"X: " + b"x" * size)
+    assert line.answer().status == status
+
+
+@pytest.mark.parametrize("head", [LIST + b"\r\nX: ", LIST + b"\r\n" + b"X: y\r\n" * 5, b"GET /"])
+def test_a_head_without_end_is_cut_off(line: Line, head: bytes) -> None:
+    line.say(head)
+    with pytest.raises(OSError, match=r"reset|Broken pipe"):  # noqa: PT012  # it comes sooner or later
+        for _ in range(1000):
+            line.say(b"X: y\r\n" * 10_000 if head.endswith(b"\n") else b"x" * 60_000)
+
+
+@pytest.mark.parametrize("upgrade", [b"websocket", b"h2c", b"nothing"])
+def test_nothing_is_upgraded(line: Line, upgrade: bytes) -> None:
+    """RFC 9110, 7.8: a server may pass over it; the request is answered as it stands."""
+    headers = (b"Connection: Upgrade", b"Upgrade: " + upgrade, b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==")
+    line.request(LIST, *headers, b"Sec-WebSocket-Version: 13")
+    assert line.answer().status == 200
+
+
+def test_the_word_of_a_proxy_counts_only_where_the_app_says_so(line: Line) -> None:
+    """B-70: links do not follow ``X-Forwarded-Proto`` of anybody."""
+    line.request(NONE, b"X-Forwarded-Proto: wss", b"X-Forwarded-For: 203.0.113.7")
+    assert b'"doc_url":"http://' in line.answer().body

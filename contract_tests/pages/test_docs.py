@@ -1,0 +1,80 @@
+"""The reference pages and the catalog: what an error links to, and what the tables say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from contract_tests.sandbox import RunningServer, Sandbox
+from emulator.errors import CODES
+from emulator.events import EVENTS
+
+PAGES = ["/docs/", "/docs/errors", "/docs/events", "/docs/life-cycles", "/docs/magic-values"]
+
+
+@pytest.fixture
+def site(server: RunningServer) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=server.url, trust_env=False) as client:
+        yield client
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_loads_nothing_from_elsewhere_and_may_run_nothing(site: httpx.Client, path: str) -> None:
+    answer = site.get(path)
+    assert answer.status_code == 200
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+    assert answer.headers["request-id"].startswith("req_")
+    assert not re.findall(r"(?:src|href)=\"(?:https?:)?//", answer.text)
+    assert '<html lang="en">' in answer.text
+    assert 'aria-current="page">' in answer.text
+
+
+def test_doc_url_leads_to_the_entry_of_its_code(sandbox: Sandbox, site: httpx.Client) -> None:
+    """``doc_url`` is ``{docs_url}/errors#CODE``, served by the emulator itself."""
+    told = sandbox.api.refused("GET", "/customers/cust_x/", 404, "CUSTOMER_NOT_FOUND")
+    page, _, code = told["doc_url"].partition("#")
+    assert f'id="{code}"' in site.get(page).text
+
+
+def test_every_code_is_explained(site: httpx.Client) -> None:
+    text = site.get("/docs/errors").text
+    assert [code for code in CODES if f'id="{code}"' not in text] == []
+
+
+def test_every_link_within_the_pages_leads_somewhere(site: httpx.Client) -> None:
+    pages = {path: site.get(path).text for path in PAGES}
+    links = {link for text in pages.values() for link in re.findall(r'href="(/[^"]*)"', text)}
+    assert len(links) > 20
+    for link in links:
+        path, _, anchor = link.partition("#")
+        text = pages.get(path) or site.get(path).raise_for_status().text
+        assert not anchor or f'id="{anchor}"' in text, link
+
+
+def test_the_catalog_lists_what_the_pages_show(sandbox: Sandbox) -> None:
+    catalog = sandbox.control.get("/catalog")
+    assert {entry["code"] for entry in catalog["error_codes"]} == set(CODES)
+    assert {event["type"] for event in catalog["event_types"]} == set(EVENTS)
+    assert {"source": "open", "trigger": "pay", "target": "paid", "event": "invoice.paid"} in catalog["life_cycles"][
+        "invoice"
+    ]
+    assert any(value["value"] == "*0001" for value in catalog["magic_values"]["mobile_money"])
+    assert any(key["begins"] == "revoked" for key in catalog["magic_keys"])
+
+
+@pytest.mark.parametrize("path", ["/openapi.json", "/openapi-3.1.json", "/_emulator/openapi.json"])
+def test_the_documents_are_served_as_json(site: httpx.Client, path: str) -> None:
+    document = site.get(path).json()
+    assert document["openapi"] == ("3.1.0" if "3.1" in path else "3.0.3")
+
+
+def test_the_document_is_served_as_yaml(site: httpx.Client) -> None:
+    assert site.get("/openapi.yaml").text.startswith("openapi: 3.0.3")
+
+
+def test_what_nobody_serves_is_told_so(site: httpx.Client) -> None:
+    answer = site.get("/nothing/<script>")
+    assert (answer.status_code, answer.json()["code"]) == (404, "NOT_FOUND")

@@ -1,0 +1,99 @@
+"""The pages of an invoice and of a receipt, over HTTP (B-45, B-53, B-66)."""
+
+from __future__ import annotations
+
+import pytest
+
+from contract_tests.pages.buyer import CARD, DECLINED, PHONE, TRANSFER, buyer, invoice, path_of
+from contract_tests.sandbox import CHARGED, Sandbox
+
+
+@pytest.mark.parametrize("method", [CARD, PHONE], ids=lambda fields: fields["method"])
+def test_an_invoice_is_paid_on_its_page(sandbox: Sandbox, method: dict[str, str]) -> None:
+    """Invoice states: open, payment received → paid, event ``invoice.paid``."""
+    made = invoice(sandbox)
+    with buyer(sandbox, made) as awa, sandbox.expect(*CHARGED):
+        page = awa.open()
+        assert page.said("title") == f"Invoice {made['invoice_number']}"
+        assert page.said("total") == "FCFA 6,000"
+        assert page.said("due-date") == "Due on January 31, 2026"
+        done = awa.follow(awa.pay(**method))
+    assert (done.status, done.state) == (200, "paid")
+    assert sandbox.api.get(f"/invoices/{made['id']}/")["status"] == "paid"
+
+
+def test_tax_is_shown(sandbox: Sandbox) -> None:
+    sandbox.settings(tax_rate=18)
+    with buyer(sandbox, invoice(sandbox)) as awa:
+        page = awa.open()
+    assert page.said("total") == "FCFA 7,080"
+    assert "Tax" in page.text
+    assert "FCFA\N{NO-BREAK SPACE}1,080" in page.text
+
+
+def test_failure_is_told_and_the_invoice_can_still_be_paid(sandbox: Sandbox) -> None:
+    made = invoice(sandbox)
+    with buyer(sandbox, made) as awa:
+        failed = awa.follow(awa.pay(**DECLINED))
+        assert failed.elements["problem"]["data-code"] == "PAYMENT_METHOD_NOT_SUPPORTED"
+        assert awa.follow(awa.pay(**CARD)).state == "paid"
+
+
+def test_whoever_opens_it_sees_that_the_funds_are_awaited(sandbox: Sandbox) -> None:
+    made = invoice(sandbox)
+    with buyer(sandbox, made) as awa, buyer(sandbox, made) as ama:
+        late = {**ama.open().fields, "do": "pay", **CARD}
+        awa.pay(**TRANSFER)
+        assert ama.open().state == "waiting"
+        assert ama.follow(ama.send(late)).state == "waiting"
+        with sandbox.expect(*CHARGED):
+            sandbox.advance("1d")
+        assert ama.open().state == "paid"
+
+
+def test_an_overdue_invoice_can_be_paid(sandbox: Sandbox) -> None:
+    made = invoice(sandbox, due_date="2026-01-02")
+    sandbox.advance_to("2026-01-03")
+    with buyer(sandbox, made) as awa:
+        assert awa.open().said("due-date") == "It was due on January 2, 2026."
+        assert awa.follow(awa.pay(**CARD)).state == "paid"
+
+
+def test_a_void_invoice_is_not_to_be_paid(sandbox: Sandbox) -> None:
+    """open → void: payment link disabled."""
+    made = invoice(sandbox)
+    with buyer(sandbox, made) as awa:
+        form = {**awa.open().fields, "do": "pay", **CARD}
+        sandbox.api.post(f"/invoices/{made['id']}/void/")
+        page = awa.open()
+        late = awa.follow(awa.send(form))
+    assert (page.status, page.state, late.state) == (410, "void", "void")
+
+
+def test_a_draft_has_no_page(sandbox: Sandbox) -> None:
+    made = invoice(sandbox)
+    lines = [{"description": "Repair", "unit_amount": 2000}]
+    draft = sandbox.api.post("/invoices/", {"customer": made["customer"], "line_items": lines})
+    with buyer(sandbox, made) as awa:
+        assert awa.open(f"/invoice/{draft['id']}").status == 404
+
+
+def test_one_marked_as_paid_says_so(sandbox: Sandbox) -> None:
+    made = invoice(sandbox)
+    sandbox.api.post(f"/invoices/{made['id']}/pay/")
+    with buyer(sandbox, made) as awa:
+        assert awa.open().state == "paid"
+
+
+def test_a_receipt_has_its_page(sandbox: Sandbox) -> None:
+    made = invoice(sandbox)
+    with buyer(sandbox, made) as awa:
+        done = awa.follow(awa.pay(**CARD))
+        page = awa.open(str(done.elements["receipt-link"]["href"]))
+        receipt = sandbox.api.get("/receipts/")["data"][0]
+        assert page.status == 200
+        assert receipt["number"] in page.text
+        assert page.said("total").startswith("FCFA 6,000")
+        assert awa.open(path_of(receipt)).status == 200
+        assert awa.twin(path_of(receipt)) == receipt
+        assert awa.open("/receipt/rcpt_000000000000000000000000").status == 404

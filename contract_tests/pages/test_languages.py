@@ -1,0 +1,115 @@
+"""English and French, and the sandbox panel: every word there twice, amounts and dates as each language writes them."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from contract_tests.pages.buyer import CARD, DECLINED, TRANSFER, WHO, buyer, invoice, link, session
+from contract_tests.sandbox import Sandbox
+from emulator.engine.facts import Facts
+from emulator.pages import languages
+from emulator.pages.languages import KNOWN
+from emulator.pages.texts import MAGIC_IN_FRENCH, WORDS
+from emulator.resources.outcomes import UNSAID
+
+MAGIC = {f"{type}.{value.name}": value for type, values in Facts().magic.items() for value in values}
+
+
+@pytest.mark.parametrize(
+    ("accepted", "language"),
+    [
+        ("", "en"),
+        ("fr", "fr"),
+        ("fr-CA", "fr"),
+        ("FR", "fr"),
+        ("de, fr;q=0.8, en;q=0.9", "en"),
+        ("de, fr;q=0.8, en;q=0.7", "fr"),
+        ("fr;q=0", "en"),
+        ("de", "en"),
+        ("fr;q=nonsense, en;q=0.1", "en"),
+        (",;=" * 1000, "en"),
+    ],
+)
+def test_accept_language_chooses(sandbox: Sandbox, accepted: str, language: str) -> None:
+    with buyer(sandbox, link(sandbox), **{"Accept-Language": accepted}) as awa:
+        assert awa.open().language == language
+
+
+def test_lang_wins_over_accept_language_and_stays(sandbox: Sandbox) -> None:
+    with buyer(sandbox, link(sandbox), **{"Accept-Language": "en"}) as awa:
+        page = awa.open(lang="fr")
+        assert page.language == "fr"
+        failed = awa.follow(
+            awa.send({**page.fields, "do": "pay", **DECLINED, **WHO}, str(page.elements["payment-form"]["action"]))
+        )
+    assert failed.language == "fr"
+    assert "Le paiement n’a pas abouti" in failed.said("problem")
+
+
+def test_french_through_and_through(sandbox: Sandbox) -> None:
+    with buyer(sandbox, invoice(sandbox), **{"Accept-Language": "fr"}) as awa:
+        page = awa.open()
+        assert page.said("total") == "6 000 FCFA"
+        assert page.said("due-date") == "À payer avant le 31 janvier 2026"
+        assert page.said("pay") == "Payer 6 000 FCFA"
+        waiting = awa.follow(awa.pay(**TRANSFER))
+        assert "En attente de votre virement" in waiting.text
+        assert "se terminant par 2606" in waiting.text
+        sandbox.advance("1d")
+        assert "Paiement réussi" in awa.open().text
+
+
+@pytest.mark.parametrize(
+    ("currency", "english", "french"), [("EUR", "€50.00", "50,00 €"), ("USD", "$50.00", "50,00 $US")]
+)
+def test_amounts_are_written_for_currency_and_language(
+    sandbox: Sandbox, currency: str, english: str, french: str
+) -> None:
+    with buyer(sandbox, link(sandbox, currency=currency)) as awa:
+        assert awa.open().said("total") == english
+        assert awa.open(lang="fr").said("total").replace(" ", " ") in (french, french.replace("$US", "$"))
+
+
+def test_every_line_says_the_same_in_both_languages() -> None:
+    for key, words in WORDS.items():
+        assert all(words), key
+        assert len({tuple(sorted(re.findall(r"\{\w+\}", text))) for text in words}) == 1, key
+
+
+@pytest.mark.parametrize("code", sorted({value.code for value in MAGIC.values() if value.code} | {UNSAID["payment"]}))
+def test_every_way_to_fail_has_a_sentence_of_its_own(code: str) -> None:
+    for language in KNOWN.values():
+        assert language.failure(code, "Shop") != language("other_failure")
+
+
+def test_every_magic_value_is_explained_in_french() -> None:
+    assert MAGIC.keys() == MAGIC_IN_FRENCH.keys()
+
+
+@pytest.mark.parametrize("language", KNOWN)
+def test_the_panel_fills_a_value_in_without_a_script(sandbox: Sandbox, language: str) -> None:
+    with buyer(sandbox, session(sandbox)) as awa:
+        page = awa.open(lang=language)
+        fills = [name for name in page.elements if name.startswith("fill-")]
+        assert len(fills) == len(MAGIC) + 2
+        for name in fills:
+            filled = awa.open(str(page.elements[name]["href"]))
+            assert filled.language == language
+            values = json.loads(str(page.elements[name]["data-fill"]))
+            assert values["method"] in name
+            assert values.items() <= filled.fields.items(), "the link fills in what the script would"
+
+
+def test_a_value_that_was_filled_in_pays(sandbox: Sandbox) -> None:
+    with buyer(sandbox, session(sandbox)) as awa:
+        page = awa.open(method="bank_card", fill="success")
+        assert page.fields["number"] == CARD["number"]
+        answer = awa.send({**page.fields, "do": "pay"})
+    assert answer.headers["location"].startswith("https://shop.example.com/thanks")
+
+
+def test_unknown_wishes_fall_back_to_english() -> None:
+    assert languages.chosen("de", None) is KNOWN["en"]

@@ -1,0 +1,137 @@
+"""A webhook receiver: a real HTTP server that keeps the raw bytes it gets and answers as it is told."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import ssl
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Received:
+    """One request as it arrived."""
+
+    path: str
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def event(self) -> Any:
+        """The event in the body."""
+        return json.loads(self.body)
+
+    @property
+    def is_ping(self) -> bool:
+        """Whether it only tries the address."""
+        return bool(self.event["type"] == "webhook.ping")
+
+    def signed_with(self, secret: str) -> bool:
+        """Whether ``Service-Signature`` is the HMAC-SHA256 of the raw body under this secret (Delivery rule 1)."""
+        expected = hmac.new(secret.encode(), self.body, hashlib.sha256).hexdigest()
+        return hmac.compare_digest(expected, self.headers.get("service-signature", ""))
+
+
+@dataclass(frozen=True)
+class Reply:
+    """How one request is answered: ``held`` not before the receiver is released, ``cut`` not at all."""
+
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    held: bool = False
+    cut: bool = False
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 1000
+
+
+class Receiver:
+    """Listens on a free loopback port, with TLS where a context is given.
+
+    ``statuses`` are given one after the other, then always 200. ``reply`` may be replaced to answer otherwise, and
+    ``react`` to do something with each request before it is answered, such as calling back.
+    """
+
+    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
+        self.received: list[Received] = []
+        self.statuses: list[int] = []
+        self.react: Callable[[Received], object] = lambda received: None
+        self.reply: Callable[[Received], Reply] = self._next_status
+        self._released = threading.Event()
+        self._server = _Server(("127.0.0.1", 0), _handler(self))
+        if tls:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
+        self.port = int(self._server.server_address[1])
+        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}/hook"
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
+        self._thread.start()
+
+    def _next_status(self, received: Received) -> Reply:
+        return Reply(self.statuses.pop(0) if self.statuses else 200)
+
+    @property
+    def deliveries(self) -> list[Received]:
+        """The requests received, pings left out, in order of arrival."""
+        return [item for item in self.received if not item.is_ping]
+
+    @property
+    def events(self) -> list[Any]:
+        """The events received, pings left out, in order of arrival."""
+        return [item.event for item in self.deliveries]
+
+    def release(self) -> None:
+        """Answer what is held."""
+        self._released.set()
+
+    def wait(self) -> None:
+        """Hold on until the receiver is released."""
+        assert self._released.wait(30), "nobody released the receiver"
+
+    def close(self) -> None:
+        """Stop listening."""
+        self.release()
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+def _handler(receiver: Receiver) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers.get("content-length", 0)))
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            received = Received(self.path, headers, body)
+            receiver.received.append(received)
+            receiver.react(received)
+            reply = receiver.reply(received)
+            if reply.held:
+                receiver.wait()
+            if not reply.cut:
+                self._send(reply)
+
+        def _send(self, reply: Reply) -> None:
+            self.send_response(reply.status)
+            for name, value in reply.headers.items():
+                self.send_header(name, value)
+            self.send_header("content-length", str(len(reply.body)))
+            self.end_headers()
+            self.wfile.write(reply.body)
+
+        def handle(self) -> None:
+            try:
+                super().handle()
+            except OSError:
+                self.close_connection = True  # the emulator hung up, as it may when its patience is at an end
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Silence: tests print what they need."""
+
+    return Handler

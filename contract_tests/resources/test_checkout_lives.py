@@ -1,0 +1,133 @@
+"""Random lives of a checkout session: whatever its buyer and its merchant do, it is paid once at most (B-58)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from contract_tests.kernel import Kernel
+from contract_tests.sandbox import CARD, FAILING_PHONE
+from emulator.errors import Refusal
+from emulator.resources import buyers, payment_intents
+from emulator.resources.checkout_sessions import CheckoutSession
+from emulator.resources.invoices import Invoice
+from emulator.resources.payment_intents import PaymentIntent
+from emulator.resources.subscriptions import Subscription
+from emulator.resources.transactions import Transaction
+
+AWA = {"name": "Awa Diop", "email": "awa@example.com"}
+METHODS = [
+    CARD,
+    {"type": "mobile_money", "phone": FAILING_PHONE},
+    {"type": "mobile_money", "phone": "+24177000003"},
+    {"type": "mobile_money", "phone": "+24177000006"},
+    {"type": "bank_transfer", "iban": "FR14 2004 1010 0505 0001 3M02 606"},
+    {**CARD, "number": "4000 0000 0000 3220"},
+    {**CARD, "number": "4000 0000 0000 0077"},
+    {**CARD, "number": "4000 0000 0000 9995"},
+]
+ACTS = st.one_of(
+    st.tuples(st.just("pay"), st.sampled_from(METHODS)),
+    st.tuples(st.just("wait"), st.sampled_from([30, 60, 180, 900, 86400])),
+    st.tuples(st.sampled_from(["expire", "take back", "confirm", "decline", "delete customer"]), st.none()),
+)
+
+
+def opened(kernel: Kernel, mode: str = "payment") -> CheckoutSession:
+    """A session of 5000 XAF, monthly where it subscribes."""
+    body: dict[str, Any] = {
+        "mode": mode,
+        "currency": "XAF",
+        "success_url": "https://shop.example.com/thanks",
+        "line_items": [{"description": "Basket", "unit_amount": 5000, "quantity": 1}],
+        "expires_in": 1800,
+        "metadata": {},
+    }
+    if mode == "subscription":
+        body["subscription_data"] = {"interval": "month", "interval_count": 1, "trial_period_days": 0}
+    session: CheckoutSession = kernel.do("createCheckoutSession", **body)
+    return session
+
+
+def pay(kernel: Kernel, session: CheckoutSession, method: Any) -> Any:
+    return kernel.turn(buyers.pay_session, id=session.id, payment={"method": method, "customer": AWA})
+
+
+def act(kernel: Kernel, session: CheckoutSession, what: str, how: Any) -> None:
+    """One thing that happens; what the state forbids is refused."""
+    now = kernel.world.one(CheckoutSession, session.id)
+    acts = {
+        "pay": lambda: pay(kernel, session, how),
+        "wait": lambda: kernel.advance(seconds=how),
+        "expire": lambda: kernel.do("expireCheckoutSession", session.id),
+        "take back": lambda: kernel.do("cancelPaymentIntent", str(now.payment_intent)),
+        "confirm": lambda: kernel.turn(buyers.confirm_action, id=now.payment_intent),
+        "decline": lambda: kernel.turn(payment_intents.answer_now, id=now.payment_intent, code="INSUFFICIENT_FUNDS"),
+        "delete customer": lambda: kernel.delete_customer(str(now.customer)),
+    }
+    try:
+        acts[what]()
+    except (Refusal, KeyError):
+        return  # nothing to act on, or not in this state: part of the play
+
+
+@settings(max_examples=150, deadline=None)
+@given(mode=st.sampled_from(["payment", "subscription"]), acts=st.lists(ACTS, max_size=12))
+def test_a_session_is_paid_once_at_most_and_ends_as_its_payments_do(mode: str, acts: list[Any]) -> None:
+    kernel = Kernel()
+    session = opened(kernel, mode)
+    for what, how in acts:
+        act(kernel, session, what, how)
+    kernel.advance(seconds=2 * 86400)
+    now = kernel.world.one(CheckoutSession, session.id)
+    intents = [each for each in kernel.world.table(PaymentIntent) if each.checkout_session == session.id]
+    paid = [each.id for each in intents if each.status == "succeeded"]
+    waiting = [each.id for each in intents if each.status == "requires_action"]
+    assert kernel.failed_jobs() == []
+    assert len(paid) <= 1
+    assert (now.status == "complete") == (paid == [now.payment_intent])
+    assert (now.status == "processing") == (waiting == [now.payment_intent])
+    assert now.status in ("complete", "processing", "expired")
+    deposits = [each.amount for each in kernel.world.table(Transaction) if each.status == "completed"]
+    assert deposits == [5000] * len(paid)
+    assert len(kernel.world.table(Subscription)) == len(kernel.world.table(Invoice)) <= len(paid)
+
+
+@pytest.mark.parametrize(("code", "status"), [(None, "complete"), ("INSUFFICIENT_FUNDS", "payment_failed")])
+def test_the_check_of_a_card_is_passed_on_the_page(code: str | None, status: str) -> None:
+    """B-54."""
+    kernel = Kernel()
+    session = opened(kernel)
+    intent = pay(kernel, session, METHODS[5])
+    kernel.turn(buyers.confirm_action, id=intent.id, code=code)
+    assert kernel.world.one(CheckoutSession, session.id).status == status
+    with pytest.raises(Refusal, match="INVALID_STATUS_TRANSITION"):
+        kernel.turn(buyers.confirm_action, id=intent.id)
+
+
+def test_a_phone_is_not_confirmed_on_the_page() -> None:
+    """B-55: that is the operator's to say."""
+    kernel = Kernel()
+    intent = pay(kernel, opened(kernel), METHODS[3])
+    with pytest.raises(Refusal, match="INVALID_STATUS_TRANSITION"):
+        kernel.turn(buyers.confirm_action, id=intent.id)
+
+
+def test_a_form_is_filled_in_with_what_is_known() -> None:
+    """Addresses: "The default address is pre-selected in hosted payment forms"."""
+    kernel = Kernel()
+    customer = kernel.do("createCustomer", **AWA, phone="+24177123456")
+    address = {"line1": "1 rue", "city": "Libreville", "country": "GA", "is_default": True}
+    kernel.do("createAddress", customer.id, **address)
+    body = {"success_url": "https://shop.example.com", "line_items": [], "mode": "setup", "currency": "XAF"}
+    defaults = {"expires_in": 1800, "metadata": {}}
+    known = kernel.do("createCheckoutSession", **body, **defaults, customer=customer.id)
+    shown = buyers.filled_in(kernel.world, known)
+    assert (shown["name"], shown["email"], shown["phone"]) == ("Awa Diop", "awa@example.com", "+24177123456")
+    assert shown["address"].line1 == "1 rue"
+    unknown = kernel.do("createCheckoutSession", **body, **defaults, customer_email="ben@example.com")
+    nothing = {"name": None, "email": "ben@example.com", "phone": None, "address": None}
+    assert buyers.filled_in(kernel.world, unknown) == nothing

@@ -1,0 +1,232 @@
+"""The PDF of an invoice: who may have it, and what stands on it (Invoices section; B-14, B-66, B-71)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from contract_tests.client import Client
+from contract_tests.paper import pdfs
+from contract_tests.sandbox import RunningServer, Sandbox
+
+ADDRESS = {"line1": "12 rue de l'Église", "city": "Libreville", "postal_code": "BP 2044", "country": "GA"}
+
+
+@pytest.fixture
+def anyone(sandbox: Sandbox) -> Any:
+    """A client without a key."""
+    client = Client(sandbox.url, sandbox.api.contract, key=None)
+    yield client
+    client.close()
+
+
+def an_invoice(sandbox: Sandbox, customer: Any = None, **arranged: Any) -> Any:
+    """An open invoice of 5000 XAF, some of its fields arranged."""
+    customer = customer or sandbox.customer()
+    body = {"customer": customer["id"], "unit_amount": 5000, "interval": "year", "currency": "XAF"}
+    sandbox.api.post("/subscriptions/", body)
+    invoice = sandbox.api.get("/invoices/", customer=customer["id"])["data"][0]
+    return sandbox.control.patch(f"/objects/{invoice['id']}", arranged)
+
+
+def pdf_of(sandbox: Sandbox, invoice: Any) -> bytes:
+    response = sandbox.api.request("GET", f"/invoices/{invoice['id']}/pdf/")
+    assert response.status_code == 200, response.text
+    return response.content
+
+
+# Who may have it
+
+
+def test_it_opens_with_the_key(sandbox: Sandbox) -> None:
+    invoice = an_invoice(sandbox)
+    response = sandbox.api.request("GET", f"/invoices/{invoice['id']}/pdf/")
+    assert response.headers["content-type"] == "application/pdf"
+    assert f'"{invoice["invoice_number"]}.pdf"' in response.headers["content-disposition"]
+    assert len(pdfs.pages(response.content)) == 1
+
+
+def test_it_opens_from_an_email(sandbox: Sandbox, anyone: Client) -> None:
+    """B-66: ``pdf_url`` works without a key."""
+    invoice = an_invoice(sandbox)
+    response = anyone.request("GET", invoice["pdf_url"])
+    assert response.status_code == 200
+    assert response.content == pdf_of(sandbox, invoice)
+
+
+@pytest.mark.parametrize("spoil", [lambda url: url + "x", lambda url: url[:-1], lambda url: url.split("=")[0] + "="])
+def test_a_wrong_token_opens_nothing(sandbox: Sandbox, anyone: Client, spoil: Any) -> None:
+    """B-71, whoever brings it."""
+    url = spoil(an_invoice(sandbox)["pdf_url"])
+    anyone.refused("GET", url, 401, "INVALID_TOKEN")
+    sandbox.api.refused("GET", url, 401, "INVALID_TOKEN")
+
+
+def test_a_token_opens_its_own_invoice_only(sandbox: Sandbox, anyone: Client) -> None:
+    first, second = an_invoice(sandbox), an_invoice(sandbox)
+    token = first["pdf_url"].rpartition("=")[2]
+    anyone.refused("GET", f"/invoices/{second['id']}/pdf/?token={token}", 401, "INVALID_TOKEN")
+    anyone.refused("GET", f"/invoices/inv_nobody/pdf/?token={token}", 401, "INVALID_TOKEN")
+
+
+def test_without_key_and_token_it_stays_closed(sandbox: Sandbox, anyone: Client) -> None:
+    anyone.refused("GET", f"/invoices/{an_invoice(sandbox)['id']}/pdf/", 401, "MISSING_API_KEY")
+
+
+def test_a_draft_has_none(sandbox: Sandbox) -> None:
+    """B-14."""
+    invoice = an_invoice(sandbox, status="draft", pdf_url=None, payment_url=None)
+    sandbox.api.refused("GET", f"/invoices/{invoice['id']}/pdf/", 404, "PDF_NOT_AVAILABLE")
+    sandbox.api.refused("GET", f"/invoices/{invoice['id']}/pdf/?token=x", 404, "PDF_NOT_AVAILABLE")
+
+
+def test_an_unknown_invoice_has_none(sandbox: Sandbox) -> None:
+    sandbox.api.refused("GET", "/invoices/inv_nobody/pdf/", 404, "INVOICE_NOT_FOUND")
+
+
+def test_security_profiles_are_for_the_merchants_servers(sandbox: Sandbox, anyone: Client) -> None:
+    """Enforcement rule 1 filters the App's API requests; a customer opens his email wherever he is."""
+    invoice = an_invoice(sandbox)
+    sandbox.api.post("/security-profiles/", {"name": "Office", "allowed_ips": ["203.0.113.7"]})
+    sandbox.api.refused("GET", f"/invoices/{invoice['id']}/pdf/", 403, "PERMISSION_DENIED")
+    assert anyone.request("GET", invoice["pdf_url"]).status_code == 200
+
+
+# What stands on it
+
+
+def test_it_says_who_owes_whom_what(sandbox: Sandbox) -> None:
+    """Merchant, customer, default address, lines, sums, days, payment link, footer."""
+    customer = sandbox.customer(name="Jean-Claude Ondo")
+    sandbox.api.post(f"/customers/{customer['id']}/addresses/", {**ADDRESS, "is_default": True})
+    line = {"product": None, "description": "Café moulu", "quantity": 12, "unit_amount": 1250, "amount": 15000}
+    sums = {"subtotal": 15000, "discount_amount": 1000, "tax_amount": 2520, "total": 16520, "amount_remaining": 16520}
+    words = {"description": "Coffee for January", "footer": "Thank you"}
+    invoice = an_invoice(sandbox, customer, currency="EUR", line_items=[line], **sums, **words)
+    pdf = pdf_of(sandbox, invoice)
+    text = pdfs.text(pdf)
+    for expected in (
+        sandbox.key.removeprefix("sk_test_"),
+        "Jean-Claude Ondo 12 rue de l'Église BP 2044 Libreville Gabon",
+        customer["email"],
+        invoice["invoice_number"],
+        "January 1, 2026",
+        "January 31, 2026",
+        "OPEN",
+        "€165.20 due January 31, 2026",
+        "Coffee for January",
+        "Café moulu 12 €12.50 €150.00",
+        "Subtotal €150.00 Discount -€10.00 Tax €25.20 Total €165.20 Amount due €165.20",
+        invoice["payment_url"],
+        "Thank you",
+    ):
+        assert expected in text, f"{expected!r} is not in {text!r}"
+    assert pdfs.links(pdf) == {invoice["payment_url"]}
+    assert "Page 1" not in text
+
+
+@pytest.mark.parametrize(
+    ("status", "stamp", "headline", "payable"),
+    [
+        ("open", "OPEN", "FCFA 5,000 due January 31, 2026", True),
+        ("paid", "PAID", "FCFA 5,000 paid", False),
+        ("void", "VOID", "Void: nothing to pay", False),
+        ("uncollectible", "UNCOLLECTIBLE", "FCFA 5,000 was due January 31, 2026", True),
+    ],
+)
+def test_it_is_stamped_with_its_status(sandbox: Sandbox, status: str, stamp: str, headline: str, payable: bool) -> None:
+    """B-66; what can still be paid says where."""
+    invoice = an_invoice(sandbox, status=status)
+    pdf = pdf_of(sandbox, invoice)
+    assert stamp in pdfs.text(pdf)
+    assert headline in pdfs.text(pdf)
+    assert (invoice["payment_url"] in pdfs.links(pdf)) == payable
+
+
+def test_a_paid_one_says_what_was_paid(sandbox: Sandbox) -> None:
+    invoice = an_invoice(sandbox, status="paid", amount_paid=5000, amount_remaining=0)
+    assert "Amount paid -FCFA 5,000 Amount due FCFA 0" in pdfs.text(pdf_of(sandbox, invoice))
+
+
+@pytest.mark.parametrize("metadata", [{"language": "fr"}, {"lang": "FR"}, {"language": "fr-CM"}])
+def test_it_speaks_the_customers_language(sandbox: Sandbox, metadata: Any) -> None:
+    text = pdfs.text(pdf_of(sandbox, an_invoice(sandbox, sandbox.customer(metadata=metadata))))
+    for expected in ("Facture", "À PAYER", "Facturé à", "5 000 FCFA à payer d’ici le 31 janvier 2026", "Sous-total"):
+        assert expected in text
+
+
+@pytest.mark.parametrize("metadata", [{}, {"language": "de"}, {"language": 7}, {"lang": ""}])
+def test_else_it_speaks_english(sandbox: Sandbox, metadata: Any) -> None:
+    assert "Billed to" in pdfs.text(pdf_of(sandbox, an_invoice(sandbox, sandbox.customer(metadata=metadata))))
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Zoé Ñandú", "Ελένη Παππά", "Иван Ёлкин", "王 小明", "김 민준", "さくら 山田", "Party 🎉🚀", '<script> & "x"'],
+)
+def test_it_writes_the_customers_script(sandbox: Sandbox, name: str) -> None:
+    invoice = an_invoice(sandbox, sandbox.customer(name=name))
+    assert name in pdfs.text(pdf_of(sandbox, invoice))
+
+
+@pytest.mark.parametrize("name", ["محمد الأمين", "משה כהן"])
+def test_it_writes_scripts_that_run_to_the_left(sandbox: Sandbox, name: str) -> None:
+    """Its letters are all there. In which order a reader hands them out is the reader's affair."""
+    text = pdfs.text(pdf_of(sandbox, an_invoice(sandbox, sandbox.customer(name=name))))
+    assert set(name) <= set(text)
+
+
+def test_a_long_one_has_numbered_pages_and_headings(sandbox: Sandbox) -> None:
+    line = {"product": None, "description": "Basket", "quantity": 1, "unit_amount": 1, "amount": 1}
+    invoice = an_invoice(sandbox, line_items=[{**line, "description": f"Basket {number}"} for number in range(100)])
+    pages = pdfs.pages(pdf_of(sandbox, invoice))
+    assert len(pages) == 5
+    for number, page in enumerate(pages, 1):
+        assert f"{invoice['invoice_number']} Page {number} of 5" in page
+        assert "Description Qty Unit price Amount" in page
+    for number in range(100):
+        assert sum(f"Basket {number} 1" in page for page in pages) == 1
+
+
+def test_the_same_invoice_gives_the_same_bytes(sandbox: Sandbox) -> None:
+    """B-93: its date is that of the invoice's last change."""
+    invoice = an_invoice(sandbox)
+    before = pdf_of(sandbox, invoice)
+    sandbox.advance("10d")
+    assert pdf_of(sandbox, invoice) == before
+    assert pdfs.read(before).metadata.creation_date_raw == "D:20260101000000.000Z"[:16] + "Z"  # type: ignore[union-attr]
+
+
+def test_the_same_seed_gives_the_same_bytes() -> None:
+    """B-93, on two servers that are reached at the same address."""
+    assert _first_pdf() == _first_pdf()
+
+
+def _first_pdf() -> bytes:
+    server = RunningServer(public_url="http://sandbox.test")
+    headers = {"Authorization": "Bearer sk_test_same"}
+    with httpx.Client(base_url=f"{server.url}/v1", headers=headers, trust_env=False) as client:
+        customer = client.post("/customers/", json={"email": "a@example.com", "name": "A"}).json()["id"]
+        client.post("/subscriptions/", json={"customer": customer, "unit_amount": 700, "interval": "day"})
+        invoice = client.get("/invoices/").json()["data"][0]
+        pdf = client.get(f"/invoices/{invoice['id']}/pdf/").content
+    server.stop()
+    return pdf
+
+
+@given(
+    description=st.text(max_size=2000),
+    footer=st.text(max_size=2000),
+    quantity=st.integers(1, 10**15),
+    amount=st.integers(-(10**12), 10**12),
+)
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_no_text_breaks_it(sandbox: Sandbox, description: str, footer: str, quantity: int, amount: int) -> None:
+    """Whatever is written on it, it is a sound document with its sums on it."""
+    line = {"product": None, "description": description, "quantity": quantity, "unit_amount": 1, "amount": amount}
+    invoice = an_invoice(sandbox, description=description, footer=footer, line_items=[line])
+    assert "Subtotal FCFA 5,000" in pdfs.text(pdf_of(sandbox, invoice))

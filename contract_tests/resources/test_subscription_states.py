@@ -1,0 +1,260 @@
+"""Every state of a subscription meets every action, every job and every piece of news: handled, refused or silenced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from contract_tests.kernel import Kernel
+from contract_tests.sandbox import FAILING_PHONE
+from emulator.core.lifecycle import LifeCycle, Row
+from emulator.core.world import Event, World
+from emulator.errors import Refusal
+from emulator.resources import renewals, subscriptions
+from emulator.resources.payment_methods import PaymentMethod
+from emulator.resources.subscriptions import Subscription
+
+Step = Callable[[Kernel, str], Any]
+
+
+def trialing(kernel: Kernel) -> Subscription:
+    return kernel.subscribe(trial_period_days=14)
+
+
+def active(kernel: Kernel) -> Subscription:
+    return kernel.subscribe()
+
+
+def past_due(kernel: Kernel) -> Subscription:
+    return kernel.subscribe(FAILING_PHONE)
+
+
+def behind(kernel: Kernel) -> Subscription:
+    """Past due because an invoice is overdue."""
+    subscription = kernel.subscribe(collection_method="send_invoice")
+    kernel.advance(days=31)
+    return subscription
+
+
+def unpaid(kernel: Kernel) -> Subscription:
+    subscription = kernel.subscribe(FAILING_PHONE)
+    kernel.advance(days=7)
+    return subscription
+
+
+def paused(kernel: Kernel) -> Subscription:
+    subscription = kernel.subscribe()
+    kernel.do("pauseSubscription", subscription.id)
+    return subscription
+
+
+def canceled(kernel: Kernel) -> Subscription:
+    subscription = kernel.subscribe()
+    kernel.do("cancelSubscription", subscription.id)
+    return subscription
+
+
+def expired(kernel: Kernel) -> Subscription:
+    subscription = kernel.subscribe(ends_at="2026-01-02T00:00:00Z")
+    kernel.advance(days=1)
+    return subscription
+
+
+STATES = {state.__name__: state for state in (trialing, active, past_due, behind, unpaid, paused, canceled, expired)}
+
+
+def operation(name: str, **body: Any) -> Step:
+    return lambda kernel, about: kernel.do(name, about, **body)
+
+
+def job(name: str) -> Step:
+    return lambda kernel, about: kernel.job(name, about)
+
+
+def invoice_job(name: str) -> Step:
+    """A job about one more open invoice of the subscription."""
+    return lambda kernel, about: kernel.job(name, kernel.open_invoice(kernel.subscription(about)).id)
+
+
+def other_plan(kernel: Kernel, id: str) -> None:
+    plan = kernel.do("createSubscriptionPlan", interval="month", amount=900)
+    kernel.do("updateSubscription", id, plan=plan.id)
+
+
+def other_method(kernel: Kernel, id: str) -> None:
+    method = kernel.method(kernel.subscription(id).customer, "+24177000000")
+    kernel.do("updateSubscription", id, payment_method=method.id)
+
+
+def charge_fails(kernel: Kernel, id: str) -> None:
+    """An attempt to collect one more invoice of the subscription fails."""
+    subscription = kernel.subscription(id)
+    kernel.change_phone(subscription.customer, FAILING_PHONE)
+    invoice = kernel.open_invoice(subscription)
+    method = kernel.world.one(PaymentMethod, subscription.payment_method)
+    kernel.turn(renewals.collect, subscription=subscription, invoice=invoice, method=method)
+
+
+def latest_invoice(operation: str) -> Step:
+    """Something is done to the subscription's invoice: its last one, or a further one where there is none open."""
+
+    def step(kernel: Kernel, id: str) -> None:
+        settled = ("paid", "void")
+        waiting = [one for one in kernel.invoices() if one.subscription == id and one.status not in settled]
+        invoice = waiting[0] if waiting else kernel.open_invoice(kernel.subscription(id))
+        kernel.do(operation, invoice.id)
+
+    return step
+
+
+def overdue(kernel: Kernel, id: str) -> None:
+    kernel.job("invoice.overdue", kernel.open_invoice(kernel.subscription(id)).id)
+
+
+def customer_goes(kernel: Kernel, id: str) -> None:
+    kernel.delete_customer(kernel.subscription(id).customer)
+
+
+STEPS: dict[str, Step] = {
+    "patch-metadata": operation("updateSubscription", metadata={"key": "value"}),
+    "patch-collection": operation("updateSubscription", collection_method="send_invoice"),
+    "patch-method": other_method,
+    "patch-plan": other_plan,
+    "patch-schedule": operation("updateSubscription", cancel_at_period_end=True),
+    "patch-take-back": operation("updateSubscription", cancel_at_period_end=False),
+    "cancel": operation("cancelSubscription"),
+    "cancel-later": operation("cancelSubscription", cancel_at_period_end=True),
+    "pause": operation("pauseSubscription"),
+    "resume": operation("resumeSubscription"),
+    "reactivate": operation("reactivateSubscription"),
+    "job-charge": job("subscription.charge"),
+    "job-renew": job("subscription.renew"),
+    "job-retry": job("subscription.retry"),
+    "job-notice": job("subscription.trial_notice"),
+    "job-expire": job("subscription.expire"),
+    "job-voided": invoice_job("invoice.voided"),
+    "charge-fails": charge_fails,
+    "falls-overdue": overdue,
+    "invoice-paid": latest_invoice("payInvoice"),
+    "invoice-voided": latest_invoice("voidInvoice"),
+    "customer-goes": customer_goes,
+}
+
+# What becomes of it: a state, "=" when something is done and the state stays, "." when nothing at all happens, "!" when
+# it is refused with INVALID_STATUS_TRANSITION, "!!" when with SUBSCRIPTION_ALREADY_CANCELED.
+TABLE = """
+                  trialing  active    past_due  behind    unpaid    paused    canceled  expired
+patch-metadata    =         =         =         =         =         =         =         =
+patch-collection  =         =         =         =         =         =         =         =
+patch-method      =         =         =         =         =         =         =         =
+patch-plan        =         =         =         =         =         =         =         =
+patch-schedule    =         =         !         !         !         !         !         !
+patch-take-back   =         =         !         !         !         !         !         !
+cancel            canceled  canceled  canceled  canceled  canceled  !         !!        !
+cancel-later      =         =         !         !         !         !         !!        !
+pause             paused    paused    !         !         !         !         !         !
+resume            !         !         !         !         !         active    !         !
+reactivate        !         !         !         !         !         !         active    !
+job-charge        .         =         .         .         .         .         .         .
+job-renew         active    =         =         =         =         =         .         .
+job-retry         .         .         =         .         .         .         .         .
+job-notice        =         .         .         .         .         .         .         .
+job-expire        expired   expired   expired   expired   expired   expired   .         .
+job-voided        =         =         =         =         =         =         =         =
+charge-fails      =         past_due  =         =         =         =         =         =
+falls-overdue     =         past_due  =         =         =         =         =         =
+invoice-paid      =         =         active    active    active    =         =         =
+invoice-voided    =         =         active    active    !         =         =         =
+customer-goes     canceled  canceled  canceled  canceled  canceled  canceled  =         =
+"""
+
+COLUMNS, *LINES = (line.split() for line in TABLE.strip().splitlines())
+CELLS = [(state, line[0], outcome) for line in LINES for state, outcome in zip(COLUMNS, line[1:], strict=True)]
+
+REFUSED = {"!": "INVALID_STATUS_TRANSITION", "!!": "SUBSCRIPTION_ALREADY_CANCELED"}
+
+
+def test_the_table_is_complete() -> None:
+    """Each state, each step, and each job about subscriptions that there is."""
+    assert set(COLUMNS) == set(STATES)
+    assert {line[0] for line in LINES} == set(STEPS)
+    walked = {"subscription.charge", "subscription.renew", "subscription.retry", "subscription.trial_notice"}
+    assert set(renewals.JOBS) == walked | {"subscription.expire", "invoice.voided"}
+
+
+@pytest.mark.parametrize(("state", "step", "outcome"), CELLS)
+def test_each_state_meets_each_step(state: str, step: str, outcome: str) -> None:
+    """B-47: a command outside the table is refused with its code; a job or a piece of news never is."""
+    kernel = Kernel()
+    id = STATES[state](kernel).id
+    kernel.advance(hours=1)
+    before = kernel.subscription(id)
+    everything = kernel.everything()
+    if outcome in REFUSED:
+        with pytest.raises(Refusal) as refusal:
+            STEPS[step](kernel, id)
+        assert refusal.value.code == REFUSED[outcome]
+    else:
+        STEPS[step](kernel, id)
+    after = kernel.subscription(id)
+    assert (kernel.everything() == everything) == (outcome in (".", "!", "!!"))
+    assert after.status == (before.status if outcome in ("=", ".", "!", "!!") else outcome)
+    kernel.advance(days=400)
+    assert kernel.failed_jobs() == []
+
+
+@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize("name", sorted(renewals.JOBS))
+def test_jobs_about_what_is_gone_are_silenced(state: str, name: str) -> None:
+    """Whatever the state was: with the customer gone, or the subscription itself, a job does nothing."""
+    kernel = Kernel()
+    subscription = STATES[state](kernel)
+    kernel.delete_customer(subscription.customer)
+    assert kernel.job(name, subscription.id).changes == []
+    kernel.turn(lambda world: world.remove(world.one(Subscription, subscription.id)))
+    assert kernel.job(name, subscription.id).changes == []
+
+
+def test_every_row_of_the_life_cycle_is_walked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No row is there for nothing, and each tells its event."""
+    walked: set[Row] = set()
+    tell = LifeCycle._tell
+
+    def watched(self: LifeCycle[Any], world: World, row: Row, record: Any) -> Any:
+        told = len(world.table(Event))
+        result = tell(self, world, row, record)
+        assert record.status == row.target
+        if self is subscriptions.LIFE:
+            walked.add(row)
+            assert [event.type for event in list(world.table(Event))[told:]][:1] == ([row.event] if row.event else [])
+        return result
+
+    monkeypatch.setattr(LifeCycle, "_tell", watched)
+    for state, build in STATES.items():
+        for step, do in STEPS.items():
+            kernel = Kernel()
+            subscription = build(kernel)
+            try:
+                do(kernel, subscription.id)
+            except Refusal:
+                assert step in {line[0] for line in LINES if "!" in line or "!!" in line}, (state, step)
+    for state in ("trialing", "active", "past_due", "unpaid", "paused"):
+        _ends_as_scheduled(Kernel(), state)
+    _resumes_its_trial(Kernel())
+    assert walked == set(subscriptions.LIFE.rows)
+
+
+def _ends_as_scheduled(kernel: Kernel, state: str) -> None:
+    """A cancellation scheduled before it got into a state is carried out there."""
+    id = STATES[state](kernel).id
+    kernel.turn(lambda world: world.replace(world.one(Subscription, id), cancel_at_period_end=True))
+    kernel.job("subscription.renew", id)
+    assert kernel.subscription(id).status == "canceled"
+
+
+def _resumes_its_trial(kernel: Kernel) -> None:
+    subscription = trialing(kernel)
+    kernel.do("pauseSubscription", subscription.id)
+    assert kernel.do("resumeSubscription", subscription.id).status == "trialing"

@@ -1,0 +1,87 @@
+"""Magic keys: names that put the App, the company or the key into a special state (B-04)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from contract_tests.client import Client
+from contract_tests.contract import Contract
+from contract_tests.sandbox import RunningServer
+
+ALWAYS = [
+    ("revoked", 401, "INVALID_API_KEY"),
+    ("expired", 401, "EXPIRED_API_KEY"),
+    ("disabled", 403, "APP_DISABLED"),
+    ("unverified", 403, "APP_NOT_VERIFIED"),
+    ("blacklisted", 403, "COMPANY_BLACKLISTED"),
+]
+LIVE = [("sandboxonly", "COMPANY_SANDBOX_ONLY"), ("kycrequired", "COMPANY_KYC_REQUIRED")]
+PAYMENTS = [
+    "/checkout-sessions/",
+    "/payment-links/",
+    "/payment-intents/",
+    "/payment-intents/pi_x/confirm/",
+    "/payment-intents/pi_x/capture/",
+    "/subscriptions/",
+    "/subscriptions/sub_x/reactivate/",
+]
+
+
+@pytest.fixture
+def calling(server: RunningServer, service_contract: Contract) -> Any:
+    """A client for any key."""
+    clients: list[Client] = []
+
+    def client(key: str) -> Client:
+        clients.append(Client(server.url, service_contract, key))
+        return clients[-1]
+
+    yield client
+    for opened in clients:
+        opened.close()
+
+
+@pytest.mark.parametrize("name", ["", "-shop"])
+@pytest.mark.parametrize("side", ["test", "prod"])
+@pytest.mark.parametrize(("begins", "status", "code"), ALWAYS)
+def test_some_names_are_refused_everything(
+    calling: Any, begins: str, side: str, status: int, code: str, name: str
+) -> None:
+    client = calling(f"sk_{side}_{begins}{name}")
+    client.refused("GET", "/customers/", status, code)
+    client.refused("POST", "/customers/", status, code, content=b"{")
+
+
+@pytest.mark.parametrize(("begins", "code"), LIVE)
+def test_some_names_have_no_live_side(calling: Any, begins: str, code: str) -> None:
+    calling(f"sk_prod_{begins}").refused("GET", "/customers/", 403, code)
+    assert calling(f"sk_test_{begins}").get("/customers/")["data"] == []
+
+
+@pytest.mark.parametrize("path", PAYMENTS)
+def test_without_payments_nothing_that_makes_or_takes_one_works(calling: Any, path: str) -> None:
+    calling("sk_test_paymentsoff").refused("POST", path, 403, "COMPANY_PAYMENTS_DISABLED", json={})
+
+
+def test_without_payments_the_rest_works(calling: Any) -> None:
+    client = calling("sk_test_paymentsoff2")
+    assert client.post("/customers/", {"email": "a@example.com", "name": "A"})["email"] == "a@example.com"
+
+
+def test_without_payouts_refunds_are_refused(calling: Any) -> None:
+    client = calling("sk_test_payoutsoff")
+    client.refused("POST", "/refunds/", 403, "COMPANY_PAYOUTS_DISABLED", json={"transaction": "trans_x"})
+    client.get("/transactions/")
+
+
+def test_a_read_only_key_may_read(calling: Any) -> None:
+    client = calling("sk_test_readonly")
+    assert client.get("/customers/")["data"] == []
+    for method, path in (("POST", "/customers/"), ("PATCH", "/customers/x/"), ("DELETE", "/customers/x/")):
+        client.refused(method, path, 403, "INSUFFICIENT_PERMISSIONS", json={})
+
+
+def test_a_name_that_merely_contains_the_word_is_a_name(calling: Any) -> None:
+    assert calling("sk_test_not-revoked").get("/customers/")["data"] == []

@@ -1,0 +1,80 @@
+"""Trials: one that converts, one that is canceled, one whose first charge fails (B-43)."""
+
+from __future__ import annotations
+
+import pytest
+
+from contract_tests.sandbox import CHARGED, FAILED, FAILING_PHONE, Sandbox
+
+CREATED = ("customer.created", "subscription.created")
+
+
+def test_a_trial_that_converts(sandbox: Sandbox) -> None:
+    """The trial is the first period; its end is announced three days before, and then the first paid period begins."""
+    with sandbox.expect(*CREATED):
+        subscription = sandbox.subscribe(trial_period_days=14)
+        sandbox.advance_to("2026-01-11T23:59:59.999Z")
+    assert subscription["status"] == "trialing"
+    assert subscription["trial_start"] == subscription["current_period_start"] == "2026-01-01T00:00:00.000Z"
+    assert subscription["trial_end"] == subscription["current_period_end"] == "2026-01-15T00:00:00.000Z"
+    with sandbox.expect("subscription.trial_will_end"):
+        sandbox.advance_to("2026-01-12")
+        sandbox.advance_to("2026-01-14T23:59:59.999Z")
+    assert sandbox.invoices() == []
+    with sandbox.expect(*CHARGED):
+        sandbox.advance_to("2026-01-15")
+    now = sandbox.subscription(subscription["id"])
+    assert (now["status"], now["current_period_end"]) == ("active", "2026-02-15T00:00:00.000Z")
+    assert now["trial_end"] == "2026-01-15T00:00:00.000Z"
+    with sandbox.expect(*CHARGED):
+        sandbox.advance_to("2026-02-15")
+
+
+@pytest.mark.parametrize("later", [True, False])
+def test_a_trial_that_is_canceled_is_never_charged(sandbox: Sandbox, later: bool) -> None:
+    """B-47: at once, or scheduled for the trial's end; either way without a charge."""
+    subscription = sandbox.subscribe(trial_period_days=14)
+    path = f"/subscriptions/{subscription['id']}/cancel/"
+    if later:
+        with sandbox.expect():
+            answer = sandbox.api.post(path, {"cancel_at_period_end": True})
+        assert answer["status"] == "trialing"
+        with sandbox.expect("subscription.trial_will_end", "subscription.canceled"):
+            sandbox.advance_to("2026-01-15")
+    else:
+        with sandbox.expect("subscription.canceled"):
+            sandbox.api.post(path)
+    with sandbox.expect():
+        sandbox.advance("P3M")
+    assert sandbox.subscription(subscription["id"])["status"] == "canceled"
+    assert sandbox.invoices() == []
+
+
+def test_a_trial_whose_first_charge_fails(sandbox: Sandbox) -> None:
+    """B-43: the first paid period is charged as a renewal, and so it fails as one."""
+    with sandbox.expect(*CREATED, "subscription.trial_will_end", *FAILED):
+        subscription = sandbox.subscribe(FAILING_PHONE, trial_period_days=14)
+        sandbox.advance_to("2026-01-15")
+    assert sandbox.subscription(subscription["id"])["status"] == "past_due"
+    with sandbox.expect(*FAILED * 4):
+        sandbox.advance("P1Y")
+    assert sandbox.subscription(subscription["id"])["status"] == "unpaid"
+    assert sandbox.invoices("status") == ["uncollectible"]
+
+
+@pytest.mark.parametrize(("days", "announced"), [(1, "2026-01-01"), (3, "2026-01-01"), (4, "2026-01-02")])
+def test_a_short_trial_is_announced_at_creation(sandbox: Sandbox, days: int, announced: str) -> None:
+    """B-43: three days before the end, or at creation if that is past."""
+    sandbox.subscribe(trial_period_days=days)
+    sandbox.advance("2d")
+    told = [event["created_at"][:10] for event in sandbox.events() if event["type"] == "subscription.trial_will_end"]
+    assert told == [announced]
+
+
+def test_a_plan_brings_its_trial_and_the_body_overrules_it(sandbox: Sandbox) -> None:
+    """Create body: trial_period_days overrides the plan trial; 0 is no trial, whatever the plan says (B-43)."""
+    plan = sandbox.plan(trial_period_days=7)["id"]
+    assert sandbox.subscribe(plan=plan)["trial_end"] == "2026-01-08T00:00:00.000Z"
+    assert sandbox.subscribe(plan=plan, trial_period_days=1)["trial_end"] == "2026-01-02T00:00:00.000Z"
+    untried = sandbox.subscribe(plan=plan, trial_period_days=0)
+    assert (untried["status"], untried["trial_end"], untried["trial_start"]) == ("active", None, None)

@@ -1,0 +1,204 @@
+"""``serve``: the sandbox as a server."""
+
+from __future__ import annotations
+
+import gc
+import re
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from emulator.core import calendar
+from emulator.engine.clock import FROZEN, RUNNING
+from emulator.engine.fixtures import BrokenFixture
+
+DEFAULT_PORT = 4747
+
+
+def option(name: str, *names: str, **attributes: Any) -> Callable[[Any], Any]:
+    """An option that the environment can set too: ``--port`` is ``PAYMENTS_EMULATOR_PORT``."""
+    variable = "PAYMENTS_EMULATOR_" + name.split("/", maxsplit=1)[0].removeprefix("--").replace("-", "_").upper()
+    return click.option(name, *names, envvar=variable, show_envvar=True, show_default=True, **attributes)
+
+
+class ClockStart(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
+    """``running``, ``frozen`` or ``frozen@INSTANT``."""
+
+    name = "running|frozen|frozen@INSTANT"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The clock's mode and, for ``frozen@``, its instant."""
+        mode, at, instant = value.partition("@")
+        if value in (RUNNING, FROZEN):
+            return value, None
+        try:
+            if mode == FROZEN and at:
+                return FROZEN, calendar.normalise(instant)
+        except ValueError:
+            pass
+        return self.fail(
+            f"{value!r}: running, frozen, or frozen@ and an instant such as 2026-01-01T00:00:00Z", param, ctx
+        )
+
+
+class State(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
+    """Where worlds are kept; so far only in memory."""
+
+    name = "memory"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Only ``memory``."""
+        if value != "memory":
+            self.fail(f"{value!r}: this version keeps worlds in memory only", param, ctx)
+        return value
+
+
+class Smtp(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
+    """``smtp://user:password@host:port``, or ``smtps://``."""
+
+    name = "URL"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The server of the URL."""
+        from emulator.engine.mailer import SmtpServer
+
+        try:
+            return SmtpServer.at(value)
+        except ValueError as fault:
+            return self.fail(str(fault), param, ctx)
+
+
+OPTIONS = (
+    option("--host", default="127.0.0.1", metavar="ADDRESS", help="Address to listen on."),
+    option("--port", type=click.IntRange(0, 65535), default=DEFAULT_PORT, help="0 picks a free port."),
+    option("--port-file", type=click.Path(dir_okay=False, path_type=Path), help="Write the port here when ready."),
+    option("--public-url", metavar="URL", help="Where clients reach the server, for links in objects."),
+    option("--clock", type=ClockStart(), default=RUNNING, help="How the clocks of worlds start."),
+    option("--seed", type=int, help="Same seed, frozen clock, same requests: same bytes."),
+    option("--keys", type=click.Choice(["open", "listed"]), default="open", help="Accept any key, or listed ones."),
+    option(
+        "--fixtures",
+        type=click.Path(dir_okay=False, path_type=Path),
+        multiple=True,
+        metavar="FILE",
+        help="Settings and keys to start with (YAML or JSON); may be repeated.",
+    ),
+    option(
+        "--geoip",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="A MaxMind database that tells the countries of addresses (extra geo).",
+    ),
+    option("--smtp", type=Smtp(), help="A server that emails are handed in at, beside being kept."),
+    option("--state", type=State(), default="memory", help="Where worlds are kept."),
+    option(
+        "--allow-host",
+        "allow_hosts",
+        multiple=True,
+        metavar="NAME",
+        help="A name the control API may be called by.",
+    ),
+    option("--control-token", metavar="TOKEN", help="A token the control API demands in Emulator-Token."),
+    option("--strict/--no-strict", default=False, help="Check every answer against the document."),
+)
+"""The options of whoever starts a sandbox, in the order of the help."""
+
+
+def server_options(command: Any) -> Any:
+    """A command with these options."""
+    for decorate in reversed(OPTIONS):
+        command = decorate(command)
+    return command
+
+
+@click.command()
+@server_options
+def serve(**chosen: Any) -> None:
+    """Start the sandbox and serve until Ctrl-C or SIGTERM.
+
+    \b
+    payments-emulator serve
+    payments-emulator serve --port 0 --port-file port.txt
+    payments-emulator serve --clock frozen@2026-01-01T00:00:00Z --seed 7
+    """
+    gc.disable()
+    # uvicorn stops on SIGTERM and then raises it again. Ending on request is a success, at whatever moment it comes.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    port_file: Path | None = chosen["port_file"]
+    server = make_server(**chosen)
+    if port_file:
+        # Who waits for the file must not find the port of a server that is gone.
+        with told(port_file):
+            port_file.unlink(missing_ok=True)
+    click.echo(f"The service     {server.url}/v1/   (Authorization: Bearer sk_test_demo)")
+    click.echo(f"Control API     {server.url}/_emulator/")
+    click.echo(f"The document    {server.url}/openapi.json")
+    server.run(lambda: announce(server.port, port_file))
+
+
+def announce(port: int, port_file: Path | None) -> None:
+    """Say that requests are answered from now on."""
+    if port_file:
+        with told(port_file):
+            # Renamed into its place, so that nobody reads it half written.
+            part = port_file.with_name(f"{port_file.name}.part")
+            part.write_text(f"{port}\n")
+            part.replace(port_file)
+    spare_collector()
+    click.echo("Ready.")
+
+
+@contextmanager
+def told(file: Path) -> Iterator[None]:
+    """A file that cannot be written is told in one line, exit status 2."""
+    try:
+        yield
+    except OSError as fault:
+        raise click.ClickException(f"{file}: cannot be written: {fault.strerror}") from None
+
+
+def spare_collector() -> None:
+    """Let the garbage collector pass over what was loaded at start, and look seldom: worlds are made to stay.
+
+    It is off until then, because nothing that a start makes is garbage.
+    """
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 1_000)
+    gc.enable()
+
+
+def make_server(**chosen: Any) -> Any:
+    """The server for the options of a command line; what makes it impossible is told in one line, exit status 2."""
+    # Imported here: the help and the mistakes of a command line need no web server.
+    from emulator.engine.countries import NoDatabase
+    from emulator.sandbox import Options
+    from emulator.server import CannotListen, Server
+
+    mode, at = chosen["clock"]
+    options = Options(
+        clock_mode=mode,
+        clock_at=at,
+        seed=chosen["seed"],
+        listed_keys_only=chosen["keys"] == "listed",
+        fixtures=chosen["fixtures"],
+        strict=chosen["strict"],
+        geoip=chosen["geoip"],
+        allow_hosts=chosen["allow_hosts"],
+        control_token=chosen["control_token"],
+        smtp=chosen["smtp"],
+    )
+    try:
+        return Server(options, chosen["host"], chosen["port"], _public_url(chosen["public_url"]))
+    except (CannotListen, BrokenFixture, NoDatabase) as fault:
+        raise click.ClickException(str(fault)) from None
+
+
+def _public_url(url: str | None) -> str | None:
+    if url is not None and not re.fullmatch(r"https?://[^/\s]+/?", url):
+        raise click.BadParameter(f"{url!r}: a URL such as http://sandbox.local:4747", param_hint="'--public-url'")
+    return url and url.rstrip("/")

@@ -1,0 +1,35 @@
+"""``spec``: look after the OpenAPI documents."""
+
+from __future__ import annotations
+
+import click
+
+from emulator.document import store
+
+
+@click.group()
+def spec() -> None:
+    """Bundle and validate the OpenAPI documents."""
+
+
+@spec.command()
+def bundle() -> None:
+    """Make the bundles in openapi/dist anew from the YAML files."""
+    for path in store.write_bundles():
+        click.echo(f"wrote {path.name}")
+
+
+@spec.command()
+def validate() -> int:
+    """Check both documents against the OpenAPI specification; exit status 1 if one breaks it."""
+    from openapi_spec_validator import OpenAPIV30SpecValidator, OpenAPIV31SpecValidator
+
+    status = 0
+    for name in (*store.SOURCES, *(source + store.TWIN for source in store.SOURCES)):
+        validator = OpenAPIV31SpecValidator if name.endswith(store.TWIN) else OpenAPIV30SpecValidator
+        faults = [
+            f"{'/'.join(map(str, fault.path))}: {fault.message}" for fault in validator(store.load(name)).iter_errors()
+        ]
+        click.echo(f"{name}: {'in order' if not faults else ''}{'; '.join(faults)}")
+        status = 1 if faults else status
+    return status

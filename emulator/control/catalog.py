@@ -1,0 +1,34 @@
+"""The catalog: every magic value, error code with its recipe, event type and life cycle, for programs to read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from emulator.engine.engine import Engine
+from emulator.engine.recipes import recipes
+from emulator.engine.runtime import Runtime
+from emulator.errors import ERRORS
+from emulator.events import EVENTS
+from emulator.resources.wiring import LIFE_CYCLES
+
+
+async def show(engine: Engine, runtime: Runtime | None) -> dict[str, Any]:
+    """GET /catalog."""
+    return {
+        "magic_values": msgspec.to_builtins(engine.facts.magic),
+        "magic_keys": msgspec.to_builtins(engine.facts.magic_keys),
+        "error_codes": [_error(code, recipe) for code, recipe in msgspec.to_builtins(recipes()).items()],
+        "event_types": [{"type": type, **row._asdict()} for type, row in EVENTS.items()],
+        "life_cycles": {life.kind.kind: [row._asdict() for row in life.rows] for life in LIFE_CYCLES},
+    }
+
+
+def _error(code: str, recipe: dict[str, Any]) -> dict[str, Any]:
+    row = ERRORS[code]
+    about = {"explain": recipe["explain"], "recipe": recipe["steps"]}
+    return {"code": code, "status": row.status, "type": row.category, **about}
+
+
+OPERATIONS = {"getCatalog": show}

@@ -1,0 +1,105 @@
+"""The clock of a world, shown and moved (B-91)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from emulator.control.durations import after
+from emulator.core import calendar
+from emulator.core.calendar import Timestamp
+from emulator.core.jobs import Job
+from emulator.engine.engine import Engine
+from emulator.engine.runtime import Course, Runtime, Tally
+from emulator.errors import wrong
+
+Body = Mapping[str, Any]
+
+
+def face(runtime: Runtime) -> dict[str, Any]:
+    """The clock as it goes on the wire; ``pending`` counts planned jobs."""
+    runtime.run_due()
+    job = runtime.world.schedule.next()
+    return {
+        "now": runtime.clock.now(),
+        "mode": runtime.clock.mode,
+        "rate": runtime.clock.rate,
+        "next_due_at": job and job.due,
+        "pending": len(runtime.world.table(Job)),
+    }
+
+
+async def show(engine: Engine, runtime: Runtime, query: Body) -> dict[str, Any]:
+    """GET /clock."""
+    return face(runtime)
+
+
+async def freeze(engine: Engine, runtime: Runtime, query: Body, body: Body) -> dict[str, Any]:
+    """POST /clock/freeze: stand still, now or at a later instant, what falls due until then being done."""
+    target = not_past(runtime, body["at"], "at") if "at" in body else None
+    # Stopped first, or a running clock would go on past the instant asked for.
+    runtime.clock.freeze()
+    if target:
+        await runtime.advance(lambda: Course(target))
+    return face(runtime)
+
+
+async def run(engine: Engine, runtime: Runtime, query: Body, body: Body) -> dict[str, Any]:
+    """POST /clock/run: go on from the present instant."""
+    runtime.clock.run(body["rate"])
+    return face(runtime)
+
+
+async def advance(engine: Engine, runtime: Runtime, query: Body, body: Body) -> dict[str, Any]:
+    """POST /clock/advance: the answer comes when all that was due is done, deliveries included."""
+    tally = await runtime.advance(lambda: destination(runtime, body))
+    return {
+        "from": tally.start,
+        "now": runtime.clock.now(),
+        "jobs": tally.jobs,
+        "events": dict(tally.events),
+        "deliveries": {"succeeded": tally.deliveries[True], "failed": tally.deliveries[False]},
+        "failures": [
+            {"job": failure.id, "kind": failure.name, "object": failure.about, "error": failure.error}
+            for failure in tally.failures
+        ],
+    }
+
+
+def destination(runtime: Runtime, body: Body) -> Course:
+    """How far an advance goes, and what stops it earlier. The document sees to it that just one is given."""
+    if "to" in body:
+        return Course(not_past(runtime, body["to"], "to"))
+    if "until" in body:
+        job = runtime.world.schedule.next()
+        return Course(job.due if job else runtime.clock.now())
+    if "until_event" not in body:
+        return Course(later(runtime, body["by"]))
+    furthest = later(runtime, body["by"]) if "by" in body else calendar.step(runtime.clock.now(), "year", 1)
+    return Course(furthest, seen(body["until_event"]))
+
+
+def seen(type: str) -> Callable[[Tally], bool]:
+    """The first event of this type stops the advance."""
+    return lambda tally: tally.events[type] > 0
+
+
+def later(runtime: Runtime, duration: str) -> Timestamp:
+    """So much after the present instant."""
+    try:
+        return after(runtime.clock.now(), duration)
+    except ValueError as fault:
+        raise wrong("by", str(fault)) from None
+
+
+def not_past(runtime: Runtime, instant: str, param: str) -> Timestamp:
+    """An instant that is not before the present one; the clock never goes back (B-95)."""
+    target, now = calendar.normalise(instant), runtime.clock.now()
+    if target < now:
+        raise wrong(param, f"is before the clock's present instant, {now}; the clock never goes back")
+    if target > calendar.END:
+        raise wrong(param, f"is after the calendar's end, {calendar.END}")
+    return target
+
+
+OPERATIONS = {"getClock": show, "freezeClock": freeze, "runClock": run, "advanceClock": advance}

@@ -1,0 +1,86 @@
+"""The outbox: every email of a world, to be listed, read as a page, and had as it travels."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from emulator.control.waiting import first_match
+from emulator.core.verbs import Page, find, listing
+from emulator.engine.engine import Engine
+from emulator.engine.runtime import Runtime
+from emulator.resources.emails import Email
+from emulator.web.reply import Reply
+
+# What renders is loaded on first use in each of these: most servers never show an email.
+
+Query = Mapping[str, Any]
+
+HARMLESS = {
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+"""What a browser is told about a page with other people's words on it."""
+
+
+def shown(email: Email) -> dict[str, Any]:
+    """The email as it goes on the wire; of what it is about the ids."""
+    from emulator.paper import letters, mail
+
+    about = {
+        name: getattr(email, name)
+        for name in ("customer", "invoice", "subscription", "transaction", "receipt", "refund")
+    }
+    return {
+        "id": email.id,
+        "object": "email",
+        "kind": email.topic,
+        "to": email.to,
+        "from": mail.sender(email),
+        "subject": letters.letter(email).subject,
+        "language": email.language,
+        **{name: record and record.id for name, record in about.items()},
+        "attachments": [{"filename": name, "content_type": kind} for name, kind in mail.attachments(email).items()],
+        "sent_at": email.sent_at,
+        "error": email.error,
+        "created_at": email.created_at,
+    }
+
+
+async def index(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
+    """GET /emails: filters ``to`` and ``kind``; ``wait`` answers as soon as one matches (real seconds)."""
+    filters = {name: query[name] for name in ("to", "page", "page_size") if name in query}
+    filters["topic"] = query.get("kind")
+    page = await first_match(runtime, query["wait"], lambda: listing(runtime.world.table(Email), filters))
+    return msgspec.structs.replace(page, data=[shown(email) for email in page.data])
+
+
+async def show(engine: Engine, runtime: Runtime, id: str, query: Query) -> dict[str, Any]:
+    """GET /emails/{id}."""
+    return shown(_found(runtime, id))
+
+
+async def html(engine: Engine, runtime: Runtime, id: str, query: Query) -> Reply:
+    """GET /emails/{id}/html: as its reader sees it."""
+    from emulator.paper import mail
+
+    return Reply(200, mail.html(_found(runtime, id)).encode(), HARMLESS, media_type="text/html; charset=utf-8")
+
+
+async def raw(engine: Engine, runtime: Runtime, id: str, query: Query) -> bytes:
+    """GET /emails/{id}/raw: as it travels, with its attachments; set in a thread, so that others need not wait."""
+    from emulator.paper import mail
+
+    return await asyncio.to_thread(mail.message, _found(runtime, id))
+
+
+def _found(runtime: Runtime, id: str) -> Email:
+    runtime.run_due()
+    return find(runtime.world, Email, id)
+
+
+OPERATIONS = {"listEmails": index, "getEmail": show, "getEmailHtml": html, "getEmailRaw": raw}

@@ -1,0 +1,28 @@
+"""The event log of a world, newest first, for those who wait for something to happen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from emulator.control.waiting import first_match
+from emulator.core.verbs import Page, listing
+from emulator.core.world import Event
+from emulator.engine.engine import Engine
+from emulator.engine.runtime import Runtime
+
+
+def _about(event: Event, id: str) -> bool:
+    shown = event.data["object"]
+    return bool((shown["id"] if isinstance(shown, dict) else shown.id) == id)
+
+
+async def index(engine: Engine, runtime: Runtime, query: Mapping[str, Any]) -> Page[Event]:
+    """GET /events: filters ``type`` and ``object`` (an id); ``wait`` answers as soon as one matches (real seconds)."""
+    filters = {name: value for name, value in query.items() if name not in ("app", "wait")}
+    return await first_match(
+        runtime, query["wait"], lambda: listing(runtime.world.table(Event), filters, {"object": _about})
+    )
+
+
+OPERATIONS = {"listEvents": index}

@@ -1,0 +1,124 @@
+"""Inboxes as webhook receivers: any request is kept and answered as arranged, a GET lists them (one per name)."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from emulator.control import worlds
+from emulator.core.verbs import Page, listing
+from emulator.engine.engine import Engine
+from emulator.engine.inbox import InboxRequest, Manner
+from emulator.engine.runtime import Runtime
+from emulator.errors import Refusal, wrong
+from emulator.web import call as calls
+
+PREFIX = "/_emulator/inbox/"
+NAME = re.compile(r"[A-Za-z0-9._~-]{1,64}")
+MAX_BODY = 1024 * 1024
+RANGES = {"status": (200, 599), "delay_ms": (0, 60_000)}
+
+
+async def index(engine: Engine, runtime: Runtime, name: str, query: Mapping[str, Any]) -> Page[InboxRequest]:
+    """GET /inbox/{name}: what came in, newest first; ``status`` and ``delay_ms`` set how it answers from now on."""
+    inbox = runtime.inbox
+    inbox.set_manner(name, inbox.manner(name).with_(query))
+    inbox.check_again(runtime.world, name)
+    paging = {"page": query["page"], "page_size": query["page_size"]}
+    return listing(inbox.table, {**paging, "inbox": name})
+
+
+def receiving(engine: Engine, reading: ASGIApp) -> ASGIApp:
+    """The application behind ``/_emulator/inbox/``; a GET is ``reading``'s.
+
+    It stands before the document: a receiver takes whatever bytes it is sent, of any type and by any method.
+    """
+
+    async def receive_any(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] == "GET":
+            await reading(scope, receive, send)
+            return
+        request = Request(scope, receive)
+        try:
+            answer = await _keep(engine, request)
+        except Refusal as error:
+            answer = _refused(request, error)
+        await answer(scope, receive, send)
+
+    return receive_any
+
+
+async def _keep(engine: Engine, request: Request) -> Response:
+    name = request.url.path.removeprefix(PREFIX)
+    if not NAME.fullmatch(name):
+        raise Refusal("NOT_FOUND", message="An inbox has a name of 1 to 64 of A-Z a-z 0-9 . _ ~ -.")
+    raw = await _body(request)
+    runtime = worlds.of_sender(engine, request.scope, _app_id(raw))
+    manner = runtime.inbox.manner(name).with_(_numbers(request))
+    runtime.inbox.keep(
+        runtime.world,
+        dict(request.headers),
+        raw,
+        inbox=name,
+        method=request.method,
+        url=str(request.url),
+        answered=manner.status,
+        created_at=runtime.clock.now(),
+    )
+    await asyncio.sleep(manner.delay_ms / 1000)
+    return _answer(manner)
+
+
+def _answer(manner: Manner) -> Response:
+    if manner.status in (204, 205, 304):
+        return Response(status_code=manner.status)
+    return Response(b'{"received":true}', manner.status, media_type="application/json")
+
+
+def _app_id(raw: bytes) -> str | None:
+    try:
+        app: str | None = msgspec.json.decode(raw, type=_Sent).app
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    return app
+
+
+class _Sent(msgspec.Struct):
+    """What an event says of its origin (B-80)."""
+
+    app: str | None = None
+
+
+async def _body(request: Request) -> bytes:
+    raw = b""
+    async for chunk in request.stream():
+        raw += chunk
+        if len(raw) > MAX_BODY:
+            raise Refusal("VALIDATION_ERROR", http_status=400, message=f"The body is larger than {MAX_BODY} bytes.")
+    return raw
+
+
+def _numbers(request: Request) -> dict[str, int]:
+    """The query parameters that say how to answer; a wrong one is refused like any other (B-12)."""
+    found = {}
+    for name, (least, most) in RANGES.items():
+        text = request.query_params.get(name)
+        if text is not None:
+            if not re.fullmatch(r"\d{1,6}", text, re.ASCII) or not least <= int(text) <= most:
+                raise wrong(name, f"must be an integer from {least} to {most}", "INVALID_FILTER_PARAM")
+            found[name] = int(text)
+    return found
+
+
+def _refused(request: Request, error: Refusal) -> Response:
+    return Response(calls.of(request.scope).body_of(error), error.status, media_type="application/json")
+
+
+OPERATIONS = {"listInboxRequests": index}

@@ -1,0 +1,83 @@
+"""Any object by its id, to be read or set to any state its schema allows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, get_type_hints
+
+import msgspec
+
+from emulator.core.records import Record, hidden_fields, wire
+from emulator.core.world import World
+from emulator.document import store
+from emulator.engine.engine import Engine
+from emulator.engine.runtime import Runtime
+from emulator.errors import Refusal, wrong
+from emulator.web.refusals import refusal
+from emulator.web.schemas import Schema
+
+Body = Mapping[str, Any]
+
+FIXED = ("id", "object")
+"""What makes an object the one it is."""
+
+
+async def show(engine: Engine, runtime: Runtime, id: str, query: Body) -> Record:
+    """GET /objects/{id}."""
+    runtime.run_due()
+    return find(runtime.world, id)
+
+
+async def update(engine: Engine, runtime: Runtime, id: str, query: Body, body: Body) -> Record:
+    """PATCH /objects/{id}: set fields, the read-only ones included; no event and no job follows."""
+    changed: Record = await runtime.serve(set_fields, {"id": id, "fields": body}, None)
+    return changed
+
+
+def find(world: World, id: str) -> Record:
+    """The object with this id, of whatever kind; 404 ``NOT_FOUND``."""
+    for table in world.tables():
+        if (record := table.get(id)) is not None and _name(table.kind) in _schemas():
+            found: Record = record
+            return found
+    raise Refusal("NOT_FOUND", message=f"There is no object {id[:60]}.")
+
+
+def set_fields(world: World, id: str, fields: Body) -> Record:
+    """Set fields of an object as a turn. 422 for what it does not have, what is fixed and what its schema forbids."""
+    record = find(world, id)
+    shown = record.__struct_fields__
+    for name in fields:
+        if name in FIXED or name not in shown or name in hidden_fields(type(record)):
+            raise wrong(name[:60], "cannot be changed" if name in FIXED else "unknown field")
+    wanted = {**msgspec.to_builtins(wire(record)), **fields}
+    if faults := schema_of(type(record)).faults(wanted):
+        raise refusal(faults)
+    return world.replace(record, **_typed(type(record), fields))
+
+
+def _typed(kind: type[Record], fields: Body) -> dict[str, Any]:
+    """The values as the record keeps them: nested objects are structs there and lists tuples."""
+    hints = get_type_hints(kind)
+    return {name: msgspec.convert(value, hints[name]) for name, value in fields.items()}
+
+
+@cache
+def schema_of(kind: type[Record]) -> Schema:
+    """The document's schema of a kind, its references within reach."""
+    return Schema({"$ref": f"#/components/schemas/{_name(kind)}", "components": {"schemas": _schemas()}})
+
+
+def _name(kind: type[Record]) -> str:
+    return "".join(word.title() for word in kind.kind.split("_"))
+
+
+@cache
+def _schemas() -> dict[str, Any]:
+    """The schemas of the service's document; what it has none for is no object of the service."""
+    schemas: dict[str, Any] = store.load("service")["components"]["schemas"]
+    return schemas
+
+
+OPERATIONS = {"getObject": show, "updateObject": update}

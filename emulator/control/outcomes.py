@@ -1,0 +1,57 @@
+"""The operator in the tester's hand: outcomes arranged beforehand, and answers given at once (B-94)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from emulator.core.verbs import Page
+from emulator.engine.engine import Engine
+from emulator.engine.runtime import Runtime
+from emulator.resources import outcomes, payment_intents, refunds
+from emulator.resources.outcomes import Outcome
+from emulator.resources.payment_intents import PaymentIntent
+from emulator.resources.refunds import Refund
+
+Query = Mapping[str, Any]
+
+
+async def arrange(engine: Engine, runtime: Runtime, query: Query, body: Query) -> Outcome:
+    """POST /outcomes: the next matching ones end so."""
+    outcome: Outcome = await runtime.serve(outcomes.arrange, {"body": body}, None)
+    return outcome
+
+
+async def index(engine: Engine, runtime: Runtime, query: Query) -> Page[Outcome]:
+    """GET /outcomes: what is still arranged."""
+    paging = {name: value for name, value in query.items() if name != "app"}
+    page: Page[Outcome] = await runtime.serve(outcomes.index, {"query": paging}, None)
+    return page
+
+
+async def clear(engine: Engine, runtime: Runtime, query: Query) -> None:
+    """DELETE /outcomes."""
+    await runtime.serve(outcomes.clear, {}, None)
+
+
+async def answer_payment(engine: Engine, runtime: Runtime, id: str, query: Query, body: Query) -> PaymentIntent:
+    """POST /payment-intents/{id}/answer."""
+    arguments = {"id": id, "code": outcomes.failure_code(body, "payment")}
+    intent: PaymentIntent = await runtime.serve(payment_intents.answer_now, arguments, None)
+    return intent
+
+
+async def answer_refund(engine: Engine, runtime: Runtime, id: str, query: Query, body: Query) -> Refund:
+    """POST /refunds/{id}/answer."""
+    arguments = {"id": id, "code": outcomes.failure_code(body, "refund")}
+    refund: Refund = await runtime.serve(refunds.answer_now, arguments, None)
+    return refund
+
+
+OPERATIONS = {
+    "arrangeOutcome": arrange,
+    "listOutcomes": index,
+    "clearOutcomes": clear,
+    "answerPaymentIntent": answer_payment,
+    "answerRefund": answer_refund,
+}

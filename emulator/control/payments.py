@@ -1,0 +1,28 @@
+"""Payments in the tester's hand: a session, a link or an invoice is paid as a buyer would on its page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from emulator.engine.engine import Engine
+from emulator.engine.runtime import Runtime
+from emulator.resources import buyers
+
+Query = Mapping[str, Any]
+
+
+def paying(command: Callable[..., Any]) -> Callable[..., Any]:
+    """POST …/{id}/pay: the buyer's command as an operation of the control API."""
+
+    async def pay(engine: Engine, runtime: Runtime, id: str, query: Query, body: Query) -> Any:
+        return await runtime.serve(command, {"id": id, "payment": body}, None)
+
+    return pay
+
+
+OPERATIONS = {
+    "payCheckoutSession": paying(buyers.pay_session),
+    "payPaymentLink": paying(buyers.pay_link),
+    "payInvoicePage": paying(buyers.pay_invoice),
+}

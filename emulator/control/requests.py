@@ -1,0 +1,111 @@
+"""The request journal: the last requests of a world, what was answered, and what each of them changed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from emulator.core.turns import Change
+from emulator.core.verbs import Page
+from emulator.engine.engine import Engine
+from emulator.engine.journal import Entry, Journal, headers_shown, shown
+from emulator.engine.runtime import Runtime
+from emulator.errors import Refusal, wrong
+
+Query = Mapping[str, Any]
+
+
+async def index(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
+    """GET /requests: newest first; filters ``status``, ``operation`` and ``method``."""
+    fitting = [entry for entry in reversed(runtime.journal.entries) if _fits(entry, query)]
+    page, size = query["page"], query["page_size"]
+    first = (page - 1) * size
+    return Page([summary(entry) for entry in fitting[first : first + size]], len(fitting), page, size)
+
+
+def _fits(entry: Entry, query: Query) -> bool:
+    facts = {"status": entry.status, "operation": entry.operation, "method": entry.method}
+    return all(query.get(name) in (None, value) for name, value in facts.items())
+
+
+async def show(engine: Engine, runtime: Runtime, req_id: str, query: Query) -> dict[str, Any]:
+    """GET /requests/{req_id}: with headers, bodies, and the events and objects it brought about."""
+    return detail(find(runtime.journal, req_id), runtime.journal)
+
+
+async def rewind(engine: Engine, runtime: Runtime, query: Query, body: Query) -> dict[str, Any]:
+    """POST /rewind: the world as it was before a request, clock included."""
+    entry = target(runtime.journal, body)
+    if not runtime.journal.reaches(entry.mark):
+        raise wrong("to" if "to" in body else "steps", "is too long ago; its turns are no longer kept")
+    taken_back = runtime.journal.count - entry.mark.turns
+    await runtime.rewind(entry.mark)
+    return {"to": entry.id, "now": runtime.clock.now(), "turns": taken_back}
+
+
+def target(journal: Journal, body: Query) -> Entry:
+    """The request to go back to: the one named, or the one so many steps ago."""
+    if "to" in body:
+        return find(journal, body["to"], "to")
+    if body["steps"] > len(journal.entries):
+        raise wrong("steps", f"only {len(journal.entries)} requests are kept")
+    return journal.entries[-body["steps"]]
+
+
+def find(journal: Journal, id: str, param: str | None = None) -> Entry:
+    """A request by its id; 404 ``NOT_FOUND``."""
+    entry = journal.find(id)
+    if entry is None:
+        raise Refusal("NOT_FOUND", param=param, message=f"There is no request {id[:60]} in the journal.")
+    return entry
+
+
+def summary(entry: Entry) -> dict[str, Any]:
+    """A request in a list."""
+    return {
+        "id": entry.id,
+        "object": "request",
+        "operation": entry.operation,
+        "method": entry.method,
+        "path": shown(entry.target),
+        "status": entry.status,
+        "duration_ms": entry.duration_ms,
+        "created_at": entry.mark.now,
+    }
+
+
+def detail(entry: Entry, journal: Journal) -> dict[str, Any]:
+    """A request with all there is to know about it."""
+    turns = journal.turns_of(entry)
+    return {
+        **summary(entry),
+        "request_headers": headers_shown(entry.headers),
+        "request_body": readable(entry.body),
+        "response_body": readable(entry.answer),
+        "event_ids": [event.id for turn in turns for event in turn.events],
+        "changes": [row for turn in turns for row in map(change, turn.changes) if row],
+    }
+
+
+def readable(body: bytes) -> Any:
+    """A body as JSON where it is JSON, else as text, and null where there is none."""
+    if not body:
+        return None
+    try:
+        return json.loads(shown(body))
+    except ValueError:
+        return shown(body)
+
+
+def change(one: Change) -> dict[str, str] | None:
+    """One change of an object; the emulator's own bookkeeping is left out."""
+    record = one.new or one.old
+    kind = getattr(record, "object", None)
+    if record is None or kind in (None, "event"):
+        return None
+    what = "created" if one.old is None else "deleted" if one.new is None else "updated"
+    return {"id": record.id, "kind": str(kind), "change": what}
+
+
+OPERATIONS = {"listRequests": index, "getRequest": show, "rewind": rewind}

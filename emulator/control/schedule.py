@@ -1,0 +1,98 @@
+"""The schedule of a world: what is planned, or, played on a copy that is thrown away, what will come of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+from emulator.control.durations import after
+from emulator.core import calendar
+from emulator.core.calendar import Timestamp
+from emulator.core.jobs import Job
+from emulator.core.verbs import Page
+from emulator.core.world import World
+from emulator.engine.engine import Engine
+from emulator.engine.runtime import SLICE, Runtime
+from emulator.errors import wrong
+
+SUMMARIES = {
+    "checkout_session.expire": "The checkout session was not paid in time; it expires.",
+    "invoice.mail": "The invoice is emailed to its customer.",
+    "invoice.overdue": "The day after the invoice's due date begins; if it is still open, it is overdue.",
+    "invoice.voided": "The invoice was voided; a subscription that waited for it goes on.",
+    "payment_intent.answer": "The operator answers the payment.",
+    "payment_intent.canceled": "The merchant canceled the payment; the checkout session that waited for it goes on.",
+    "payment_method.expire": "The card's last month is over; it expires.",
+    "refund.answer": "The operator answers the refund.",
+    "refund.expire": "The operator never answered; the refund expires.",
+    "refund.send": "The refund's review is over; it is sent to the operator.",
+    "subscription.charge": "The subscription's first period is charged.",
+    "subscription.expire": "The subscription's end date is reached; it expires.",
+    "subscription.renew": "The subscription's period ends; it renews unless it is paused, owes or is to be canceled.",
+    "subscription.retry": "The subscription's failed charge is tried again.",
+    "subscription.trial_notice": "The end of the subscription's trial is announced.",
+    "transaction.dispute": "The buyer disputes the transaction.",
+    "transaction.settle": "The transaction is settled.",
+    "webhook.attempt": "The webhook delivery is tried again.",
+}
+"""What each kind of job does, in plain words."""
+
+Entry = dict[str, Any]
+
+
+async def index(engine: Engine, runtime: Runtime, query: Mapping[str, Any]) -> Page[Any]:
+    """GET /schedule: soonest first; with ``until`` the future up to there is played."""
+    runtime.run_due()
+    page, size = query["page"], query["page_size"]
+    first = (page - 1) * size
+    if "until" not in query:
+        jobs = sorted(runtime.world.table(Job), key=lambda job: (job.due, job.sequence))
+        return Page([entry(job) for job in jobs[first : first + size]], len(jobs), page, size)
+    shown, count = [], 0
+    async for happening in played(runtime.world.copy(), horizon(runtime, query["until"])):
+        if first <= count < first + size:
+            shown.append(happening)
+        count += 1
+    return Page(shown, count, page, size)
+
+
+def entry(job: Job) -> Entry:
+    """A job as it goes on the wire."""
+    return {"due_at": job.due, "kind": job.name, "object": job.about, "summary": SUMMARIES[job.name]}
+
+
+async def played(world: World, until: Timestamp) -> AsyncIterator[Entry]:
+    """Every job of a throw-away world up to an instant, with its events; now and then others have a turn.
+
+    What the jobs wish done outside is not done.
+    """
+    done = 0
+    while (job := world.schedule.next()) is not None and job.due <= until:
+        yield {**entry(job), "event_types": _events(world, job)}
+        done += 1
+        if done % SLICE == 0:
+            await asyncio.sleep(0)
+
+
+def _events(world: World, job: Job) -> list[str]:
+    try:
+        return [event.type for event in world.run(job).events]
+    except Exception as error:  # as in the real world, a job that fails does not stop the clock
+        world.give_up(job, error)
+        return []
+
+
+def horizon(runtime: Runtime, until: str) -> Timestamp:
+    """The instant meant by an instant or by a duration from now."""
+    now = runtime.clock.now()
+    try:
+        instant = calendar.normalise(until) if until[:1].isdigit() and "-" in until else after(now, until)
+    except ValueError as fault:
+        raise wrong("until", str(fault), "INVALID_FILTER_PARAM") from None
+    if instant < now:
+        raise wrong("until", f"is before the clock's present instant, {now}", "INVALID_FILTER_PARAM")
+    return instant
+
+
+OPERATIONS = {"getSchedule": index}

@@ -1,0 +1,111 @@
+"""The calendar of a world: instants as text, and the arithmetic of periods.
+
+An instant is always the same 24 characters, ``YYYY-MM-DDTHH:MM:SS.mmmZ`` (B-17). As text it sorts as it counts, goes on
+the wire as it is and costs nothing to encode; it becomes a ``datetime`` only where it is reckoned with.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, time, timedelta
+from functools import lru_cache
+
+from dateutil.relativedelta import relativedelta
+
+Timestamp = str
+"""An instant, UTC, ``YYYY-MM-DDTHH:MM:SS.mmmZ``."""
+
+Date = str
+"""A day, ``YYYY-MM-DD``."""
+
+LAST: Timestamp = "9999-12-31T23:59:59.999Z"
+"""The last instant there is. It stands for never: every clock stops short of it, and what is due then does not come."""
+
+END: Timestamp = "9999-12-31T23:59:59.998Z"
+"""The furthest a clock goes."""
+
+_STEPS = {"day": "days", "week": "weeks", "month": "months", "year": "years"}
+
+
+def parse(instant: Timestamp) -> datetime:
+    """The ``datetime`` (UTC) of a timestamp or of any ISO 8601 instant with an offset.
+
+    Raises ``ValueError`` for what is no instant, has no offset, or lies outside the years 1 to 9999.
+    """
+    moment = datetime.fromisoformat(instant)
+    if moment.tzinfo is None:
+        raise ValueError(f"{instant!r} has no UTC offset")
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        raise ValueError(f"{instant!r} is outside the calendar") from None
+
+
+def stamp(moment: datetime) -> Timestamp:
+    """The timestamp of a UTC ``datetime``, cut to milliseconds."""
+    return moment.isoformat(timespec="milliseconds")[:-6] + "Z"
+
+
+def normalise(instant: str) -> Timestamp:
+    """Any ISO 8601 instant with an offset as a timestamp of ours; raises ``ValueError`` as :func:`parse` does."""
+    return stamp(parse(instant))
+
+
+def from_epoch(seconds: float) -> Timestamp:
+    """The timestamp of a Unix time in seconds."""
+    return stamp(datetime.fromtimestamp(seconds, UTC))
+
+
+def plus(instant: Timestamp, *, days: float = 0, hours: float = 0, seconds: float = 0) -> Timestamp:
+    """The instant so much later; beyond the calendar it is its last instant."""
+    try:
+        return stamp(parse(instant) + timedelta(days=days, hours=hours, seconds=seconds))
+    except OverflowError:
+        return LAST
+
+
+@lru_cache(maxsize=4096)  # whatever was made at one instant renews at the same ones
+def step(anchor: Timestamp, interval: str, count: int) -> Timestamp:
+    """``count`` intervals (day, week, month, year) after the anchor, the day clamped to its month's end (B-42).
+
+    Always reckoned from the anchor, never from the last result: 31 January gives 28 February and then 31 March.
+    """
+    try:
+        return stamp(parse(anchor) + relativedelta(**{_STEPS[interval]: count}))  # type: ignore[arg-type]  # the keyword is data
+    except (OverflowError, ValueError):
+        return LAST
+
+
+def business_days_after(instant: Timestamp, count: int) -> Timestamp:
+    """So many business days (Monday to Friday, UTC) later at the same time of day.
+
+    From a weekend they count from Monday 00:00 (B-57).
+    """
+    moment = parse(instant)
+    if moment.weekday() >= _SATURDAY:
+        moment = datetime.combine(moment + timedelta(days=7 - moment.weekday()), time.min, UTC)
+    weeks, rest = divmod(count, _SATURDAY)
+    over_weekend = 2 if moment.weekday() + rest >= _SATURDAY else 0
+    return plus(stamp(moment), days=weeks * 7 + rest + over_weekend)
+
+
+_SATURDAY = 5
+"""The first ``weekday()`` that is none of the five business days."""
+
+
+def day(instant: Timestamp) -> Date:
+    """The UTC day an instant falls on."""
+    return instant[:10]
+
+
+@lru_cache(maxsize=4096)
+def day_plus(day: Date, days: int) -> Date:
+    """So many days after a day; beyond the calendar it is its last day."""
+    try:
+        return (date.fromisoformat(day) + timedelta(days=days)).isoformat()
+    except OverflowError:
+        return LAST[:10]
+
+
+def midnight(day: Date) -> Timestamp:
+    """00:00 UTC of a day."""
+    return f"{day}T00:00:00.000Z"

@@ -1,0 +1,79 @@
+"""Jobs: everything that happens later, as plain records ordered by (due, sequence)."""
+
+from __future__ import annotations
+
+import heapq
+from typing import ClassVar
+
+import msgspec
+
+from emulator.core.calendar import Timestamp
+from emulator.core.records import Record
+
+
+class Job(Record, frozen=True, kw_only=True):
+    """One thing to be done at an instant of the world's clock; ``kind`` names the function that does it.
+
+    ``about`` is the id of the object it concerns.
+    """
+
+    kind: ClassVar[str] = "job"
+    prefix: ClassVar[str] = "job"
+    indexes: ClassVar[tuple[str, ...]] = ("about",)
+
+    name: str
+    due: Timestamp
+    sequence: int
+    about: str | None = None
+    data: dict[str, str] = msgspec.field(default_factory=dict)
+
+
+class FailedJob(Record, frozen=True, kw_only=True):
+    """A job that raised: it was rolled back wholly, does not run again and is kept to be looked at."""
+
+    kind: ClassVar[str] = "failed_job"
+    prefix: ClassVar[str] = "job"
+
+    name: str
+    due: Timestamp
+    about: str | None
+    error: str
+
+
+SLACK = 64
+"""Stale entries of a schedule that are not worth a thought."""
+
+
+class Schedule:
+    """Which job comes next. The jobs themselves are records in their table; this is only their order.
+
+    An entry whose job is gone, or is now another one, is stale and passed over, so undo and cancelling never search
+    the heap; when stale entries are the most of it, it is made anew.
+    """
+
+    def __init__(self, jobs: dict[str, Job]) -> None:
+        self._jobs = jobs
+        self._heap: list[tuple[Timestamp, int, str]] = []
+
+    def copy(self, jobs: dict[str, Job]) -> Schedule:
+        """The same order over a copy of the jobs."""
+        twin = Schedule(jobs)
+        twin._heap = self._heap.copy()
+        return twin
+
+    def push(self, job: Job) -> None:
+        heapq.heappush(self._heap, (job.due, job.sequence, job.id))
+        if len(self._heap) > 2 * len(self._jobs) + SLACK:
+            self._heap = [(job.due, job.sequence, job.id) for job in self._jobs.values()]
+            heapq.heapify(self._heap)
+
+    def next(self) -> Job | None:
+        """The job that is due first (of those due at one instant, the one planned first), or None."""
+        while self._heap:
+            due, sequence, id = self._heap[0]
+            job = self._jobs.get(id)
+            # An undone turn gives its sequence numbers back, so an id alone may be that of a later job.
+            if job is not None and (job.due, job.sequence) == (due, sequence):
+                return job
+            heapq.heappop(self._heap)
+        return None

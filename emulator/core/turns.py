@@ -1,0 +1,33 @@
+"""A turn: what one request or one job does to a world, kept or undone as a whole (idea 3)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from emulator.core.effects import Effect
+from emulator.core.records import Record
+
+if TYPE_CHECKING:
+    from emulator.core.world import Event
+
+
+class Change(NamedTuple):
+    """One record before and after; ``old`` is None for a new one, ``new`` for one that is gone."""
+
+    old: Record | None
+    new: Record | None
+    number: int
+
+
+class Turn:
+    """What one request or one job does: the list of its changes, its events and its wishes.
+
+    ``counters`` are the world's counters as they were before, for undo.
+    """
+
+    def __init__(self, cause: str | None, counters: dict[str, int]) -> None:
+        self.cause = cause
+        self.counters = counters
+        self.changes: list[Change] = []
+        self.events: list[Event] = []
+        self.wishes: list[Effect] = []

@@ -1,0 +1,294 @@
+"""A world: everything one App is at one instant, and the only way to change it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, ClassVar, NamedTuple, Self, cast
+
+import msgspec
+
+from emulator.core.calendar import Timestamp
+from emulator.core.effects import Effect
+from emulator.core.ids import Source
+from emulator.core.jobs import FailedJob, Job, Schedule
+from emulator.core.records import R, Record, wire
+from emulator.core.tables import Table
+from emulator.core.turns import Change, Turn
+
+
+class Event(Record, frozen=True, kw_only=True):
+    """Something that happened, with its object as it was at that moment (B-80).
+
+    ``data`` is ``{"object": …}`` and, where other metadata is carried along, ``"metadata"``.
+    """
+
+    kind: ClassVar[str] = "event"
+    prefix: ClassVar[str] = "evt"
+    indexes: ClassVar[tuple[str, ...]] = ("type",)
+
+    object: str = "event"
+    type: str
+    api_version: str = "v1"
+    app: str
+    livemode: bool
+    created_at: Timestamp
+    request: str | None
+    data: dict[str, Any]
+
+    def shown(self) -> Self:
+        """The event as it goes on the wire, its object without what is hidden."""
+        return self.replace(data={**self.data, "object": wire(self.data["object"])})
+
+
+_OWN_KINDS: tuple[type[Record], ...] = (Job, FailedJob, Event)
+
+
+Reaction = Callable[["World", Event], None]
+JobFunction = Callable[["World", Job], None]
+
+
+class Wiring(NamedTuple):
+    """How news comes up: which reactions follow an event (``*``: every event) and which function does a job."""
+
+    kinds: tuple[type[Record], ...]
+    reactions: Mapping[str, tuple[Reaction, ...]]
+    jobs: Mapping[str, JobFunction]
+
+
+class World:
+    """The state of one App, side test or live: its records, its jobs, its events, its counters, its instant.
+
+    ``now`` is set by the engine before each turn and stands still during it. Changes are made only inside a turn
+    (:meth:`turn`), and a turn that raises leaves no trace. ``facts`` is what the rules know of the outside and never
+    changes, such as the operator's magic values; ``base_url`` is where the emulator is reached.
+    """
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        livemode: bool,
+        wiring: Wiring,
+        facts: Any,
+        seed: str,
+        now: Timestamp,
+        base_url: str,
+    ) -> None:
+        self.facts = facts
+        self.name = name
+        self.livemode = livemode
+        self.base_url = base_url
+        self.now = now
+        self.wiring = wiring
+        self.counters: dict[str, int] = {}
+        self._source = Source(f"{seed}/{name}/{'live' if livemode else 'test'}")
+        self.app = Source(name).id("app", int(livemode))
+        self._turn: Turn | None = None
+        self._tables: dict[str, Table[Any]] = {kind.kind: Table(kind) for kind in (*_OWN_KINDS, *wiring.kinds)}
+        self.schedule = Schedule(self.table(Job).rows)
+
+    def copy(self) -> World:
+        """This world once more, to try the future on: what is done to one does not reach the other.
+
+        Records never change, so both share them; only their filing is copied.
+        """
+        if self._turn is not None:
+            raise RuntimeError("a turn is running; a world is copied between turns")
+        twin = copy.copy(self)
+        twin.counters = self.counters.copy()
+        twin._tables = {kind: table.copy() for kind, table in self._tables.items()}
+        twin.schedule = self.schedule.copy(twin.table(Job).rows)
+        return twin
+
+    # -- reading
+
+    def table(self, kind: type[R]) -> Table[R]:
+        return self._tables[kind.kind]
+
+    def tables(self) -> Iterator[Table[Any]]:
+        """Every table."""
+        return iter(self._tables.values())
+
+    def get(self, kind: type[R], id: str | None) -> R | None:
+        """The record of this kind with this id, or None."""
+        return None if id is None else self._tables[kind.kind].rows.get(id)
+
+    def one(self, kind: type[R], id: str | None) -> R:
+        """The record that must be there: a reference between records. Raises ``KeyError`` where it is not."""
+        return self.table(kind).rows[cast("str", id)]
+
+    # -- changing, inside a turn
+
+    def add(self, record: R) -> R:
+        """File a new record."""
+        number = self.count("record")
+        self._apply(Change(None, record, number))
+        return record
+
+    def put_back(self, record: R, number: int) -> R:
+        """File a record again in its old place in the order of creation."""
+        self._apply(Change(None, record, number))
+        return record
+
+    def replace(self, record: R, **changes: Any) -> R:
+        """Put a changed record in the place of its former self; ``updated_at`` moves with it where there is one.
+
+        Raises ``RuntimeError``, as :meth:`remove` does, for a record that was changed meanwhile: what others changed
+        would be lost.
+        """
+        self._must_be_present(record)
+        if "updated_at" in record.__struct_fields__:
+            changes.setdefault("updated_at", self.now)
+        changed = record.replace(**changes)
+        self._apply(Change(record, changed, 0))
+        return changed
+
+    def remove(self, record: Record) -> None:
+        """Take a record out for good."""
+        self._must_be_present(record)
+        self._apply(Change(record, None, self.table(type(record)).slots[record.id][1]))
+
+    def wipe(self, keep: tuple[type[Record], ...]) -> dict[type[Record], int]:
+        """Take out every record but those of the kinds to keep, as part of a turn; how many went of each kind."""
+        tables = [table for table in self._tables.values() if table.kind not in keep]
+        gone = {table.kind: len(table) for table in tables}
+        for table in tables:
+            # The newest first: so no table has to search for a record's place.
+            for record in reversed(list(table)):
+                self.remove(record)
+        return gone
+
+    def new_id(self, kind: type[Record]) -> str:
+        """An id for a new record of this kind."""
+        return self.draw(kind.prefix)
+
+    def draw(self, prefix: str, length: int = 24) -> str:
+        """``prefix_`` and so many characters from the world's own random source."""
+        return self._source.id(prefix, self.count("draw"), length)
+
+    def count(self, name: str) -> int:
+        """The next number of a counter; the first is 1."""
+        number = self.counters[name] = self.counters.get(name, 0) + 1
+        return number
+
+    def at(self, due: Timestamp, name: str, about: Record | None = None, **data: str) -> Job:
+        """Plan a job: the one home of "later"."""
+        sequence = self.count("job")
+        return self.add(
+            Job(
+                id=f"job_{sequence}",
+                name=name,
+                due=max(due, self.now),
+                sequence=sequence,
+                about=None if about is None else about.id,
+                data=data,
+            )
+        )
+
+    def forget(self, about: Record, *names: str) -> None:
+        """Cancel what is planned for an object: the jobs of these names, or all of them."""
+        for job in self.table(Job).having("about", about.id):
+            if not names or job.name in names:
+                self.remove(job)
+
+    def emit(self, type: str, record: Record, metadata: Mapping[str, Any] | None = None) -> Event:
+        """Tell that something happened to a record, and let those react who wait for it, in the same turn."""
+        event = self.note(type, {"object": record, **({"metadata": dict(metadata)} if metadata else {})})
+        for reaction in (*self.wiring.reactions.get("*", ()), *self.wiring.reactions.get(type, ())):
+            reaction(self, event)
+        return event
+
+    def note(self, type: str, data: dict[str, Any]) -> Event:
+        """File an event that nobody reacts to."""
+        event = self.add(self.event(type, data))
+        self._working().events.append(event)
+        return event
+
+    def event(self, type: str, data: dict[str, Any]) -> Event:
+        """An event of this moment that is not filed."""
+        return Event(
+            id=self.new_id(Event),
+            type=type,
+            app=self.app,
+            livemode=self.livemode,
+            created_at=self.now,
+            request=self._working().cause,
+            data=data,
+        )
+
+    def wish(self, effect: Effect) -> None:
+        """Ask for something outside; it is done after this turn, and only if the turn is kept."""
+        self._working().wishes.append(effect)
+
+    # -- turns
+
+    @contextmanager
+    def turn(self, cause: str | None = None) -> Iterator[Turn]:
+        """All or nothing: leave it normally to keep its changes, raise to undo every one. ``cause`` is a request id."""
+        if self._turn is not None:
+            raise RuntimeError("a turn is running; turns do not nest")
+        turn = self._turn = Turn(cause, dict(self.counters))
+        try:
+            yield turn
+        except BaseException:
+            self.undo(turn)
+            raise
+        finally:
+            self._turn = None
+
+    def run(self, job: Job) -> Turn:
+        """Do a job, as a turn at its own instant. Raises what it raises, having undone all of it."""
+        self.now = max(self.now, job.due)
+        with self.turn() as turn:
+            self.remove(job)
+            self.wiring.jobs[job.name](self, job)
+        return turn
+
+    def give_up(self, job: Job, error: Exception) -> FailedJob:
+        """Take a job that raised off the schedule, and keep it to be looked at."""
+        with self.turn():
+            self.remove(job)
+            return self.add(
+                FailedJob(
+                    id=job.id, name=job.name, due=job.due, about=job.about, error=f"{type(error).__name__}: {error}"
+                )
+            )
+
+    def _working(self) -> Turn:
+        if self._turn is None:
+            raise RuntimeError("a world changes only inside a turn")
+        return self._turn
+
+    def _must_be_present(self, record: Record) -> None:
+        if self.get(type(record), record.id) is not record:
+            raise RuntimeError(f"{record.id} was changed or removed meanwhile; look it up again")
+
+    def _apply(self, change: Change) -> None:
+        turn = self._working()
+        # A table refuses before it changes anything; what it refused is nothing to undo.
+        self._file(change.old, change.new, change.number)
+        turn.changes.append(change)
+
+    def undo(self, turn: Turn) -> None:
+        """Put back everything a turn changed: the one that failed, or the last one that was kept."""
+        for change in reversed(turn.changes):
+            self._file(change.new, change.old, change.number)
+        self.counters = turn.counters
+
+    def _file(self, old: Record | None, new: Record | None, number: int) -> None:
+        table = self._tables[type(new or old).kind]  # type: ignore[union-attr]  # one of the two is a record
+        if new is None:
+            table.remove(old)
+        elif old is None:
+            table.add(new, number)
+        else:
+            table.replace(old, new)
+        if isinstance(new, Job):
+            self.schedule.push(new)
+
+
+def encode(value: Any) -> bytes:
+    """The JSON of a value as it goes on the wire; the one serialiser."""
+    return msgspec.json.encode(wire(value))

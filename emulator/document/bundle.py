@@ -1,0 +1,201 @@
+"""The bundler makes one OpenAPI document, a dict, of the many files in which it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+Document = dict[str, Any]
+
+COMPONENT_FOLDERS = frozenset({"schemas", "parameters", "responses", "headers", "examples", "requestBodies", "links"})
+"""A reference to a whole file in one of these becomes a reference to a component named after the file."""
+
+INLINED_FOLDERS = frozenset({"resources", "control"})
+"""A reference to one key of a file in one of these is replaced by what stands there."""
+
+
+class DocumentError(Exception):
+    """A fault in the files of the document; the message names the file and, where there is one, the reference."""
+
+
+def bundle(root: Path) -> Document:
+    """The document that begins in the file ``root``, with every part it uses, in an order that never varies."""
+    return _Bundler(root.resolve()).document()
+
+
+class _Bundler:
+    """One walk through the files of one document, and the components met on the way."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.files: dict[Path, Document] = {}
+        self.components: dict[str, Document] = {}
+        self.origins: dict[tuple[str, str], Path] = {}
+        self.inlining: list[tuple[Path, str]] = []
+
+    def document(self) -> Document:
+        root = self.read(self.root)
+        self.adopt_own_components(root.get("components") or {})
+        whole = {key: self.walk(value, self.root) for key, value in root.items() if key != "components"}
+        whole["components"] = {kind: dict(sorted(named.items())) for kind, named in sorted(self.components.items())}
+        self.check_local_references(whole, whole)
+        return whole
+
+    def adopt_own_components(self, components: Document) -> None:
+        """The components that the root file defines itself, or only names to bring in their files."""
+        for kind, named in components.items():
+            for name, value in named.items():
+                if not self.names_its_own_file(kind, name, value):
+                    self.claim(kind, name, self.root)
+                    self.components[kind][name] = self.walk(value, self.root)
+
+    def names_its_own_file(self, kind: str, name: str, value: Any) -> bool:
+        """Whether a root component is no more than ``{$ref: kind/name.yaml}``, which would come to refer to itself."""
+        is_reference = isinstance(value, dict) and isinstance(value.get("$ref"), str)
+        return is_reference and self.walk(value, self.root) == {"$ref": f"#/components/{kind}/{name}"}
+
+    def walk(self, node: Any, here: Path) -> Any:
+        """A copy of what stands in the file ``here``, its references turned to point into the one document."""
+        if isinstance(node, list):
+            return [self.walk(item, here) for item in node]
+        if not isinstance(node, dict):
+            return node
+        if isinstance(node.get("$ref"), str):
+            return self.follow(node, here)
+        walked = {key: self.walk(value, here) for key, value in node.items()}
+        return self.with_mapping(walked, here) if "mapping" in node and "propertyName" in node else walked
+
+    def with_mapping(self, discriminator: Document, here: Path) -> Document:
+        """A discriminator names files outside of any ``$ref``; those names are references all the same."""
+        mapping = discriminator["mapping"]
+        return discriminator | {"mapping": {value: self.mapped(ref, here) for value, ref in mapping.items()}}
+
+    def mapped(self, ref: Any, here: Path) -> Any:
+        is_file = isinstance(ref, str) and ref.endswith(".yaml")
+        return self.follow({"$ref": ref}, here)["$ref"] if is_file else ref
+
+    def follow(self, node: Document, here: Path) -> Any:
+        ref = node["$ref"]
+        if len(node) > 1:
+            raise self.fault(here, ref, "a $ref stands alone; OpenAPI 3.0 ignores what is beside it")
+        file, _, fragment = ref.partition("#")
+        if not file:
+            return self.local(node, here)
+        target = (here.parent / file).resolve()
+        if not target.is_file():
+            raise self.fault(here, ref, "there is no such file")
+        return self.inlined(target, fragment, here, ref) if fragment else self.component(target, here, ref)
+
+    def local(self, node: Document, here: Path) -> Document:
+        if here != self.root:
+            raise self.fault(here, node["$ref"], "a part file refers to files, never into the whole document")
+        return node
+
+    def component(self, target: Path, here: Path, ref: str) -> Document:
+        """A reference to the component that the file becomes; the file is walked when it is first met."""
+        kind, name = target.parent.name, target.stem
+        if kind not in COMPONENT_FOLDERS:
+            raise self.fault(here, ref, f"a whole file lies in one of {', '.join(sorted(COMPONENT_FOLDERS))}")
+        if self.origins.get((kind, name)) != target:
+            self.claim(kind, name, target)
+            self.components[kind][name] = self.walk(self.read(target), target)
+        return {"$ref": f"#/components/{kind}/{name}"}
+
+    def claim(self, kind: str, name: str, origin: Path) -> None:
+        """Takes the name before the walk, so that a schema may refer to itself."""
+        other = self.origins.setdefault((kind, name), origin)
+        if other != origin:
+            both = f"{self.name(other)} and {self.name(origin)}"
+            raise DocumentError(f"{both}: two files want to be #/components/{kind}/{name}")
+        self.components.setdefault(kind, {})
+
+    def inlined(self, target: Path, fragment: str, here: Path, ref: str) -> Any:
+        """What stands under one key of a file of path items."""
+        key = fragment.removeprefix("/")
+        if target.parent.name not in INLINED_FOLDERS:
+            raise self.fault(here, ref, "only the files of resources and control are referred to by key")
+        if (target, key) in self.inlining:
+            raise self.fault(here, ref, "this part contains itself")
+        if key not in (part := self.read(target)):
+            raise self.fault(here, ref, f"the file has no key {key}")
+        self.inlining.append((target, key))
+        whole = self.walk(part[key], target)
+        self.inlining.pop()
+        return whole
+
+    def check_local_references(self, node: Any, whole: Document) -> None:
+        """The root file may refer into the document; once the document is whole, those references have an end."""
+        if isinstance(node, list):
+            for item in node:
+                self.check_local_references(item, whole)
+        elif isinstance(node, dict):
+            ref = node.get("$ref")
+            if isinstance(ref, str) and not _exists(whole, ref):
+                raise self.fault(self.root, ref, "the document has no such part")
+            self.check_local_references(list(node.values()), whole)
+
+    def read(self, file: Path) -> Document:
+        if file not in self.files:
+            self.files[file] = _read(file, self.name(file))
+        return self.files[file]
+
+    def fault(self, here: Path, ref: str, why: str) -> DocumentError:
+        return DocumentError(f"{self.name(here)}: {ref}: {why}")
+
+    def name(self, file: Path) -> str:
+        """The file as an author calls it: by its path from the root file's folder."""
+        folder = self.root.parent
+        return str(file.relative_to(folder) if file.is_relative_to(folder) else file)
+
+
+def _exists(whole: Any, ref: str) -> bool:
+    for segment in ref.removeprefix("#/").split("/"):
+        name = segment.replace("~1", "/").replace("~0", "~")
+        if not isinstance(whole, dict) or name not in whole:
+            return False
+        whole = whole[name]
+    return True
+
+
+def _read(file: Path, name: str) -> Document:
+    try:
+        content = yaml.load(file.read_text(encoding="utf-8"), _Loader)  # noqa: S506  # it is a safe loader, made below
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise DocumentError(f"{name}: {error}") from error
+    if not isinstance(content, dict):
+        raise DocumentError(f"{name}: a file of the document holds a mapping")
+    return content
+
+
+class _JsonYaml(yaml.constructor.SafeConstructor, yaml.resolver.Resolver):
+    """YAML as JSON can hold it: keys are strings, and no key is written twice."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        seen: set[str] = set()
+        for key in (key for key, _ in node.value if key.tag != "tag:yaml.org,2002:merge"):
+            if key.tag != "tag:yaml.org,2002:str":
+                raise _key_fault(key, f"the key {key.value} is not a string; quote it")
+            if key.value in seen:
+                raise _key_fault(key, f"the key {key.value} is written twice")
+            seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+def _key_fault(key: yaml.Node, problem: str) -> yaml.YAMLError:
+    return yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
+
+
+def _without_timestamps() -> dict[str, list[Any]]:
+    """What YAML reads into bare words, but for dates: JSON has none, and an example shows the text of one."""
+    return {
+        first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+
+# libyaml parses ten times faster; PyYAML has it wherever it was built with it.
+_Parser: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_Loader: Any = type("_Loader", (_JsonYaml, _Parser), {"yaml_implicit_resolvers": _without_timestamps()})

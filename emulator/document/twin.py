@@ -1,0 +1,152 @@
+"""The twin is the same document in OpenAPI 3.1, whose schemas are JSON Schema and whose webhooks have a place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+Document = dict[str, Any]
+Schema = dict[str, Any]
+
+PAYLOADS = frozenset({"example", "examples", "links"})
+"""Keys under which anything may stand; what looks like a schema there is data, and stays as it is."""
+
+SCHEMA_LISTS = ("allOf", "anyOf", "oneOf")
+ANNOTATIONS = frozenset({"title", "description", "default", "example", "deprecated", "readOnly", "writeOnly"})
+"""What describes a schema and decides nothing; it stays outside when null becomes one of two alternatives."""
+
+SPDX = re.compile(r"[A-Za-z0-9.+-]+")
+
+
+def to_openapi_3_1(document: Document) -> Document:
+    """A new document that says in OpenAPI 3.1 what ``document`` says in 3.0."""
+    twin = {_KEYS.get(key, key): _part(key, value) for key, value in document.items()}
+    return twin | {"openapi": "3.1.0", "info": _info(document["info"])}
+
+
+_KEYS = {"x-webhooks": "webhooks"}
+
+
+def _info(info: Document) -> Document:
+    """3.1 knows a licence by its SPDX identifier, and then wants no URL."""
+    licence = info.get("license") or {}
+    name = licence.get("name", "")
+    return info | {"license": {"name": name, "identifier": name}} if SPDX.fullmatch(name) else info
+
+
+def _part(key: str, value: Any) -> Any:
+    """Anything but a schema: walked through until schemas are met."""
+    if key in PAYLOADS or (key.startswith("x-") and key not in _KEYS):
+        return value
+    if key == "schema":
+        return _schema(value)
+    if key == "schemas":
+        return {name: _schema(schema) for name, schema in value.items()}
+    return _inner(value)
+
+
+def _inner(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _part(key, item) for key, item in value.items()}
+    return [_inner(item) for item in value] if isinstance(value, list) else value
+
+
+def _schema(schema: Any) -> Any:
+    if not isinstance(schema, dict) or "$ref" in schema:
+        return schema
+    for step in (_subschemas, _nullable, _bounds, _binary, _keys, _example):
+        schema = step(schema)
+    return schema
+
+
+def _subschemas(schema: Schema) -> Schema:
+    return {key: _SUBSCHEMAS[key](value) if key in _SUBSCHEMAS else value for key, value in schema.items()}
+
+
+def _schema_list(schemas: list[Any]) -> list[Any]:
+    return [_schema(schema) for schema in schemas]
+
+
+def _schema_map(schemas: dict[str, Any]) -> dict[str, Any]:
+    return {name: _schema(schema) for name, schema in schemas.items()}
+
+
+_SUBSCHEMAS: dict[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(SCHEMA_LISTS, _schema_list),
+    "properties": _schema_map,
+    "items": _schema,
+    "additionalProperties": _schema,
+    "not": _schema,
+}
+
+
+def _nullable(schema: Schema) -> Schema:
+    """``nullable`` admits null whatever else the schema says, so null becomes a type, or an alternative to it all."""
+    rest = {key: value for key, value in schema.items() if key != "nullable"}
+    if not schema.get("nullable"):
+        return rest
+    return _alternative(rest) if any(key in rest for key in (*SCHEMA_LISTS, "not")) else _with_null(rest)
+
+
+def _with_null(schema: Schema) -> Schema:
+    null: Schema = {}
+    if "type" in schema:
+        null["type"] = [schema["type"], "null"]
+    if "enum" in schema:
+        null["enum"] = [*(value for value in schema["enum"] if value is not None), None]
+    return schema | null
+
+
+def _alternative(schema: Schema) -> Schema:
+    about = {key: value for key, value in schema.items() if key in ANNOTATIONS or key.startswith("x-")}
+    rule = {key: value for key, value in schema.items() if key not in about}
+    return about | {"anyOf": [*_choices(rule), {"type": "null"}]}
+
+
+def _choices(rule: Schema) -> list[Schema]:
+    """What null stands beside; ``allOf`` around one reference was only there to let 3.0 say ``nullable`` beside it."""
+    match rule:
+        case {"anyOf": choices, **others} if not others:
+            return list(choices)
+        case {"allOf": [lone], **others} if not others:
+            return [lone]
+    return [rule]
+
+
+def _bounds(schema: Schema) -> Schema:
+    """An exclusive bound is a number of its own in 3.1, not a flag on the inclusive one."""
+    for bound, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
+        if isinstance(schema.get(exclusive), bool):
+            schema = _bound(schema, bound, exclusive)
+    return schema
+
+
+def _bound(schema: Schema, bound: str, exclusive: str) -> Schema:
+    rest = {key: value for key, value in schema.items() if key != exclusive}
+    if schema[exclusive] and bound in rest:
+        rest[exclusive] = rest.pop(bound)
+    return rest
+
+
+def _binary(schema: Schema) -> Schema:
+    """3.1 leaves the kind of binary content to its media type."""
+    if schema.get("format") != "binary":
+        return schema
+    rest = {key: value for key, value in schema.items() if key not in ("type", "format")}
+    return rest | {"contentMediaType": "application/octet-stream"}
+
+
+def _keys(schema: Schema) -> Schema:
+    """What 3.0 can only note about the names of a free object's keys, 3.1 can ask for."""
+    names = {key.removeprefix("x-key-"): value for key, value in schema.items() if key.startswith("x-key-")}
+    rest = {key: value for key, value in schema.items() if not key.startswith("x-key-")}
+    return rest | {"propertyNames": names} if names else rest
+
+
+def _example(schema: Schema) -> Schema:
+    """JSON Schema has a list of examples in the place of the one."""
+    return {_EXAMPLE.get(key, key): [value] if key in _EXAMPLE else value for key, value in schema.items()}
+
+
+_EXAMPLE = {"example": "examples"}

@@ -1,0 +1,63 @@
+"""A world's clock: running with real time (at a rate, with an offset) or frozen; it never goes back (B-91)."""
+
+from __future__ import annotations
+
+import time
+
+from emulator.core import calendar
+from emulator.core.calendar import Timestamp
+
+RUNNING = "running"
+FROZEN = "frozen"
+
+
+class Clock:
+    """What time it is in one world.
+
+    A running clock is reckoned from where it last was set, never from its last reading, so nothing is lost however
+    often it is read. Where real time goes back it waits until that has caught up. ``time.time`` is looked up at each
+    call, so a test that freezes time in this process freezes the running clocks, and moves them.
+    """
+
+    def __init__(self, mode: str = RUNNING, at: Timestamp | None = None) -> None:
+        self.mode = mode
+        self.rate = 1.0
+        self._go_on_from(at or calendar.from_epoch(time.time()))
+
+    def now(self) -> Timestamp:
+        """The present instant."""
+        if self.mode == RUNNING:
+            self._catch_up()
+        return self._position
+
+    def set(self, to: Timestamp) -> None:
+        """Move to an instant; one that is past leaves the clock where it is."""
+        if to > self.now():
+            self._go_on_from(to)
+
+    def freeze(self, at: Timestamp | None = None) -> None:
+        """Stand still, at an instant not before now or at the present one."""
+        self.set(at or self.now())
+        self.mode = FROZEN
+
+    def run(self, rate: float = 1.0) -> None:
+        """Run on from the present instant, ``rate`` seconds of the world each real second."""
+        self._go_on_from(self.now())
+        self.mode, self.rate = RUNNING, rate
+
+    def put_back(self, to: Timestamp, mode: str | None = None, rate: float | None = None) -> None:
+        """Go to any instant, also a past one: only for a restored snapshot and a rewind (B-91)."""
+        self.mode = mode or self.mode
+        self.rate = self.rate if rate is None else rate
+        self._go_on_from(to)
+
+    def _go_on_from(self, position: Timestamp) -> None:
+        self._position = self._anchor = min(position, calendar.END)
+        self._since = time.time()
+        self._elapsed = 0.0
+
+    def _catch_up(self) -> None:
+        elapsed = (time.time() - self._since) * self.rate
+        if elapsed >= self._elapsed + 0.001:
+            self._elapsed = elapsed
+            self._position = min(calendar.plus(self._anchor, seconds=elapsed), calendar.END)

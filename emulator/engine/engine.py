@@ -1,0 +1,69 @@
+"""The engine: every world this process runs, each opened by the first use of its key (B-01, B-02)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+
+from emulator.core.world import World
+from emulator.engine.clock import Clock
+from emulator.engine.facts import Facts
+from emulator.engine.mailer import Mailer
+from emulator.engine.post import Postman
+from emulator.engine.runtime import Runtime
+from emulator.resources.keys import Key
+
+logger = logging.getLogger("emulator")
+
+TICK = 0.05
+"""Seconds between two looks at what fell due in worlds whose clocks run."""
+
+
+class Engine:
+    """Opens worlds and keeps the running ones going. ``build`` makes the world and the clock of a key."""
+
+    def __init__(
+        self,
+        build: Callable[[Key], tuple[World, Clock]],
+        facts: Facts,
+        postman: Postman | None = None,
+        mailer: Mailer | None = None,
+    ) -> None:
+        self.facts = facts
+        self._build = build
+        self._postman = postman or Postman()
+        self._mailer = mailer
+        self._ticker: asyncio.Task[None] | None = None
+        self.runtimes: dict[Key, Runtime] = {}
+
+    def open(self, key: Key) -> Runtime:
+        """The runtime of a key's world, opened now if need be."""
+        runtime = self.runtimes.get(key)
+        if runtime is None:
+            runtime = self.runtimes[key] = Runtime(*self._build(key), self._postman, self._mailer)
+        return runtime
+
+    async def start(self) -> None:
+        """Begin to run, by themselves, the jobs that fall due."""
+        self._ticker = asyncio.create_task(self._tick())
+
+    async def stop(self) -> None:
+        """Stop the ticker, the deliveries under way and the connections."""
+        if self._ticker:
+            self._ticker.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._ticker
+        for runtime in self.runtimes.values():
+            await runtime.close()
+        await self._postman.close()
+
+    async def _tick(self) -> None:
+        while True:
+            await asyncio.sleep(TICK)
+            for runtime in list(self.runtimes.values()):
+                try:
+                    await runtime.keep_up()
+                except Exception:  # whatever is wrong with one world, the others' clocks go on
+                    logger.exception("the due jobs of %s could not be run", runtime.world.name)

@@ -1,0 +1,78 @@
+"""Fixture files: the settings that worlds start with, and the keys that are known (B-02, B-90)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from emulator.engine.facts import read_yaml
+from emulator.resources import keys
+from emulator.resources.settings import Settings, changed
+
+
+class BrokenFixture(Exception):
+    """A fixture file that cannot be used; the message names the file and what is wrong with it."""
+
+
+class AppFixture(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What one App starts with."""
+
+    settings: dict[str, Any] = {}
+
+
+class Fixture(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One file: ``settings`` for every App, ``apps`` by name, ``keys`` for ``--keys listed``."""
+
+    settings: dict[str, Any] = {}
+    apps: dict[str, AppFixture] = {}
+    keys: tuple[str, ...] = ()
+
+
+class Fixtures:
+    """Several files read one after the other; what a later one says replaces what an earlier one said."""
+
+    def __init__(self, files: Iterable[Path] = ()) -> None:
+        self._all: list[Fixture] = []
+        for file in files:
+            self._all.append(_read(file))
+            self._check(file)
+        self.keys = frozenset(key for fixture in self._all for key in fixture.keys)
+
+    def settings(self, app: str) -> Settings:
+        """The settings an App starts with."""
+        start = Settings()
+        for fixture in self._all:
+            start = changed(start, fixture.settings)
+            start = changed(start, fixture.apps.get(app, AppFixture()).settings)
+        return start
+
+    def _check(self, file: Path) -> None:
+        """Whether a file goes together with those before it; what does not is found now and not by a request."""
+        apps = {name for fixture in self._all for name in fixture.apps}
+        try:
+            for app in ("", *sorted(apps)):
+                self.settings(app)
+        except (msgspec.ValidationError, ValueError) as fault:
+            raise BrokenFixture(f"{file}: {fault}") from None
+        if unfit := [name for name in sorted(apps) if not keys.NAME.fullmatch(name)]:
+            raise BrokenFixture(f"{file}: {unfit[0]!r} is no name of an App: 4 to 64 of A-Z a-z 0-9 _ -")
+        if unfit := [key for key in self._all[-1].keys if not keys.SECRET.fullmatch(key)]:
+            raise BrokenFixture(f"{file}: {unfit[0]!r} is no secret key; they read sk_test_NAME or sk_prod_NAME")
+
+
+def _read(file: Path) -> Fixture:
+    # PyYAML's errors span several lines; the first two say what and where.
+    import yaml
+
+    try:
+        content = read_yaml(file)
+        return msgspec.convert({} if content is None else content, Fixture)
+    except (OSError, UnicodeDecodeError) as fault:
+        raise BrokenFixture(f"{file}: cannot be read: {getattr(fault, 'strerror', None) or fault}") from None
+    except yaml.YAMLError as fault:
+        raise BrokenFixture(f"{file}: is not YAML: {' '.join(str(fault).split())}") from None
+    except (msgspec.ValidationError, ValueError) as fault:
+        raise BrokenFixture(f"{file}: {fault}") from None

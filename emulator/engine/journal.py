@@ -1,0 +1,112 @@
+"""The journal of a world: its last requests with their answers, and its last turns, which can be taken back."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from emulator.core.calendar import Timestamp
+from emulator.core.turns import Turn
+from emulator.engine.masking import masked, masked_header
+
+REQUESTS = 1000
+"""Requests that are kept."""
+
+TURNS = 5000
+"""Turns that are kept; a request before the oldest of them cannot be rewound to."""
+
+BODY = 64 * 1024
+"""Bytes of a body that are kept."""
+
+
+class Mark(NamedTuple):
+    """A place in a world's history: how many turns came before, and what clock and counters read."""
+
+    turns: int
+    now: Timestamp
+    counters: dict[str, int]
+
+
+class Entry(NamedTuple):
+    """One request as it is kept. ``duration_ms`` is real time.
+
+    What the client sent is masked before it is kept; headers and answer, which hold no more than key and secret, when
+    they are shown.
+    """
+
+    id: str
+    mark: Mark
+    last_turn: int
+    operation: str | None
+    method: str
+    target: bytes
+    headers: list[tuple[bytes, bytes]]
+    body: bytes
+    status: int
+    answer: bytes
+    duration_ms: float
+
+
+class Journal:
+    """What happened lately, oldest first."""
+
+    def __init__(self) -> None:
+        self.entries: deque[Entry] = deque(maxlen=REQUESTS)
+        self._turns: deque[tuple[int, Turn]] = deque(maxlen=TURNS)
+        self.count = 0
+
+    def keep(self, turn: Turn) -> None:
+        """File a turn that was kept."""
+        if turn.changes:
+            self.count += 1
+            self._turns.append((self.count, turn))
+
+    def record(self, entry: Entry) -> None:
+        """File a request that was answered."""
+        self.entries.append(entry)
+
+    def find(self, id: str) -> Entry | None:
+        """The request with this id."""
+        return next((entry for entry in reversed(self.entries) if entry.id == id), None)
+
+    def turns_of(self, entry: Entry) -> list[Turn]:
+        """The turns a request brought about, what became due at once included; those of others meanwhile are not."""
+        return [
+            turn
+            for number, turn in self._turns
+            if entry.mark.turns < number <= entry.last_turn and turn.cause in (entry.id, None)
+        ]
+
+    def reaches(self, mark: Mark) -> bool:
+        """Whether every turn since a mark is still known."""
+        return self.count == mark.turns or (bool(self._turns) and self._turns[0][0] <= mark.turns + 1)
+
+    def take_back(self, mark: Mark) -> Iterator[Turn]:
+        """The turns since a mark, the last one first; they are forgotten, and so are the requests since then."""
+        while self._turns and self._turns[-1][0] > mark.turns:
+            yield self._turns.pop()[1]
+        self.count = mark.turns
+        while self.entries and self.entries[-1].mark.turns >= mark.turns and self.entries[-1].last_turn > mark.turns:
+            self.entries.pop()
+
+    def forget(self) -> None:
+        """Start anew, in a world that has no past."""
+        self.entries.clear()
+        self._turns.clear()
+
+
+def kept(text: bytes) -> bytes:
+    """A body, path or query that may be kept, cut to its bound."""
+    return masked(text[:BODY]) if text else text
+
+
+def shown(text: bytes) -> str:
+    """A body or path as it is shown."""
+    return masked(text[:BODY]).decode("utf-8", "replace")
+
+
+def headers_shown(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    """Headers as they are shown."""
+    pairs = ((name.decode("latin-1"), value.decode("latin-1")) for name, value in headers)
+    return {name: masked_header(name, value) for name, value in pairs}

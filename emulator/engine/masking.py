@@ -1,0 +1,28 @@
+"""Masking: what must not be kept of a request, its card number, its code, its account and its key, made unreadable."""
+
+from __future__ import annotations
+
+import re
+
+# Twelve to nineteen digits, perhaps in groups, are a card number; a phone number begins with a plus.
+_CARD = re.compile(rb"(?<![\d+])(?:\d[ -]?){8,15}(\d[ -]?\d[ -]?\d[ -]?\d)(?!\d)")
+_ACCOUNT = re.compile(rb"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]){7,26}( ?[A-Z0-9]){4}\b")
+_CODE = re.compile(rb'("cvc"\s*:\s*)("[^"]*"|\d+)')
+_KEY = re.compile(rb"\b([sp]k_(?:test|prod)_)[A-Za-z0-9_-]+")
+_SECRET = re.compile(rb"\bwhsec_[0-9A-Za-z]+")
+
+SECRET_HEADERS = frozenset(["authorization", "cookie", "emulator-token", "proxy-authorization"])
+
+
+def masked(text: bytes) -> bytes:
+    """A body, path or query that may be kept: of numbers the last four digits stay, of keys and secrets their kind."""
+    text = _CARD.sub(rb"****\1", text)
+    text = _ACCOUNT.sub(rb"****", text)
+    text = _CODE.sub(rb'\1"***"', text)
+    text = _KEY.sub(rb"\1****", text)
+    return _SECRET.sub(b"whsec_****", text)
+
+
+def masked_header(name: str, value: str) -> str:
+    """A header's value that may be kept."""
+    return "****" if name in SECRET_HEADERS else masked(value.encode("utf-8", "replace")).decode("utf-8", "replace")

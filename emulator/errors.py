@@ -1,0 +1,187 @@
+"""The vocabulary of refusal: every "no" the service can say is one row here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+AUTHENTICATION = "AUTHENTICATION_ERROR"
+PERMISSION = "PERMISSION_ERROR"
+NOT_FOUND = "NOT_FOUND_ERROR"
+CONFLICT = "CONFLICT_ERROR"
+VALIDATION = "VALIDATION_ERROR"
+RATE_LIMIT = "RATE_LIMIT_ERROR"
+API = "API_ERROR"
+
+
+class Row(NamedTuple):
+    """What one code means: its category, its HTTP status and its default message."""
+
+    category: str
+    status: int
+    message: str
+    flat: str | None = None
+    """For a code the service documents in the nested shape: how it reads when the flat shape is forced (B-10)."""
+    told: str | None = None
+    """For a refusal that has no code of its own: the code the client is told."""
+
+
+ERRORS: dict[str, Row] = {
+    # 401: who are you?
+    "MISSING_API_KEY": Row(AUTHENTICATION, 401, "No API key. Send it as 'Authorization: Bearer sk_test_…'."),
+    "INVALID_API_KEY": Row(AUTHENTICATION, 401, "This API key is not known or was revoked."),
+    "EXPIRED_API_KEY": Row(AUTHENTICATION, 401, "This API key has expired."),
+    "INVALID_TOKEN": Row(
+        AUTHENTICATION, 401, "The token has not the form of an API key (sk_test_NAME or sk_prod_NAME)."
+    ),
+    "AUTHENTICATION_FAILED": Row(
+        AUTHENTICATION, 401, "The Authorization header must read 'Bearer' followed by an API key."
+    ),
+    # 403: known, but not allowed.
+    "PERMISSION_DENIED": Row(PERMISSION, 403, "This action is not allowed."),
+    "PUBLIC_KEY_NOT_ALLOWED": Row(PERMISSION, 403, "A public key cannot be used here; use the secret key."),
+    "APP_DISABLED": Row(PERMISSION, 403, "This App is disabled."),
+    "APP_NOT_VERIFIED": Row(PERMISSION, 403, "This App is not verified yet (KYC pending)."),
+    "INSUFFICIENT_PERMISSIONS": Row(PERMISSION, 403, "The key or the pricing plan does not permit this action."),
+    "SANDBOX_ONLY": Row(PERMISSION, 403, "This route is for sandbox keys (sk_test_…) only."),
+    "CURRENCY_NOT_IN_PLAN": Row(PERMISSION, 403, "The currency {currency} is not enabled on this App."),
+    "COMPANY_BLACKLISTED": Row(PERMISSION, 403, "The company is blacklisted."),
+    "COMPANY_PAYMENTS_DISABLED": Row(PERMISSION, 403, "Payments are disabled for the company."),
+    "COMPANY_PAYOUTS_DISABLED": Row(PERMISSION, 403, "Payouts and refunds are disabled for the company."),
+    "COMPANY_SANDBOX_ONLY": Row(PERMISSION, 403, "The company may use the sandbox only."),
+    "COMPANY_KYC_REQUIRED": Row(PERMISSION, 403, "The company must complete its KYC file first."),
+    # 404: no such thing.
+    "NOT_FOUND": Row(NOT_FOUND, 404, "There is no such resource."),
+    "CUSTOMER_NOT_FOUND": Row(NOT_FOUND, 404, "There is no customer {id}."),
+    "PRODUCT_NOT_FOUND": Row(NOT_FOUND, 404, "There is no product {id}."),
+    "PAYMENT_INTENT_NOT_FOUND": Row(NOT_FOUND, 404, "There is no payment intent {id}."),
+    "TRANSACTION_NOT_FOUND": Row(NOT_FOUND, 404, "There is no transaction {id}."),
+    "REFUND_NOT_FOUND": Row(NOT_FOUND, 404, "There is no refund {id}."),
+    "INVOICE_NOT_FOUND": Row(NOT_FOUND, 404, "There is no invoice {id}."),
+    "SUBSCRIPTION_NOT_FOUND": Row(NOT_FOUND, 404, "There is no subscription {id}."),
+    "CHECKOUT_SESSION_NOT_FOUND": Row(NOT_FOUND, 404, "There is no checkout session {id}."),
+    "PAYMENT_METHOD_NOT_FOUND": Row(NOT_FOUND, 404, "There is no payment method {id}."),
+    "PAYMENT_LINK_NOT_FOUND": Row(NOT_FOUND, 404, "There is no payment link {id}."),
+    "RECEIPT_NOT_FOUND": Row(NOT_FOUND, 404, "There is no receipt {id}."),
+    "WEBHOOK_NOT_FOUND": Row(NOT_FOUND, 404, "There is no webhook endpoint {id}."),
+    "SEARCH_NO_RESULTS": Row(NOT_FOUND, 404, "The search found nothing."),
+    "PDF_NOT_AVAILABLE": Row(NOT_FOUND, 404, "A draft has no PDF; finalize the invoice first."),
+    "METHOD_NOT_ALLOWED": Row(VALIDATION, 405, "The method {method} is not allowed here; allowed: {allow}."),
+    # 409: it collides with what is there.
+    "IDEMPOTENCY_CONFLICT": Row(
+        CONFLICT, 409, "This Idempotency-Key was used with another request, or its request is still running."
+    ),
+    "DUPLICATE_EMAIL": Row(CONFLICT, 409, "A customer with this email exists already."),
+    "DUPLICATE_SKU": Row(CONFLICT, 409, "A product with this sku exists already."),
+    "PLAN_IN_USE": Row(
+        CONFLICT, 409, "This plan still has active or trialing subscriptions.", told="INVALID_STATUS_TRANSITION"
+    ),
+    "customer_email_exists": Row(CONFLICT, 409, "A customer with this email exists already.", "DUPLICATE_EMAIL"),
+    "transaction_not_refundable": Row(
+        CONFLICT,
+        409,
+        "Only a completed transaction with a refundable rest can be refunded.",
+        "INVALID_STATUS_TRANSITION",
+    ),
+    "refund_amount_exceeds_available": Row(
+        VALIDATION, 400, "The amount is more than the refundable rest of {available}.", "AMOUNT_TOO_LARGE"
+    ),
+    # 422: understood, but wrong.
+    "VALIDATION_ERROR": Row(VALIDATION, 422, "Several fields are wrong; see errors."),
+    "MISSING_FIELD": Row(VALIDATION, 422, "The field {field} is required."),
+    "INVALID_FIELD": Row(VALIDATION, 422, "The field {field} is wrong."),
+    "INVALID_FILTER_PARAM": Row(VALIDATION, 422, "The query parameter {field} is wrong."),
+    "INVALID_CURRENCY": Row(VALIDATION, 422, "The currency must be an ISO 4217 code in upper case."),
+    "AMOUNT_TOO_SMALL": Row(VALIDATION, 422, "The amount must be at least {minimum}."),
+    "AMOUNT_TOO_LARGE": Row(VALIDATION, 422, "The amount must be at most {maximum}."),
+    "INVALID_STATUS_TRANSITION": Row(VALIDATION, 422, "This {object} is {status}: it cannot {trigger}."),
+    "PAYMENT_INTENT_UNCANCELABLE": Row(VALIDATION, 422, "A payment intent that is {status} cannot be canceled."),
+    "PAYMENT_INTENT_NOT_CONFIRMABLE": Row(VALIDATION, 422, "A payment intent that is {status} cannot be confirmed."),
+    "PAYMENT_INTENT_NOT_CAPTURABLE": Row(VALIDATION, 422, "A payment intent that is {status} cannot be captured."),
+    "CAPTURE_AMOUNT_EXCEEDS_ORIGINAL": Row(VALIDATION, 422, "The amount is more than the {available} authorised."),
+    "CHECKOUT_SESSION_EXPIRED": Row(VALIDATION, 422, "The checkout session has expired."),
+    "SUBSCRIPTION_ALREADY_CANCELED": Row(VALIDATION, 422, "The subscription is canceled already."),
+    "INVOICE_NOT_DRAFTABLE": Row(VALIDATION, 422, "Only a draft invoice can be changed; this one is {status}."),
+    # 422: the payment did not work out (B-14).
+    "INSUFFICIENT_FUNDS": Row(VALIDATION, 422, "The buyer's funds are insufficient."),
+    "PAYMENT_METHOD_NOT_SUPPORTED": Row(VALIDATION, 422, "The payment method is not supported or was declined."),
+    "MOBILE_MONEY_TIMEOUT": Row(VALIDATION, 422, "The buyer did not confirm on the phone in time."),
+    "MOBILE_MONEY_REJECTED": Row(VALIDATION, 422, "The buyer rejected the payment on the phone."),
+    "MOBILE_MONEY_NUMBER_INVALID": Row(VALIDATION, 422, "The mobile money number is not valid."),
+    "MOBILE_MONEY_LIMIT_REACHED": Row(VALIDATION, 422, "The buyer's mobile money limit is reached."),
+    "CUSTOMER_BLACKLISTED": Row(VALIDATION, 422, "The customer is blacklisted or blocked."),
+    # 422: a third party failed us (B-14).
+    "WEBHOOK_SIGNATURE_INVALID": Row(VALIDATION, 422, "The webhook signature does not match."),
+    "WEBHOOK_ENDPOINT_UNREACHABLE": Row(
+        VALIDATION, 422, "The endpoint did not answer the validation ping with a 2xx within 10 seconds ({reason})."
+    ),
+    "TERMINAL_OFFLINE": Row(VALIDATION, 422, "The terminal is offline."),
+    # 429: slower.
+    "RATE_LIMIT_EXCEEDED": Row(RATE_LIMIT, 429, "Rate limit reached; wait {retry_after} s."),
+    "TOO_MANY_REQUESTS": Row(RATE_LIMIT, 429, "Too many requests of this key at once; wait {retry_after} s."),
+    # 5xx: our fault.
+    "INTERNAL_ERROR": Row(API, 500, "Something went wrong inside the service."),
+    "DATABASE_ERROR": Row(API, 500, "The database failed."),
+    "UPSTREAM_ERROR": Row(API, 500, "The payment operator failed."),
+}
+
+
+CODES = tuple(code for code, row in ERRORS.items() if row.told is None)
+"""The codes of the error model: what a client can be told."""
+
+
+class _Lenient(dict[str, object]):
+    """Leaves a placeholder readable when nobody filled it in, so that a forced error (B-94) still has a message."""
+
+    def __missing__(self, key: str) -> str:
+        return f"({key})"
+
+
+class Refusal(Exception):
+    """The one exception that says no.
+
+    ``code`` is a key of :data:`ERRORS`. ``param`` names the field at fault, ``errors`` lists messages per field.
+    Further keywords fill the placeholders of the row's message; ``message`` replaces it, ``http_status`` overrides the
+    row's status (only B-12 needs that: ``VALIDATION_ERROR`` with 400).
+    """
+
+    def __init__(
+        self,
+        code: str,
+        *,
+        param: str | None = None,
+        errors: Mapping[str, list[str]] | None = None,
+        message: str | None = None,
+        http_status: int | None = None,
+        headers: Mapping[str, str] | None = None,
+        retry_after: int | None = None,
+        **details: object,
+    ) -> None:
+        row = ERRORS[code]
+        self.code = row.told or code
+        self.category = row.category
+        self.status = http_status or row.status
+        self.message = message or row.message.format_map(_Lenient(details, field=param, retry_after=retry_after))
+        self.param = param
+        self.errors = dict(errors) if errors else None
+        self.headers = dict(headers or {})
+        self.retry_after = retry_after
+        super().__init__(f"{code}: {self.message}")
+
+
+def wrong(param: str, message: str, code: str = "INVALID_FIELD") -> Refusal:
+    """One field is at fault: 422, with ``param`` and ``errors`` naming it (B-11)."""
+    return Refusal(code, param=param, errors={param: [message]}, message=f"{param}: {message}")
+
+
+def inside(name: str, fault: Refusal) -> Refusal:
+    """The same refusal, of a field inside the field ``name``."""
+    errors = {f"{name}.{field}": messages for field, messages in (fault.errors or {}).items()}
+    if fault.param is None:
+        return Refusal(fault.code, errors=errors, message=fault.message)
+    return Refusal(fault.code, param=f"{name}.{fault.param}", errors=errors, message=f"{name}.{fault.message}")
+
+
+def missing(param: str, message: str = "is required") -> Refusal:
+    """A required field is not there: 422 ``MISSING_FIELD`` (B-12)."""
+    return wrong(param, message, "MISSING_FIELD")

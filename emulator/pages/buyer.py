@@ -1,0 +1,346 @@
+"""The pages a buyer meets: ``/checkout/{id}``, ``/pay/{id}``, ``/invoice/{id}`` and ``/receipt/{id}`` (B-58).
+
+A page has no key: the object's id, which nobody can guess, finds its world. Everything works without JavaScript: forms
+are posted and answered with a redirect, and a page that waits refreshes itself. ``Accept: application/json`` gets the
+same as JSON.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from emulator.core.idempotency import recall, remember
+from emulator.core.records import Record
+from emulator.core.world import World
+from emulator.engine.engine import Engine
+from emulator.engine.runtime import Runtime
+from emulator.errors import Refusal
+from emulator.pages import forms, languages, views
+from emulator.pages.forms import Form
+from emulator.pages.offers import UNDER_WAY, Offer, of_invoice, of_link, of_session
+from emulator.pages.render import buyer_headers, page
+from emulator.pages.tokens import Tokens
+from emulator.resources import buyers, payment_intents, security_profiles
+from emulator.resources.checkout_sessions import CheckoutSession
+from emulator.resources.invoices import Invoice
+from emulator.resources.payment_intents import PaymentIntent
+from emulator.resources.payment_links import PaymentLink
+from emulator.resources.receipts import Receipt
+from emulator.web import call as calls
+from emulator.web.guard import header
+
+MOST_BYTES = 65_536
+"""A form is a few hundred bytes; more is not read."""
+
+Pay = Callable[..., Any]
+
+KINDS: Mapping[str, tuple[type[Record], str, Pay]] = {
+    "checkout": (CheckoutSession, "checkout_session", buyers.pay_session),
+    "pay": (PaymentLink, "payment_link", buyers.pay_link),
+    "invoice": (Invoice, "invoice", buyers.pay_invoice),
+}
+"""By the first segment of the path: what is paid there, the intent's field that names it, and the command that pays."""
+
+REFUSE = {
+    "mobile_money": "MOBILE_MONEY_REJECTED",
+    "bank_card": "PAYMENT_METHOD_NOT_SUPPORTED",
+    "bank_transfer": "INSUFFICIENT_FUNDS",
+    "paypal": "PAYMENT_METHOD_NOT_SUPPORTED",
+}
+"""The code a payment under way fails with when the buyer, or a tester in the buyer's place, refuses it."""
+
+
+class Visit:
+    """One request for one page: who asks for what, in which language."""
+
+    def __init__(self, request: Request, kind: str, tokens: Tokens) -> None:
+        # Named here, while no world is known: a look at a page leaves the world's own row of request ids alone.
+        self.request_id = calls.of(request.scope).request_id
+        self.request = request
+        self.kind = kind
+        self.id: str = request.path_params["id"]
+        self.query = dict(request.query_params)
+        self.language = languages.chosen(self.query.get("lang"), request.headers.get("accept-language"))
+        self.json = _prefers_json(request.headers.get("accept", ""))
+        self._tokens = tokens
+
+    def offer(self, world: World, intent: PaymentIntent | None = None) -> Offer | None:
+        """The page's offer now, or None if there is nothing for a buyer here."""
+        named = self._own(world, self.query.get("payment")) or intent
+        record = world.get(KINDS[self.kind][0], self.id)
+        if isinstance(record, CheckoutSession):
+            return of_session(world, record)
+        if isinstance(record, PaymentLink):
+            return of_link(world, record, named)
+        if isinstance(record, Invoice) and record.status != "draft":
+            return of_invoice(world, record, named)
+        return None
+
+    def _own(self, world: World, id: str | None) -> PaymentIntent | None:
+        """An intent, if it pays what this page is about: nobody learns here of other payments."""
+        intent = world.get(PaymentIntent, id)
+        return intent if intent is not None and getattr(intent, KINDS[self.kind][1]) == self.id else None
+
+    def intent_in(self, world: World, form: Form) -> PaymentIntent | None:
+        """The payment under way that a form is about."""
+        intent = self._own(world, form.get("payment"))
+        return intent if intent is not None and intent.status in UNDER_WAY else None
+
+    def token(self, world: World) -> tuple[str, PaymentIntent | None]:
+        """The token of this browser's next form here, and the payment its last one made.
+
+        All tabs of a browser get the same token until it has paid or failed, so that they pay once together.
+        """
+        cookie = self.request.cookies.get(COOKIE, "")
+        if "new" in self.query or not self._tokens.good(self.id, cookie):
+            return self._tokens.new(self.id), None
+        known = recall(world, _key(cookie), self.id)
+        made = None if known is None else self._own(world, known.body.decode())
+        failed = made is not None and made.last_error is not None
+        return self._tokens.new(self.id) if failed else cookie, made
+
+    @property
+    def foreign(self) -> bool:
+        """Whether a browser says that a page of another site sends this. Programs say nothing of the kind."""
+        origin = header(self.request.scope, b"origin")
+        if origin is not None and urlsplit(origin).netloc != header(self.request.scope, b"host"):
+            return True
+        return header(self.request.scope, b"sec-fetch-site") in ("cross-site", "same-site")
+
+    def good(self, token: str) -> bool:
+        """Whether a posted token was made for this page."""
+        return self._tokens.good(self.id, token)
+
+    def link(self, **changes: object) -> str:
+        """This page with other parameters; an empty one is left out."""
+        kept = {name: value for name, value in self.query.items() if name in ("lang", "payment")}
+        query = urlencode({name: value for name, value in {**kept, **changes}.items() if value not in ("", None)})
+        return f"/{self.kind}/{self.id}{'?' * bool(query)}{query}"
+
+
+COOKIE = "attempt"
+"""The cookie in which a browser keeps the token of its form; each page's own, for it is limited to the page's path."""
+
+
+def _key(token: str) -> str:
+    return f"page {token.partition('.')[0]}"
+
+
+def _prefers_json(accept: str) -> bool:
+    return "application/json" in accept and "text/html" not in accept
+
+
+def pay_once(world: World, key: str, id: str, pay: Pay, payment: Mapping[str, Any]) -> str:
+    """Pay, unless the same form was sent before: the id of the payment it made, empty where nothing was charged."""
+    known = recall(world, key, id)
+    if known is not None:
+        return known.body.decode()
+    result = pay(world, id, payment)
+    made = result.id if isinstance(result, PaymentIntent) else ""
+    remember(world, key, id, 303, made.encode())
+    return made
+
+
+class Pages:
+    """The buyer's pages of every world of an engine."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._tokens = Tokens()
+
+    def routes(self) -> list[Route]:
+        """One route for each kind of page, and the receipts."""
+        paying = [Route(f"/{kind}/{{id}}", self._page(kind), methods=["GET", "POST"]) for kind in KINDS]
+        return [*paying, Route("/receipt/{id}", self._receipt)]
+
+    def _page(self, kind: str) -> Callable[[Request], Awaitable[Response]]:
+        async def answer(request: Request) -> Response:
+            visit = Visit(request, kind, self._tokens)
+            runtime = self._runtime(KINDS[kind][0], visit.id)
+            if runtime is None or visit.offer(runtime.world) is None:
+                return _unknown(visit)
+            if request.method == "POST":
+                return await _post(visit, runtime)
+            return _get(visit, runtime)
+
+        return answer
+
+    def _runtime(self, kind: type[Record], id: str) -> Runtime | None:
+        """The world that has this object, brought to its present."""
+        having = (runtime for runtime in self._engine.runtimes.values() if runtime.world.get(kind, id))
+        found = next(having, None)
+        if found is not None:
+            found.run_due()
+        return found
+
+    async def _receipt(self, request: Request) -> Response:
+        visit = Visit(request, "receipt", self._tokens)
+        runtime = self._runtime(Receipt, visit.id)
+        if runtime is None:
+            return _unknown(visit)
+        receipt = runtime.world.one(Receipt, visit.id)
+        if visit.json:
+            return _json(receipt.shown(), 200)
+        return _html(visit, "buyer-receipt.html", 200, **views.of_receipt(runtime.world, receipt, visit.language))
+
+
+def _get(visit: Visit, runtime: Runtime) -> Response:
+    """The page as it is now; a payment that has succeeded meanwhile goes on to the merchant."""
+    token, last = visit.token(runtime.world)
+    offer = _present(visit, runtime, last)
+    if offer.state == "paid" and "payment" in visit.query and not visit.json and offer.success_url:
+        return RedirectResponse(offer.success_url, 303, _headers(offer))
+    return _show(visit, runtime, offer, token)
+
+
+def _present(visit: Visit, runtime: Runtime, intent: PaymentIntent | None = None) -> Offer:
+    offer = visit.offer(runtime.world, intent)
+    assert offer is not None, "the page was there when this request began, and nothing ran in between"
+    return offer
+
+
+async def _post(visit: Visit, runtime: Runtime) -> Response:
+    """What the buyer, or a tester in place of phone and bank, decided."""
+    form = await _form(visit.request)
+    offer = _present(visit, runtime)
+    if visit.foreign or not visit.good(form.get("token", "")):
+        return _again(visit, runtime, offer, 403, form, problem=("stale",))
+    if form.get("do") in ("approve", "refuse"):
+        return await _answer(visit, runtime, form)
+    return await _pay(visit, runtime, offer, form)
+
+
+async def _answer(visit: Visit, runtime: Runtime, form: Form) -> Response:
+    """A payment under way is confirmed or refused; one that is over is left as it is."""
+    intent = visit.intent_in(runtime.world, form)
+    if intent is not None:
+        code = REFUSE[intent.payment_method_type or "bank_card"] if form["do"] == "refuse" else None
+        answer = {"id": intent.id, "code": code}
+        await runtime.serve(payment_intents.answer_now, answer, visit.request_id)
+    return _go_on(visit, runtime, form.get("payment", ""))
+
+
+async def _pay(visit: Visit, runtime: Runtime, offer: Offer, form: Form) -> Response:
+    key = _key(form["token"])
+    known = recall(runtime.world, key, visit.id)
+    if known is not None:
+        return _go_on(visit, runtime, known.body.decode())
+    if offer.state != "payable":
+        return _go_on(visit, runtime, "")
+    reading = forms.read(offer, form, visit.language)
+    if reading.faults:
+        return _again(visit, runtime, offer, 422, form, faults=reading.faults)
+    arguments = {"key": key, "id": visit.id, "pay": KINDS[visit.kind][2], "payment": reading.payment}
+    call = calls.of(visit.request.scope)
+    call.runtime = runtime
+    try:
+        security_profiles.refuse_country(runtime.world, call.address)
+        made = await runtime.serve(pay_once, arguments, visit.request_id)
+    except Refusal as refusal:
+        return _refused(visit, runtime, form, refusal)
+    return _go_on(visit, runtime, made)
+
+
+def _refused(visit: Visit, runtime: Runtime, form: Form, refusal: Refusal) -> Response:
+    """Nothing was made: the fields say why, or a sentence does, or the page has come to its end meanwhile."""
+    offer = _present(visit, runtime)
+    if offer.state != "payable":
+        return _go_on(visit, runtime, "")
+    faults = forms.told(refusal)
+    if faults:
+        return _again(visit, runtime, offer, refusal.status, form, faults=faults)
+    problem = (refusal.code if refusal.code in views.SAID else "refused",)
+    return _again(visit, runtime, offer, refusal.status, form, problem=problem)
+
+
+def _go_on(visit: Visit, runtime: Runtime, payment: str) -> Response:
+    """After a form: to the merchant if it is paid, else to the page of what came of it."""
+    visit.query["payment"] = payment
+    offer = _present(visit, runtime)
+    if visit.json:
+        return _show(visit, runtime, offer, visit.token(runtime.world)[0])
+    paid = offer.state == "paid" and offer.success_url
+    return RedirectResponse(paid or visit.link(), 303, _headers(offer))
+
+
+def _again(
+    visit: Visit,
+    runtime: Runtime,
+    offer: Offer,
+    status: int,
+    form: Form,
+    *,
+    faults: Mapping[str, str] | None = None,
+    problem: tuple[str, ...] = (),
+) -> Response:
+    """The form once more with what was typed, saying what is wrong. A token that has not paid stays good."""
+    token = form.get("token", "")
+    token = token if visit.good(token) else visit.token(runtime.world)[0]
+    return _show(visit, runtime, offer, token, status=status, form=form, faults=faults or {}, problem=problem)
+
+
+def _show(
+    visit: Visit,
+    runtime: Runtime,
+    offer: Offer,
+    token: str,
+    *,
+    status: int | None = None,
+    form: Form | None = None,
+    faults: Mapping[str, str] | None = None,
+    problem: tuple[str, ...] = (),
+) -> Response:
+    view = views.View(offer, runtime.world, visit.language, faults or {}, problem)
+    found = status or view.status
+    if visit.json:
+        return _json(view.twin(token), found, offer)
+    values = view.values(visit.query, form or {})
+    values |= {"token": token, "action": visit.link(), "here": visit.link()}
+    response = _html(visit, view.template, found, **values)
+    response.set_cookie(COOKIE, token, path=offer.path, httponly=True, samesite="lax")
+    return response
+
+
+async def _form(request: Request) -> dict[str, str]:
+    """The posted fields, from a form or from JSON; empty where they cannot be read or are too many."""
+    raw = b""
+    async for part in request.stream():
+        raw += part
+        if len(raw) > MOST_BYTES:
+            return {}
+    try:
+        if request.headers.get("content-type", "").startswith("application/json"):
+            return {name: str(value) for name, value in msgspec.json.decode(raw, type=dict[str, str | int]).items()}
+        return dict(parse_qsl(raw.decode(), keep_blank_values=True, max_num_fields=100))
+    except (ValueError, msgspec.MsgspecError):
+        return {}
+
+
+def _unknown(visit: Visit) -> Response:
+    if visit.json:
+        reply = calls.of(visit.request.scope).reply(Refusal("NOT_FOUND", message="There is no such page."))
+        return Response(reply.body, reply.status, reply.headers, media_type=reply.media_type)
+    return _html(visit, "buyer-closed.html", 404, **views.unknown(visit.language))
+
+
+def _headers(offer: Offer | None, nonce: str = "") -> dict[str, str]:
+    return buyer_headers(nonce, offer.origins if offer else [])
+
+
+def _json(content: Any, status: int, offer: Offer | None = None) -> Response:
+    body = msgspec.json.encode(content)
+    return Response(body, status, _headers(offer), media_type="application/json")
+
+
+def _html(visit: Visit, template: str, status: int, **values: Any) -> Response:
+    nonce = secrets.token_urlsafe(16)
+    every = {"nonce": nonce, "link": visit.link, **languages.facts(visit.language)}
+    return page(template, status, _headers(values.get("offer"), nonce), **every, **values)

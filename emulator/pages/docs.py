@@ -1,0 +1,85 @@
+"""The reference pages: errors, events, life cycles and magic values, drawn from the tables the emulator goes by."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from emulator.engine.facts import Facts
+from emulator.engine.recipes import Recipe, Step, recipes
+from emulator.errors import ERRORS, Row
+from emulator.events import EVENTS
+from emulator.pages.render import page
+from emulator.resources.wiring import LIFE_CYCLES
+from emulator.web import call as calls
+
+ADVICE = {
+    400: "Do not retry; fix the request.",
+    401: "Do not retry; check the key.",
+    403: "Do not retry; check permissions, plan and security profiles.",
+    404: "Do not retry; check the id or the path.",
+    405: "Do not retry; use a method that the Allow header names.",
+    409: "Do not make a second one; fetch what is there, or the first answer of that idempotency key.",
+    422: "Do not retry; fix the request.",
+    429: "Wait the number of seconds in the Retry-After header, then retry.",
+    500: "Retry with exponential backoff: 1 s, 2 s, 4 s, 8 s; at most 3 attempts.",
+}
+"""What to do about each status (retry guidance of the error model)."""
+
+
+class Entry(NamedTuple):
+    """One error code on the page."""
+
+    code: str
+    row: Row
+    recipe: Recipe
+    lines: list[str]
+
+
+def entries() -> list[Entry]:
+    """Every documented code with its recipe, by status."""
+    known = recipes()
+    found = [Entry(code, ERRORS[code], known[code], list(map(_line, known[code].steps))) for code in known]
+    return sorted(found, key=lambda entry: entry.row.status)
+
+
+def _line(step: Step) -> str:
+    """A step as a line to read."""
+    if step.advance:
+        return f'POST /_emulator/clock/advance {{"by": "{step.advance}"}}'
+    headers = "".join(f"  {name}: {value}" for name, value in step.headers.items())
+    key = "" if step.key is None else f"  (key {step.key})" if step.key else "  (without a key)"
+    body = f" {json.dumps(step.body)}" if step.body is not None else ""
+    name = f"{step.name} = " if step.name else ""
+    return f"{name}{step.request}{body}{headers}{key}"
+
+
+def routes(facts: Facts) -> list[Route]:
+    """The pages below ``/docs/``."""
+
+    def errors() -> dict[str, Any]:
+        groups = [(status, list(group)) for status, group in groupby(entries(), lambda entry: entry.row.status)]
+        return {"groups": groups, "advice": ADVICE}
+
+    return [
+        _route("/docs/", "docs-index.html", dict),
+        _route("/docs/errors", "docs-errors.html", errors),
+        _route("/docs/events", "docs-events.html", lambda: {"events": EVENTS}),
+        _route("/docs/life-cycles", "docs-life-cycles.html", lambda: {"life_cycles": LIFE_CYCLES}),
+        _route(
+            "/docs/magic-values", "docs-magic-values.html", lambda: {"magic": facts.magic, "keys": facts.magic_keys}
+        ),
+    ]
+
+
+def _route(path: str, template: str, values: Callable[[], dict[str, Any]]) -> Route:
+    async def show(request: Request) -> Response:
+        return page(template, here=path, base_url=calls.of(request.scope).base_url, **values())
+
+    return Route(path, show)

@@ -1,0 +1,229 @@
+"""A webhook delivery: one event on its way to one endpoint, with every attempt on record."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from typing import Annotated, Any, ClassVar
+
+import msgspec
+
+from emulator.core import calendar
+from emulator.core.effects import Answer, Post
+from emulator.core.jobs import Job
+from emulator.core.lifecycle import LifeCycle
+from emulator.core.records import HIDDEN, Record, wire
+from emulator.core.verbs import Page, Query, find, lister
+from emulator.core.world import Event, World, encode
+from emulator.errors import Refusal
+from emulator.resources.signing import Outgoing, masked, signed
+from emulator.resources.webhooks import WebhookEndpoint
+
+EXPONENTIAL = (60, 5 * 60, 30 * 60, 2 * 3600, 8 * 3600)
+"""Seconds to wait before each retry; the last one goes on (Delivery rules; B-84)."""
+LINEAR = (30 * 60,)
+BACKOFF = {"exponential": EXPONENTIAL, "linear": LINEAR}
+
+
+class Attempt(msgspec.Struct, frozen=True, kw_only=True):
+    """One try: when (world's clock), what was sent, what came back; ``duration_ms`` is real time."""
+
+    at: str
+    status_code: int | None
+    error: str | None
+    duration_ms: int
+    request_headers: Mapping[str, str]
+    response_body: str | None
+
+
+class WebhookDelivery(Record, frozen=True, kw_only=True):
+    """``next_attempt_at`` is set while the delivery is pending (B-85).
+
+    ``by_hand`` is set once it was retried by hand: whatever comes of that, no further retry follows by itself.
+    """
+
+    kind: ClassVar[str] = "webhook_delivery"
+    prefix: ClassVar[str] = "whd"
+    indexes: ClassVar[tuple[str, ...]] = ("webhook",)
+
+    object: str = "webhook_delivery"
+    webhook: str
+    event: str
+    event_type: str
+    status: str
+    attempts: tuple[Attempt, ...] = ()
+    attempt_count: int = 0
+    next_attempt_at: str | None
+    created_at: str
+    updated_at: str
+    by_hand: Annotated[bool, HIDDEN] = False
+
+
+LIFE = LifeCycle(
+    WebhookDelivery,
+    (None, "create", "pending"),
+    ("pending", "retry later", "pending"),
+    ("pending", "succeed", "succeeded"),
+    ("pending", "fail", "failed"),
+    ("pending", "miss", "failed"),
+    ("failed", "retry", "pending"),
+)
+
+
+def announce(world: World, event: Event) -> None:
+    """Reaction to every event: a delivery to each enabled endpoint that listens to its type."""
+    for endpoint in world.table(WebhookEndpoint).having("enabled", True):
+        if endpoint.listens(event.type):
+            world.wish(_post(_made(world, endpoint, event)))
+
+
+def _made(world: World, endpoint: WebhookEndpoint, event: Event) -> WebhookDelivery:
+    return LIFE.start(
+        world,
+        "create",
+        WebhookDelivery(
+            id=world.new_id(WebhookDelivery),
+            webhook=endpoint.id,
+            event=event.id,
+            event_type=event.type,
+            status="pending",
+            next_attempt_at=world.now,
+            created_at=world.now,
+            updated_at=world.now,
+        ),
+    )
+
+
+def _post(delivery: WebhookDelivery) -> Post:
+    return Post(webhook=delivery.webhook, delivery=delivery.id)
+
+
+# -- attempts
+
+
+def outgoing(world: World, post: Post, epoch: int) -> Outgoing | None:
+    """What to send for a delivery now, or None if it is settled or its endpoint is gone or disabled."""
+    delivery = world.get(WebhookDelivery, post.delivery)
+    endpoint = world.get(WebhookEndpoint, post.webhook)
+    if delivery is None or endpoint is None or not endpoint.enabled or delivery.status != "pending":
+        return None
+    body = encode(world.one(Event, delivery.event))
+    sent = signed(endpoint, body, delivery=delivery.id, event=delivery.event, epoch=epoch)
+    sent.headers["Emulator-Delivery"] = delivery.id
+    sent.headers["Emulator-Attempt"] = str(delivery.attempt_count + 1)
+    return sent
+
+
+def miss(world: World, post: Post) -> None:
+    """An attempt fell due while the endpoint was disabled: the delivery is missed for good (B-87)."""
+    delivery = world.get(WebhookDelivery, post.delivery)
+    if delivery is not None and delivery.status == "pending":
+        LIFE.move(world, delivery, "miss", next_attempt_at=None)
+
+
+def record_attempt(world: World, post: Post, sent: Outgoing, answer: Answer, at: str) -> None:
+    """File the outcome of an attempt made at that instant and decide what follows (B-84)."""
+    delivery = world.get(WebhookDelivery, post.delivery)
+    endpoint = world.get(WebhookEndpoint, post.webhook)
+    if delivery is None or endpoint is None or delivery.status != "pending":
+        return
+    attempts = (*delivery.attempts, _attempt(sent, answer, at))
+    changes = {"attempts": attempts, "attempt_count": len(attempts), "next_attempt_at": None}
+    if answer.ok:
+        LIFE.move(world, delivery, "succeed", **changes)
+    elif delivery.by_hand or _final(answer) or len(attempts) > endpoint.retry_policy.max_attempts:
+        LIFE.move(world, delivery, "fail", **changes)
+    else:
+        waits = BACKOFF[endpoint.retry_policy.backoff_type]
+        due = calendar.plus(at, seconds=waits[min(len(attempts), len(waits)) - 1])
+        world.at(due, "webhook.attempt", delivery)
+        LIFE.move(world, delivery, "retry later", **{**changes, "next_attempt_at": due})
+
+
+def _final(answer: Answer) -> bool:
+    """Only timeouts, connection faults and 5xx are tried again; another answer is the receiver's last word."""
+    return answer.status_code is not None and answer.status_code < 500
+
+
+def _attempt(sent: Outgoing, answer: Answer, at: str) -> Attempt:
+    return Attempt(
+        at=at,
+        status_code=answer.status_code,
+        error=answer.error,
+        duration_ms=answer.duration_ms,
+        request_headers=masked(sent.headers),
+        response_body=answer.body,
+    )
+
+
+def attempt_again(world: World, job: Job) -> None:
+    """Job ``webhook.attempt``: a retry is due."""
+    world.wish(_post(world.one(WebhookDelivery, job.about)))
+
+
+# -- operations
+
+
+def delete(world: World, id: str) -> None:
+    """DELETE /webhooks/{id}/: the endpoint goes with its deliveries and the retries planned for them."""
+    endpoint = find(world, WebhookEndpoint, id)
+    for delivery in world.table(WebhookDelivery).having("webhook", id):
+        world.forget(delivery)
+        world.remove(delivery)
+    world.remove(endpoint)
+
+
+def send_test(world: World, id: str, body: Mapping[str, Any]) -> Generator[Post, Answer, WebhookDelivery]:
+    """POST /webhooks/{id}/test/: an event for this endpoint alone; the answer comes once the attempt is made (B-85)."""
+    endpoint = _willing(world, id)
+    event = world.note(body["event"], _shown(world, endpoint, body["event"]))
+    delivery = _made(world, endpoint, event)
+    yield _post(delivery)
+    return find(world, WebhookDelivery, delivery.id)
+
+
+def _shown(world: World, endpoint: WebhookEndpoint, type: str) -> dict[str, Any]:
+    """What a test event shows: the endpoint, or for a type that tells of something the document's own example."""
+    sample = world.facts.samples.get(type)
+    if sample is None:
+        return {"object": wire(endpoint)}
+    own = {"app": world.app, "livemode": world.livemode}
+    shown = sample["object"]
+    return {**sample, "object": shown | {name: own[name] for name in own.keys() & shown.keys()}}
+
+
+def _willing(world: World, id: str) -> WebhookEndpoint:
+    endpoint = find(world, WebhookEndpoint, id)
+    if not endpoint.enabled:  # a disabled endpoint receives no deliveries (Delivery rule 5)
+        raise Refusal(
+            "INVALID_STATUS_TRANSITION", object="webhook endpoint", status="disabled", trigger="be sent anything"
+        )
+    return endpoint
+
+
+def index(world: World, id: str, query: Query) -> Page[WebhookDelivery]:
+    """GET /webhooks/{id}/deliveries/."""
+    find(world, WebhookEndpoint, id)
+    return _all(world, {**query, "webhook": id})
+
+
+_all = lister(WebhookDelivery)
+
+
+def retry(world: World, id: str, did: str) -> Generator[Post, Answer, WebhookDelivery]:
+    """POST /webhooks/{id}/deliveries/{did}/retry/: a failed delivery is attempted once more, and that is its end."""
+    endpoint = _willing(world, id)
+    delivery = find(world, WebhookDelivery, did)
+    if delivery.webhook != endpoint.id:
+        raise Refusal(WebhookDelivery.missing)
+    delivery = LIFE.move(world, delivery, "retry", next_attempt_at=world.now, by_hand=True)
+    yield _post(delivery)
+    return find(world, WebhookDelivery, did)
+
+
+OPERATIONS = {
+    "deleteWebhook": delete,
+    "testWebhook": send_test,
+    "listWebhookDeliveries": index,
+    "retryWebhookDelivery": retry,
+}
+JOBS = {"webhook.attempt": attempt_again}

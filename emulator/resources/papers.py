@@ -1,0 +1,66 @@
+"""What is printed of an invoice, and who may have it: all that stands on the page, frozen, for others to set."""
+
+from __future__ import annotations
+
+from hmac import compare_digest
+from urllib.parse import parse_qs, urlsplit
+
+import msgspec
+
+from emulator.core.records import Metadata
+from emulator.core.verbs import Query, find
+from emulator.core.world import World
+from emulator.errors import Refusal
+from emulator.resources.customers import Customer
+from emulator.resources.invoices import Invoice
+
+LANGUAGES = ("en", "fr")
+"""What customers can be written to in; the first where nothing else is known."""
+
+
+class InvoicePaper(msgspec.Struct, frozen=True, kw_only=True):
+    """An invoice as it is printed. ``customer`` is None once it is deleted."""
+
+    merchant: str
+    language: str
+    invoice: Invoice
+    customer: Customer | None
+
+
+def language_of(metadata: Metadata) -> str:
+    """The language a customer reads: ``language`` or ``lang`` of its metadata, where it is one of ours (``fr-CM``)."""
+    wanted = str(metadata.get("language") or metadata.get("lang") or "").lower()
+    return next((language for language in LANGUAGES if wanted[:2] == language), LANGUAGES[0])
+
+
+def paper(world: World, invoice: Invoice) -> InvoicePaper:
+    """The invoice as it would be printed now."""
+    customer = world.get(Customer, invoice.customer)
+    language = language_of(customer.metadata if customer else {})
+    return InvoicePaper(merchant=world.name, language=language, invoice=invoice, customer=customer)
+
+
+def opens(invoice: Invoice, token: str) -> bool:
+    """Whether it is the token in the invoice's ``pdf_url`` (B-66); a draft has none."""
+    query = parse_qs(urlsplit(invoice.pdf_url or "").query)
+    return "token" in query and compare_digest(query["token"][0].encode(), token.encode())
+
+
+def show(world: World, id: str, query: Query) -> InvoicePaper:
+    """GET /invoices/{id}/pdf/: not of a draft, and not with a wrong token, whoever brings it (B-66, B-71)."""
+    invoice = find(world, Invoice, id)
+    if invoice.status == "draft":
+        raise Refusal("PDF_NOT_AVAILABLE")
+    if "token" in query and not opens(invoice, query["token"]):
+        raise wrong_token()
+    return paper(world, invoice)
+
+
+def wrong_token() -> Refusal:
+    """401 ``INVALID_TOKEN`` (B-71)."""
+    return Refusal(
+        "INVALID_TOKEN", param="token", message="The token does not open this invoice; take pdf_url as it is."
+    )
+
+
+OPERATIONS = {"getInvoicePdf": show}

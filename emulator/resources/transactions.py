@@ -1,0 +1,199 @@
+"""A transaction: the accounting record of a processed payment, made by the service alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
+
+import msgspec
+
+from emulator.core import money
+from emulator.core.jobs import Job
+from emulator.core.lifecycle import LifeCycle
+from emulator.core.records import HIDDEN, Metadata, Record
+from emulator.core.verbs import Page, Query, find, lister, patched, retriever, sublister
+from emulator.core.world import World
+from emulator.resources import instruments, operator
+from emulator.resources.customers import Customer
+from emulator.resources.instruments import Instrument
+from emulator.resources.settings import FEE_RATES, settings
+
+
+class Transaction(Record, frozen=True, kw_only=True):
+    """All amounts are minor units; ``net_amount`` is ``amount - fee - commission``. Rates are per cent (B-56)."""
+
+    kind: ClassVar[str] = "transaction"
+    prefix: ClassVar[str] = "trans"
+    missing: ClassVar[str] = "TRANSACTION_NOT_FOUND"
+    indexes: ClassVar[tuple[str, ...]] = ("customer", "status", "type")
+
+    object: str = "transaction"
+    app: str
+    amount: int
+    amount_refunded: int = 0
+    fee: int
+    fee_rate: float
+    commission: int
+    commission_rate: float
+    net_amount: int
+    currency: str
+    status: str
+    type: str
+    description: str | None
+    payment_intent: str | None
+    customer: str | None
+    payment_method_type: str
+    operator: str | None
+    processed_at: str | None
+    metadata: Metadata = msgspec.field(default_factory=dict)
+    livemode: bool
+    created_at: str
+    updated_at: str
+    # What was paid with: the way back for a refund, and what tells the operator about it.
+    instrument: Annotated[Instrument, HIDDEN]
+
+
+LIFE = LifeCycle(
+    Transaction,
+    (None, "open", "pending"),
+    (None, "return", "completed"),
+    ("pending", "approve", "approved"),
+    ("pending", "complete", "completed", "transaction.succeeded"),
+    ("approved", "complete", "completed", "transaction.succeeded"),
+    ("pending", "fail", "failed"),
+    ("pending", "cancel", "canceled"),
+    ("completed", "dispute", "disputed"),
+    ("completed", "refund", "refunded"),
+)
+
+
+def open_deposit(world: World, amount: int, instrument: Instrument, **fields: Any) -> Transaction:
+    """A deposit on its way: pending, with the fees of the App's pricing plan (B-56)."""
+    own = settings(world)
+    fee_rate = FEE_RATES[own.pricing_plan]
+    fee, commission = money.percent(amount, fee_rate), money.percent(amount, own.commission_rate)
+    return LIFE.start(
+        world,
+        "open",
+        Transaction(
+            id=world.new_id(Transaction),
+            app=world.app,
+            amount=amount,
+            fee=fee,
+            fee_rate=fee_rate,
+            commission=commission,
+            commission_rate=own.commission_rate,
+            net_amount=amount - fee - commission,
+            status="pending",
+            type="deposit",
+            payment_method_type=instrument.type,
+            operator=instruments.operator_name(instrument),
+            processed_at=None,
+            livemode=world.livemode,
+            created_at=world.now,
+            updated_at=world.now,
+            instrument=instrument,
+            **fields,
+        ),
+    )
+
+
+def settle(world: World, transaction: Transaction) -> Transaction:
+    """The payment succeeded: its money is there, or comes later, and until then the transaction is approved."""
+    later = operator.settles(world, transaction.instrument)
+    if later is None:
+        return complete(world, transaction)
+    world.at(later, "transaction.settle", transaction)
+    return LIFE.move(world, transaction, "approve")
+
+
+def settle_later(world: World, job: Job) -> None:
+    """Job ``transaction.settle``: the money of an approved transaction is there."""
+    transaction = world.get(Transaction, job.about)
+    if transaction is not None and transaction.status == "approved":
+        complete(world, transaction)
+
+
+def complete(world: World, transaction: Transaction) -> Transaction:
+    """The money is there: the customer's totals count it (B-30), and ``transaction.succeeded`` tells."""
+    customer = world.get(Customer, transaction.customer)
+    if customer is not None:
+        world.replace(
+            customer,
+            transactions_count=customer.transactions_count + 1,
+            total_spent=customer.total_spent + transaction.amount,
+        )
+    if (due := operator.disputed(world, transaction.instrument)) is not None:
+        world.at(due, "transaction.dispute", transaction)
+    return LIFE.move(world, transaction, "complete", processed_at=world.now)
+
+
+def dispute(world: World, job: Job) -> None:
+    """Job ``transaction.dispute``: silenced where the money went back before."""
+    transaction = world.get(Transaction, job.about)
+    if transaction is not None and LIFE.allows(transaction, "dispute"):
+        LIFE.move(world, transaction, "dispute")
+
+
+def give_back(world: World, deposit: Transaction, amount: int, **fields: Any) -> Transaction:
+    """Money of a deposit is with the buyer again: a transaction of type ``refund`` records it (B-57).
+
+    The deposit turns ``refunded`` once nothing of it is left; the customer's ``total_spent`` counts it no longer.
+    """
+    LIFE.start(
+        world,
+        "return",
+        deposit.replace(
+            id=world.new_id(Transaction),
+            amount=amount,
+            amount_refunded=0,
+            fee=0,
+            fee_rate=0,
+            commission=0,
+            commission_rate=0,
+            net_amount=amount,
+            status="completed",
+            type="refund",
+            processed_at=world.now,
+            created_at=world.now,
+            updated_at=world.now,
+            **fields,
+        ),
+    )
+    customer = world.get(Customer, deposit.customer)
+    if customer is not None:
+        world.replace(customer, total_spent=customer.total_spent - amount)
+    deposit = world.replace(deposit, amount_refunded=deposit.amount_refunded + amount)
+    whole = deposit.amount_refunded >= deposit.amount and LIFE.allows(deposit, "refund")
+    return LIFE.move(world, deposit, "refund") if whole else deposit
+
+
+def update(world: World, id: str, body: Mapping[str, Any]) -> Transaction:
+    """PATCH /transactions/{id}/: ``description`` and ``metadata``, nothing else."""
+    return patched(world, find(world, Transaction, id), body)
+
+
+def index(world: World, query: Query) -> Page[Transaction]:
+    """GET /transactions/: ``customer`` is an id or an email, and emails are compared case-blind (B-30)."""
+    wanted = query.get("customer", "")
+    known = world.table(Customer).find("email", wanted) if "@" in wanted else None
+    return _all(world, {**query, "customer": known.id} if known is not None else query)
+
+
+retrieve = retriever(Transaction)
+_all = lister(
+    Transaction,
+    {
+        "min_amount": lambda transaction, amount: transaction.amount >= amount,
+        "max_amount": lambda transaction, amount: transaction.amount <= amount,
+    },
+)
+of_customer = sublister(Customer, Transaction, "customer")
+
+OPERATIONS = {
+    "listTransactions": index,
+    "getTransaction": retrieve,
+    "updateTransaction": update,
+    "listCustomerTransactions": of_customer,
+}
+JOBS = {"transaction.settle": settle_later, "transaction.dispute": dispute}

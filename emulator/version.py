@@ -1,0 +1,3 @@
+"""The version of the emulator, in one place; pyproject.toml reads it from here."""
+
+VERSION = "0.1.0"

@@ -1,0 +1,52 @@
+"""The checks between key and body: security profiles, limits, forced answers, arranged faults, in this order (B-05)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from emulator.resources.security_profiles import in_force, refuse_request
+from emulator.resources.settings import settings
+from emulator.web import call as calls
+from emulator.web.call import Call
+from emulator.web.faults import Faults
+from emulator.web.forced import forced_answer
+from emulator.web.guard import header
+
+
+class Checks:
+    """A layer of the service's stack. It comes after the guard, so the world is known.
+
+    ``paths`` are the document's, by operationId.
+    """
+
+    def __init__(self, app: ASGIApp, paths: Mapping[str, str]) -> None:
+        self._faults = Faults(app, paths)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        call = calls.of(scope)
+        assert call.runtime is not None
+        # Who comes without a key opens a link from an email. He is the merchant's customer, not the merchant's server.
+        if header(scope, b"authorization") is not None:
+            filter_request(call, scope)
+        own = settings(call.runtime.world)
+        if own.rate_limit is None and own.concurrency_limit is None:
+            await self._answer(call, scope, receive, send)
+            return
+        # Not time.monotonic: who freezes time in this process freezes that one too, and limits count real time.
+        with call.runtime.traffic.admit(own, asyncio.get_running_loop().time()):
+            await self._answer(call, scope, receive, send)
+
+    async def _answer(self, call: Call, scope: Scope, receive: Receive, send: Send) -> None:
+        if (forced := forced_answer(scope)) is not None:
+            raise forced
+        await self._faults(call, scope, receive, send)
+
+
+def filter_request(call: Call, scope: Scope) -> None:
+    """Raise 403 for a request that the App's security profiles forbid (B-70)."""
+    assert call.runtime is not None
+    if in_force(call.runtime.world):
+        refuse_request(call.runtime.world, call.address, header(scope, b"origin"), call.operation_id)

@@ -1,0 +1,69 @@
+"""The guard: who is asking? It stands where Connexion's security layer stands and knows the document's ``security``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from connexion.middleware.abstract import RoutedAPI, RoutedMiddleware
+from connexion.operations import AbstractOperation
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from emulator.engine.runtime import Runtime
+from emulator.errors import Refusal
+from emulator.web import call as calls
+from emulator.web.call import Call
+
+Authenticate = Callable[[Call, Scope, bool], Runtime | None]
+"""Finds the world a request is for, or refuses it; the flag tells whether the document demands a key."""
+
+
+class GuardedOperation:
+    """One operation behind its guard."""
+
+    def __init__(self, next_app: ASGIApp, authenticate: Authenticate, required: bool) -> None:
+        self._next_app = next_app
+        self._authenticate = authenticate
+        self._required = required
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        call = calls.of(scope)
+        call.runtime = self._authenticate(call, scope, self._required)
+        if call.runtime is not None:
+            call.mark = call.runtime.mark()
+        await self._next_app(scope, receive, send)
+
+
+class GuardAPI(RoutedAPI[GuardedOperation]):
+    """The guarded operations of one document."""
+
+    def __init__(self, *args: Any, authenticate: Authenticate, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._authenticate = authenticate
+        self.add_paths()
+
+    def make_operation(self, operation: AbstractOperation) -> GuardedOperation:
+        required = bool(operation.security) and {} not in operation.security
+        return GuardedOperation(self.next_app, self._authenticate, required)
+
+
+class Guard(RoutedMiddleware[GuardAPI]):
+    """Comes after routing, so that an unknown path is 404 for everybody, and before anything reads the body (B-05)."""
+
+    api_cls = GuardAPI
+
+
+def header(scope: Scope, name: bytes) -> str | None:
+    """The first header of this (lower-case) name."""
+    for key, value in scope["headers"]:
+        if key == name:
+            return bytes(value).decode("latin-1")
+    return None
+
+
+def authorization(scope: Scope) -> str | None:
+    """The ``Authorization`` header. Of two nobody can say which one is meant, so they are refused (B-03)."""
+    values = [bytes(value) for name, value in scope["headers"] if name == b"authorization"]
+    if len(values) > 1:
+        raise Refusal("AUTHENTICATION_FAILED", message="There is more than one Authorization header.")
+    return values[0].decode("latin-1") if values else None

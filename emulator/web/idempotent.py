@@ -1,0 +1,93 @@
+"""Idempotency on the wire: a POST with an Idempotency-Key is performed once and answered alike each time (B-16)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable
+from inspect import isgenerator
+from typing import Any
+
+from starlette.types import Scope
+
+from emulator.core.idempotency import recall, remember
+from emulator.core.world import World, encode
+from emulator.engine.runtime import Runtime
+from emulator.errors import Refusal
+from emulator.web import strict_json
+from emulator.web.call import Call
+from emulator.web.reply import Reply
+
+REPLAYED = {"Idempotent-Replayed": "true"}
+
+KEPT_REFUSALS = (404, 409)
+"""Refusals that tell something about the objects; any other is refused before anything was looked at."""
+
+_FORM = re.compile(r"[\x20-\x7e]{1,255}")
+
+Command = Callable[..., Any]
+
+
+class Once:
+    """One request with a key: the key, what tells the request apart, and the status of its success."""
+
+    def __init__(self, key: str, scope: Scope, raw: bytes, status: int) -> None:
+        if not _FORM.fullmatch(key):
+            raise Refusal(
+                "VALIDATION_ERROR",
+                http_status=400,
+                param="Idempotency-Key",
+                message="Idempotency-Key: must have 1 to 255 printable ASCII characters",
+            )
+        self.key = key
+        self.fingerprint = fingerprint(scope["method"], scope["path"], raw)
+        self.status = status
+
+    async def perform(self, call: Call, command: Command, arguments: dict[str, Any]) -> Reply:
+        """The remembered answer, or the command's, remembered in the very turn that made it."""
+        assert call.runtime is not None
+        running = call.runtime.running_keys
+        if self.key in running:
+            raise Refusal("IDEMPOTENCY_CONFLICT")
+        running.add(self.key)
+        try:
+            return await self._perform(call, call.runtime, command, arguments)
+        finally:
+            running.discard(self.key)
+
+    async def _perform(self, call: Call, runtime: Runtime, command: Command, arguments: dict[str, Any]) -> Reply:
+        inner = {"command": command, "arguments": arguments}
+        try:
+            reply: Reply = await runtime.serve(self._remembering, inner, call.request_id)
+        except Refusal as error:
+            if error.code == "IDEMPOTENCY_CONFLICT" or error.status not in KEPT_REFUSALS:
+                raise
+            reply = call.reply(error)
+            await runtime.serve(self._keep, {"status": reply.status, "body": reply.body}, call.request_id)
+        return reply
+
+    def _remembering(self, world: World, command: Command, arguments: dict[str, Any]) -> Any:
+        known = recall(world, self.key, self.fingerprint)
+        if known is not None:
+            return Reply(known.status, known.body, REPLAYED)
+        result = command(world, **arguments)
+        return self._steps(world, result) if isgenerator(result) else self._done(world, result)
+
+    def _steps(self, world: World, steps: Any) -> Any:
+        result = yield from steps
+        return self._done(world, result)
+
+    def _done(self, world: World, result: Any) -> Reply:
+        body = encode(result)
+        self._keep(world, self.status, body)
+        return Reply(self.status, body)
+
+    def _keep(self, world: World, status: int, body: bytes) -> None:
+        remember(world, self.key, self.fingerprint, status, body)
+
+
+def fingerprint(method: str, path: str, raw: bytes) -> str:
+    """Same method, path and JSON body, same fingerprint; white space and the order of keys do not count."""
+    body = json.dumps(strict_json.parse(raw), sort_keys=True)
+    return hashlib.sha256(f"{method} {path} {body}".encode()).hexdigest()

@@ -1,0 +1,200 @@
+"""A plan: one operation of the document compiled once, from the raw request to the bytes of the answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from functools import cached_property
+from typing import Any
+
+from connexion.middleware.abstract import RoutedAPI, RoutedMiddleware
+from connexion.operations import AbstractOperation
+from starlette.types import Receive, Scope, Send
+
+from emulator.core.verbs import Page
+from emulator.core.world import encode
+from emulator.errors import Refusal
+from emulator.web import call as calls
+from emulator.web import strict_json
+from emulator.web.call import Call
+from emulator.web.envelope import envelope
+from emulator.web.guard import header
+from emulator.web.query import cast, fields
+from emulator.web.refusals import refusal
+from emulator.web.reply import Reply, send_reply
+from emulator.web.schemas import Fault, Schema
+
+MAX_BODY = 1024 * 1024
+"""Bytes of a request body that are read."""
+
+NOTHING = Schema({"type": "object", "properties": {}, "additionalProperties": False})
+"""The body of a POST that has none documented: absent or empty, and held to the same rules (B-12, B-13)."""
+
+Performer = Callable[[Call, "Plan", Scope, dict[str, Any], bytes], Awaitable[Any]]
+"""Runs a plan's function with its arguments; this is what differs between the service and the control API.
+
+It is also given the raw body. It returns a :class:`Reply`, or a value to be encoded with the documented status, or
+bytes that are the body already, of the documented media type.
+"""
+
+
+class Plan:
+    """What is done with a request of one operation: read it, check it, perform it, answer.
+
+    The document says everything: parameters, body, defaults, success status. The function hears only valid arguments:
+    path parameters by name, ``query`` where the operation has query parameters and ``body`` where it has a body.
+    """
+
+    def __init__(self, operation: AbstractOperation, perform: Performer, strict: bool) -> None:
+        self.operation_id = operation.operation_id
+        self.function: Callable[..., Any] = operation.function
+        self._operation = operation
+        self._perform = perform
+        self._strict = strict
+        self._parameters = {
+            parameter["name"]: Schema(parameter["schema"])
+            for parameter in operation.parameters
+            if parameter["in"] == "query"
+        }
+        self._defaults = {
+            name: schema.source["default"] for name, schema in self._parameters.items() if "default" in schema.source
+        }
+        content = operation.request_body.get("content", {})
+        self._body = Schema(content["application/json"]["schema"]) if content else None
+        # What else may come as a body is nobody's business: that of a GET or a DELETE has no meaning (RFC 9110).
+        self._expected = self._body or (NOTHING if operation.method == "post" else None)
+        self.status = next(int(status) for status in operation.responses if status.startswith("2"))
+        self._content = operation.responses[str(self.status)].get("content", {})
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        call = calls.of(scope)
+        raw = await read_body(scope, receive) if self._expected else b""
+        call.raw = raw
+        body = strict_json.parse(raw)
+        faults: list[Fault] = []
+        query = self._query(scope["query_string"], faults) if self._parameters or scope["query_string"] else {}
+        if self._expected:
+            body = self._checked(body, self._expected, call, faults)
+        if faults:
+            raise refusal(faults)
+        arguments: dict[str, Any] = dict(scope["path_params"])
+        if self._parameters:
+            arguments["query"] = query
+        if self._body:
+            arguments["body"] = body
+        result = await self._perform(call, self, scope, arguments, raw)
+        await send_reply(result if isinstance(result, Reply) else self._reply(call, scope, result), send)
+
+    def _query(self, raw: bytes, faults: list[Fault]) -> dict[str, Any]:
+        given: dict[str, Any] = {}
+        for name, text in fields(raw):
+            schema = self._parameters.get(name)
+            if schema is None:
+                faults.append(_bad(name[:60], "unknown parameter"))
+            elif name in given:
+                faults.append(_bad(name, "is given more than once"))
+            else:
+                given[name] = value = cast(text, schema.source)
+                if not schema.accepts(value):
+                    faults.extend(_bad(name, fault.message) for fault in schema.faults(value))
+        return {**self._defaults, **given}
+
+    def _checked(self, body: dict[str, Any], schema: Schema, call: Call, faults: list[Fault]) -> dict[str, Any]:
+        if not schema.accepts(body):
+            if call.ignores_unknown_fields:
+                body = schema.known(body)
+            faults.extend(map(self._told, schema.faults(body)))
+        return body if faults else schema.complete(body)
+
+    def _told(self, fault: Fault) -> Fault:
+        """A field that a PATCH does not take but the object has is no unknown one: it cannot be changed (B-13)."""
+        immutable = fault.keyword == "unknown" and self._operation.method == "patch"
+        if immutable and self._response and self._response.has(fault.path):
+            return fault._replace(message="cannot be changed")
+        return fault
+
+    def _reply(self, call: Call, scope: Scope, result: Any) -> Reply:
+        if isinstance(result, bytes):
+            return Reply(self.status, result, media_type=next(iter(self._content)))
+        if isinstance(result, Page):
+            result = envelope(result, call.base_url, scope)
+        body = b"" if result is None else encode(result)
+        if self._strict:
+            self._conforms(body)
+        return Reply(self.status, body)
+
+    def _conforms(self, body: bytes) -> None:
+        """In strict mode an answer that breaks the document is our failure: 500 rather than a wrong answer."""
+        if self._response is None:
+            problem = "a body where none is documented" if body else None
+        else:
+            faults = self._response.faults(json.loads(body)) if body else [Fault("", "required", "no body")]
+            problem = "; ".join(f"{fault.path}: {fault.message}" for fault in faults)
+        if problem:
+            raise NonConforming(f"answer of {self.operation_id} breaks the document: {problem}")
+
+    @cached_property
+    def _response(self) -> Schema | None:
+        media = self._content.get("application/json")
+        return Schema(media["schema"]) if media else None
+
+
+class NonConforming(Exception):
+    """An answer of ours that breaks the document."""
+
+
+async def read_body(scope: Scope, receive: Receive) -> bytes:
+    """The raw body; a content type other than JSON, or a body too large, is refused with 400 (B-12).
+
+    One that says beforehand that it is too large is refused before any of it is read.
+    """
+    if int(header(scope, b"content-length") or 0) > MAX_BODY:
+        raise _too_large()
+    raw = bytearray()
+    more = True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise Disconnected
+        raw += message.get("body", b"")
+        if len(raw) > MAX_BODY:
+            raise _too_large()
+        more = message.get("more_body", False)
+    if raw.strip() and _media_type(scope) != "application/json":
+        raise strict_json.refuse("its Content-Type must be application/json")
+    return bytes(raw)
+
+
+def _too_large() -> Refusal:
+    return strict_json.refuse(f"it is larger than {MAX_BODY} bytes")
+
+
+class Disconnected(Exception):
+    """The client left before its request was whole; nobody waits for an answer."""
+
+
+def _media_type(scope: Scope) -> str:
+    return (header(scope, b"content-type") or "").split(";", 1)[0].strip().lower()
+
+
+def _bad(name: str, message: str) -> Fault:
+    """A fault of a query parameter (B-12)."""
+    return Fault(name, "query", message, "INVALID_FILTER_PARAM")
+
+
+class PlanAPI(RoutedAPI[Plan]):
+    """The plans of one document."""
+
+    def __init__(self, *args: Any, perform: Performer, strict: bool, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._make = lambda operation: Plan(operation, perform, strict)
+        self.add_paths()
+
+    def make_operation(self, operation: AbstractOperation) -> Plan:
+        return self._make(operation)
+
+
+class PlanMiddleware(RoutedMiddleware[PlanAPI]):
+    """The innermost layer: it answers, so nothing of Connexion's own request and response handling runs below it."""
+
+    api_cls = PlanAPI

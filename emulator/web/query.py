@@ -1,0 +1,46 @@
+"""A query string: its parameters in order, each as the type its schema wants."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import parse_qsl
+
+from emulator.core import calendar
+from emulator.errors import Refusal
+from emulator.web import strict_json
+
+MAX_FIELDS = 100
+"""Parameters that are looked at; no operation has a quarter as many."""
+
+
+def fields(raw: bytes) -> list[tuple[str, str]]:
+    """The parameters, in the order given; bytes that are no UTF-8 become replacement characters."""
+    try:
+        return parse_qsl(raw.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=MAX_FIELDS)
+    except ValueError:
+        raise Refusal("INVALID_FILTER_PARAM", message=f"The query has more than {MAX_FIELDS} parameters.") from None
+
+
+def cast(text: str, schema: Mapping[str, Any]) -> Any:
+    """A parameter's text as the type its schema wants; what cannot be cast stays text and fails the check."""
+    match schema.get("type"):
+        case "integer":
+            return _integer(text)
+        case "boolean":
+            return {"true": True, "false": False}.get(text, text)
+        case "array":
+            return [cast(part, schema["items"]) for part in text.split(",")]
+    return _instant(text) if schema.get("format") == "date-time" else text
+
+
+def _integer(text: str) -> int | str:
+    digits = text.removeprefix("-")
+    return int(text) if digits.isascii() and digits.isdigit() and len(digits) <= strict_json.MAX_DIGITS else text
+
+
+def _instant(text: str) -> str:
+    try:
+        return calendar.normalise(text)
+    except ValueError:
+        return text

@@ -1,0 +1,109 @@
+"""Routing: from a path and a method to an operation of the document, by segments instead of regular expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import unquote
+
+from connexion.http_facts import METHODS
+from connexion.middleware.abstract import ROUTING_CONTEXT
+from connexion.middleware.routing import RoutingMiddleware
+from connexion.spec import Specification
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from emulator.errors import Refusal
+from emulator.web import call as calls
+
+
+class Node:
+    """One segment of a path: what may follow it by name, what may follow it as a parameter, and its operations."""
+
+    __slots__ = ("children", "name", "operations", "parameter")
+
+    def __init__(self) -> None:
+        self.children: dict[str, Node] = {}
+        self.parameter: Node | None = None
+        self.name = ""
+        self.operations: dict[str, str] = {}
+
+    def grow(self, segment: str) -> Node:
+        """The node after this one for a segment of a documented path."""
+        if not segment.startswith("{"):
+            return self.children.setdefault(segment, Node())
+        if self.parameter is None:
+            self.parameter = Node()
+            self.parameter.name = segment[1:-1]
+        return self.parameter
+
+
+class Router(RoutingMiddleware):
+    """Connexion's routing layer with a tree in place of its routers.
+
+    A path without its slash is not redirected: it is unknown, and the answer names the right one (B-06). A wrong
+    method names all the right ones.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+        self._root = Node()
+        self._base_path = ""
+
+    def add_api(self, specification: Specification, base_path: str | None = None, **_: Any) -> None:
+        self._base_path = specification.base_path if base_path is None else base_path
+        for path, item in specification["paths"].items():
+            for method in METHODS & item.keys():
+                for spelling in (path, *item[method].get("x-also", ())):
+                    self._leaf(spelling).operations[method.upper()] = item[method]["operationId"]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        parameters: dict[str, str] = {}
+        node = self._find(segments(scope), parameters)
+        if node is None:
+            raise self._unknown(scope)
+        if scope["method"] == "HEAD":
+            # A HEAD is a GET whose body stays at home (RFC 9110); the server leaves it out.
+            scope = {**scope, "method": "GET"}
+        operation_id = node.operations.get(scope["method"])
+        if operation_id is None:
+            allow = ", ".join(sorted(node.operations))
+            raise Refusal("METHOD_NOT_ALLOWED", headers={"Allow": allow}, method=scope["method"], allow=allow)
+        calls.of(scope).operation_id = operation_id
+        scope["path_params"] = parameters
+        scope["extensions"] = {ROUTING_CONTEXT: {"api_base_path": self._base_path, "operation_id": operation_id}}
+        await self.app(scope, receive, send)
+
+    def _leaf(self, path: str) -> Node:
+        node = self._root
+        for segment in (self._base_path + path).split("/"):
+            node = node.grow(segment)
+        return node
+
+    def _find(self, path: Sequence[str], parameters: dict[str, str]) -> Node | None:
+        node: Node | None = self._root
+        for segment in path:
+            following = node.children.get(segment)  # type: ignore[union-attr]  # the loop ends where there is none
+            if following is None and segment and (following := node.parameter) is not None:  # type: ignore[union-attr]  # likewise
+                parameters[following.name] = segment
+            if following is None:
+                return None
+            node = following
+        return node if node and node.operations else None
+
+    def _unknown(self, scope: Scope) -> Refusal:
+        path = segments(scope)
+        shown = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1")[:200]
+        if path[-1] and self._find([*path, ""], {}):
+            return Refusal("NOT_FOUND", message=f"There is no {shown}; the path ends with a slash: {shown}/")
+        if not path[-1] and self._find(path[:-1], {}):
+            return Refusal("NOT_FOUND", message=f"There is no {shown}; the path has no slash at its end: {shown[:-1]}")
+        return Refusal("NOT_FOUND", message=f"There is no {shown} here.")
+
+
+def segments(scope: Scope) -> list[str]:
+    """The path between its slashes. An encoded slash is part of a segment, so the raw path is what is cut."""
+    raw: bytes = scope.get("raw_path") or b""
+    if b"%" not in raw:
+        path: str = scope["path"]
+        return path.split("/")
+    return [unquote(segment) for segment in raw.decode("latin-1").split("/")]

@@ -1,0 +1,231 @@
+"""Schemas of the document, compiled: a quick yes or no, and on a no the list of everything that is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from itertools import islice
+from typing import Any, NamedTuple, cast
+
+import jsonschema_rs
+
+from emulator.web.formats import EXPLAINED, FORMATS
+
+MAX_FAULTS = 100
+"""Faults reported at most; a body of a megabyte can hold very many."""
+
+
+class Fault(NamedTuple):
+    """One thing that is wrong: the dotted path of the field, what was asked for, and a sentence about it."""
+
+    path: str
+    keyword: str
+    message: str
+    code: str = "INVALID_FIELD"
+
+
+class Schema:
+    """One schema of the document, compiled on first use."""
+
+    def __init__(self, source: dict[str, Any]) -> None:
+        self.source = source
+
+    @cached_property
+    def _validator(self) -> Any:
+        return jsonschema_rs.Draft4Validator(to_draft4(self.source), validate_formats=True, formats=FORMATS)
+
+    def accepts(self, value: object) -> bool:
+        """The quick check."""
+        return bool(self._validator.is_valid(value))
+
+    def faults(self, value: object, prefix: str = "") -> list[Fault]:
+        """Everything that is wrong with a value; paths begin with ``prefix``."""
+        errors = self._validator.iter_errors(_cut(value, self.source))
+        found = islice((fault for error in errors for fault in _faults(error, prefix)), MAX_FAULTS)
+        return list({(fault.path, fault.message): fault for fault in found}.values())
+
+    @cached_property
+    def defaults(self) -> dict[str, Any]:
+        """What missing fields of an object mean."""
+        properties = self.source.get("properties", {})
+        return {name: part["default"] for name, part in properties.items() if "default" in part}
+
+    @cached_property
+    def _nested(self) -> list[tuple[str, bool, Schema]]:
+        """The properties with defaults further down: name, whether it is a list, schema of its objects."""
+        nested = []
+        for name, part in self.source.get("properties", {}).items():
+            many = part.get("type") == "array"
+            inner = Schema(part.get("items", {}) if many else part)
+            if inner.defaults or inner._nested:
+                nested.append((name, many, inner))
+        return nested
+
+    def complete(self, value: dict[str, Any]) -> dict[str, Any]:
+        """The object with every default of the document filled in."""
+        completed = {**self.defaults, **value}
+        for name, many, inner in self._nested:
+            part = completed.get(name)
+            if many and isinstance(part, list):
+                completed[name] = [inner.complete(item) for item in part]
+            elif isinstance(part, dict):
+                completed[name] = inner.complete(part)
+        return completed
+
+    def known(self, value: dict[str, Any]) -> dict[str, Any]:
+        """The object without the fields that no schema names, on every level (B-13)."""
+        return cast("dict[str, Any]", _known(value, self.source))
+
+    def has(self, name: str) -> bool:
+        """Whether objects of this schema have a property of this name."""
+        return name in _properties(self.source)
+
+
+def _known(value: Any, schema: Mapping[str, Any]) -> Any:
+    if isinstance(value, list):
+        return [_known(item, schema.get("items", {})) for item in value]
+    properties = _properties(schema)
+    if not isinstance(value, dict) or not properties:
+        return value
+    return {name: _known(part, properties[name]) for name, part in value.items() if name in properties}
+
+
+def _properties(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The declared properties of an object schema, those it takes over by ``allOf`` included."""
+    own = dict(schema.get("properties", {}))
+    for part in schema.get("allOf", ()):
+        own |= _properties(part)
+    return own
+
+
+def _cut(value: Any, schema: Mapping[str, Any]) -> Any:
+    """A value less what lies beyond a bound that it breaks anyway: one entry too many is as wrong as a million."""
+    if isinstance(value, list):
+        kept = value[: schema.get("maxItems", len(value)) + 1]
+        return [_cut(part, schema.get("items", {})) for part in kept]
+    if isinstance(value, dict):
+        properties = schema.get("properties", {})
+        entries = islice(value.items(), schema.get("maxProperties", len(value)) + 1)
+        return {name: _cut(part, properties.get(name, {})) for name, part in entries}
+    return value
+
+
+def to_draft4(node: Any) -> Any:
+    """A schema of OpenAPI 3.0 as JSON Schema draft 4: ``nullable`` becomes a type, ``x-key-maxLength`` a pattern."""
+    if isinstance(node, list):
+        return [to_draft4(part) for part in node]
+    if not isinstance(node, dict):
+        return node
+    schema = {key: to_draft4(value) for key, value in node.items() if key not in _ANNOTATIONS and key != "properties"}
+    if "properties" in node:
+        schema["properties"] = {name: to_draft4(part) for name, part in node["properties"].items()}
+    if "x-key-maxLength" in schema:
+        values = schema.pop("additionalProperties")
+        schema["patternProperties"] = {f"^[\\s\\S]{{1,{schema.pop('x-key-maxLength')}}}$": values}
+        schema["additionalProperties"] = False
+    return _with_null(schema) if schema.pop("nullable", False) else schema
+
+
+_ANNOTATIONS = frozenset(["description", "example", "examples", "title", "x-assumption", "default"])
+"""Keywords that say nothing about validity."""
+
+
+def _with_null(schema: dict[str, Any]) -> dict[str, Any]:
+    if not isinstance(schema.get("type"), str):
+        return {"anyOf": [{"type": "null"}, schema]}
+    schema["type"] = [schema["type"], "null"]
+    if "enum" in schema:
+        schema["enum"] = [*schema["enum"], None]
+    return schema
+
+
+def _faults(error: Any, prefix: str) -> Iterator[Fault]:
+    kind = error.kind
+    path = ".".join([*([prefix] if prefix else []), *map(str, error.instance_path)])
+    if kind.name == "required":
+        yield Fault(_under(path, kind.property), "required", "is required", "MISSING_FIELD")
+    elif kind.name == "additionalProperties":
+        keys = path.endswith("metadata")  # the one object whose keys are the client's own
+        for name in kind.unexpected:
+            yield Fault(_under(path, name[:60]), "key" if keys else "unknown", _KEY if keys else "unknown field")
+    elif kind.name == "oneOf" and _tell_by_fields(kind.context):
+        yield _choice(error, path)
+    elif kind.name in ("anyOf", "oneOf") and kind.context:
+        yield from _closest(kind.context, path, prefix)
+    elif kind.name == "format" and kind.format == "currency":
+        yield Fault(path, "format", EXPLAINED["currency"], "INVALID_CURRENCY")
+    else:
+        yield Fault(path, kind.name, _sentence(kind, error.message))
+
+
+_KEY = "keys have 1 to 40 characters"
+
+
+def _under(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name
+
+
+def _tell_by_fields(branches: list[list[Any]]) -> bool:
+    """Whether the alternatives differ in which field is given."""
+    return all(error.kind.name in ("required", "not") for branch in branches for error in branch)
+
+
+def _choice(error: Any, path: str) -> Fault:
+    """None, or more than one, of several fields of which just one is to be given."""
+    errors = [error for branch in error.kind.context for error in branch]
+    absent = [error.kind.property for error in errors if error.kind.name == "required"]
+    given = [name for name in error.instance if name not in absent]
+    sentence = f"only one of {', '.join(given)} can be given" if given else f"one of {', '.join(absent)} is required"
+    return Fault(path, "oneOf", sentence, "VALIDATION_ERROR")
+
+
+def _closest(branches: list[list[Any]], path: str, prefix: str) -> Iterator[Fault]:
+    """Of several alternatives the one whose type fits; the document's only tell types apart."""
+    for branch in branches:
+        if all(error.kind.name != "type" for error in branch):
+            for error in branch:
+                yield from _faults(error, prefix)
+            return
+    types = [name for branch in branches for error in branch if error.kind.name == "type" for name in error.kind.types]
+    yield Fault(path, "type", _one_of(types))
+
+
+def _one_of(types: list[str]) -> str:
+    return "must be " + " or ".join(_TYPES[name] for name in dict.fromkeys(types))
+
+
+_TYPES = {
+    "object": "an object",
+    "array": "an array",
+    "string": "a string",
+    "integer": "an integer",
+    "number": "a number",
+    "boolean": "true or false",
+    "null": "null",
+}
+
+
+def _sentence(kind: Any, message: str) -> str:
+    """What a keyword asks for, in our words: those of the library change with its versions."""
+    if kind.name == "format":
+        return EXPLAINED.get(kind.format, f"must be a {kind.format}")
+    if kind.name == "type":
+        return _one_of(kind.types)
+    if kind.name == "enum":
+        return "must be one of " + ", ".join(str(option) for option in kind.options if option is not None)
+    sentence = _SENTENCES.get(kind.name)
+    return sentence.format(kind.value) if sentence else message
+
+
+_SENTENCES = {
+    "minLength": "must have at least {} characters",
+    "maxLength": "must have at most {} characters",
+    "minimum": "must be at least {}",
+    "maximum": "must be at most {}",
+    "minItems": "must have at least {} entries",
+    "maxItems": "must have at most {} entries",
+    "minProperties": "must have at least {} keys",
+    "maxProperties": "must have at most {} keys",
+    "pattern": "must match {}",
+    "uniqueItems": "must not repeat an entry",
+}
