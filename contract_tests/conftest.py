@@ -60,13 +60,10 @@ def world_name(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def sandbox(
-    world_name: str, server: RunningServer, service_contract: Contract, control_contract: Contract
-) -> Iterator[Sandbox]:
+def sandbox(world_name: str, server: RunningServer, contracts: tuple[Contract, Contract]) -> Iterator[Sandbox]:
     """A fresh world, its clock frozen at the start of 2026."""
-    sandbox = Sandbox(server.url, f"sk_test_{world_name}", service_contract, control_contract)
-    yield sandbox
-    sandbox.close()
+    with server.world(world_name, *contracts) as sandbox:
+        yield sandbox
 
 
 @pytest.fixture(scope="session")
@@ -82,9 +79,8 @@ def impatient(
     world_name: str, impatient_server: RunningServer, contracts: tuple[Contract, Contract]
 ) -> Iterator[Sandbox]:
     """A fresh world on the impatient server."""
-    sandbox = Sandbox(impatient_server.url, f"sk_test_{world_name}", *contracts)
-    yield sandbox
-    sandbox.close()
+    with impatient_server.world(world_name, *contracts) as sandbox:
+        yield sandbox
 
 
 @pytest.fixture

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import Callable
 from dataclasses import replace
 
 import uvicorn
 
+from emulator.resources import keys
 from emulator.sandbox import Options, Sandbox
 from emulator.web.connection import connection_to
 
@@ -42,6 +44,12 @@ class Server:
         if self._uvicorn:
             self._uvicorn.should_exit = True
 
+    def discard(self, key: str) -> None:
+        """Throw the world of a secret key away, from any thread but the server's own, and wait until that is done."""
+        if self._uvicorn and self._uvicorn.loop:
+            gone = self.sandbox.engine.discard(keys.read(f"Bearer {key}"))
+            asyncio.run_coroutine_threadsafe(gone, self._uvicorn.loop).result()
+
     def _config(self) -> uvicorn.Config:
         edge = self.sandbox.application()
         return uvicorn.Config(
@@ -66,8 +74,10 @@ class _Uvicorn(uvicorn.Server):
         super().__init__(config)
         self._ready = ready
         self.failure: Exception | None = None
+        self.loop: asyncio.AbstractEventLoop | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        self.loop = asyncio.get_running_loop()
         await super().startup(sockets)
         if self.should_exit:
             return

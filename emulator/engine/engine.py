@@ -37,6 +37,7 @@ class Engine:
         self._mailer = mailer
         self._ticker: asyncio.Task[None] | None = None
         self.runtimes: dict[Key, Runtime] = {}
+        self.when_discarded: list[Callable[[Runtime], None]] = []
 
     def open(self, key: Key) -> Runtime:
         """The runtime of a key's world, opened now if need be."""
@@ -44,6 +45,17 @@ class Engine:
         if runtime is None:
             runtime = self.runtimes[key] = Runtime(*self._build(key), self._postman, self._mailer)
         return runtime
+
+    async def discard(self, key: Key) -> None:
+        """Throw a key's world away; the next use of the key opens a new one.
+
+        Whoever keeps runtimes by other names hears of it by ``when_discarded``.
+        """
+        runtime = self.runtimes.pop(key, None)
+        if runtime is not None:
+            await runtime.close()
+            for forget in self.when_discarded:
+                forget(runtime)
 
     async def start(self) -> None:
         """Begin to run, by themselves, the jobs that fall due."""

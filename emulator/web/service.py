@@ -76,6 +76,10 @@ class Gate:
         self._engine = engine
         self._sandbox_only = sandbox_only
         self._visitors: dict[str, Visitor] = {}
+        engine.when_discarded.append(self._forget)
+
+    def _forget(self, runtime: Runtime) -> None:
+        self._visitors = {value: seen for value, seen in self._visitors.items() if seen.runtime is not runtime}
 
     def admit(self, call: Call, scope: Scope, required: bool) -> Runtime | None:
         """The world of the key in the ``Authorization`` header, or a refusal (B-02 to B-04)."""
