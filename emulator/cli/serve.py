@@ -13,8 +13,7 @@ from typing import Any
 
 import click
 
-from emulator.core import calendar
-from emulator.engine.clock import FROZEN, RUNNING
+from emulator.engine.clock import RUNNING, how_to_start
 from emulator.engine.fixtures import BrokenFixture
 
 DEFAULT_PORT = 4747
@@ -33,17 +32,12 @@ class ClockStart(click.ParamType):  # type: ignore[type-arg]  # older clicks hav
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The clock's mode and, for ``frozen@``, its instant."""
-        mode, at, instant = value.partition("@")
-        if value in (RUNNING, FROZEN):
-            return value, None
         try:
-            if mode == FROZEN and at:
-                return FROZEN, calendar.normalise(instant)
+            return how_to_start(value)
         except ValueError:
-            pass
-        return self.fail(
-            f"{value!r}: running, frozen, or frozen@ and an instant such as 2026-01-01T00:00:00Z", param, ctx
-        )
+            return self.fail(
+                f"{value!r}: running, frozen, or frozen@ and an instant such as 2026-01-01T00:00:00Z", param, ctx
+            )
 
 
 class State(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one

@@ -138,7 +138,7 @@ class Runtime:
             self.world.undo(turn)
         self.world.counters = mark.counters.copy()
         self.world.now = mark.now
-        self.clock.put_back(mark.now)
+        self.clock = Clock(self.clock.mode, mark.now, self.clock.rate)
         self._tell_restart("rewind")
 
     def snapshot(self) -> Snapshot:
@@ -148,12 +148,16 @@ class Runtime:
 
     async def restore(self, snapshot: Snapshot) -> None:
         """Put a snapshot in the place of the world; its past begins with it."""
+        world = snapshot.world.copy()
+        world.now = snapshot.now
+        await self.begin(world, Clock(snapshot.mode, snapshot.now, snapshot.rate), "restore")
+
+    async def begin(self, world: World, clock: Clock, cause: str) -> None:
+        """Put another world in this one's place; it has no past. What is being delivered or advanced is given up."""
         await self.dispatcher.close()
-        self.world = snapshot.world.copy()
-        self.world.now = snapshot.now
-        self.clock.put_back(snapshot.now, snapshot.mode, snapshot.rate)
+        self.world, self.clock = world, clock
         self.journal.forget()
-        self._tell_restart("restore")
+        self._tell_restart(cause)
 
     def _tell_restart(self, cause: str) -> None:
         self.news.tell("reset", restarted(cause, self.clock.now()))
@@ -223,12 +227,12 @@ class Runtime:
 
     async def _advance(self, course: Course, tally: Tally) -> None:
         to = min(course.to, calendar.END)
-        done = 0
+        done, clock = 0, self.clock
         while True:
             # The outcome of an attempt decides on a retry, which may be due before any other job.
             await self.dispatcher.settled()
             # Asked here, for jobs may also be run, and things happen, while deliveries are waited for.
-            if course.until(tally):
+            if course.until(tally) or self.clock is not clock:
                 return
             job = self.world.schedule.next()
             if job is None or job.due > to:
