@@ -25,6 +25,7 @@ from emulator.control import (
     schedule,
     snapshots,
     stream,
+    trigger,
     worlds,
 )
 from emulator.document import store
@@ -44,6 +45,7 @@ MODULES = (
     clock,
     schedule,
     events,
+    trigger,
     stream,
     emails,
     requests,
