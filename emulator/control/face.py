@@ -23,6 +23,7 @@ from emulator.control import (
     requests,
     schedule,
     snapshots,
+    stream,
     worlds,
 )
 from emulator.document import store
@@ -42,6 +43,7 @@ MODULES = (
     clock,
     schedule,
     events,
+    stream,
     emails,
     requests,
     snapshots,
