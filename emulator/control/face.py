@@ -20,6 +20,7 @@ from emulator.control import (
     objects,
     outcomes,
     payments,
+    phones,
     requests,
     reset,
     schedule,
@@ -57,6 +58,7 @@ MODULES = (
     outcomes,
     faults,
     payments,
+    phones,
 )
 
 OPERATIONS: Mapping[str, Callable[..., Any]] = dict(chain(*(module.OPERATIONS.items() for module in MODULES)))
