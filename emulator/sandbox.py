@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp
 
-from emulator.control import inbox
+from emulator.control import inbox, worlds
 from emulator.control.face import control
 from emulator.core.calendar import Timestamp
 from emulator.core.ids import Source
@@ -22,6 +23,7 @@ from emulator.engine.fixtures import Fixtures, Start
 from emulator.engine.mailer import Mailer, SmtpServer
 from emulator.engine.post import ANSWER_TIME, Postman
 from emulator.errors import Refusal
+from emulator.pages import handset
 from emulator.pages.site import site
 from emulator.resources.keys import Key
 from emulator.resources.wiring import WIRING
@@ -100,13 +102,16 @@ class Sandbox:
         source, numbers = Source(f"{self.seed}/requests"), count(1)
         strict = self.options.strict
         others = site(self.engine)
-        controls = self._locked(control(self.engine, strict=strict), self.options.control_token)
+        programs = control(self.engine, strict=strict)
+        phones = handset.handset(programs, partial(worlds.of_caller, self.engine))
+        controls = self._locked(programs, self.options.control_token)
         return Edge(
             [
                 ("/v1/", service(self.engine, strict=strict)),
                 ("/_emulator/openapi.json", others),
                 # A webhook cannot carry the token; whoever reads what came in must.
                 (inbox.PREFIX, self._locked(inbox.receiving(self.engine, controls), None)),
+                (handset.PREFIX, self._locked(phones, self.options.control_token)),
                 ("/_emulator/", controls),
                 ("", others),
             ],
