@@ -24,6 +24,7 @@ from emulator.control import (
     requests,
     schedule,
     snapshots,
+    stream,
     worlds,
 )
 from emulator.document import store
@@ -44,6 +45,7 @@ MODULES = (
     advances,
     schedule,
     events,
+    stream,
     emails,
     requests,
     snapshots,

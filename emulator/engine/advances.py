@@ -174,6 +174,7 @@ class Advances:
             finally:
                 runtime.tally = None
                 advance.tally.reached = runtime.clock.now()
+                runtime.news.tell("clock", runtime.reading())
 
     async def _move(self, advance: Advance) -> None:
         runtime, pace = self._runtime, Pace()
