@@ -11,7 +11,7 @@ from emulator.engine.pace import AT_A_STRETCH, Pace
 
 def test_others_have_their_turn_after_so_much_work_in_few_steps_or_many(monkeypatch: pytest.MonkeyPatch) -> None:
     worked = 0.0
-    monkeypatch.setattr("emulator.engine.pace.time.thread_time", lambda: worked)
+    monkeypatch.setattr(Pace, "_elapsed", lambda self: worked)
     let_by: list[int] = []
 
     async def others() -> None:
