@@ -17,6 +17,7 @@ from emulator.control import (
     faults,
     health,
     inbox,
+    kinds,
     objects,
     outcomes,
     payments,
@@ -33,7 +34,7 @@ from emulator.web.guard import Authenticate
 from emulator.web.plan import Plan
 from emulator.web.stack import stack
 
-WORLDLESS = ("getHealth", "getCatalog")
+WORLDLESS = ("getHealth", "getCatalog", "listApps")
 """Operations that are about the emulator and open no world."""
 
 MODULES = (
@@ -47,6 +48,7 @@ MODULES = (
     snapshots,
     inbox,
     app,
+    kinds,
     objects,
     outcomes,
     faults,
