@@ -264,6 +264,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "event": ("Event", "Évènement"),
     "attempts": ("Attempts", "Tentatives"),
     "attempt": ("Attempt {number}", "Tentative {number}"),
+    "no_answer": ("no answer", "sans réponse"),
     "attempts_none": ("Not attempted yet.", "Pas encore tenté."),
     "next_attempt": ("Next attempt", "Prochaine tentative"),
     "replay": ("Replay", "Rejouer"),
