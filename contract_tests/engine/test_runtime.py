@@ -18,6 +18,7 @@ from emulator.core.world import World
 from emulator.engine.clock import FROZEN, RUNNING, Clock
 from emulator.engine.engine import Engine
 from emulator.engine.facts import Facts
+from emulator.engine.news import MOST, News
 from emulator.engine.post import Postman
 from emulator.engine.runtime import SLICE, Course, Runtime
 from emulator.resources.keys import Key
@@ -310,24 +311,77 @@ def test_a_refused_command_leaves_only_its_request_id_used() -> None:
     assert runtime.request_id() == twin.request_id()
 
 
+async def hear(runtime: Runtime, *kinds: str, patience: float = 60) -> list[News]:
+    with runtime.news.listening(kinds) as listener:
+        return await listener.heard(patience)
+
+
+def tell_of(runtime: Runtime, **toy: Any) -> None:
+    """Serve a command whose toy is news."""
+    runtime._turn(lambda world: world.emit("toy.made", make(world, **toy)), {}, None)
+
+
 def test_waiting_for_news_ends_with_the_first_event_or_the_timeout() -> None:
     runtime = new_runtime()
 
     async def wait() -> None:
-        waiting = [asyncio.create_task(runtime.news(60)) for _ in range(3)]
+        waiting = [asyncio.create_task(hear(runtime, "event")) for _ in range(3)]
         await asyncio.sleep(0)
         await runtime.serve(make, {}, None)
         assert not any(task.done() for task in waiting)
-        await runtime.serve(lambda world: world.emit("toy.made", make(world)), {}, None)
-        await asyncio.gather(*waiting)
-        await runtime.news(0.001)
-        waiting[0] = asyncio.create_task(runtime.news(60))
+        tell_of(runtime)
+        assert [[news.about.type for news in heard] for heard in await asyncio.gather(*waiting)] == [["toy.made"]] * 3
+        assert await hear(runtime, "event", patience=0.001) == []
+        waiting[0] = asyncio.create_task(hear(runtime, "event"))
         await asyncio.sleep(0)
         waiting[0].cancel()
         await asyncio.wait(waiting[:1])
 
     run(wait())
-    assert runtime._listeners == set()
+    assert runtime.news._listeners == set()
+
+
+def test_news_that_nobody_fetches_are_bounded_and_the_oldest_are_lost() -> None:
+    runtime = new_runtime()
+
+    async def fall_behind() -> None:
+        with runtime.news.listening(["event"]) as listener:
+            for _ in range(MOST + 3):
+                tell_of(runtime)
+            heard = await listener.heard(60)
+        assert listener.lost == 3
+        assert [news.number for news in heard] == list(range(4, MOST + 4))
+
+    run(fall_behind())
+
+
+def test_the_end_of_a_world_is_the_end_of_its_news() -> None:
+    runtime = new_runtime()
+
+    async def end() -> None:
+        waiting = asyncio.create_task(hear(runtime, "event"))
+        await asyncio.sleep(0)
+        await runtime.close()
+        assert await waiting == await hear(runtime, "event") == []
+
+    run(end())
+
+
+def test_a_long_advance_tells_of_the_clock_now_and_then() -> None:
+    """Of a thousand jobs in a moment not a thousand times, and the last word is where it arrived."""
+    runtime = new_runtime()
+
+    async def advance() -> None:
+        with runtime.news.listening(["clock"]) as listener:
+            await runtime.advance(lambda: Course(later(500)))
+            heard = await listener.heard(60)
+        assert 1 <= len(heard) < 50
+        assert heard[-1].about.now == later(500)
+
+    with runtime.world.turn():
+        for number in range(1000):
+            runtime.world.at(later(number / 2), "play")
+    run(advance())
 
 
 def test_running_clocks_run_their_jobs_by_themselves_whatever_happens_to_other_worlds(

@@ -24,6 +24,7 @@ from emulator.control import (
     requests,
     schedule,
     snapshots,
+    stream,
     worlds,
 )
 from emulator.document import store
@@ -43,6 +44,7 @@ MODULES = (
     clock,
     schedule,
     events,
+    stream,
     emails,
     requests,
     snapshots,

@@ -15,12 +15,13 @@ from emulator.core.calendar import Timestamp
 from emulator.core.effects import Answer, Effect, Post
 from emulator.core.jobs import FailedJob, Job
 from emulator.core.turns import Turn
-from emulator.core.world import Event, World
-from emulator.engine.clock import Clock
+from emulator.core.world import World
+from emulator.engine.clock import Clock, Reading
 from emulator.engine.dispatch import Dispatcher
 from emulator.engine.inbox import Inbox
 from emulator.engine.journal import Journal, Mark
 from emulator.engine.mailer import Mailer
+from emulator.engine.news import Newsroom, restarted
 from emulator.engine.post import Postman
 from emulator.engine.traffic import Traffic
 from emulator.resources import deliveries, emails
@@ -90,7 +91,7 @@ class Runtime:
         self.traffic = Traffic()
         self._tally: Tally | None = None
         self._advancing = asyncio.Lock()
-        self._listeners: set[asyncio.Event] = set()
+        self.news = Newsroom()
 
     # -- requests
 
@@ -138,6 +139,7 @@ class Runtime:
         self.world.counters = mark.counters.copy()
         self.world.now = mark.now
         self.clock.put_back(mark.now)
+        self._tell_restart("rewind")
 
     def snapshot(self) -> Snapshot:
         """The world as it is, to come back to. Records never change, so it costs their filing alone."""
@@ -151,8 +153,17 @@ class Runtime:
         self.world.now = snapshot.now
         self.clock.put_back(snapshot.now, snapshot.mode, snapshot.rate)
         self.journal.forget()
+        self._tell_restart("restore")
+
+    def _tell_restart(self, cause: str) -> None:
+        self.news.tell("reset", restarted(cause, self.clock.now()))
+        self.news.tell("clock", self.reading())
 
     # -- time
+
+    def reading(self) -> Reading:
+        """What the clock shows, and what it will come to next."""
+        return self.clock.read(self.world)
 
     def run_due(self) -> None:
         """Run every job that is due, each at its own instant, then bring the world to the present (B-91)."""
@@ -207,6 +218,7 @@ class Runtime:
                 await self.dispatcher.mails.empty()
             finally:
                 self._tally = None
+                self.news.tell("clock", self.reading())
         return tally
 
     async def _advance(self, course: Course, tally: Tally) -> None:
@@ -263,29 +275,16 @@ class Runtime:
     def _kept(self, turn: Turn) -> None:
         self.journal.keep(turn)
         self.dispatcher.perform(turn.wishes)
-        if turn.events or turn.wishes:
-            self._tell(turn.events)
-
-    def _tell(self, events: list[Event]) -> None:
+        if turn.wiped:
+            self._tell_restart("reset")
+        self.news.report(turn)
         if self._tally:
-            self._tally.events.update(event.type for event in events)
-        for listener in self._listeners:
-            listener.set()
-
-    async def news(self, timeout: float) -> None:
-        """Wait until something happens in this world, for so many seconds (real time) at most."""
-        listener = asyncio.Event()
-        self._listeners.add(listener)
-        try:
-            async with asyncio.timeout(timeout):
-                await listener.wait()
-        except TimeoutError:
-            pass
-        finally:
-            self._listeners.discard(listener)
+            self._tally.events.update(event.type for event in turn.events)
+            self.news.tick(self.reading)
 
     async def close(self) -> None:
         """Stop what is under way."""
+        self.news.close()
         await self.dispatcher.close()
 
 

@@ -18,6 +18,7 @@ from emulator.web import call as calls
 from emulator.web import strict_json
 from emulator.web.call import Call
 from emulator.web.envelope import envelope
+from emulator.web.flow import Flow, send_flow
 from emulator.web.guard import header
 from emulator.web.query import cast, fields
 from emulator.web.refusals import refusal
@@ -33,8 +34,8 @@ NOTHING = Schema({"type": "object", "properties": {}, "additionalProperties": Fa
 Performer = Callable[[Call, "Plan", Scope, dict[str, Any], bytes], Awaitable[Any]]
 """Runs a plan's function with its arguments; this is what differs between the service and the control API.
 
-It is also given the raw body. It returns a :class:`Reply`, or a value to be encoded with the documented status, or
-bytes that are the body already, of the documented media type.
+It is also given the raw body. It returns a :class:`Reply` or a :class:`Flow`, or a value to be encoded with the
+documented status, or bytes that are the body already, of the documented media type.
 """
 
 
@@ -83,7 +84,10 @@ class Plan:
         if self._body:
             arguments["body"] = body
         result = await self._perform(call, self, scope, arguments, raw)
-        await send_reply(result if isinstance(result, Reply) else self._reply(call, scope, result), send)
+        if isinstance(result, Flow):
+            await send_flow(result, scope, receive, send)
+        else:
+            await send_reply(result if isinstance(result, Reply) else self._reply(call, scope, result), send)
 
     def _query(self, raw: bytes, faults: list[Fault]) -> dict[str, Any]:
         given: dict[str, Any] = {}
