@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp
 
+from emulator.console.site import Console, before
+from emulator.console.visit import PLACE
 from emulator.control import inbox
 from emulator.control.face import control
 from emulator.core.calendar import Timestamp
@@ -99,19 +102,28 @@ class Sandbox:
         """The ASGI application: the service, the control API and the site."""
         source, numbers = Source(f"{self.seed}/requests"), count(1)
         strict = self.options.strict
+        token = self.options.control_token
         others = site(self.engine)
-        controls = self._locked(control(self.engine, strict=strict), self.options.control_token)
-        return Edge(
-            [
-                ("/v1/", service(self.engine, strict=strict)),
-                ("/_emulator/openapi.json", others),
-                # A webhook cannot carry the token; whoever reads what came in must.
-                (inbox.PREFIX, self._locked(inbox.receiving(self.engine, controls), None)),
-                ("/_emulator/", controls),
-                ("", others),
-            ],
+        api, unlocked = service(self.engine, strict=strict), control(self.engine, strict=strict)
+        controls = self._locked(unlocked, token)
+        edge = partial(
+            Edge,
             new_request_id=lambda: source.id("req", next(numbers)),
             start=self.engine.start,
             stop=self.engine.stop,
             base_url=self.options.base_url,
+        )
+        # The console has a door of its own, for a browser sends no token with a link.
+        screens = self._locked(Console(edge([("/v1/", api), ("/_emulator/", unlocked)]), token), None)
+        return edge(
+            [
+                ("/v1/", api),
+                ("/_emulator/openapi.json", others),
+                # A webhook cannot carry the token; whoever reads what came in must.
+                (inbox.PREFIX, self._locked(inbox.receiving(self.engine, controls), None)),
+                (PLACE, screens),
+                ("/_emulator/", before(screens, controls)),
+                ("/_emulator", screens),
+                ("", others),
+            ]
         )

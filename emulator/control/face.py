@@ -18,6 +18,7 @@ from emulator.control import (
     faults,
     health,
     inbox,
+    kinds,
     objects,
     outcomes,
     payments,
@@ -37,7 +38,7 @@ from emulator.web.guard import Authenticate
 from emulator.web.plan import Plan
 from emulator.web.stack import stack
 
-WORLDLESS = ("getHealth", "getCatalog")
+WORLDLESS = ("getHealth", "getCatalog", "listApps")
 """Operations that are about the emulator and open no world."""
 
 MODULES = (
@@ -55,6 +56,7 @@ MODULES = (
     reset,
     inbox,
     app,
+    kinds,
     objects,
     outcomes,
     faults,
