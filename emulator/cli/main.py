@@ -7,6 +7,7 @@ from typing import NoReturn
 
 import click
 
+from emulator.cli.check import check
 from emulator.cli.demo import demo
 from emulator.cli.listen import listen
 from emulator.cli.serve import serve
@@ -25,12 +26,14 @@ def cli() -> None:
     payments-emulator demo      see a subscription renew, step by step
     payments-emulator serve     start the sandbox on http://127.0.0.1:4747
     payments-emulator listen    pass webhooks on to your server and watch its answers
+    payments-emulator check     hold a server against the API's document
     """
 
 
 cli.add_command(serve)
 cli.add_command(demo)
 cli.add_command(listen)
+cli.add_command(check)
 cli.add_command(spec)
 
 
