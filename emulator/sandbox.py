@@ -11,6 +11,8 @@ from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp
 
+from emulator.console.site import Console, before
+from emulator.console.visit import PLACE
 from emulator.control import inbox, worlds
 from emulator.control.face import control
 from emulator.core.calendar import Timestamp
@@ -101,22 +103,30 @@ class Sandbox:
         """The ASGI application: the service, the control API and the site."""
         source, numbers = Source(f"{self.seed}/requests"), count(1)
         strict = self.options.strict
+        token = self.options.control_token
         others = site(self.engine)
-        programs = control(self.engine, strict=strict)
-        phones = handset.handset(programs, partial(worlds.of_caller, self.engine))
-        controls = self._locked(programs, self.options.control_token)
-        return Edge(
-            [
-                ("/v1/", service(self.engine, strict=strict)),
-                ("/_emulator/openapi.json", others),
-                # A webhook cannot carry the token; whoever reads what came in must.
-                (inbox.PREFIX, self._locked(inbox.receiving(self.engine, controls), None)),
-                (handset.PREFIX, self._locked(phones, self.options.control_token)),
-                ("/_emulator/", controls),
-                ("", others),
-            ],
+        api, unlocked = service(self.engine, strict=strict), control(self.engine, strict=strict)
+        controls = self._locked(unlocked, token)
+        phones = self._locked(handset.handset(unlocked, partial(worlds.of_caller, self.engine)), token)
+        edge = partial(
+            Edge,
             new_request_id=lambda: source.id("req", next(numbers)),
             start=self.engine.start,
             stop=self.engine.stop,
             base_url=self.options.base_url,
+        )
+        # The console has a door of its own, for a browser sends no token with a link.
+        screens = self._locked(Console(edge([("/v1/", api), ("/_emulator/", unlocked)]), token), None)
+        return edge(
+            [
+                ("/v1/", api),
+                ("/_emulator/openapi.json", others),
+                # A webhook cannot carry the token; whoever reads what came in must.
+                (inbox.PREFIX, self._locked(inbox.receiving(self.engine, controls), None)),
+                (handset.PREFIX, phones),
+                (PLACE, screens),
+                ("/_emulator/", before(screens, controls)),
+                ("/_emulator", screens),
+                ("", others),
+            ]
         )
