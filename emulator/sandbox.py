@@ -21,7 +21,7 @@ from emulator.core.world import World
 from emulator.engine.clock import RUNNING, Clock
 from emulator.engine.engine import Engine
 from emulator.engine.facts import Facts
-from emulator.engine.fixtures import Fixtures
+from emulator.engine.fixtures import Fixtures, Start
 from emulator.engine.mailer import Mailer, SmtpServer
 from emulator.engine.post import ANSWER_TIME, Postman
 from emulator.errors import Refusal
@@ -31,6 +31,9 @@ from emulator.resources.wiring import WIRING
 from emulator.web.edge import Edge
 from emulator.web.local_only import LocalOnly, hostname
 from emulator.web.service import service
+
+AS_TOLD = Start()
+"""A world that starts as the options of the sandbox say."""
 
 
 @dataclass(frozen=True)
@@ -72,22 +75,23 @@ class Sandbox:
         mailer = Mailer(self.options.smtp) if self.options.smtp else None
         self.engine = Engine(self.build_world, self.facts, Postman(self.options.answer_time), mailer)
 
-    def build_world(self, key: Key) -> tuple[World, Clock]:
+    def build_world(self, key: Key, start: Start = AS_TOLD) -> tuple[World, Clock]:
         """The world of a key, new, with its clock. Raises 401 ``INVALID_API_KEY`` for one that is not listed (B-02)."""
+        own_settings = self.fixtures.settings(key.name, start.fixture)
         if self.options.listed_keys_only and str(key) not in self.fixtures.keys:
             raise Refusal("INVALID_API_KEY")
-        clock = Clock(self.options.clock_mode, self.options.clock_at)
+        clock = Clock(*(start.clock or (self.options.clock_mode, self.options.clock_at)))
         world = World(
             name=key.name,
             livemode=key.livemode,
             wiring=WIRING,
             facts=self.facts,
-            seed=self.seed,
+            seed=self.seed if start.seed is None else str(start.seed),
             now=clock.now(),
             base_url=self.options.base_url,
         )
         with world.turn():
-            world.add(self.fixtures.settings(key.name))
+            world.add(own_settings)
         return world, clock
 
     def _locked(self, face: ASGIApp, token: str | None) -> ASGIApp:

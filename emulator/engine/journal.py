@@ -101,7 +101,8 @@ class Journal:
             self.entries.pop()
 
     def forget(self) -> None:
-        """Start anew, in a world that has no past."""
+        """Start anew, in a world that has no past; no mark leads to before."""
+        self.count += 1
         self.entries.clear()
         self._turns.clear()
 
