@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import ClassVar
 
 import pytest
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -126,3 +127,4 @@ class UnpagedMachine(TableMachine):
 
 TestTable = TableMachine.TestCase
 TestUnpaged = UnpagedMachine.TestCase
+TestUnpaged.settings = settings(max_examples=20)
