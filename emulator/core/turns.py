@@ -25,6 +25,8 @@ class Turn:
     ``counters`` are the world's counters as they were before, for undo.
     """
 
+    __slots__ = ("cause", "changes", "counters", "events", "wishes")
+
     def __init__(self, cause: str | None, counters: dict[str, int]) -> None:
         self.cause = cause
         self.counters = counters
