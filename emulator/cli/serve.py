@@ -6,24 +6,16 @@ import gc
 import re
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
-from emulator.core import calendar
-from emulator.engine.clock import FROZEN, RUNNING
-from emulator.engine.fixtures import BrokenFixture
+from emulator.cli.options import DEFAULT_PORT, decorated, option
 
-DEFAULT_PORT = 4747
-
-
-def option(name: str, *names: str, **attributes: Any) -> Callable[[Any], Any]:
-    """An option that the environment can set too: ``--port`` is ``PAYMENTS_EMULATOR_PORT``."""
-    variable = "PAYMENTS_EMULATOR_" + name.split("/", maxsplit=1)[0].removeprefix("--").replace("-", "_").upper()
-    return click.option(name, *names, envvar=variable, show_envvar=True, show_default=True, **attributes)
+RUNNING = "running"
 
 
 class ClockStart(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
@@ -33,17 +25,15 @@ class ClockStart(click.ParamType):  # type: ignore[type-arg]  # older clicks hav
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The clock's mode and, for ``frozen@``, its instant."""
-        mode, at, instant = value.partition("@")
-        if value in (RUNNING, FROZEN):
-            return value, None
+        # Imported here: the help of a command line needs no clock.
+        from emulator.engine.clock import how_to_start
+
         try:
-            if mode == FROZEN and at:
-                return FROZEN, calendar.normalise(instant)
+            return how_to_start(value)
         except ValueError:
-            pass
-        return self.fail(
-            f"{value!r}: running, frozen, or frozen@ and an instant such as 2026-01-01T00:00:00Z", param, ctx
-        )
+            return self.fail(
+                f"{value!r}: running, frozen, or frozen@ and an instant such as 2026-01-01T00:00:00Z", param, ctx
+            )
 
 
 class State(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
@@ -111,9 +101,7 @@ OPTIONS = (
 
 def server_options(command: Any) -> Any:
     """A command with these options."""
-    for decorate in reversed(OPTIONS):
-        command = decorate(command)
-    return command
+    return decorated(command, OPTIONS)
 
 
 @click.command()
@@ -176,6 +164,7 @@ def make_server(**chosen: Any) -> Any:
     """The server for the options of a command line; what makes it impossible is told in one line, exit status 2."""
     # Imported here: the help and the mistakes of a command line need no web server.
     from emulator.engine.countries import NoDatabase
+    from emulator.engine.fixtures import BrokenFixture
     from emulator.sandbox import Options
     from emulator.server import CannotListen, Server
 

@@ -153,6 +153,7 @@ class World:
         """Take out every record but those of the kinds to keep, as part of a turn; how many went of each kind."""
         tables = [table for table in self._tables.values() if table.kind not in keep]
         gone = {table.kind: len(table) for table in tables}
+        self._working().wiped = True
         for table in tables:
             # The newest first: so no table has to search for a record's place.
             for record in reversed(list(table)):
@@ -216,6 +217,10 @@ class World:
             request=self._working().cause,
             data=data,
         )
+
+    def happened(self, type: str) -> Event | None:
+        """The last event of this type in the running turn."""
+        return next((event for event in reversed(self._working().events) if event.type == type), None)
 
     def wish(self, effect: Effect) -> None:
         """Ask for something outside; it is done after this turn, and only if the turn is kept."""
