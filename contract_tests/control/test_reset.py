@@ -113,7 +113,7 @@ def test_deliveries_under_way_are_given_up(sandbox: Sandbox, receiver: Receiver)
 
 
 def test_an_advance_under_way_is_given_up(sandbox: Sandbox, receiver: Receiver) -> None:
-    """It does not go on in a world it knows nothing of."""
+    """It tells how far it came, and does not go on in a world it knows nothing of."""
     sandbox.endpoint(receiver.url)
     sandbox.subscribe()
     sandbox.settle()
