@@ -57,6 +57,8 @@ class Plan:
             for parameter in operation.parameters
             if parameter["in"] == "query"
         }
+        required = {parameter["name"] for parameter in operation.parameters if parameter.get("required")}
+        self._demanded = required & self._parameters.keys()
         self._defaults = {
             name: schema.source["default"] for name, schema in self._parameters.items() if "default" in schema.source
         }
@@ -106,6 +108,7 @@ class Plan:
                 given[name] = value = cast(text, schema.source)
                 if not schema.accepts(value):
                     faults.extend(_bad(name, fault.message) for fault in schema.faults(value))
+        faults.extend(_bad(name, "is required") for name in sorted(self._demanded - given.keys()))
         return {**self._defaults, **given}
 
     def _checked(self, body: dict[str, Any], schema: Schema, call: Call, faults: list[Fault]) -> dict[str, Any]:
