@@ -90,6 +90,7 @@ def test_what_an_object_is_called_shows_as_text(sandbox: Sandbox) -> None:
     with visiting(sandbox) as visitor:
         assert NASTY.replace('"', '\\"') in visitor.open(f"objects/{ids['customer']}").said("json")
         assert WORD in visitor.open("search", q=WORD.lower()).text
+        assert visitor.open("search", q=f" {ids['customer']} ").answer.url.path.endswith(ids["customer"])
         assert visitor.open("search", q=NASTY).html.count("<script") == 1
         assert visitor.open("objects", kind="customer", query=NASTY).html.count("<script") == 1
 
