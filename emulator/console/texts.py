@@ -277,7 +277,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "reset": ("Start afresh", "Repartir à zéro"),
     "reset_text": (
         "A fresh world in the place of this one: objects, events, journal, settings and clock. Snapshots stay.",
-        "Un monde neuf à la place de celui-ci : objets, évènements, journal, réglages, horloge. Les instantanés restent.",
+        "Un monde neuf à la place de celui-ci, journal, réglages et horloge compris. Les instantanés restent.",
     ),
     # settings and magic values
     "settings_text": (
