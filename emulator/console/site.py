@@ -82,9 +82,9 @@ class Console:
     async def _search(self, visit: Visit) -> Response:
         """GET …/search: an id leads straight to what has it."""
         text = visit.query.get("q", "").strip()
-        return (
-            RedirectResponse(place(visit, text), 303) if ID.fullmatch(text) else await self._read(pages.search, visit)
-        )
+        if ID.fullmatch(text):
+            return RedirectResponse(place(visit, text), 303)
+        return await self._read(pages.search, visit)
 
     async def _frame(self, visit: Visit) -> dict[str, Any]:
         """What stands around every page."""
