@@ -26,10 +26,15 @@ def address(sandbox: Sandbox, path: str = "") -> str:
     return f"{sandbox.url}{PLACE + path if path else HOME}?app={app(sandbox)}"
 
 
+def listening(tab: Any) -> None:
+    """Wait until the page's script runs and hears the stream."""
+    expect(tab.locator(".live .label")).to_have_text("Live")
+
+
 def opened(surf: Surf, sandbox: Sandbox, path: str = "") -> Any:
     """A page that hears the stream; it is marked, so that one loaded anew can be told from it."""
     tab = surf(address(sandbox, path), **DESK)
-    expect(tab.locator(".live .label")).to_have_text("Live")
+    listening(tab)
     tab.evaluate("window.mark = true")
     return tab
 
@@ -138,9 +143,11 @@ def test_it_is_steered_by_keyboard_alone(sandbox: Sandbox, surf: Surf) -> None:
     tab.keyboard.press("g")
     tab.keyboard.press("e")
     expect(tab.get_by_role("heading", name="Events", level=1)).to_be_visible()
+    listening(tab)
     tab.keyboard.press("j")
     tab.keyboard.press("Enter")
     expect(tab.get_by_test_id("json")).to_contain_text("invoice.paid")
+    listening(tab)
     tab.keyboard.press("/")
     tab.keyboard.type("awa")
     tab.keyboard.press("Enter")

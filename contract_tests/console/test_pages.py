@@ -64,7 +64,7 @@ def crawl(visitor: Visitor, most: int) -> dict[str, Page]:
 def test_every_link_of_a_hostile_world_leads_to_a_sound_page(sandbox: Sandbox) -> None:
     ids = fill(sandbox)
     with visiting(sandbox) as visitor:
-        pages = crawl(visitor, 130)
+        pages = crawl(visitor, 100)
     # Apps of other tests may come and go meanwhile.
     own = {link: page for link, page in pages.items() if f"app={visitor.app}" in link}
     assert {link: page.status for link, page in own.items() if page.status != 200} == {}

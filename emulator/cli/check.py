@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from emulator.cli.serve import DEFAULT_PORT, option
+from emulator.cli.options import DEFAULT_PORT, option
 from emulator.document import store
 from emulator.examiner.document import is_usable
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from functools import cached_property
 from typing import Any
 
-from connexion.middleware.abstract import RoutedAPI, RoutedMiddleware
+from connexion.middleware.abstract import RoutedAPI
 from connexion.operations import AbstractOperation
 from starlette.types import Receive, Scope, Send
 
@@ -23,6 +23,7 @@ from emulator.web.guard import header, listed
 from emulator.web.query import cast, fields
 from emulator.web.refusals import refusal
 from emulator.web.reply import Reply, send_reply
+from emulator.web.routing import OperationLayer
 from emulator.web.schemas import Fault, Schema
 
 MAX_BODY = 1024 * 1024
@@ -206,7 +207,7 @@ class PlanAPI(RoutedAPI[Plan]):
         return self._make(operation)
 
 
-class PlanMiddleware(RoutedMiddleware[PlanAPI]):
+class PlanMiddleware(OperationLayer[PlanAPI]):
     """The innermost layer: it answers, so nothing of Connexion's own request and response handling runs below it."""
 
     api_cls = PlanAPI
