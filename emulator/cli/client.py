@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import ssl
 from collections.abc import Iterator
 from typing import Any
 
@@ -30,6 +31,8 @@ class Emulator:
             params={"app": app} if app else {},
             timeout=PATIENCE,
             trust_env=False,
+            # Reading the authorities would take longer than all the rest.
+            verify=self.url.startswith("https:") or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
         )
 
     def __enter__(self) -> Emulator:
@@ -55,7 +58,7 @@ class Emulator:
         body: Any = None,
         headers: dict[str, str] | None = None,
     ) -> httpx.Response:
-        """One request to the control API, and its answer, which is a success."""
+        """One request to the control API, or to a path under /v1, and its answer, which is a success."""
         given = {name: value for name, value in (query or {}).items() if value is not None}
         with _told(self.url):
             request = self._http.build_request(method, self._at(path), params=given, json=body, headers=headers)
@@ -86,7 +89,7 @@ class Emulator:
         raise click.ClickException(f"the emulator at {self.url} has ended")
 
     def _at(self, path: str) -> str:
-        return f"{self.url}/_emulator{path}"
+        return f"{self.url}{'' if path.startswith('/v1/') else '/_emulator'}{path}"
 
 
 def messages(lines: Iterator[str]) -> Iterator[tuple[str, Any]]:
@@ -132,19 +135,18 @@ def nobody(url: str, fault: Exception) -> str:
 
 def accepted(answer: httpx.Response) -> httpx.Response:
     """The answer if it is a success; else its refusal."""
+    # Every answer of an emulator has its id, and errors are JSON, flat or nested as the App's settings say.
+    if "request-id" not in answer.headers:
+        where = answer.request.url.copy_with(query=None)
+        raise click.ClickException(f"no emulator: {where} answered {answer.status_code}; is something else there?")
     if not answer.is_success:
-        raise click.ClickException(refusal(answer))
+        raise click.ClickException(refusal(answer.json()))
     return answer
 
 
-def refusal(answer: httpx.Response) -> str:
+def refusal(told: Any) -> str:
     """Why something was refused, in the emulator's words."""
-    try:
-        told = answer.json()
-        # The App's setting error_shape has errors flat or nested.
-        told = told.get("error", told)
-        reasons = [f"{name}: {', '.join(why)}" for name, why in told.get("errors", {}).items()]
-        hint = "; give the token with --control-token" if "Emulator-Token" in told["message"] else ""
-        return f"{told['code']}: {'; '.join(reasons) or told['message']}{hint}"
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return f"{answer.request.url} answered {answer.status_code}, which no emulator does; is something else there?"
+    error = told.get("error", told)
+    reasons = [f"{name}: {', '.join(why)}" for name, why in error.get("errors", {}).items()]
+    hint = "; give the token with --control-token" if "Emulator-Token" in error["message"] else ""
+    return f"{error['code']}: {'; '.join(reasons) or error['message']}{hint}"

@@ -59,16 +59,11 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
             stream.reconfigure(errors="replace")
     try:
         status = run(sys.argv[1:] if arguments is None else arguments)
-        sys.stdout.flush()
     except click.ClickException as fault:
         print(f"{PROGRAM}: {one_line(fault)}", file=sys.stderr)
         sys.exit(WRONG_USAGE)
     except (KeyboardInterrupt, click.Abort):
         sys.exit(INTERRUPTED)
-    except BrokenPipeError:
-        # Whoever read has enough, as 'head' does. Python would complain about it once more at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(OK)
     sys.exit(status if isinstance(status, int) else OK)
 
 
