@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp
 
+from emulator.console.site import Console, before
+from emulator.console.visit import PLACE
 from emulator.control import inbox
 from emulator.control.face import control
 from emulator.core.calendar import Timestamp
@@ -18,7 +21,7 @@ from emulator.core.world import World
 from emulator.engine.clock import RUNNING, Clock
 from emulator.engine.engine import Engine
 from emulator.engine.facts import Facts
-from emulator.engine.fixtures import Fixtures
+from emulator.engine.fixtures import Fixtures, Start
 from emulator.engine.mailer import Mailer, SmtpServer
 from emulator.engine.post import ANSWER_TIME, Postman
 from emulator.errors import Refusal
@@ -28,6 +31,9 @@ from emulator.resources.wiring import WIRING
 from emulator.web.edge import Edge
 from emulator.web.local_only import LocalOnly, hostname
 from emulator.web.service import service
+
+AS_TOLD = Start()
+"""A world that starts as the options of the sandbox say."""
 
 
 @dataclass(frozen=True)
@@ -69,22 +75,23 @@ class Sandbox:
         mailer = Mailer(self.options.smtp) if self.options.smtp else None
         self.engine = Engine(self.build_world, self.facts, Postman(self.options.answer_time), mailer)
 
-    def build_world(self, key: Key) -> tuple[World, Clock]:
+    def build_world(self, key: Key, start: Start = AS_TOLD) -> tuple[World, Clock]:
         """The world of a key, new, with its clock. Raises 401 ``INVALID_API_KEY`` for one that is not listed (B-02)."""
+        own_settings = self.fixtures.settings(key.name, start.fixture)
         if self.options.listed_keys_only and str(key) not in self.fixtures.keys:
             raise Refusal("INVALID_API_KEY")
-        clock = Clock(self.options.clock_mode, self.options.clock_at)
+        clock = Clock(*(start.clock or (self.options.clock_mode, self.options.clock_at)))
         world = World(
             name=key.name,
             livemode=key.livemode,
             wiring=WIRING,
             facts=self.facts,
-            seed=self.seed,
+            seed=self.seed if start.seed is None else str(start.seed),
             now=clock.now(),
             base_url=self.options.base_url,
         )
         with world.turn():
-            world.add(self.fixtures.settings(key.name))
+            world.add(own_settings)
         return world, clock
 
     def _locked(self, face: ASGIApp, token: str | None) -> ASGIApp:
@@ -95,19 +102,28 @@ class Sandbox:
         """The ASGI application: the service, the control API and the site."""
         source, numbers = Source(f"{self.seed}/requests"), count(1)
         strict = self.options.strict
+        token = self.options.control_token
         others = site(self.engine)
-        controls = self._locked(control(self.engine, strict=strict), self.options.control_token)
-        return Edge(
-            [
-                ("/v1/", service(self.engine, strict=strict)),
-                ("/_emulator/openapi.json", others),
-                # A webhook cannot carry the token; whoever reads what came in must.
-                (inbox.PREFIX, self._locked(inbox.receiving(self.engine, controls), None)),
-                ("/_emulator/", controls),
-                ("", others),
-            ],
+        api, unlocked = service(self.engine, strict=strict), control(self.engine, strict=strict)
+        controls = self._locked(unlocked, token)
+        edge = partial(
+            Edge,
             new_request_id=lambda: source.id("req", next(numbers)),
             start=self.engine.start,
             stop=self.engine.stop,
             base_url=self.options.base_url,
+        )
+        # The console has a door of its own, for a browser sends no token with a link.
+        screens = self._locked(Console(edge([("/v1/", api), ("/_emulator/", unlocked)]), token), None)
+        return edge(
+            [
+                ("/v1/", api),
+                ("/_emulator/openapi.json", others),
+                # A webhook cannot carry the token; whoever reads what came in must.
+                (inbox.PREFIX, self._locked(inbox.receiving(self.engine, controls), None)),
+                (PLACE, screens),
+                ("/_emulator/", before(screens, controls)),
+                ("/_emulator", screens),
+                ("", others),
+            ]
         )

@@ -60,6 +60,11 @@ RULES: dict[str, dict[str, str]] = {
     "answerPaymentIntent": {"code": "goes with the result failed (B-94)"},
     "answerRefund": {"code": "goes with the result failed (B-94)"},
     "importSnapshot": {"*": "a snapshot is what an export gave"},
+    "resetWorld": {
+        "fixtures": "hold what fixture files hold (B-90)",
+        "clock": "an instant is one of the calendar",
+    },
+    "trigger": {"overrides*": "go with the event and with the objects it takes"},
     "rewind": {"*": "one of two ways, to a request that is kept"},
     "arrangeFault": {
         "then*": "one thing goes wrong at a time, and a body goes with a status that has one",

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from emulator.control import advances
 from emulator.control.durations import after
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
+from emulator.engine.advances import Course, Tally
 from emulator.engine.clock import Reading
 from emulator.engine.engine import Engine
-from emulator.engine.runtime import Course, Runtime, Tally
+from emulator.engine.runtime import Runtime
 from emulator.errors import wrong
+from emulator.web.reply import Reply
 
 Body = Mapping[str, Any]
 
@@ -46,20 +49,13 @@ async def run(engine: Engine, runtime: Runtime, query: Body, body: Body) -> Read
     return changed(runtime)
 
 
-async def advance(engine: Engine, runtime: Runtime, query: Body, body: Body) -> dict[str, Any]:
-    """POST /clock/advance: the answer comes when all that was due is done, deliveries included."""
-    tally = await runtime.advance(lambda: destination(runtime, body))
-    return {
-        "from": tally.start,
-        "now": runtime.clock.now(),
-        "jobs": tally.jobs,
-        "events": dict(tally.events),
-        "deliveries": {"succeeded": tally.deliveries[True], "failed": tally.deliveries[False]},
-        "failures": [
-            {"job": failure.id, "kind": failure.name, "object": failure.about, "error": failure.error}
-            for failure in tally.failures
-        ],
-    }
+async def advance(
+    engine: Engine, runtime: Runtime, query: Body, body: Body, headers: Mapping[str, str]
+) -> dict[str, Any] | Reply:
+    """POST /clock/advance: answered when all that was due is done, deliveries included, or at once if preferred."""
+    if advances.preferred(headers):
+        return advances.accepted(runtime.advances.begin(lambda: destination(runtime, body)), query.get("app"))
+    return advances.told(await runtime.advance(lambda: destination(runtime, body)))
 
 
 def destination(runtime: Runtime, body: Body) -> Course:

@@ -9,6 +9,7 @@ from typing import Any
 from starlette.types import ASGIApp, Scope
 
 from emulator.control import (
+    advances,
     app,
     catalog,
     clock,
@@ -17,13 +18,16 @@ from emulator.control import (
     faults,
     health,
     inbox,
+    kinds,
     objects,
     outcomes,
     payments,
     requests,
+    reset,
     schedule,
     snapshots,
     stream,
+    trigger,
     worlds,
 )
 from emulator.document import store
@@ -34,21 +38,25 @@ from emulator.web.guard import Authenticate
 from emulator.web.plan import Plan
 from emulator.web.stack import stack
 
-WORLDLESS = ("getHealth", "getCatalog")
+WORLDLESS = ("getHealth", "getCatalog", "listApps")
 """Operations that are about the emulator and open no world."""
 
 MODULES = (
     health,
     catalog,
     clock,
+    advances,
     schedule,
     events,
+    trigger,
     stream,
     emails,
     requests,
     snapshots,
+    reset,
     inbox,
     app,
+    kinds,
     objects,
     outcomes,
     faults,
@@ -56,13 +64,15 @@ MODULES = (
 )
 
 OPERATIONS: Mapping[str, Callable[..., Any]] = dict(chain(*(module.OPERATIONS.items() for module in MODULES)))
-"""operationId → coroutine function ``(engine, runtime, path parameters, query=…, body=…)``."""
+"""operationId → coroutine function ``(engine, runtime, path parameters, query=…, body=…, headers=…)``."""
 
 
 def control(engine: Engine, *, strict: bool) -> ASGIApp:
     """The application behind ``/_emulator``."""
 
     async def perform(call: Call, plan: Plan, scope: Scope, arguments: dict[str, Any], raw: bytes) -> Any:
+        if plan.header_names:
+            arguments["headers"] = plan.headers(scope)
         return await plan.function(engine, call.runtime, **arguments)
 
     return stack(store.load("control"), OPERATIONS, authenticate=by_key_or_name(engine), perform=perform, strict=strict)

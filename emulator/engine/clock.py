@@ -25,6 +25,16 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     pending: int
 
 
+def how_to_start(text: str) -> tuple[str, Timestamp | None]:
+    """Mode and instant of ``running``, ``frozen`` or ``frozen@INSTANT``; raises ``ValueError`` for anything else."""
+    mode, at, instant = text.partition("@")
+    if at and mode == FROZEN:
+        return FROZEN, calendar.normalise(instant)
+    if text not in (RUNNING, FROZEN):
+        raise ValueError(text)
+    return text, None
+
+
 class Clock:
     """What time it is in one world.
 
@@ -33,9 +43,9 @@ class Clock:
     call, so a test that freezes time in this process freezes the running clocks, and moves them.
     """
 
-    def __init__(self, mode: str = RUNNING, at: Timestamp | None = None) -> None:
+    def __init__(self, mode: str = RUNNING, at: Timestamp | None = None, rate: float = 1.0) -> None:
         self.mode = mode
-        self.rate = 1.0
+        self.rate = rate
         self._go_on_from(at or calendar.from_epoch(time.time()))
 
     def now(self) -> Timestamp:
@@ -69,12 +79,6 @@ class Clock:
         """Run on from the present instant, ``rate`` seconds of the world each real second."""
         self._go_on_from(self.now())
         self.mode, self.rate = RUNNING, rate
-
-    def put_back(self, to: Timestamp, mode: str | None = None, rate: float | None = None) -> None:
-        """Go to any instant, also a past one: only for a restored snapshot and a rewind (B-91)."""
-        self.mode = mode or self.mode
-        self.rate = self.rate if rate is None else rate
-        self._go_on_from(to)
 
     def _go_on_from(self, position: Timestamp) -> None:
         self._position = self._anchor = min(position, calendar.END)
