@@ -74,7 +74,7 @@ class Screen:
             [sys.executable, "-c", SPAWN, *COMMAND, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env=clean(TERM="xterm-256color", COLUMNS="80", **variables),
+            env=clean(**{"TERM": "xterm-256color", "COLUMNS": "80", **variables}),
         )
         self._end = ended_at_last(self._process)
         self.text = ""

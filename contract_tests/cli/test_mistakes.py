@@ -63,6 +63,15 @@ from emulator.events import EVENTS
         (["clock", "--url", "http://a b:x"], "a URL such as"),
         (["clock", "--url", "http://127.0.0.1:1"], "no emulator at http://127.0.0.1:1 ("),
         (["clock", "--url", "http://127.0.0.1:1"], "start one with 'payments-emulator serve', or say where it is"),
+        (["trigger"], "'EVENT'. allowed: payment_intent.succeeded"),
+        (["trigger", "invoice.payd"], "did you mean invoice.paid?"),
+        (["trigger", "invoice.paid", "-o", "amount"], "NAME=VALUE, such as amount=7500"),
+        (["trigger", "invoice.paid", "-o", "a..b=1"], "NAME=VALUE, such as amount=7500"),
+        (["trigger", "invoice.paid", "-o", "a=1", "-o", "a.b=1"], "a.b goes into a, which is overridden itself"),
+        (["trigger", "invoice.paid", "-o", "colour=red"], "INVALID_FIELD: overrides.colour: "),
+        (["reset", "--clock", "stopped"], "running, frozen, or frozen@"),
+        (["reset", "--seed", "x"], "--seed"),
+        (["reset", "--fixtures", "/nowhere.yaml"], "'/nowhere.yaml': No such file"),
         (["exec"], "COMMAND"),
         (["completion", "tcsh"], "'bash', 'zsh', 'fish'"),
     ],
@@ -77,6 +86,14 @@ def test_a_file_that_is_no_snapshot(cli: Cli, tmp_path: Path, content: bytes) ->
     file.write_bytes(content)
     cli("snapshot", "import", str(file)).refusal  # noqa: B018  # it asserts that there is one
     assert cli("snapshot", "list").output == ""
+
+
+@pytest.mark.parametrize("content", [b"settings: [", b"\xff", b"[]", b"settings: {tax: 1}", b"keys: [sk_test_shop]"])
+def test_a_file_that_is_no_fixture(cli: Cli, tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "shop.yaml"
+    file.write_bytes(content)
+    told = cli("reset", "--fixtures", str(file)).refusal
+    assert str(file) in told or "fixtures: " in told
 
 
 def test_a_file_whose_name_is_none_for_a_snapshot(cli: Cli, tmp_path: Path) -> None:

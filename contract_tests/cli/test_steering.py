@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
-from contract_tests.cli.conftest import Cli
+from contract_tests.cli.conftest import Cli, OnScreen
 from contract_tests.sandbox import FAILING_PHONE, Sandbox
+from emulator.core.jobs import Job
+from emulator.core.world import World
+from emulator.resources.wiring import JOBS, WIRING
 
 CHARGE = ["payment_intent.succeeded", "transaction.succeeded", "invoice.paid"]
 
@@ -48,6 +52,35 @@ def test_an_advance_until_something_happens(sandbox: Sandbox, cli: Cli) -> None:
     assert done["events"]["subscription.payment_failed"] == 1
 
 
+def test_a_job_that_fails_on_the_way_is_named(sandbox: Sandbox, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exit status 1; the clock arrives all the same."""
+
+    def renew(world: World, job: Job) -> None:
+        raise ArithmeticError("does not add up")
+
+    monkeypatch.setattr("emulator.sandbox.WIRING", WIRING._replace(jobs={**JOBS, "subscription.renew": renew}))
+    subscription = sandbox.subscribe()["id"]
+    told = cli("clock", "advance", "31d")
+    assert told.status == 1
+    assert told.output == "It is 2026-02-01T00:00:00Z. Since 2026-01-01T00:00:00Z: 0 jobs, 0 events, 0 deliveries\n"
+    assert told.errors == f"failed: subscription.renew of {subscription}: ArithmeticError: does not add up\n"
+
+
+def test_a_long_advance_shows_how_far_it_is_and_ctrl_c_stops_it(sandbox: Sandbox, screen: OnScreen) -> None:
+    """It is some millions of jobs long. The clock stays where it was stopped, which is told; exit status 130."""
+    sandbox.subscribe()
+    options = ["--url", sandbox.url, "--key", sandbox.key]
+    terminal = screen("clock", "advance", "--to", "9999-12-31", *options, COLUMNS="60")
+    terminal.until(" jobs")
+    terminal.type("\x03")
+    assert terminal.status() == 130
+    stopped = re.search(r"Stopped\. It is (\S+)\.", terminal.text)
+    assert stopped, terminal.text
+    assert stopped[1] == f"{sandbox.now[:19]}Z"
+    assert "2026-01-01T00:00:00Z" < stopped[1] < "9999-12-31T00:00:00Z"
+    assert len(sandbox.control.get("/schedule")["data"]) == 1
+
+
 def test_the_next_job(sandbox: Sandbox, cli: Cli) -> None:
     sandbox.subscribe()
     assert cli("clock", "next").lines[0].startswith("It is 2026-02-01T00:00:00Z.")
@@ -67,6 +100,20 @@ def test_the_schedule_and_the_future(sandbox: Sandbox, cli: Cli) -> None:
     assert all(line.endswith(f"{subscription}  {', '.join(CHARGE)}") for line in coming)
     assert len(cli("schedule", "--until", "P3M", "--limit", "2").lines) == 2
     assert cli("schedule", "--json").objects == sandbox.control.get("/schedule")["data"]
+
+
+def test_an_event_is_brought_about(sandbox: Sandbox, cli: Cli) -> None:
+    """A value is JSON where it can be, else a text; dots lead into an object."""
+    (line,) = cli("trigger", "invoice.paid").lines
+    invoice = sandbox.events()[-1]["data"]["object"]["id"]
+    assert line.split() == ["2026-01-01T00:00:00Z", "invoice.paid", invoice]
+    overrides = ["-o", "amount=7500", "--override", "customer.name=Ada Ndong", "-o", "customer.metadata.vip=yes"]
+    (event,) = cli("trigger", "payment_intent.succeeded", *overrides, "--json").objects
+    assert event["data"]["object"]["amount"] == 7500
+    customer = sandbox.api.get(f"/customers/{event['data']['object']['customer']}/")
+    assert (customer["firstname"], customer["lastname"], customer["metadata"]) == ("Ada", "Ndong", {"vip": "yes"})
+    (again,) = cli("trigger", "customer.deleted", "-o", f"customer={customer['id']}", "--json").objects
+    assert again["data"]["object"]["id"] == customer["id"]
 
 
 def test_events_are_told_the_latest_at_the_end(sandbox: Sandbox, cli: Cli) -> None:
@@ -165,6 +212,23 @@ def test_going_back(sandbox: Sandbox, cli: Cli) -> None:
     sandbox.advance("1d")
     assert cli("rewind", "--steps", "1", "--json").objects[0]["now"] == "2026-01-01T00:00:00.000Z"
     assert third not in left()
+
+
+def test_a_fresh_world(sandbox: Sandbox, cli: Cli, tmp_path: Path) -> None:
+    """Settings from a file; the seed and the clock as they are said, else as the server was told."""
+    sandbox.customer()
+    sandbox.advance("31d")
+    assert cli("reset").lines == ["A fresh world: 2026-01-01T00:00:00Z, frozen"]
+    assert sandbox.events() == []
+    file = tmp_path / "shop.yaml"
+    file.write_text("settings: {tax_rate: 18}")
+    start = ["--clock", "frozen@2027-01-01T00:00:00Z", "--seed", "8", "--fixtures", str(file)]
+    (world,) = cli("reset", *start, "--json").objects
+    assert (world["now"], world["settings"]["tax_rate"]) == ("2027-01-01T00:00:00.000Z", 18)
+    first = sandbox.customer()["id"]
+    cli("reset", *start)
+    assert sandbox.customer()["id"] == first
+    assert "running" in cli("reset", "--clock", "running").lines[0]
 
 
 @pytest.mark.parametrize("command", ["events", "emails", "schedule", "snapshot"])

@@ -10,7 +10,7 @@ from typing import NoReturn
 
 import click
 
-from emulator.cli.back import rewind
+from emulator.cli.back import reset, rewind
 from emulator.cli.clock import clock
 from emulator.cli.completion import PROGRAM, VARIABLE, completion
 from emulator.cli.demo import demo
@@ -24,6 +24,7 @@ from emulator.cli.schedule import schedule
 from emulator.cli.serve import serve
 from emulator.cli.snapshot import snapshot
 from emulator.cli.spec import spec
+from emulator.cli.trigger import trigger
 from emulator.version import VERSION
 
 OK, CHECK_FAILED, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
@@ -45,8 +46,8 @@ def cli() -> None:
 
 for command in (
     *(demo, serve, execute),
-    *(clock, schedule, events, logs, emails, listen),
-    *(snapshot, rewind, spec, completion),
+    *(clock, schedule, trigger, events, logs, emails, listen),
+    *(snapshot, rewind, reset, spec, completion),
 ):
     cli.add_command(command)
 
