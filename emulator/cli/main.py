@@ -11,6 +11,7 @@ from typing import NoReturn
 import click
 
 from emulator.cli.back import reset, rewind
+from emulator.cli.check import check
 from emulator.cli.clock import clock
 from emulator.cli.completion import PROGRAM, VARIABLE, completion
 from emulator.cli.demo import demo
@@ -41,13 +42,14 @@ def cli() -> None:
     payments-emulator clock advance 31d     a month later: renewed, invoiced, paid
     payments-emulator events --follow       watch what happens
     payments-emulator exec -- npm test      run tests with a sandbox of their own
+    payments-emulator check                 hold a server against the document of the API
     """
 
 
 for command in (
     *(demo, serve, execute),
     *(clock, schedule, trigger, events, logs, emails, listen),
-    *(snapshot, rewind, reset, spec, completion),
+    *(snapshot, rewind, reset, check, spec, completion),
 ):
     cli.add_command(command)
 
