@@ -7,7 +7,6 @@ from pathlib import Path
 
 import click
 
-from emulator.cli.completion import PROGRAM
 from emulator.cli.main import cli
 from emulator.cli.options import NAMES
 
@@ -26,9 +25,12 @@ def commands(group: click.Group = cli, path: Words = ()) -> Iterator[tuple[Words
             yield (*path, name), command
 
 
-def context(path: Words, command: click.Command) -> click.Context:
-    """A context to ask a command about itself in."""
-    return click.Context(command, info_name=" ".join((PROGRAM, *path)))
+def arguments(command: click.Command) -> Iterator[str]:
+    """What it takes by position, in brackets where it can do without."""
+    for each in command.params:
+        if isinstance(each, click.Argument):
+            word = (each.metavar or (each.name or "").upper()).strip("[]") + ("..." if each.nargs == -1 else "")
+            yield word if each.required else f"[{word}]"
 
 
 def options(command: click.Command) -> Iterator[click.Option]:
@@ -40,8 +42,7 @@ def command_table() -> list[str]:
     """Each command with its arguments and what it does."""
     rows = ["| command | does |", "|---|---|"]
     for path, command in commands():
-        arguments = [piece for piece in command.collect_usage_pieces(context(path, command)) if piece != "[OPTIONS]"]
-        usage = " ".join([*path, *arguments]).replace("|", r"\|")
+        usage = " ".join([*path, *arguments(command)]).replace("|", r"\|")
         rows.append(f"| `{usage}` | {command.get_short_help_str(100)} |")
     return rows
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.option("--fixtures", type=click.File("rb"), metavar="FILE", help="Settings to start with (YAML or JSON).")
 @click.option("--seed", type=int, help="Same seed, frozen clock, same requests: same bytes.")
-@click.option("--clock", type=ClockStart(), help="How the clock starts.")
+@click.option("--clock", type=ClockStart(), metavar=ClockStart.name, help="How the clock starts.")
 @as_json
 @speaking
 def reset(

@@ -77,10 +77,10 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, one 
 """The option of every command that shows something."""
 
 
-def limit(order: str) -> Decorator:
-    """``--limit`` of a list that is told in this order."""
+def limit(which: str) -> Decorator:
+    """``--limit`` of a list, of which these are told."""
     return click.option(
-        "--limit", "-n", type=click.IntRange(1), default=20, show_default=True, help=f"How many, the {order} first."
+        "--limit", "-n", type=click.IntRange(1), default=20, show_default=True, help=f"How many of the {which}."
     )
 
 

@@ -10,6 +10,7 @@ import click
 from emulator.cli.events import line
 from emulator.cli.options import EVENT_TYPE, as_json, speaking
 from emulator.cli.show import tell
+from emulator.events import EVENTS
 
 if TYPE_CHECKING:
     from emulator.cli.client import Emulator
@@ -32,9 +33,11 @@ class Override(click.ParamType):  # type: ignore[type-arg]  # older clicks have 
             return names, text
 
 
-@click.command()
+@click.command(epilog="\n".join(["\b", "Events:", *(f"  {type:29}{row.meaning}" for type, row in EVENTS.items())]))
 @click.argument("event", type=EVENT_TYPE)
-@click.option("--override", "-o", "overrides", type=Override(), multiple=True, help="See below; may be repeated.")
+@click.option(
+    "--override", "-o", "overrides", type=Override(), multiple=True, help="What to use or make; may be repeated."
+)
 @as_json
 @speaking
 def trigger(emulator: Emulator, event: str, overrides: tuple[tuple[list[str], Any], ...], as_json: bool) -> None:
