@@ -56,7 +56,7 @@ def test_what_a_running_emulator_has_completes(sandbox: Sandbox, complete: Calla
     assert complete(f"payments-emulator snapshot load {other} ") == []
 
 
-@pytest.mark.parametrize("url", ["http://127.0.0.1:1", "nowhere"])
+@pytest.mark.parametrize("url", ["http://127.0.0.1:1", "ftp://nowhere"])
 def test_where_no_emulator_is_nothing_completes_and_nothing_is_said(
     complete: Callable[[str], list[str]], monkeypatch: pytest.MonkeyPatch, url: str
 ) -> None:

@@ -59,7 +59,12 @@ from emulator.events import EVENTS
         (["events", "--key", "sk_test_x"], "INVALID_TOKEN"),
         (["events", "--key", "sk_test_demo", "--app", "demo"], "--key and --app both say which App"),
         (["events", "--app", "x"], "must be an App's name"),
-        (["clock", "--url", "nowhere"], "'nowhere': a URL such as http://127.0.0.1:4747"),
+        (["clock", "--url", "ftp://127.0.0.1"], "'ftp://127.0.0.1': a URL such as http://127.0.0.1:4747"),
+        (["logs", "../health"], "'../health': an id such as req_"),
+        (["emails", ".."], "an id such as"),
+        (["rewind", "req 1"], "an id such as"),
+        (["events", "--key", "sk_test_démo"], "INVALID_TOKEN"),
+        (["events", "--key", "sk_test_demo\n"], "header"),
         (["clock", "--url", "http://a b:x"], "a URL such as"),
         (["clock", "--url", "http://127.0.0.1:1"], "no emulator at http://127.0.0.1:1 ("),
         (["clock", "--url", "http://127.0.0.1:1"], "start one with 'payments-emulator serve', or say where it is"),
@@ -114,7 +119,7 @@ def test_something_else_that_listens_there(cli: Cli, status: int, body: bytes) -
 
 @pytest.fixture
 def locked() -> Iterator[RunningServer]:
-    server = RunningServer(control_token="s3cret")
+    server = RunningServer(control_token="s3crét")
     yield server
     server.stop()
 
@@ -122,6 +127,6 @@ def locked() -> Iterator[RunningServer]:
 def test_a_token_that_is_demanded(locked: RunningServer, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     url = ["--url", locked.url, "--key", "sk_test_demo"]
     assert "give the token with --control-token" in cli("clock", *url).refusal
-    assert "frozen" in cli("clock", *url, "--control-token", "s3cret").lines[0]
-    monkeypatch.setenv("PAYMENTS_EMULATOR_CONTROL_TOKEN", "s3cret")
+    assert "frozen" in cli("clock", *url, "--control-token", "s3crét").lines[0]
+    monkeypatch.setenv("PAYMENTS_EMULATOR_CONTROL_TOKEN", "s3crét")
     assert "frozen" in cli("clock", *url).lines[0]

@@ -240,6 +240,13 @@ def test_that_there_is_nothing_is_told_to_people_alone(cli: Cli, command: str) -
     assert cli(command, "--json") == (0, "", "")
 
 
+def test_an_address_need_not_be_whole(sandbox: Sandbox, cli: Cli) -> None:
+    """That of the API will do, and one without its scheme."""
+    place = sandbox.url.removeprefix("http://")
+    for url in (place, f"{sandbox.url}/", f"{sandbox.url}/v1", f"{place}/v1/"):
+        assert "2026-01-01" in cli("clock", "--url", url).lines[0]
+
+
 def test_a_named_app_outdoes_the_key_of_the_environment(sandbox: Sandbox, cli: Cli) -> None:
     sandbox.advance("1d")
     name = sandbox.key.removeprefix("sk_test_")

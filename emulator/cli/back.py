@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from emulator.cli.options import as_json, remembered, speaking
+from emulator.cli.options import ID, as_json, remembered, speaking
 from emulator.cli.serve import ClockStart
 from emulator.cli.show import counted, tell, when
 
@@ -56,7 +56,7 @@ def anew(result: Any) -> str:
 
 
 @click.command()
-@click.argument("request", required=False, metavar="[REQUEST]", shell_complete=remembered("/requests", "id"))
+@click.argument("request", type=ID, required=False, metavar="[REQUEST]", shell_complete=remembered("/requests", "id"))
 @click.option("--steps", type=click.IntRange(1), metavar="N", help="Take back the last N requests. [default: 1]")
 @as_json
 @speaking

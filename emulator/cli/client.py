@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import ssl
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -24,10 +26,10 @@ class Emulator:
     """
 
     def __init__(self, url: str, key: str | None, app: str | None = None, token: str | None = None) -> None:
-        self.url = url.rstrip("/")
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        self.url = root(url)
+        headers = {"Authorization": key and f"Bearer {key}", "Emulator-Token": token}
         self._http = httpx.Client(
-            headers={**headers, **({"Emulator-Token": token} if token else {})},
+            headers={name: os.fsencode(value) for name, value in headers.items() if value},
             params={"app": app} if app else {},
             timeout=PATIENCE,
             trust_env=False,
@@ -92,6 +94,11 @@ class Emulator:
         return f"{self.url}{'' if path.startswith('/v1/') else '/_emulator'}{path}"
 
 
+def root(url: str) -> str:
+    """Where the emulator is: ``localhost:4747`` will do, and so will the address of its API."""
+    return (url if "://" in url else f"http://{url}").rstrip("/").removesuffix("/v1")
+
+
 def messages(lines: Iterator[str]) -> Iterator[tuple[str, Any]]:
     """Server-sent events as kind and JSON object."""
     kind, data = "message", ""
@@ -107,25 +114,19 @@ def messages(lines: Iterator[str]) -> Iterator[tuple[str, Any]]:
             kind, data = "message", ""
 
 
-class _told:  # noqa: N801  # reads as the words of a sentence where it is used
-    """Failures to speak with an emulator, told as what to do about them."""
-
-    def __init__(self, url: str) -> None:
-        self._url = url
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, fault: BaseException | None, trace: object) -> None:
-        if isinstance(fault, httpx.ConnectError | httpx.ConnectTimeout):
-            raise click.ClickException(nobody(self._url, fault)) from None
-        if isinstance(fault, httpx.InvalidURL | httpx.UnsupportedProtocol | UnicodeError):
-            message = f"{self._url!r}: a URL such as http://127.0.0.1:4747"
-            raise click.BadParameter(message, param_hint="'--url'") from None
-        if isinstance(fault, httpx.HTTPError):
-            raise click.ClickException(
-                f"the emulator at {self._url} broke off: {fault or type(fault).__name__}"
-            ) from None
+@contextmanager
+def _told(url: str) -> Iterator[None]:
+    """Failures to speak with an emulator are told as what to do about them."""
+    try:
+        yield
+    except (httpx.ConnectError, httpx.ConnectTimeout) as fault:
+        raise click.ClickException(nobody(url, fault)) from None
+    except (httpx.InvalidURL, httpx.UnsupportedProtocol, UnicodeError):
+        message = f"{url!r}: a URL such as http://127.0.0.1:4747"
+        raise click.BadParameter(message, param_hint="'--url'") from None
+    except httpx.HTTPError as fault:
+        message = f"the emulator at {url} broke off: {str(fault) or type(fault).__name__}"
+        raise click.ClickException(message) from None
 
 
 def nobody(url: str, fault: Exception) -> str:

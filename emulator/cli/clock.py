@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from emulator.cli.groups import Commands
-from emulator.cli.options import EVENT_TYPE, Duration, Instant, as_json, speaking
+from emulator.cli.options import DURATION, EVENT_TYPE, Instant, as_json, speaking
 from emulator.cli.show import counted, tell, when
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def show(emulator: Emulator, as_json: bool) -> None:
 
 
 @clock.command()
-@click.argument("by", type=Duration(), required=False, metavar="[DURATION]")
+@click.argument("by", type=DURATION, required=False, metavar="[DURATION]")
 @click.option("--to", type=Instant(), help="Go to this instant or day.")
 @click.option("--until-event", type=EVENT_TYPE, help="Go on until this happens; DURATION (1 year) at most.")
 @as_json
