@@ -27,9 +27,9 @@ class Emulator:
 
     def __init__(self, url: str, key: str | None, app: str | None = None, token: str | None = None) -> None:
         self.url = root(url)
-        headers = {"Authorization": key and f"Bearer {key}", "Emulator-Token": token}
+        headers = {b"Authorization": key and f"Bearer {key}", b"Emulator-Token": token}
         self._http = httpx.Client(
-            headers={name: os.fsencode(value) for name, value in headers.items() if value},
+            headers=[(name, os.fsencode(value)) for name, value in headers.items() if value],
             params={"app": app} if app else {},
             timeout=PATIENCE,
             trust_env=False,
