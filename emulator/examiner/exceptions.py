@@ -57,6 +57,7 @@ RULES: dict[str, dict[str, str]] = {
         "due_date": "is not past (B-65)",
     },
     "updateInvoice": {
+        "currency": "is that of the products on its lines (Invoices)",
         "line_items*": "a line is a product or a description with an amount (Invoices)",
         "due_date": "is not past (B-65)",
     },

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from functools import cached_property
 from typing import Any
 
-from connexion.middleware.abstract import RoutedAPI, RoutedMiddleware
+from connexion.middleware.abstract import RoutedAPI
 from connexion.operations import AbstractOperation
 from starlette.types import Receive, Scope, Send
 
@@ -23,6 +23,7 @@ from emulator.web.guard import header, listed
 from emulator.web.query import cast, fields
 from emulator.web.refusals import refusal
 from emulator.web.reply import Reply, send_reply
+from emulator.web.routing import OperationLayer
 from emulator.web.schemas import Fault, Schema
 
 MAX_BODY = 1024 * 1024
@@ -57,6 +58,8 @@ class Plan:
             for parameter in operation.parameters
             if parameter["in"] == "query"
         }
+        required = {parameter["name"] for parameter in operation.parameters if parameter.get("required")}
+        self._demanded = required & self._parameters.keys()
         self._defaults = {
             name: schema.source["default"] for name, schema in self._parameters.items() if "default" in schema.source
         }
@@ -106,6 +109,7 @@ class Plan:
                 given[name] = value = cast(text, schema.source)
                 if not schema.accepts(value):
                     faults.extend(_bad(name, fault.message) for fault in schema.faults(value))
+        faults.extend(_bad(name, "is required") for name in sorted(self._demanded - given.keys()))
         return {**self._defaults, **given}
 
     def _checked(self, body: dict[str, Any], schema: Schema, call: Call, faults: list[Fault]) -> dict[str, Any]:
@@ -203,7 +207,7 @@ class PlanAPI(RoutedAPI[Plan]):
         return self._make(operation)
 
 
-class PlanMiddleware(RoutedMiddleware[PlanAPI]):
+class PlanMiddleware(OperationLayer[PlanAPI]):
     """The innermost layer: it answers, so nothing of Connexion's own request and response handling runs below it."""
 
     api_cls = PlanAPI
