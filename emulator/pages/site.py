@@ -7,13 +7,14 @@ from functools import cache
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
 
 from emulator.document import store
 from emulator.engine.engine import Engine
 from emulator.errors import Refusal
 from emulator.pages import docs
+from emulator.pages import guide
 from emulator.pages.buyer import Pages
 from emulator.web import call as calls
 
@@ -61,6 +62,7 @@ def site(engine: Engine) -> ASGIApp:
         routes=[
             *docs.routes(engine.facts),
             *Pages(engine).routes(),
+            Mount(guide.PATH, guide.Guide()),
             _document("/openapi.json", "service", "json"),
             _document("/openapi.yaml", "service", "yaml"),
             _document("/openapi-3.1.json", "service-3.1", "json"),
