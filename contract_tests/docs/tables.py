@@ -26,6 +26,10 @@ def _table(*head: str, rows: Iterable[Cells]) -> str:
     return "\n".join(["| " + " | ".join(head) + " |", "|" + "---|" * len(head), *lines])
 
 
+def _code(text: str | None) -> str:
+    return f"`{text}`" if text else ""
+
+
 def errors() -> str:
     """Every error code of the service."""
     known = recipes()

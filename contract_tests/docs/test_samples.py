@@ -105,7 +105,7 @@ def test_what_starts_the_emulator_does(sample: Sample, tmp_path: Path) -> None:
     """Each line until it says so, on another port."""
     (tmp_path / "fixtures").symlink_to(ROOT / "fixtures")
     for line in filter(None, sample.text.replace("\\\n", " ").splitlines()):
-        command = line.partition("#")[0].split() + ["--port", "0"]
+        command = [*line.partition("#")[0].split(), "--port", "0"]
         command[0] = shutil.which(command[0], path=PATH) or command[0]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path) as serving:
             assert serving.stdout is not None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from starlette.responses import Response
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
@@ -13,9 +14,15 @@ PATH = "/docs/guide"
 
 POLICY = (
     "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
-    "font-src 'self'; connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    "font-src 'self'; connect-src 'self'; worker-src 'self'; base-uri 'none'; "
+    "form-action 'self'; frame-ancestors 'none'"
 )
 """MkDocs' theme brings its scripts along, a few of them within its pages; nobody's input ever stands in those."""
+
+
+async def with_slash(request: Request) -> Response:
+    """The links within the site are relative."""
+    return RedirectResponse(f"{PATH}/", 308)
 
 
 class Guide(StaticFiles):

@@ -13,8 +13,7 @@ from starlette.types import ASGIApp
 from emulator.document import store
 from emulator.engine.engine import Engine
 from emulator.errors import Refusal
-from emulator.pages import docs
-from emulator.pages import guide
+from emulator.pages import docs, guide
 from emulator.pages.buyer import Pages
 from emulator.web import call as calls
 
@@ -62,6 +61,7 @@ def site(engine: Engine) -> ASGIApp:
         routes=[
             *docs.routes(engine.facts),
             *Pages(engine).routes(),
+            Route(guide.PATH, guide.with_slash),
             Mount(guide.PATH, guide.Guide()),
             _document("/openapi.json", "service", "json"),
             _document("/openapi.yaml", "service", "yaml"),
