@@ -16,12 +16,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from emulator.console import actions, forms, pages, papers, static
 from emulator.console.actions import Notice, Notices
 from emulator.console.door import Door
+from emulator.console.entrance import HOME, PLACE
 from emulator.console.inside import CONTROL, Inside, Refused
 from emulator.console.pages import PAGES, Reader
 from emulator.console.render import page
-from emulator.console.visit import HOME, LANGUAGE_COOKIE, PLACE, THEME_COOKIE, THEMES, Visit
+from emulator.console.visit import LANGUAGE_COOKIE, THEME_COOKIE, THEMES, Visit
 from emulator.pages.texts import LANGUAGES
-from emulator.web.guard import header
 
 Handler = Callable[[Visit], Awaitable[Response]]
 
@@ -155,13 +155,3 @@ class _Stream:
 
 async def _home(request: Request) -> Response:
     return RedirectResponse(HOME, 303)
-
-
-def before(console: ASGIApp, controls: ASGIApp) -> ASGIApp:
-    """The console where a browser asks for ``/_emulator/`` itself; everything else is the control API's."""
-
-    async def choose(scope: Scope, receive: Receive, send: Send) -> None:
-        asked = scope["path"] == HOME and "text/html" in (header(scope, b"accept") or "")
-        await (console if asked else controls)(scope, receive, send)
-
-    return choose
