@@ -124,7 +124,8 @@ def test_an_advance_under_way_is_given_up(sandbox: Sandbox, receiver: Receiver) 
         advance = another.submit(sandbox.control.request, "POST", "/clock/advance", json={"by": "P1Y"})
         assert arrived.wait(30)
         sandbox.control.post("/reset")
-        assert advance.result(30).json()["now"] == "2026-02-01T00:00:00.000Z"
+        reached = advance.result(30).json()["now"]
+    assert START < reached < "2027-01-01"
     assert sandbox.now == START
     receiver.release()
 

@@ -7,7 +7,7 @@ import re
 # Twelve to nineteen digits, perhaps in groups, are a card number; a phone number begins with a plus.
 _CARD = re.compile(rb"(?<![\d+])(?:\d[ -]?){8,15}(\d[ -]?\d[ -]?\d[ -]?\d)(?!\d)")
 _ACCOUNT = re.compile(rb"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]){7,26}( ?[A-Z0-9]){4}\b")
-_CODE = re.compile(rb'("cvc"\s*:\s*)("[^"]*"|\d+)')
+_CODE = re.compile(rb'("(?:cvc|pin)"\s*:\s*)("[^"]*"|\d+)')
 _KEY = re.compile(rb"\b([sp]k_(?:test|prod)_)[A-Za-z0-9_-]+")
 _SECRET = re.compile(rb"\bwhsec_[0-9A-Za-z]+")
 
