@@ -21,8 +21,8 @@ from emulator.cli.serve import make_server, serve
 GRACE = 5.0
 """Seconds (real time) that a command which is told to end has for it."""
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""What ends a command."""
+SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+"""What ends a command; not every system has all of them."""
 
 # The port is a free one even where the environment names that of a server, and nobody waits for a file with it.
 PARAMETERS = [parameter for parameter in serve.params if parameter.name not in ("port", "port_file")]
