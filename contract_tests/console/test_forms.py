@@ -111,7 +111,7 @@ def test_a_world_is_saved_taken_out_brought_in_and_put_back(sandbox: Sandbox) ->
         visitor.do("save", "snapshots", name="one")
         exported = visitor.http.get("/_emulator/console/snapshots/one/export", params={"app": visitor.app})
         assert exported.headers["content-disposition"] == 'attachment; filename="one.json"'
-        assert visitor.do("reset", "snapshots").said("notice").startswith("The world is empty")
+        assert visitor.do("reset", "snapshots").said("notice").startswith("A fresh world")
         page = visitor.do("import", "snapshots", _id="two", **{":json": json.dumps(exported.json())})
         assert page.said("notice") == "Brought in as two."
         assert sandbox.api.get("/customers/")["pagination"]["count"] == 0
@@ -119,6 +119,14 @@ def test_a_world_is_saved_taken_out_brought_in_and_put_back(sandbox: Sandbox) ->
         assert sandbox.api.get("/customers/")["pagination"]["count"] == 1
         assert "one" in visitor.do("delete", "snapshots", _id="two").text
     assert [row["name"] for row in sandbox.control.get("/snapshots")["data"]] == ["one"]
+
+
+def test_an_event_is_brought_about(sandbox: Sandbox) -> None:
+    with visiting(sandbox) as visitor:
+        page = visitor.do("trigger", "events", event="invoice.paid")
+        assert page.said("notice") == "It happened: invoice.paid."
+        assert visitor.do("trigger", "events", event="nonsense").html.count('class="notice bad"') == 1
+    assert "invoice.paid" in [event["type"] for event in sandbox.events()]
 
 
 def test_a_request_is_undone(sandbox: Sandbox) -> None:

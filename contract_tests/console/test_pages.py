@@ -64,7 +64,7 @@ def crawl(visitor: Visitor, most: int) -> dict[str, Page]:
 def test_every_link_of_a_hostile_world_leads_to_a_sound_page(sandbox: Sandbox) -> None:
     ids = fill(sandbox)
     with visiting(sandbox) as visitor:
-        pages = crawl(visitor, 130)
+        pages = crawl(visitor, 100)
     # Apps of other tests may come and go meanwhile.
     own = {link: page for link, page in pages.items() if f"app={visitor.app}" in link}
     assert {link: page.status for link, page in own.items() if page.status != 200} == {}
@@ -90,6 +90,7 @@ def test_what_an_object_is_called_shows_as_text(sandbox: Sandbox) -> None:
     with visiting(sandbox) as visitor:
         assert NASTY.replace('"', '\\"') in visitor.open(f"objects/{ids['customer']}").said("json")
         assert WORD in visitor.open("search", q=WORD.lower()).text
+        assert visitor.open("search", q=f" {ids['customer']} ").answer.url.path.endswith(ids["customer"])
         assert visitor.open("search", q=NASTY).html.count("<script") == 1
         assert visitor.open("objects", kind="customer", query=NASTY).html.count("<script") == 1
 

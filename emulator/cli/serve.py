@@ -126,7 +126,8 @@ def serve(**chosen: Any) -> None:
         with told(port_file):
             port_file.unlink(missing_ok=True)
     click.echo(f"The service     {server.url}/v1/   (Authorization: Bearer sk_test_demo)")
-    click.echo(f"Control API     {server.url}/_emulator/")
+    click.echo(f"Web console     {server.url}/_emulator/")
+    click.echo(f"Control API     {server.url}/_emulator/openapi.json")
     click.echo(f"The document    {server.url}/openapi.json")
     server.run(lambda: announce(server.port, port_file))
 

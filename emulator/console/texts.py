@@ -124,6 +124,15 @@ WORDS: dict[str, tuple[str, str]] = {
         "Nothing has happened here yet. Send a request with the key of this App and watch it arrive:",
         "Rien ne s’est encore passé ici. Envoyez une requête avec la clé de cette App et voyez-la arriver :",
     ),
+    "welcome_or": ("Or let something happen:", "Ou faites arriver quelque chose :"),
+    "trigger": ("Bring about", "Faire arriver"),
+    "trigger_hint": (
+        "It happens for real: the objects it takes are made.",
+        "Cela arrive pour de vrai : les objets qu’il faut sont créés.",
+    ),
+    "seed": ("Seed", "Graine"),
+    "clock_starts": ("Clock", "Horloge"),
+    "as_before": ("as it started", "comme au départ"),
     "planned": ("Planned", "Prévu"),
     "play": ("Play the future", "Jouer l’avenir"),
     "play_hint": (
@@ -267,8 +276,8 @@ WORDS: dict[str, tuple[str, str]] = {
     "clock_then": ("Its clock", "Son horloge"),
     "reset": ("Start afresh", "Repartir à zéro"),
     "reset_text": (
-        "Deletes every object, event and planned job of this App. Settings and clock stay.",
-        "Supprime chaque objet, évènement et tâche de cette App. Réglages et horloge restent.",
+        "A fresh world in the place of this one: objects, events, journal, settings and clock. Snapshots stay.",
+        "Un monde neuf à la place de celui-ci, journal, réglages et horloge compris. Les instantanés restent.",
     ),
     # settings and magic values
     "settings_text": (

@@ -138,7 +138,7 @@ class World:
         would be lost.
         """
         self._must_be_present(record)
-        if "updated_at" in record.__struct_fields__:
+        if hasattr(record, "updated_at"):
             changes.setdefault("updated_at", self.now)
         changed = record.replace(**changes)
         self._apply(Change(record, changed, 0))

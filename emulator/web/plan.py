@@ -27,7 +27,7 @@ from emulator.web.routing import OperationLayer
 from emulator.web.schemas import Fault, Schema
 
 MAX_BODY = 1024 * 1024
-"""Bytes of a request body that are read."""
+"""Bytes of a request body that are read, unless the document says ``x-max-bytes`` beside its content."""
 
 NOTHING = Schema({"type": "object", "properties": {}, "additionalProperties": False})
 """The body of a POST that has none documented: absent or empty, and held to the same rules (B-12, B-13)."""
@@ -65,6 +65,7 @@ class Plan:
         }
         self.header_names = [each["name"] for each in operation.parameters if each["in"] == "header"]
         content = operation.request_body.get("content", {})
+        self._most = operation.request_body.get("x-max-bytes", MAX_BODY)
         self._body = Schema(content["application/json"]["schema"]) if content else None
         # What else may come as a body is nobody's business: that of a GET or a DELETE has no meaning (RFC 9110).
         self._expected = self._body or (NOTHING if operation.method == "post" else None)
@@ -73,7 +74,7 @@ class Plan:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         call = calls.of(scope)
-        raw = await read_body(scope, receive) if self._expected else b""
+        raw = await read_body(scope, receive, self._most) if self._expected else b""
         call.raw = raw
         body = strict_json.parse(raw)
         faults: list[Fault] = []
@@ -156,13 +157,13 @@ class NonConforming(Exception):
     """An answer of ours that breaks the document."""
 
 
-async def read_body(scope: Scope, receive: Receive) -> bytes:
+async def read_body(scope: Scope, receive: Receive, most: int) -> bytes:
     """The raw body; a content type other than JSON, or a body too large, is refused with 400 (B-12).
 
     One that says beforehand that it is too large is refused before any of it is read.
     """
-    if int(header(scope, b"content-length") or 0) > MAX_BODY:
-        raise _too_large()
+    if int(header(scope, b"content-length") or 0) > most:
+        raise _too_large(most)
     raw = bytearray()
     more = True
     while more:
@@ -170,16 +171,16 @@ async def read_body(scope: Scope, receive: Receive) -> bytes:
         if message["type"] == "http.disconnect":
             raise Disconnected
         raw += message.get("body", b"")
-        if len(raw) > MAX_BODY:
-            raise _too_large()
+        if len(raw) > most:
+            raise _too_large(most)
         more = message.get("more_body", False)
     if raw.strip() and _media_type(scope) != "application/json":
         raise strict_json.refuse("its Content-Type must be application/json")
     return bytes(raw)
 
 
-def _too_large() -> Refusal:
-    return strict_json.refuse(f"it is larger than {MAX_BODY} bytes")
+def _too_large(most: int) -> Refusal:
+    return strict_json.refuse(f"it is larger than {most} bytes")
 
 
 class Disconnected(Exception):

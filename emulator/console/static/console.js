@@ -71,6 +71,7 @@ function remember() {
 
 let asking = false;
 let again = false;
+let pressed = false; // nothing moves away from under a finger
 let last = 0;
 
 async function refresh() {
@@ -79,17 +80,27 @@ async function refresh() {
     return;
   }
   asking = true;
-  again = false;
   await pause(Math.max(0, last + 250 - performance.now()));
+  again = false;
   try {
     const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
-    take(await parsed(answer), answer, false);
+    const page = await parsed(answer);
+    if (pressed) again = true;
+    else take(page, answer, false);
   } catch {
     // Not reachable just now: the stream says when it is again.
   }
   last = performance.now();
   asking = false;
-  if (again) refresh();
+  if (again && !pressed) refresh();
+}
+
+addEventListener("pointerdown", () => (pressed = true));
+for (const name of ["pointerup", "pointercancel"]) {
+  addEventListener(name, () => {
+    pressed = false;
+    if (again) refresh();
+  });
 }
 
 const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
