@@ -77,8 +77,8 @@ def _figure(value: float | None) -> str:
 
 HEAD = """# Benchmarks
 
-What `python -m contract_tests.benchmarks --write docs/guide/benchmarks.md` measured: {machine}. All servers run side by side
-and are loaded in turn, over 16 connections; figures are medians of the rounds, ratios medians of the rounds' own.
+What `python -m contract_tests.benchmarks --write docs/guide/benchmarks.md` measured: {machine}. All servers run side by
+side and are loaded in turn, over 16 connections; figures are medians of the rounds, ratios medians of the rounds' own.
 Absolute figures are those of the machine and of what else it did; read the ratios.
 """
 
