@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp
@@ -24,10 +26,22 @@ from emulator.engine.post import ANSWER_TIME, Postman
 from emulator.errors import Refusal
 from emulator.pages.site import site
 from emulator.resources.keys import Key
+from emulator.resources.settings import changed
 from emulator.resources.wiring import WIRING
 from emulator.web.edge import Edge
 from emulator.web.local_only import LocalOnly, hostname
 from emulator.web.service import service
+
+
+@dataclass(frozen=True)
+class Opening:
+    """How a world opens: ``clock_at`` is an instant, or None for the present; ``settings`` change those of fixtures."""
+
+    clock_mode: str
+    clock_at: Timestamp | None
+    seed: str
+    fixtures: Fixtures
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -39,7 +53,8 @@ class Options:
     document. ``geoip`` is a MaxMind database that tells the countries of addresses. ``allow_hosts`` are names, beside
     those of loopback, that the control API may be called by; ``control_token`` is a token it demands.
     ``smtp`` is where emails are handed in, beside being kept.
-    ``answer_time`` is how many seconds webhook receivers have to answer; only tests need another.
+    ``answer_time`` is how many seconds webhook receivers have to answer, ``clock`` the kind of clock that worlds have
+    and ``openings`` how single worlds open, by the App's name, where not like all; only tests need others.
     """
 
     clock_mode: str = RUNNING
@@ -54,6 +69,8 @@ class Options:
     control_token: str | None = None
     smtp: SmtpServer | None = None
     answer_time: float = ANSWER_TIME
+    clock: Callable[[str, Timestamp | None], Clock] = Clock
+    openings: Mapping[str, Opening] = field(default_factory=dict)
 
 
 @dataclass
@@ -66,6 +83,7 @@ class Sandbox:
         self.fixtures = Fixtures(self.options.fixtures)
         self.facts = Facts(self.options.geoip)
         self.seed = str(secrets.randbits(64) if self.options.seed is None else self.options.seed)
+        self._usual = Opening(self.options.clock_mode, self.options.clock_at, self.seed, self.fixtures)
         mailer = Mailer(self.options.smtp) if self.options.smtp else None
         self.engine = Engine(self.build_world, self.facts, Postman(self.options.answer_time), mailer)
 
@@ -73,18 +91,19 @@ class Sandbox:
         """The world of a key, new, with its clock. Raises 401 ``INVALID_API_KEY`` for one that is not listed (B-02)."""
         if self.options.listed_keys_only and str(key) not in self.fixtures.keys:
             raise Refusal("INVALID_API_KEY")
-        clock = Clock(self.options.clock_mode, self.options.clock_at)
+        opening = self.options.openings.get(key.name) or self._usual
+        clock = self.options.clock(opening.clock_mode, opening.clock_at)
         world = World(
             name=key.name,
             livemode=key.livemode,
             wiring=WIRING,
             facts=self.facts,
-            seed=self.seed,
+            seed=opening.seed,
             now=clock.now(),
             base_url=self.options.base_url,
         )
         with world.turn():
-            world.add(self.fixtures.settings(key.name))
+            world.add(changed(opening.fixtures.settings(key.name), opening.settings))
         return world, clock
 
     def _locked(self, face: ASGIApp, token: str | None) -> ASGIApp:

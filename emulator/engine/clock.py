@@ -22,7 +22,7 @@ class Clock:
     def __init__(self, mode: str = RUNNING, at: Timestamp | None = None) -> None:
         self.mode = mode
         self.rate = 1.0
-        self._go_on_from(at or calendar.from_epoch(time.time()))
+        self._go_on_from(at or calendar.from_epoch(self.wall()))
 
     def now(self) -> Timestamp:
         """The present instant."""
@@ -51,13 +51,17 @@ class Clock:
         self.rate = self.rate if rate is None else rate
         self._go_on_from(to)
 
+    def wall(self) -> float:
+        """Real time, in seconds since 1970."""
+        return time.time()
+
     def _go_on_from(self, position: Timestamp) -> None:
         self._position = self._anchor = min(position, calendar.END)
-        self._since = time.time()
+        self._since = self.wall()
         self._elapsed = 0.0
 
     def _catch_up(self) -> None:
-        elapsed = (time.time() - self._since) * self.rate
+        elapsed = (self.wall() - self._since) * self.rate
         if elapsed >= self._elapsed + 0.001:
             self._elapsed = elapsed
             self._position = min(calendar.plus(self._anchor, seconds=elapsed), calendar.END)
