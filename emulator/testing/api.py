@@ -29,7 +29,7 @@ class RequestRefused(Exception):
         self.param: str | None = told.get("param")
         self.message: str = told.get("message") or response.text[:500]
         about = f" (param {self.param})" if self.param else ""
-        faults = "".join(f"\n  {name}: {fault}" for name, fault in (told.get("errors") or {}).items())
+        faults = "".join(f"\n  {name}: {'; '.join(said)}" for name, said in (told.get("errors") or {}).items())
         super().__init__(
             f"{request.method} {request.url.path} -> {self.status} {self.code or ''}: {self.message}{about}{faults}"
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any
 
-from emulator.testing.api import JSON, Api
+from emulator.testing.api import JSON, Api, RequestRefused
 
 PATH = "/_emulator/clock"
 
@@ -68,10 +68,12 @@ class Clock:
         return jobs[0] if jobs else None
 
     def settle(self) -> JSON:
-        """Wait until every delivery under way has its outcome on record; the clock stays where it is."""
-        shown = self.show()
-        # A running clock has passed any instant one could name by the time the request arrives.
-        return self._advance({"by": "PT0.001S"} if shown["mode"] == "running" else {"to": shown["now"]})
+        """Wait until every delivery under way has its outcome on record; a clock that stands still stays where it is."""
+        try:
+            return self._advance({"to": self.now})
+        except RequestRefused:
+            # A clock that runs has passed the instant by the time the request arrives.
+            return self._advance({"by": "PT0.001S"})
 
     def _advance(self, body: JSON) -> JSON:
         done: JSON = self._api.post(f"{PATH}/advance", body)
@@ -81,7 +83,7 @@ class Clock:
 
 
 def _duration(by: str | dt.timedelta | None) -> str | None:
-    return f"PT{by.total_seconds():.6f}S" if isinstance(by, dt.timedelta) else by
+    return f"PT{by.total_seconds():.3f}S" if isinstance(by, dt.timedelta) else by
 
 
 def _instant(moment: Any) -> Any:

@@ -29,7 +29,7 @@ class Emails:
         """What was sent of one kind."""
         return self._api.oldest(PATH, kind=kind)
 
-    def wait_for(self, kind: str | None = None, to: str | None = None, timeout: float = 5) -> JSON:
+    def wait_for(self, kind: str | None = None, to: str | None = None, timeout: int = 5) -> JSON:
         """The newest email of a kind, or to an address, as soon as there is one; ``timeout`` in real seconds.
 
         Raises ``AssertionError``, telling what was sent.
@@ -38,7 +38,7 @@ class Emails:
         found = self._api.get(PATH, kind=kind, to=to, wait=timeout, page_size=1)["data"]
         if not found:
             asked = f"{kind or 'email'} to {to or 'anybody'}"
-            raise AssertionError(f"no {asked} was sent within {timeout:g} s.\n{self.told()}")
+            raise AssertionError(f"no {asked} was sent within {timeout} s.\n{self.told()}")
         email: JSON = found[0]
         return email
 

@@ -40,7 +40,7 @@ class Events:
         """The types of all events so far, oldest first."""
         return [event["type"] for event in self.of()]
 
-    def wait_for(self, type: str, object: str | Mapping[str, Any] | None = None, timeout: float = 5) -> JSON:
+    def wait_for(self, type: str, object: str | Mapping[str, Any] | None = None, timeout: int = 5) -> JSON:
         """The newest event of a type, as soon as there is one; ``timeout`` in real seconds, at most 30.
 
         Raises ``AssertionError``, telling what did happen.
@@ -48,7 +48,7 @@ class Events:
         __tracebackhide__ = True
         found = self._api.get(PATH, type=type, object=identity(object), wait=timeout, page_size=1)["data"]
         if not found:
-            raise AssertionError(f"{type} did not happen within {timeout:g} s.\n{self.told()}")
+            raise AssertionError(f"{type} did not happen within {timeout} s.\n{self.told()}")
         event: JSON = found[0]
         return event
 

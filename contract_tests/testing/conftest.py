@@ -1,0 +1,26 @@
+"""What tests of the test helpers ask for: worlds of one server, as the plugin makes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from emulator.testing import Emulator, LocalServer
+
+START = "2026-01-01T00:00:00.000Z"
+
+
+@pytest.fixture(scope="session")
+def local_server() -> Iterator[LocalServer]:
+    """The server the worlds of these tests live on."""
+    server = LocalServer(strict=True)
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def world(local_server: LocalServer, world_name: str) -> Iterator[Emulator]:
+    """A world that stands still at the start of 2026."""
+    with Emulator(key=f"sk_test_{world_name}", clock=START, server=local_server) as emulator:
+        yield emulator
