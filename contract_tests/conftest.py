@@ -18,6 +18,8 @@ from contract_tests.contract import Contract
 from contract_tests.receiver import Receiver
 from contract_tests.sandbox import RunningServer, Sandbox
 
+pytest_plugins = ["pytester"]
+
 # A busy machine is no defect: property tests are not timed.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")

@@ -40,9 +40,9 @@ def test_a_block_is_a_server_with_a_world_and_both_are_gone_after_it() -> None:
         world.client.get("/v1/customers/")
 
 
-def test_a_seed_gives_the_same_ids_again() -> None:
+def test_a_seed_gives_the_same_ids_again(local_server: LocalServer) -> None:
     def ids(seed: int) -> list[str]:
-        with Emulator(clock=START, seed=seed) as world:
+        with Emulator(key="sk_test_of-a-seed", seed=seed, server=local_server) as world:
             subscription = subscribe(world)
             return [subscription["id"], subscription["customer"]]
 

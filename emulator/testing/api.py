@@ -28,11 +28,13 @@ class RequestRefused(Exception):
         self.code: str | None = told.get("code")
         self.param: str | None = told.get("param")
         self.message: str = told.get("message") or response.text[:500]
-        about = f" (param {self.param})" if self.param else ""
-        faults = "".join(f"\n  {name}: {'; '.join(said)}" for name, said in (told.get("errors") or {}).items())
-        super().__init__(
-            f"{request.method} {request.url.path} -> {self.status} {self.code or ''}: {self.message}{about}{faults}"
-        )
+        super().__init__(f"{request.method} {request.url.path} -> {self.status} {self.code or ''}: {self._told(told)}")
+
+    def _told(self, told: JSON) -> str:
+        faults = told.get("errors") or {}
+        if len(faults) > 1:
+            return "".join([self.message, *(f"\n  {name}: {'; '.join(said)}" for name, said in faults.items())])
+        return self.message if self.param is None or self.param in self.message else f"{self.message} ({self.param})"
 
 
 def _error(response: httpx.Response) -> JSON:

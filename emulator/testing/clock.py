@@ -68,7 +68,7 @@ class Clock:
         return jobs[0] if jobs else None
 
     def settle(self) -> JSON:
-        """Wait until every delivery under way has its outcome on record; a clock that stands still stays where it is."""
+        """Wait until every delivery under way has its outcome on record; a frozen clock stays where it is."""
         try:
             return self._advance({"to": self.now})
         except RequestRefused:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-LIFTOFF = 60
-"""Seconds (real time) a server has to start, and to stop."""
+LIFTOFF = 300
+"""Seconds (real time) a server has to start, and to stop; on a busy machine that takes what it takes."""
 
 
 class AnyServer(Protocol):
