@@ -16,7 +16,10 @@ LATEST = 40
 """Requests, and events, that a story goes back."""
 
 EXPLAINED = 5
-"""Refused requests, the last ones, whose errors are told in full."""
+"""Refused requests, the last ones, whose errors are told."""
+
+EXPLANATION = 200
+"""Characters of such an error."""
 
 
 def whole(api: Api, clock: Clock, deliveries: Sequence[Delivery]) -> str:
@@ -89,4 +92,4 @@ def _request(api: Api, request: JSON, in_full: bool, events: Iterable[JSON]) -> 
 def _refusal(api: Api, request: JSON) -> str:
     body = api.get(f"/_emulator/requests/{request['id']}").get("response_body")
     told = body.get("error", body) if isinstance(body, dict) else {}
-    return f"{told.get('code', '')}: {told.get('message', '')}"
+    return f"{told.get('code', '')}: {told.get('message', '')}"[:EXPLANATION]
