@@ -24,9 +24,10 @@ class Size(NamedTuple):
     many: int = 100_000
     customers: int = 10_000
     subscriptions: tuple[int, ...] = (1_000, 10_000)
+    worlds: int = 1_000
 
 
-QUICK = Size(starts=3, rounds=3, requests=1_000, many=5_000, customers=2_000, subscriptions=(500,))
+QUICK = Size(starts=3, rounds=3, requests=1_000, many=5_000, customers=2_000, subscriptions=(500,), worlds=200)
 
 
 class Row(NamedTuple):
