@@ -20,9 +20,11 @@ from contract_tests.sandbox import RunningServer, Sandbox
 
 pytest_plugins = ["pytester"]
 
-# A busy machine is no defect: property tests are not timed.
-settings.register_profile("untimed", deadline=None)
-settings.load_profile("untimed")
+# A busy machine is no defect: property tests are not timed. They try the same examples every time, so that a verdict on
+# a change is about the change; `pytest --hypothesis-profile=explore` looks for new ones.
+settings.register_profile("steady", deadline=None, derandomize=True)
+settings.register_profile("explore", deadline=None, max_examples=1000)
+settings.load_profile("steady")
 
 
 # The browser tests need Debian's Chromium (apt-get install chromium). Where it is missing they are not collected,

@@ -43,8 +43,9 @@ class Row(NamedTuple):
 
 def beside(measure: str, unit: str, bare: Sequence[float], emulator: Sequence[float], aim: str = "") -> Row:
     """The medians of both; the ratio is the median of the rounds' own, so that a busy minute counts on both sides."""
-    ratios = [ours / theirs for theirs, ours in zip(bare, emulator, strict=True)]
-    return Row(measure, unit, median(bare), median(emulator), median(ratios), aim)
+    # So few customers may fit into memory that was there already: nothing to compare with.
+    ratios = [ours / theirs for theirs, ours in zip(bare, emulator, strict=True) if theirs]
+    return Row(measure, unit, median(bare), median(emulator), median(ratios) if ratios else None, aim)
 
 
 def start(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import httpx
 import pytest
 
+from contract_tests.client import http_client
 from contract_tests.receiver import Receiver
 from contract_tests.sandbox import RunningServer
 
@@ -23,7 +23,7 @@ class Player:
 
     def __init__(self, **options: Any) -> None:
         self.server = RunningServer(public_url="http://localhost", **options)
-        self.http = httpx.Client(base_url=self.server.url, headers={"Host": "localhost"}, trust_env=False, timeout=60)
+        self.http = http_client(base_url=self.server.url, headers={"Host": "localhost"})
         self.heard: list[tuple[int, list[tuple[str, str]], bytes]] = []
 
     def ask(self, method: str, path: str, headers: dict[str, str], **options: Any) -> Any:

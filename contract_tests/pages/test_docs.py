@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
+from contract_tests.client import http_client
 from contract_tests.sandbox import RunningServer, Sandbox
 from emulator.errors import CODES
 from emulator.events import EVENTS
@@ -17,7 +18,7 @@ PAGES = ["/docs/", "/docs/errors", "/docs/events", "/docs/life-cycles", "/docs/m
 
 @pytest.fixture
 def site(server: RunningServer) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=server.url, trust_env=False) as client:
+    with http_client(base_url=server.url) as client:
         yield client
 
 

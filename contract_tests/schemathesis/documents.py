@@ -39,6 +39,10 @@ CONFIG: dict[str, Any] = {
 }
 
 
+ENDLESS = frozenset(["stream"])
+"""What answers for as long as one listens; ``contract_tests/control/test_stream.py`` does."""
+
+
 def judge(response: Any, case: Any, **options: Any) -> None:
     """Put an answer to all checks but those that do not apply to it."""
     case.validate_response(response, excluded_checks=excluded(response, case), **options)
@@ -48,7 +52,9 @@ def _loaded(name: str, performed: Any) -> Any:
     """A document's operations, those at least that are performed."""
     register()
     document, config = _with_key_patterns(store.load(name)), schemathesis.Config.from_dict(CONFIG)
-    return schemathesis.openapi.from_dict(document, config=config).include(operation_id=list(performed))
+    return schemathesis.openapi.from_dict(document, config=config).include(
+        operation_id=[id for id in performed if id not in ENDLESS]
+    )
 
 
 def _with_key_patterns(node: Any) -> Any:

@@ -32,7 +32,7 @@ RULES: dict[str, dict[str, str]] = {
     },
     "createPaymentLink": {
         "amount": "is needed for the type custom (Payment links)",
-        "products": "are needed for the type product (Payment links)",
+        "products*": "are needed for the type product, and none is archived (Payment links, B-15)",
         "name": "a link without a product has no name to take over (Payment links)",
         "max_usage": "goes with limited only (B-59)",
         "expires_at": "goes with limited only, and lies ahead (B-59)",

@@ -9,14 +9,15 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from emulator.cli.serve import DEFAULT_PORT, option
+from emulator.cli.options import DEFAULT_KEY, DEFAULT_URL, option
 
 if TYPE_CHECKING:
+    from http.server import BaseHTTPRequestHandler
+
     import httpx
 
 PATIENCE = 10.0
@@ -39,17 +40,18 @@ class Outcome(NamedTuple):
 @click.command()
 @click.option("--forward-to", required=True, metavar="URL", help="Where deliveries are passed on to.")
 @click.option("--events", default="*", show_default=True, metavar="TYPES", help="Types of event, separated by commas.")
-@option("--url", default=f"http://127.0.0.1:{DEFAULT_PORT}", metavar="URL", help="The emulator.")
-@option("--key", default="sk_test_demo", metavar="KEY", help="Secret key of the App to listen to.")
+@option("--url", default=DEFAULT_URL, metavar="URL", help="The emulator.")
+@option("--key", default=DEFAULT_KEY, metavar="KEY", help="Secret key of the App to listen to.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each delivery.")
 def listen(forward_to: str, events: str, url: str, key: str, as_json: bool) -> None:
-    """Register a webhook endpoint and show each delivery, and what your server answered, until Ctrl-C.
+    """Pass webhooks on to your server and show its answers.
 
     \b
     payments-emulator listen --forward-to localhost:3000/webhooks
     payments-emulator listen --forward-to http://localhost:3000/ --events invoice.paid,refund.succeeded
 
-    Your server's answers decide what the emulator does next, retries included. The endpoint is removed at the end.
+    Your server's answers decide what the emulator does next, retries included. The webhook endpoint that is
+    registered for it is removed at the end, by Ctrl-C.
     """
     # Imported here: the help and the mistakes of a command line need no HTTP client.
     import httpx
@@ -123,6 +125,9 @@ Tell = Callable[[Mapping[str, str], bytes, Outcome], None]
 @contextmanager
 def receiving(forward: Forward, tell: Tell) -> Iterator[int]:
     """A receiver on a free port of this machine, for as long as the block lasts."""
+    # Imported here, as below: the help of a command line needs no web server.
+    from http.server import ThreadingHTTPServer
+
     server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(forward, tell))
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
@@ -136,6 +141,8 @@ def receiving(forward: Forward, tell: Tell) -> Iterator[int]:
 
 
 def _handler(forward: Forward, tell: Tell) -> type[BaseHTTPRequestHandler]:
+    from http.server import BaseHTTPRequestHandler
+
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:  # the library's name
             body = self.rfile.read(int(self.headers.get("content-length", 0)))

@@ -6,24 +6,16 @@ import gc
 import re
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
-from emulator.core import calendar
-from emulator.engine.clock import FROZEN, RUNNING
-from emulator.engine.fixtures import BrokenFixture
+from emulator.cli.options import DEFAULT_PORT, decorated, option
 
-DEFAULT_PORT = 4747
-
-
-def option(name: str, *names: str, **attributes: Any) -> Callable[[Any], Any]:
-    """An option that the environment can set too: ``--port`` is ``PAYMENTS_EMULATOR_PORT``."""
-    variable = "PAYMENTS_EMULATOR_" + name.split("/", maxsplit=1)[0].removeprefix("--").replace("-", "_").upper()
-    return click.option(name, *names, envvar=variable, show_envvar=True, show_default=True, **attributes)
+RUNNING, FROZEN = "running", "frozen"
 
 
 class ClockStart(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
@@ -33,6 +25,9 @@ class ClockStart(click.ParamType):  # type: ignore[type-arg]  # older clicks hav
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The clock's mode and, for ``frozen@``, its instant."""
+        # Imported here: the help of a command line needs no calendar.
+        from emulator.core import calendar
+
         mode, at, instant = value.partition("@")
         if value in (RUNNING, FROZEN):
             return value, None
@@ -111,9 +106,7 @@ OPTIONS = (
 
 def server_options(command: Any) -> Any:
     """A command with these options."""
-    for decorate in reversed(OPTIONS):
-        command = decorate(command)
-    return command
+    return decorated(command, OPTIONS)
 
 
 @click.command()
@@ -176,6 +169,7 @@ def make_server(**chosen: Any) -> Any:
     """The server for the options of a command line; what makes it impossible is told in one line, exit status 2."""
     # Imported here: the help and the mistakes of a command line need no web server.
     from emulator.engine.countries import NoDatabase
+    from emulator.engine.fixtures import BrokenFixture
     from emulator.sandbox import Options
     from emulator.server import CannotListen, Server
 

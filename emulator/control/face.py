@@ -9,6 +9,7 @@ from typing import Any
 from starlette.types import ASGIApp, Scope
 
 from emulator.control import (
+    advances,
     app,
     catalog,
     clock,
@@ -23,6 +24,7 @@ from emulator.control import (
     requests,
     schedule,
     snapshots,
+    stream,
     worlds,
 )
 from emulator.document import store
@@ -40,8 +42,10 @@ MODULES = (
     health,
     catalog,
     clock,
+    advances,
     schedule,
     events,
+    stream,
     emails,
     requests,
     snapshots,
@@ -54,13 +58,15 @@ MODULES = (
 )
 
 OPERATIONS: Mapping[str, Callable[..., Any]] = dict(chain(*(module.OPERATIONS.items() for module in MODULES)))
-"""operationId → coroutine function ``(engine, runtime, path parameters, query=…, body=…)``."""
+"""operationId → coroutine function ``(engine, runtime, path parameters, query=…, body=…, headers=…)``."""
 
 
 def control(engine: Engine, *, strict: bool) -> ASGIApp:
     """The application behind ``/_emulator``."""
 
     async def perform(call: Call, plan: Plan, scope: Scope, arguments: dict[str, Any], raw: bytes) -> Any:
+        if plan.header_names:
+            arguments["headers"] = plan.headers(scope)
         return await plan.function(engine, call.runtime, **arguments)
 
     return stack(store.load("control"), OPERATIONS, authenticate=by_key_or_name(engine), perform=perform, strict=strict)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
@@ -13,7 +12,8 @@ from emulator.core.jobs import Job
 from emulator.core.verbs import Page
 from emulator.core.world import World
 from emulator.engine.engine import Engine
-from emulator.engine.runtime import SLICE, Runtime
+from emulator.engine.pace import Pace
+from emulator.engine.runtime import Runtime
 from emulator.errors import wrong
 
 SUMMARIES = {
@@ -67,12 +67,10 @@ async def played(world: World, until: Timestamp) -> AsyncIterator[Entry]:
 
     What the jobs wish done outside is not done.
     """
-    done = 0
+    pace = Pace()
     while (job := world.schedule.next()) is not None and job.due <= until:
         yield {**entry(job), "event_types": _events(world, job)}
-        done += 1
-        if done % SLICE == 0:
-            await asyncio.sleep(0)
+        await pace.step()
 
 
 def _events(world: World, job: Job) -> list[str]:

@@ -22,7 +22,7 @@ class Change(NamedTuple):
 class Turn:
     """What one request or one job does: the list of its changes, its events and its wishes.
 
-    ``counters`` are the world's counters as they were before, for undo.
+    ``counters`` are the world's counters as they were before, for undo. ``wiped`` tells that it took out everything.
     """
 
     def __init__(self, cause: str | None, counters: dict[str, int]) -> None:
@@ -31,3 +31,4 @@ class Turn:
         self.changes: list[Change] = []
         self.events: list[Event] = []
         self.wishes: list[Effect] = []
+        self.wiped = False

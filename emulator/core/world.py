@@ -154,6 +154,7 @@ class World:
         """Take out every record but those of the kinds to keep, as part of a turn; how many went of each kind."""
         tables = [table for table in self._tables.values() if table.kind not in keep]
         gone = {table.kind: len(table) for table in tables}
+        self._working().wiped = True
         for table in tables:
             # The newest first: so no table has to search for a record's place.
             for record in reversed(list(table)):

@@ -4,11 +4,25 @@ from __future__ import annotations
 
 import time
 
+import msgspec
+
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
+from emulator.core.jobs import Job
+from emulator.core.world import World
 
 RUNNING = "running"
 FROZEN = "frozen"
+
+
+class Reading(msgspec.Struct, frozen=True, kw_only=True):
+    """What a clock shows. ``rate`` is seconds of the world in each real second; ``pending`` counts planned jobs."""
+
+    now: Timestamp
+    mode: str
+    rate: float
+    next_due_at: Timestamp | None
+    pending: int
 
 
 class Clock:
@@ -29,6 +43,17 @@ class Clock:
         if self.mode == RUNNING:
             self._catch_up()
         return self._position
+
+    def read(self, world: World) -> Reading:
+        """What it shows, as the clock of this world."""
+        job = world.schedule.next()
+        return Reading(
+            now=self.now(),
+            mode=self.mode,
+            rate=self.rate,
+            next_due_at=None if job is None else job.due,
+            pending=len(world.table(Job)),
+        )
 
     def set(self, to: Timestamp) -> None:
         """Move to an instant; one that is past leaves the clock where it is."""

@@ -61,6 +61,11 @@ class Engine:
         """Begin to run, by themselves, the jobs that fall due."""
         self._ticker = asyncio.create_task(self._tick())
 
+    def hang_up(self) -> None:
+        """Let go of whoever listens, for the server is about to stop."""
+        for runtime in self.runtimes.values():
+            runtime.news.close()
+
     async def stop(self) -> None:
         """Stop the ticker, the deliveries under way and the connections."""
         if self._ticker:

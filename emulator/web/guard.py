@@ -61,6 +61,11 @@ def header(scope: Scope, name: bytes) -> str | None:
     return None
 
 
+def listed(scope: Scope, name: bytes) -> str:
+    """All headers of this (lower-case) name as one list; empty where there is none."""
+    return ", ".join(bytes(value).decode("latin-1") for key, value in scope["headers"] if key == name)
+
+
 def authorization(scope: Scope) -> str | None:
     """The ``Authorization`` header. Of two nobody can say which one is meant, so they are refused (B-03)."""
     values = [bytes(value) for name, value in scope["headers"] if name == b"authorization"]

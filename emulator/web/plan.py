@@ -18,7 +18,8 @@ from emulator.web import call as calls
 from emulator.web import strict_json
 from emulator.web.call import Call
 from emulator.web.envelope import envelope
-from emulator.web.guard import header
+from emulator.web.flow import Flow, send_flow
+from emulator.web.guard import header, listed
 from emulator.web.query import cast, fields
 from emulator.web.refusals import refusal
 from emulator.web.reply import Reply, send_reply
@@ -33,8 +34,8 @@ NOTHING = Schema({"type": "object", "properties": {}, "additionalProperties": Fa
 Performer = Callable[[Call, "Plan", Scope, dict[str, Any], bytes], Awaitable[Any]]
 """Runs a plan's function with its arguments; this is what differs between the service and the control API.
 
-It is also given the raw body. It returns a :class:`Reply`, or a value to be encoded with the documented status, or
-bytes that are the body already, of the documented media type.
+It is also given the raw body. It returns a :class:`Reply` or a :class:`Flow`, or a value to be encoded with the
+documented status, or bytes that are the body already, of the documented media type.
 """
 
 
@@ -59,6 +60,7 @@ class Plan:
         self._defaults = {
             name: schema.source["default"] for name, schema in self._parameters.items() if "default" in schema.source
         }
+        self.header_names = [each["name"] for each in operation.parameters if each["in"] == "header"]
         content = operation.request_body.get("content", {})
         self._body = Schema(content["application/json"]["schema"]) if content else None
         # What else may come as a body is nobody's business: that of a GET or a DELETE has no meaning (RFC 9110).
@@ -83,7 +85,14 @@ class Plan:
         if self._body:
             arguments["body"] = body
         result = await self._perform(call, self, scope, arguments, raw)
-        await send_reply(result if isinstance(result, Reply) else self._reply(call, scope, result), send)
+        if isinstance(result, Flow):
+            await send_flow(result, scope, receive, send)
+        else:
+            await send_reply(result if isinstance(result, Reply) else self._reply(call, scope, result), send)
+
+    def headers(self, scope: Scope) -> dict[str, str]:
+        """The header fields that the document names and the client sent; one sent twice is a list (RFC 9110)."""
+        return {name: value for name in self.header_names if (value := listed(scope, name.lower().encode()))}
 
     def _query(self, raw: bytes, faults: list[Fault]) -> dict[str, Any]:
         given: dict[str, Any] = {}
