@@ -36,17 +36,24 @@ def comes_true(what: Callable[[], bool]) -> bool:
     return what()
 
 
+def no_more_than(before: tuple[int, int, int]) -> bool:
+    """Whether no more is alive than before; what other tests left to end by itself may have done so meanwhile."""
+    return all(now <= then for now, then in zip(held(), before, strict=True))
+
+
 @pytest.mark.parametrize("webhooks", [False, True])
 def test_nothing_stays_of_many_worlds(webhooks: bool) -> None:
     before_all = held()
     server = LocalServer()
     one(server, "first", webhooks)
-    # The thread that serves the last connection ends by itself.
-    assert comes_true(lambda: threading.active_count() == before_all[0] + 1 + webhooks)
-    before, files = held(), len(os.listdir("/proc/self/fd"))
+    threads, worlds, boxes = before_all
+    # The connection that was last closed, and the world it was about, live until the next one takes its place.
+    at_work = threads + 1 + webhooks, worlds + 1, boxes
+    assert comes_true(lambda: no_more_than(at_work)), (held(), at_work)
+    files = len(os.listdir("/proc/self/fd"))
     for number in range(MANY):
         one(server, str(number), webhooks)
-    assert comes_true(lambda: held() == before), (held(), before)
+    assert comes_true(lambda: no_more_than(at_work)), (held(), at_work)
     assert comes_true(lambda: len(os.listdir("/proc/self/fd")) <= files)
     server.stop()
-    assert comes_true(lambda: held() == before_all), (held(), before_all)
+    assert comes_true(lambda: no_more_than(before_all)), (held(), before_all)
