@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp
 
+from emulator.console.site import Console, before
+from emulator.console.visit import PLACE
 from emulator.control import inbox
 from emulator.control.face import control
 from emulator.core.calendar import Timestamp
@@ -20,28 +22,19 @@ from emulator.core.world import World
 from emulator.engine.clock import RUNNING, Clock
 from emulator.engine.engine import Engine
 from emulator.engine.facts import Facts
-from emulator.engine.fixtures import Fixtures
+from emulator.engine.fixtures import Fixtures, Start
 from emulator.engine.mailer import Mailer, SmtpServer
 from emulator.engine.post import ANSWER_TIME, Postman
 from emulator.errors import Refusal
 from emulator.pages.site import site
 from emulator.resources.keys import Key
-from emulator.resources.settings import changed
 from emulator.resources.wiring import WIRING
 from emulator.web.edge import Edge
 from emulator.web.local_only import LocalOnly, hostname
 from emulator.web.service import service
 
-
-@dataclass(frozen=True)
-class Opening:
-    """How a world opens: ``clock_at`` is an instant, or None for the present; ``settings`` change those of fixtures."""
-
-    clock_mode: str
-    clock_at: Timestamp | None
-    seed: str
-    fixtures: Fixtures
-    settings: Mapping[str, Any] = field(default_factory=dict)
+AS_TOLD = Start()
+"""A world that starts as the options of the sandbox say."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +47,7 @@ class Options:
     those of loopback, that the control API may be called by; ``control_token`` is a token it demands.
     ``smtp`` is where emails are handed in, beside being kept.
     ``answer_time`` is how many seconds webhook receivers have to answer, ``clock`` the kind of clock that worlds have
-    and ``openings`` how single worlds open, by the App's name, where not like all; only tests need others.
+    and ``starts`` how single worlds first open, by the App's name; only tests need others.
     """
 
     clock_mode: str = RUNNING
@@ -69,8 +62,8 @@ class Options:
     control_token: str | None = None
     smtp: SmtpServer | None = None
     answer_time: float = ANSWER_TIME
-    clock: Callable[[str, Timestamp | None], Clock] = Clock
-    openings: Mapping[str, Opening] = field(default_factory=dict)
+    clock: type[Clock] = Clock
+    starts: Mapping[str, Start] = field(default_factory=dict)
 
 
 @dataclass
@@ -83,27 +76,28 @@ class Sandbox:
         self.fixtures = Fixtures(self.options.fixtures)
         self.facts = Facts(self.options.geoip)
         self.seed = str(secrets.randbits(64) if self.options.seed is None else self.options.seed)
-        self._usual = Opening(self.options.clock_mode, self.options.clock_at, self.seed, self.fixtures)
         mailer = Mailer(self.options.smtp) if self.options.smtp else None
         self.engine = Engine(self.build_world, self.facts, Postman(self.options.answer_time), mailer)
 
-    def build_world(self, key: Key) -> tuple[World, Clock]:
+    def build_world(self, key: Key, start: Start = AS_TOLD) -> tuple[World, Clock]:
         """The world of a key, new, with its clock. Raises 401 ``INVALID_API_KEY`` for one that is not listed (B-02)."""
+        if start is AS_TOLD:
+            start = self.options.starts.get(key.name, start)
+        own_settings = self.fixtures.settings(key.name, start.fixture)
         if self.options.listed_keys_only and str(key) not in self.fixtures.keys:
             raise Refusal("INVALID_API_KEY")
-        opening = self.options.openings.get(key.name) or self._usual
-        clock = self.options.clock(opening.clock_mode, opening.clock_at)
+        clock = self.options.clock(*(start.clock or (self.options.clock_mode, self.options.clock_at)))
         world = World(
             name=key.name,
             livemode=key.livemode,
             wiring=WIRING,
             facts=self.facts,
-            seed=opening.seed,
+            seed=self.seed if start.seed is None else str(start.seed),
             now=clock.now(),
             base_url=self.options.base_url,
         )
         with world.turn():
-            world.add(changed(opening.fixtures.settings(key.name), opening.settings))
+            world.add(own_settings)
         return world, clock
 
     def _locked(self, face: ASGIApp, token: str | None) -> ASGIApp:
@@ -114,19 +108,28 @@ class Sandbox:
         """The ASGI application: the service, the control API and the site."""
         source, numbers = Source(f"{self.seed}/requests"), count(1)
         strict = self.options.strict
+        token = self.options.control_token
         others = site(self.engine)
-        controls = self._locked(control(self.engine, strict=strict), self.options.control_token)
-        return Edge(
-            [
-                ("/v1/", service(self.engine, strict=strict)),
-                ("/_emulator/openapi.json", others),
-                # A webhook cannot carry the token; whoever reads what came in must.
-                (inbox.PREFIX, self._locked(inbox.receiving(self.engine, controls), None)),
-                ("/_emulator/", controls),
-                ("", others),
-            ],
+        api, unlocked = service(self.engine, strict=strict), control(self.engine, strict=strict)
+        controls = self._locked(unlocked, token)
+        edge = partial(
+            Edge,
             new_request_id=lambda: source.id("req", next(numbers)),
             start=self.engine.start,
             stop=self.engine.stop,
             base_url=self.options.base_url,
+        )
+        # The console has a door of its own, for a browser sends no token with a link.
+        screens = self._locked(Console(edge([("/v1/", api), ("/_emulator/", unlocked)]), token), None)
+        return edge(
+            [
+                ("/v1/", api),
+                ("/_emulator/openapi.json", others),
+                # A webhook cannot carry the token; whoever reads what came in must.
+                (inbox.PREFIX, self._locked(inbox.receiving(self.engine, controls), None)),
+                (PLACE, screens),
+                ("/_emulator/", before(screens, controls)),
+                ("/_emulator", screens),
+                ("", others),
+            ]
         )

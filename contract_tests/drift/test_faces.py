@@ -41,6 +41,9 @@ DELETE /faults
 GET /app
 PATCH /app
 GET /objects/{id}
+GET /objects
+GET /counts
+GET /apps
 PATCH /objects/{id}
 GET /requests
 GET /requests/{id}

@@ -63,7 +63,7 @@ def test_freezes_within_freezes_are_followed(world: Emulator) -> None:
 def test_a_ticking_freeze_ticks(world: Emulator) -> None:
     with freeze_time("2024-01-01", tick=True):
         assert world.clock.now.startswith("2024-01-01T00:0")
-        assert world.clock.show()["mode"] == "running"
+        assert world.clock.show()["mode"] == "frozen"
 
 
 def test_a_freeze_with_steps_of_its_own_is_not_stepped_on_by_looks(world: Emulator) -> None:

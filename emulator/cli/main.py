@@ -11,6 +11,7 @@ from typing import NoReturn
 import click
 
 from emulator.cli.back import rewind
+from emulator.cli.check import check
 from emulator.cli.clock import clock
 from emulator.cli.completion import PROGRAM, VARIABLE, completion
 from emulator.cli.demo import demo
@@ -40,13 +41,14 @@ def cli() -> None:
     payments-emulator clock advance 31d     a month later: renewed, invoiced, paid
     payments-emulator events --follow       watch what happens
     payments-emulator exec -- npm test      run tests with a sandbox of their own
+    payments-emulator check                 hold a server against the document of the API
     """
 
 
 for command in (
     *(demo, serve, execute),
     *(clock, schedule, events, logs, emails, listen),
-    *(snapshot, rewind, spec, completion),
+    *(snapshot, rewind, check, spec, completion),
 ):
     cli.add_command(command)
 

@@ -15,7 +15,7 @@ import click
 
 from emulator.cli.options import DEFAULT_PORT, decorated, option
 
-RUNNING, FROZEN = "running", "frozen"
+RUNNING = "running"
 
 
 class ClockStart(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
@@ -25,20 +25,15 @@ class ClockStart(click.ParamType):  # type: ignore[type-arg]  # older clicks hav
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The clock's mode and, for ``frozen@``, its instant."""
-        # Imported here: the help of a command line needs no calendar.
-        from emulator.core import calendar
+        # Imported here: the help of a command line needs no clock.
+        from emulator.engine.clock import how_to_start
 
-        mode, at, instant = value.partition("@")
-        if value in (RUNNING, FROZEN):
-            return value, None
         try:
-            if mode == FROZEN and at:
-                return FROZEN, calendar.normalise(instant)
+            return how_to_start(value)
         except ValueError:
-            pass
-        return self.fail(
-            f"{value!r}: running, frozen, or frozen@ and an instant such as 2026-01-01T00:00:00Z", param, ctx
-        )
+            return self.fail(
+                f"{value!r}: running, frozen, or frozen@ and an instant such as 2026-01-01T00:00:00Z", param, ctx
+            )
 
 
 class State(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one

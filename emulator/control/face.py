@@ -18,13 +18,16 @@ from emulator.control import (
     faults,
     health,
     inbox,
+    kinds,
     objects,
     outcomes,
     payments,
     requests,
+    reset,
     schedule,
     snapshots,
     stream,
+    trigger,
     worlds,
 )
 from emulator.document import store
@@ -35,7 +38,7 @@ from emulator.web.guard import Authenticate
 from emulator.web.plan import Plan
 from emulator.web.stack import stack
 
-WORLDLESS = ("getHealth", "getCatalog")
+WORLDLESS = ("getHealth", "getCatalog", "listApps")
 """Operations that are about the emulator and open no world."""
 
 MODULES = (
@@ -45,12 +48,15 @@ MODULES = (
     advances,
     schedule,
     events,
+    trigger,
     stream,
     emails,
     requests,
     snapshots,
+    reset,
     inbox,
     app,
+    kinds,
     objects,
     outcomes,
     faults,

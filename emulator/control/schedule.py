@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
@@ -47,8 +48,9 @@ async def index(engine: Engine, runtime: Runtime, query: Mapping[str, Any]) -> P
     page, size = query["page"], query["page_size"]
     first = (page - 1) * size
     if "until" not in query:
-        jobs = sorted(runtime.world.table(Job), key=lambda job: (job.due, job.sequence))
-        return Page([entry(job) for job in jobs[first : first + size]], len(jobs), page, size)
+        jobs = runtime.world.table(Job).rows.values()
+        soonest = heapq.nsmallest(first + size, jobs, key=lambda job: (job.due, job.sequence))
+        return Page([entry(job) for job in soonest[first:]], len(jobs), page, size)
     shown, count = [], 0
     async for happening in played(runtime.world.copy(), horizon(runtime, query["until"])):
         if first <= count < first + size:

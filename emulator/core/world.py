@@ -219,6 +219,10 @@ class World:
             data=data,
         )
 
+    def happened(self, type: str) -> Event | None:
+        """The last event of this type in the running turn."""
+        return next((event for event in reversed(self._working().events) if event.type == type), None)
+
     def wish(self, effect: Effect) -> None:
         """Ask for something outside; it is done after this turn, and only if the turn is kept."""
         self._working().wishes.append(effect)

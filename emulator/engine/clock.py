@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Self
 
 import msgspec
 
@@ -25,6 +26,16 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     pending: int
 
 
+def how_to_start(text: str) -> tuple[str, Timestamp | None]:
+    """Mode and instant of ``running``, ``frozen`` or ``frozen@INSTANT``; raises ``ValueError`` for anything else."""
+    mode, at, instant = text.partition("@")
+    if at and mode == FROZEN:
+        return FROZEN, calendar.normalise(instant)
+    if text not in (RUNNING, FROZEN):
+        raise ValueError(text)
+    return text, None
+
+
 class Clock:
     """What time it is in one world.
 
@@ -33,9 +44,9 @@ class Clock:
     call, so a test that freezes time in this process freezes the running clocks, and moves them.
     """
 
-    def __init__(self, mode: str = RUNNING, at: Timestamp | None = None) -> None:
+    def __init__(self, mode: str = RUNNING, at: Timestamp | None = None, rate: float = 1.0) -> None:
         self.mode = mode
-        self.rate = 1.0
+        self.rate = rate
         self._go_on_from(at or calendar.from_epoch(self.wall()))
 
     def now(self) -> Timestamp:
@@ -70,15 +81,13 @@ class Clock:
         self._go_on_from(self.now())
         self.mode, self.rate = RUNNING, rate
 
-    def put_back(self, to: Timestamp, mode: str | None = None, rate: float | None = None) -> None:
-        """Go to any instant, also a past one: only for a restored snapshot and a rewind (B-91)."""
-        self.mode = mode or self.mode
-        self.rate = self.rate if rate is None else rate
-        self._go_on_from(to)
-
     def wall(self) -> float:
         """Real time, in seconds since 1970."""
         return time.time()
+
+    def another(self, at: Timestamp, mode: str | None = None, rate: float | None = None) -> Self:
+        """A clock of the same kind at any instant, also a past one; it goes as this one does unless that is said."""
+        return type(self)(mode or self.mode, at, self.rate if rate is None else rate)
 
     def _go_on_from(self, position: Timestamp) -> None:
         self._position = self._anchor = min(position, calendar.END)

@@ -10,6 +10,8 @@ from contextlib import suppress
 from emulator.core.world import World
 from emulator.engine.clock import Clock
 from emulator.engine.facts import Facts
+from emulator.engine.fixtures import Start
+from emulator.engine.inbox import Inbox
 from emulator.engine.mailer import Mailer
 from emulator.engine.post import Postman
 from emulator.engine.runtime import Runtime
@@ -22,11 +24,14 @@ TICK = 0.05
 
 
 class Engine:
-    """Opens worlds and keeps the running ones going. ``build`` makes the world and the clock of a key."""
+    """Opens worlds and keeps the running ones going. ``build`` makes the world and the clock of a key.
+
+    It takes a :class:`Start` as well, for one that is to start anew.
+    """
 
     def __init__(
         self,
-        build: Callable[[Key], tuple[World, Clock]],
+        build: Callable[..., tuple[World, Clock]],
         facts: Facts,
         postman: Postman | None = None,
         mailer: Mailer | None = None,
@@ -45,6 +50,13 @@ class Engine:
         if runtime is None:
             runtime = self.runtimes[key] = Runtime(*self._build(key), self._postman, self._mailer)
         return runtime
+
+    async def start_anew(self, runtime: Runtime, start: Start) -> None:
+        """A fresh world in the place of a runtime's. Raises what building it raises, and then nothing is changed."""
+        key = Key(runtime.world.name, runtime.world.livemode)
+        world, clock = self._build(key, start)
+        runtime.inbox = Inbox()
+        await runtime.begin(world, clock, "reset")
 
     async def discard(self, key: Key) -> None:
         """Throw a key's world away; the next use of the key opens a new one.

@@ -78,6 +78,16 @@ class Journal:
             if entry.mark.turns < number <= entry.last_turn and turn.cause in (entry.id, None)
         ]
 
+    def changing(self, id: str) -> set[str]:
+        """The requests, by their ids, that changed the object with this id."""
+        hits = [(number, turn.cause) for number, turn in self._turns if _touches(turn, id)]
+        return {
+            entry.id
+            for entry in self.entries
+            for number, cause in hits
+            if entry.mark.turns < number <= entry.last_turn and cause in (entry.id, None)
+        }
+
     def reaches(self, mark: Mark) -> bool:
         """Whether every turn since a mark is still known."""
         return self.count == mark.turns or (bool(self._turns) and self._turns[0][0] <= mark.turns + 1)
@@ -91,9 +101,14 @@ class Journal:
             self.entries.pop()
 
     def forget(self) -> None:
-        """Start anew, in a world that has no past."""
+        """Start anew, in a world that has no past; no mark leads to before."""
+        self.count += 1
         self.entries.clear()
         self._turns.clear()
+
+
+def _touches(turn: Turn, id: str) -> bool:
+    return any(record is not None and record.id == id for change in turn.changes for record in (change.new, change.old))
 
 
 def kept(text: bytes) -> bytes:

@@ -116,7 +116,7 @@ class Runtime:
             self.world.undo(turn)
         self.world.counters = mark.counters.copy()
         self.world.now = mark.now
-        self.clock.put_back(mark.now)
+        self.clock = self.clock.another(mark.now)
         self._tell_restart("rewind")
 
     def snapshot(self) -> Snapshot:
@@ -126,13 +126,17 @@ class Runtime:
 
     async def restore(self, snapshot: Snapshot) -> None:
         """Put a snapshot in the place of the world; its past begins with it."""
+        world = snapshot.world.copy()
+        world.now = snapshot.now
+        await self.begin(world, self.clock.another(snapshot.now, snapshot.mode, snapshot.rate), "restore")
+
+    async def begin(self, world: World, clock: Clock, cause: str) -> None:
+        """Put another world in this one's place; it has no past. What is being delivered or advanced is given up."""
         await self.advances.close()
         await self.dispatcher.close()
-        self.world = snapshot.world.copy()
-        self.world.now = snapshot.now
-        self.clock.put_back(snapshot.now, snapshot.mode, snapshot.rate)
+        self.world, self.clock = world, clock
         self.journal.forget()
-        self._tell_restart("restore")
+        self._tell_restart(cause)
 
     def _tell_restart(self, cause: str) -> None:
         self.news.tell("reset", restarted(cause, self.clock.now()))

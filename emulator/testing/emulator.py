@@ -10,13 +10,14 @@ from os import PathLike
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from emulator.engine.clock import FROZEN
 from emulator.testing import payments, story
 from emulator.testing.api import JSON, Api
 from emulator.testing.clock import Clock
 from emulator.testing.emails import Emails
 from emulator.testing.events import Events, Expectation
-from emulator.testing.servers import AnyServer, LocalServer, RemoteServer
-from emulator.testing.start import FROZEN, Start
+from emulator.testing.servers import AnyServer, LocalServer, RemoteServer, app
+from emulator.testing.start import Start
 from emulator.testing.webhooks import Webhooks
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class Emulator:
         self.clock = Clock(self.api)
         self.events = Events(self.api, self.clock)
         self.emails = Emails(self.api)
-        self.webhooks = Webhooks(self.api, self.clock, self.events, self.server.receiver, self.key.split("_", 2)[2])
+        self.webhooks = Webhooks(self.api, self.clock, self.events, self.server.receiver, app(self.key))
         self._snapshots = 0
 
     @property

@@ -31,18 +31,20 @@ def innermost() -> Factory | None:
 class FollowingClock(Clock):
     """As long as time is frozen it goes by the freeze: to its instant, and on with ``tick()`` and ``move_to()``.
 
-    What the clock is advanced by in between is kept as an offset. Afterwards it goes on from where it then is, in the
-    manner it had before. It never goes back (B-91).
+    What the clock is advanced by in between is kept as an offset. Afterwards it goes on from where it then is, in its
+    own manner. It never goes back (B-91).
     """
 
-    def __init__(self, mode: str = RUNNING, at: Timestamp | None = None) -> None:
+    def __init__(self, mode: str = RUNNING, at: Timestamp | None = None, rate: float = 1.0) -> None:
         self._factory: Factory | None = None
-        self._manner = (mode, 1.0)
+        self._own_rate = rate
         self._furthest = 0.0
-        super().__init__(mode, at)
+        super().__init__(mode, at, rate)
 
     def now(self) -> Timestamp:
         self._follow()
+        if self._factory is not None:
+            self._catch_up()
         return super().now()
 
     def wall(self) -> float:
@@ -64,22 +66,20 @@ class FollowingClock(Clock):
         factory = innermost()
         if factory is self._factory:
             return
-        # What the freeze that is over, or hidden by an inner one, moved on since anybody looked still counts.
-        position = super().now()
         if self._factory is None:
-            self._manner = (self.mode, self.rate)
-        self._factory = factory
-        if factory is None:
-            self._go_on_from(position)
-            self.mode, self.rate = self._manner
+            self._own_rate = self.rate
         else:
-            self._enter(factory, position)
+            # What a freeze that is over, or hidden by an inner one, moved on since anybody looked still counts.
+            self._catch_up()
+        position = self._position
+        self._factory = factory
+        self.rate = self._own_rate if factory is None else 1.0
+        self._go_on_from(position if factory is None else self._reached(factory, position))
 
-    def _enter(self, factory: Factory, position: Timestamp) -> None:
+    def _reached(self, factory: Factory, position: Timestamp) -> Timestamp:
         frozen = _instant(factory)
         self._furthest = max(frozen, _epoch(position))
-        self._go_on_from(max(calendar.from_epoch(frozen), position))
-        self.mode, self.rate = RUNNING, 1.0
+        return max(calendar.from_epoch(frozen), position)
 
 
 def _epoch(instant: Timestamp) -> float:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol
 
-from emulator.testing.api import Api
+from emulator.testing.api import JSON, Api
 from emulator.testing.receiver import Receiver
 from emulator.testing.start import Start
 
 if TYPE_CHECKING:
-    from emulator.sandbox import Opening
-
-T = TypeVar("T")
+    from emulator.engine.fixtures import Start as Opening
 
 LIFTOFF = 300
 """Seconds (real time) a server has to start, and to stop; on a busy machine that takes what it takes."""
@@ -51,8 +48,8 @@ class LocalServer:
         from emulator.server import Server
         from emulator.testing.follow import FollowingClock
 
-        self._openings: dict[str, Opening] = {}
-        chosen = {"clock_mode": "frozen", "seed": seed, "clock": FollowingClock, "openings": self._openings, **options}
+        self._starts: dict[str, Opening] = {}
+        chosen = {"clock_mode": "frozen", "seed": seed, "clock": FollowingClock, "starts": self._starts, **options}
         self._server = Server(Options(**chosen), "127.0.0.1", 0)
         self.url = self._server.url
         self.receiver = Receiver()
@@ -77,17 +74,21 @@ class LocalServer:
 
     def begin(self, key: str, start: Start) -> None:
         """The world opens so on its first use, which may be under a freeze of time that begins only then."""
-        from emulator.engine.fixtures import Fixtures
-        from emulator.resources.settings import changed
-        from emulator.sandbox import Opening
+        import msgspec
 
-        sandbox = self._server.sandbox
-        name = key.split("_", 2)[2]
-        fixtures = _tried(lambda: Fixtures((*sandbox.options.fixtures, *start.fixtures)))
-        _tried(lambda: changed(fixtures.settings(name), start.settings))
-        seed = sandbox.seed if start.seed is None else str(start.seed)
+        from emulator.engine.clock import how_to_start
+        from emulator.engine.fixtures import Fixture
+        from emulator.engine.fixtures import Start as Opening
+
+        name = app(key)
+        fixture = Fixture(settings=start.own_settings(name))
+        try:
+            # Tried here, so that what is wrong is told to who says it and not to the first request.
+            self._server.sandbox.fixtures.settings(name, fixture)
+        except msgspec.ValidationError as fault:
+            raise ValueError(str(fault)) from None
         self.discard(key)
-        self._openings[name] = Opening(start.mode, start.at, seed, fixtures, start.settings)
+        self._starts[name] = Opening(fixture, start.seed, how_to_start(start.clock))
 
     def check(self, key: str) -> None:
         """Raise if freezegun is at a time that the world has already passed."""
@@ -107,7 +108,7 @@ class LocalServer:
 
     def discard(self, key: str) -> None:
         """Throw the world away and wait until that is done."""
-        self._openings.pop(key.split("_", 2)[2], None)
+        self._starts.pop(app(key), None)
         self._server.discard(key)
 
     def stop(self) -> None:
@@ -142,22 +143,14 @@ class RemoteServer:
         self.receiver.close()
 
     def _reset(self, key: str, start: Start) -> None:
+        body: JSON = {"clock": start.clock, "fixtures": {"settings": start.own_settings(app(key))}}
         api = Api(self.url, key)
         try:
-            api.post("/_emulator/reset", {"clock": start.clock, **({} if start.seed is None else {"seed": start.seed})})
-            if start.settings:
-                api.patch("/_emulator/app", {"settings": dict(start.settings)})
+            api.post("/_emulator/reset", body if start.seed is None else {**body, "seed": start.seed})
         finally:
             api.close()
 
 
-def _tried(read: Callable[[], T]) -> T:
-    """What is wrong with settings and fixtures, told to who says them and not to the first request; ``ValueError``."""
-    import msgspec
-
-    from emulator.engine.fixtures import BrokenFixture
-
-    try:
-        return read()
-    except (BrokenFixture, msgspec.ValidationError) as fault:
-        raise ValueError(str(fault)) from None
+def app(key: str) -> str:
+    """The name of a secret key's App."""
+    return key.split("_", 2)[2]

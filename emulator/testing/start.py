@@ -9,9 +9,8 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from emulator.core import calendar
-
-RUNNING, FROZEN = "running", "frozen"
+from emulator.engine.clock import FROZEN, RUNNING, how_to_start
+from emulator.engine.fixtures import BrokenFixture, Fixtures
 
 
 @dataclass(frozen=True)
@@ -38,29 +37,25 @@ class Start:
             raise TypeError(f"settings={settings!r}: a dict of settings, such as {{'tax_rate': 18}}")
         return cls(said(clock), seed, dict(settings or {}), _files(fixtures))
 
-    @property
-    def mode(self) -> str:
-        """``running`` or ``frozen``."""
-        return self.clock.partition("@")[0]
-
-    @property
-    def at(self) -> str | None:
-        """The instant it starts at; None is the present one."""
-        return self.clock.partition("@")[2] or None
+    def own_settings(self, app: str) -> dict[str, Any]:
+        """What is said of an App's settings, by the files and then directly; ``ValueError`` for a file that is none."""
+        try:
+            return {**Fixtures(self.fixtures).said(app), **self.settings}
+        except BrokenFixture as fault:
+            raise ValueError(str(fault)) from None
 
 
 def said(clock: str | datetime) -> str:
     """A clock as :class:`Start` keeps it. An instant alone, as text or ``datetime`` (UTC if naive), is a frozen one."""
     if isinstance(clock, datetime):
-        return f"{FROZEN}@{calendar.stamp(clock.astimezone(UTC) if clock.tzinfo else clock.replace(tzinfo=UTC))}"
-    if clock in (RUNNING, FROZEN):
-        return clock
+        clock = (clock if clock.tzinfo else clock.replace(tzinfo=UTC)).isoformat()
     try:
-        return f"{FROZEN}@{calendar.normalise(clock.removeprefix(f'{FROZEN}@'))}"
+        mode, at = how_to_start(clock if clock in (RUNNING, FROZEN) else f"{FROZEN}@{clock.removeprefix(FROZEN + '@')}")
     except (ValueError, TypeError, AttributeError):
         raise ValueError(
             f"clock={clock!r}: 'running', 'frozen', or an instant to stand still at, such as '2026-01-01T00:00:00Z'"
         ) from None
+    return f"{mode}@{at}" if at else mode
 
 
 def _files(fixtures: Any) -> tuple[Path, ...]:
