@@ -199,6 +199,12 @@ def test_the_next_payment_fails_as_arranged_and_the_one_after_it_does_not(world:
     assert world.pay(session)["status"] == "succeeded"
 
 
+def test_an_event_is_brought_about_on_demand(world: Emulator) -> None:
+    triggered = world.trigger("subscription.payment_failed")
+    assert triggered["type"] == "subscription.payment_failed"
+    assert triggered in list(world.events)
+
+
 def test_a_fault_strikes_the_requests_it_matches(world: Emulator) -> None:
     world.fault({"code": "DATABASE_ERROR"}, method="POST", path="/customers/")
     world.api.get("/v1/customers/")
@@ -310,6 +316,26 @@ def test_a_server_elsewhere_is_used_as_it_is(elsewhere: Callable[..., Emulator])
         second.webhooks.listen()
         second.clock.advance("31d")
         second.webhooks.assert_delivered("invoice.paid")
+
+
+def test_a_world_elsewhere_starts_anew_if_anything_is_said_of_its_start(
+    elsewhere: Callable[..., Emulator], tmp_path: Any
+) -> None:
+    fixtures = tmp_path / "shop.yaml"
+    fixtures.write_text("settings: {minimum_amount: 5}\napps: {elsewhere: {settings: {maximum_amount: 7000}}}")
+
+    def settings(world: Emulator) -> list[int]:
+        told = world.api.get("/_emulator/app")["settings"]
+        return [told["tax_rate"], told["minimum_amount"], told["maximum_amount"]]
+
+    with elsewhere(clock=START, seed=7, settings={"tax_rate": 18}, fixtures=fixtures) as first:
+        assert (first.clock.now, settings(first)) == (START, [18, 5, 7000])
+        ids = subscribe(first)["id"]
+    with elsewhere(seed=7) as second:
+        assert settings(second) == [0, 100, 99999999]
+        assert (second.clock.show()["mode"], subscribe(second)["id"]) == ("frozen", ids)
+    with pytest.raises(RequestRefused, match="tax is no setting"):
+        elsewhere(settings={"tax": 1})
 
 
 def test_the_environment_names_the_server_and_the_key(

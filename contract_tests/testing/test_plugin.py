@@ -12,6 +12,7 @@ import pytest
 import emulator.pytest_plugin
 import emulator.server
 import emulator.testing.follow
+from emulator.testing import LocalServer
 
 PLUGIN = ("-p", "no:payments_emulator", "-p", "emulator.pytest_plugin", "-p", "no:cacheprovider", "-p", "no:randomly")
 """The plugin as it stands here, whatever is installed; loaded as its entry point would be."""
@@ -207,6 +208,41 @@ def test_a_decorator_of_freezegun_freezes_the_world(suite: pytest.Pytester) -> N
             assert payments.clock.now == "2024-02-29T00:00:00.000Z"
     """
     run(suite, test_shop=module).assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize("by", ["option", "environment"])
+def test_a_server_elsewhere_is_used_with_worlds_of_this_run_alone(
+    suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, local_server: LocalServer, by: str
+) -> None:
+    module = f"""
+        import pytest
+
+        @pytest.mark.payments(clock="2026-01-01T00:00:00Z", seed=7, settings={{"tax_rate": 18}})
+        def test_shop(payments, payments_server):
+            assert payments.url == payments_server.url == {local_server.url!r}
+            assert payments.events.types == []
+            payments.webhooks.listen()
+            payments.api.post("/v1/customers/", {{"email": "awa@example.com", "name": "Awa Diop"}})
+            payments.webhooks.assert_delivered("customer.created")
+            assert payments.clock.now == "2026-01-01T00:00:00.000Z"
+            assert payments.configure()["tax_rate"] == 18
+            with open("keys.txt", "a") as keys:
+                print(payments.key, file=keys)
+    """
+    if by == "environment":
+        monkeypatch.setenv("PAYMENTS_EMULATOR_URL", local_server.url)
+    options = ("--payments-url", local_server.url) if by == "option" else ()
+    for _ in range(2):
+        run(suite, *options, test_shop=module).assert_outcomes(passed=1)
+    first, second = (suite.path / "keys.txt").read_text().splitlines()
+    assert first != second
+
+
+def test_a_server_elsewhere_that_does_not_answer_is_told(suite: pytest.Pytester) -> None:
+    result = run(suite, "--payments-url", "http://127.0.0.1:1", test_shop="def test_shop(payments): pass")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*no emulator answers at http://127.0.0.1:1: *"])
+    assert "Traceback" not in result.stdout.str()
 
 
 def test_the_marker_and_the_options_explain_themselves(suite: pytest.Pytester) -> None:

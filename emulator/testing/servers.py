@@ -6,6 +6,8 @@ import threading
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Protocol
 
+import httpx
+
 from emulator.testing.api import JSON, Api
 from emulator.testing.receiver import Receiver
 from emulator.testing.start import Start
@@ -147,6 +149,8 @@ class RemoteServer:
         api = Api(self.url, key)
         try:
             api.post("/_emulator/reset", body if start.seed is None else {**body, "seed": start.seed})
+        except httpx.TransportError as fault:
+            raise ValueError(f"no emulator answers at {self.url}: {fault}") from None
         finally:
             api.close()
 
