@@ -24,6 +24,9 @@ ARGUMENTS = ("clock", "seed", "settings", "fixtures")
 RUN = pytest.StashKey[str]()
 """What sets the keys of this run apart from those of others on the same server."""
 
+WORLD = pytest.StashKey["Emulator"]()
+"""The world of a test that is under way; a suite may have a fixture ``payments`` of its own."""
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The command line and the ini file."""
@@ -63,7 +66,9 @@ def payments(request: pytest.FixtureRequest) -> Iterator[Emulator]:
     said = _said(request)
     server = request.getfixturevalue("payments_server")
     emulator = _opened(_key(request), server, said)
+    request.node.stash[WORLD] = emulator
     yield emulator
+    del request.node.stash[WORLD]
     emulator.close()
 
 
@@ -73,7 +78,7 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Tell, with a failure, what happened in the test's world."""
     report = yield
-    emulator = getattr(item, "funcargs", {}).get("payments")
+    emulator = item.stash.get(WORLD, None)
     if report.failed and call.when != "teardown" and emulator is not None:
         report.sections.append(("payments emulator", _story(emulator)))
     return report

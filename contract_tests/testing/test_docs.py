@@ -1,4 +1,4 @@
-"""The documentation on test suites: every sample of it is run as it stands there."""
+"""The documentation on test suites, and in Python altogether: every sample is run as it stands there."""
 
 from __future__ import annotations
 
@@ -12,20 +12,22 @@ from contract_tests.testing.test_plugin import suite as suite  # noqa: PLC0414  
 from emulator import pytest_plugin
 from emulator.testing import Emulator, Webhooks
 
-PAGE = (Path(__file__).parents[2] / "docs/testing.md").read_text("utf-8")
-SAMPLES = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+HERE = Path(__file__).parents[2]
+PAGE = (HERE / "docs/testing.md").read_text("utf-8")
+README = (HERE / "README.md").read_text("utf-8")
+SAMPLES = re.findall(r"^```python\n(.*?)^```", README + PAGE, re.MULTILINE | re.DOTALL)
 SUITES = [sample for sample in SAMPLES if "def test_" in sample]
 SCRIPTS = [sample for sample in SAMPLES if "def test_" not in sample]
 
 
-def test_the_suites_of_the_page_pass(suite: pytest.Pytester) -> None:
+def test_the_suites_of_the_pages_pass(suite: pytest.Pytester) -> None:
     """All in one run, each as a module of its own."""
     result = run(suite, **{f"test_sample_{number}": sample for number, sample in enumerate(SUITES)})
     result.assert_outcomes(passed=sum(sample.count("def test_") for sample in SUITES))
 
 
 @pytest.mark.parametrize("sample", SCRIPTS)
-def test_the_scripts_of_the_page_run(sample: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_scripts_of_the_pages_run(sample: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PAYMENTS_EMULATOR_URL", raising=False)
     exec(compile(sample, "docs/testing.md", "exec"), {"__name__": "sample"})
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import datetime as dt
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +21,7 @@ from emulator.testing import Emulator, LocalServer, RemoteServer, RequestRefused
 
 def test_it_can_be_had_from_the_package_itself() -> None:
     assert emulator.Emulator is Emulator
+    assert Path(emulator.__path__[0], "py.typed").is_file(), "type checkers read the annotations"
     with pytest.raises(AttributeError, match="no attribute 'Emulater'"):
         _ = emulator.Emulater  # type: ignore[attr-defined]
 
@@ -336,6 +339,25 @@ def test_a_world_elsewhere_starts_anew_if_anything_is_said_of_its_start(
         assert (second.clock.show()["mode"], subscribe(second)["id"]) == ("frozen", ids)
     with pytest.raises(RequestRefused, match="tax is no setting"):
         elsewhere(settings={"tax": 1})
+
+
+def test_a_server_that_demands_a_token_is_given_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    server = LocalServer(control_token="let me in")
+    try:
+        with pytest.raises(RequestRefused, match="PERMISSION_DENIED"), Emulator(server.url) as world:
+            _ = world.clock.now
+        monkeypatch.setenv("PAYMENTS_EMULATOR_CONTROL_TOKEN", "let me in")
+        with Emulator(server.url, clock=START) as world:
+            assert world.clock.now == START
+    finally:
+        server.stop()
+
+
+def test_a_start_that_fails_leaves_nothing_running() -> None:
+    before = threading.active_count()
+    with pytest.raises(ValueError, match="tax is no setting"):
+        Emulator(settings={"tax": 1})
+    assert threading.active_count() <= before
 
 
 def test_the_environment_names_the_server_and_the_key(

@@ -197,6 +197,33 @@ def test_a_story_that_cannot_be_told_hides_nothing(suite: pytest.Pytester) -> No
     result.stdout.fnmatch_lines(["E*this is what went wrong*", "(its story cannot be told: ConnectError: *"])
 
 
+def test_a_suite_may_have_a_fixture_of_the_same_name(suite: pytest.Pytester) -> None:
+    module = """
+        import pytest
+
+        @pytest.fixture
+        def payments():
+            return 7
+
+        def test_shop(payments):
+            assert payments == 8
+    """
+    result = run(suite, test_shop=module)
+    result.assert_outcomes(failed=1)
+    assert "payments emulator" not in result.stdout.str()
+
+
+def test_logging_stays_as_it_was(suite: pytest.Pytester) -> None:
+    module = """
+        import logging
+
+        def test_shop(payments):
+            payments.clock.advance("1d")
+            assert [logging.getLogger(name).handlers for name in ("uvicorn", "emulator")] == [[], []]
+    """
+    run(suite, test_shop=module).assert_outcomes(passed=1)
+
+
 def test_a_decorator_of_freezegun_freezes_the_world(suite: pytest.Pytester) -> None:
     module = """
         import pytest
@@ -249,18 +276,3 @@ def test_the_marker_and_the_options_explain_themselves(suite: pytest.Pytester) -
     suite.runpytest_inprocess(*PLUGIN, "--markers").stdout.fnmatch_lines(["@pytest.mark.payments(*how the world of*"])
     told = suite.runpytest_inprocess(*PLUGIN, "--help").stdout
     told.fnmatch_lines(["*--payments-url=URL*", "*payments_clock*", "*payments_seed*", "*payments_fixtures*"])
-
-
-def test_under_xdist_each_worker_has_a_server_of_its_own(suite: pytest.Pytester) -> None:
-    module = """
-        import pytest
-
-        @pytest.mark.parametrize("number", range(8))
-        def test_shop(payments, number):
-            payments.webhooks.listen()
-            payments.api.post("/v1/customers/", {"email": "awa@example.com", "name": "Awa Diop"})
-            payments.webhooks.assert_delivered("customer.created", times=1)
-    """
-    suite.makepyfile(test_shop=module)
-    result = suite.runpytest_subprocess(*PLUGIN, "-Werror", "-n", "2")
-    result.assert_outcomes(passed=8)

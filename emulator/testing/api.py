@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -37,6 +38,11 @@ class RequestRefused(Exception):
         return self.message if self.param is None or self.param in self.message else f"{self.message} ({self.param})"
 
 
+def _token() -> dict[str, str]:
+    token = os.environ.get("PAYMENTS_EMULATOR_CONTROL_TOKEN")
+    return {"Emulator-Token": token} if token else {}
+
+
 def _error(response: httpx.Response) -> JSON:
     try:
         body = response.json()
@@ -49,13 +55,14 @@ def _error(response: httpx.Response) -> JSON:
 class Api:
     """JSON in, JSON out. Paths are whole ones: ``/v1/customers/``, ``/_emulator/clock``.
 
-    ``client`` is the plain httpx client below. ``check`` is called before each request and may raise.
+    ``client`` is the plain httpx client below. ``check`` is called before each request and may raise. A server that
+    demands a control token is given the one of ``PAYMENTS_EMULATOR_CONTROL_TOKEN``.
     """
 
     def __init__(self, url: str, key: str, check: Callable[[], None] = lambda: None) -> None:
         self.client = httpx.Client(
             base_url=url,
-            headers={"Authorization": f"Bearer {key}"},
+            headers={"Authorization": f"Bearer {key}", **_token()},
             timeout=PATIENCE,
             # What talks to loopback needs no proxy and, without TLS, none of the 20 ms that loading certificates takes.
             trust_env=False,

@@ -67,13 +67,21 @@ class Emulator:
         self.url: str = self.server.url
         self.key: str = key or os.environ.get("PAYMENTS_EMULATOR_KEY", DEFAULT_KEY)
         if self._shared or not url or (clock, seed, settings, fixtures) != (None, None, None, ()):
-            self.server.begin(self.key, start)
+            self._begin(start)
         self.api = Api(self.url, self.key, lambda: self.server.check(self.key))
         self.clock = Clock(self.api)
         self.events = Events(self.api, self.clock)
         self.emails = Emails(self.api)
         self.webhooks = Webhooks(self.api, self.clock, self.events, self.server.receiver, app(self.key))
         self._snapshots = 0
+
+    def _begin(self, start: Start) -> None:
+        try:
+            self.server.begin(self.key, start)
+        except BaseException:
+            if not self._shared:
+                self.server.stop()
+            raise
 
     @property
     def client(self) -> httpx.Client:
