@@ -14,7 +14,7 @@ from starlette.types import ASGIApp
 
 from emulator.console.site import Console, before
 from emulator.console.visit import PLACE
-from emulator.control import inbox
+from emulator.control import inbox, worlds
 from emulator.control.face import control
 from emulator.core.calendar import Timestamp
 from emulator.core.ids import Source
@@ -26,6 +26,7 @@ from emulator.engine.fixtures import Fixtures, Start
 from emulator.engine.mailer import Mailer, SmtpServer
 from emulator.engine.post import ANSWER_TIME, Postman
 from emulator.errors import Refusal
+from emulator.pages import handset
 from emulator.pages.site import site
 from emulator.resources.keys import Key
 from emulator.resources.wiring import WIRING
@@ -112,6 +113,7 @@ class Sandbox:
         others = site(self.engine)
         api, unlocked = service(self.engine, strict=strict), control(self.engine, strict=strict)
         controls = self._locked(unlocked, token)
+        phones = self._locked(handset.handset(unlocked, partial(worlds.of_caller, self.engine)), token)
         edge = partial(
             Edge,
             new_request_id=lambda: source.id("req", next(numbers)),
@@ -127,6 +129,7 @@ class Sandbox:
                 ("/_emulator/openapi.json", others),
                 # A webhook cannot carry the token; whoever reads what came in must.
                 (inbox.PREFIX, self._locked(inbox.receiving(self.engine, controls), None)),
+                (handset.PREFIX, phones),
                 (PLACE, screens),
                 ("/_emulator/", before(screens, controls)),
                 ("/_emulator", screens),

@@ -13,6 +13,7 @@ import click
 from contract_tests.benchmarks import load
 from contract_tests.benchmarks.clock import clock
 from contract_tests.benchmarks.measures import QUICK, Row, Size, memory, requests, start
+from contract_tests.benchmarks.steps import steps
 from contract_tests.benchmarks.worlds import worlds
 
 Measure = Callable[[Size, ProcessPoolExecutor], Iterator[Row]]
@@ -22,6 +23,7 @@ MEASURES: dict[str, Measure] = {
     "memory": memory,
     "requests": requests,
     "clock": clock,
+    "steps": steps,
     "worlds": worlds,
 }
 

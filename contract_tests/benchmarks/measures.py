@@ -15,7 +15,10 @@ from contract_tests.benchmarks.servers import BARE, EMULATOR, Server, running
 
 
 class Size(NamedTuple):
-    """How much is done. A round is one load of ``requests`` requests on each server in turn."""
+    """How much is done. A round is one load of ``requests`` requests on each server in turn.
+
+    ``subscriptions`` are advanced by a year, ``lives`` are those whose ``years`` are walked in different steps.
+    """
 
     starts: int = 7
     rounds: int = 9
@@ -23,11 +26,23 @@ class Size(NamedTuple):
     few: int = 1_000
     many: int = 100_000
     customers: int = 10_000
-    subscriptions: tuple[int, ...] = (1_000, 10_000)
+    subscriptions: tuple[int, ...] = (1_000, 10_000, 50_000)
+    lives: int = 1_000
+    years: int = 10
     worlds: int = 1_000
 
 
-QUICK = Size(starts=3, rounds=3, requests=1_000, many=5_000, customers=2_000, subscriptions=(500,), worlds=200)
+QUICK = Size(
+    starts=3,
+    rounds=3,
+    requests=1_000,
+    many=5_000,
+    customers=2_000,
+    subscriptions=(500,),
+    lives=100,
+    years=2,
+    worlds=200,
+)
 
 
 class Row(NamedTuple):

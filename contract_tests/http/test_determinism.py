@@ -10,6 +10,7 @@ import pytest
 from contract_tests.client import http_client
 from contract_tests.receiver import Receiver
 from contract_tests.sandbox import RunningServer
+from emulator.events import EVENTS
 
 JSON = {"Content-Type": "application/json"}
 SHOP, OTHER = ({"Authorization": f"Bearer sk_test_{name}"} for name in ("shop", "other"))
@@ -75,8 +76,12 @@ def play(player: Player, hook: str) -> None:
         for query in ("", "?page_size=3&page=2", "?ordering=created_at", "?page=99", "?page=x"):
             ask("GET", f"/v1/{path}/{query}")
     ask("GET", "/_emulator/events?page_size=100")
+    for type in EVENTS:
+        ask("POST", "/_emulator/trigger", {"event": type})
     ask("POST", "/v1/reset")
     ask("POST", "/v1/customers/", {"email": "after@example.com", "name": "After"})
+    ask("POST", "/_emulator/reset", {"seed": 3, "clock": "frozen@2027-01-01T00:00:00Z"})
+    ask("POST", "/_emulator/trigger", {"event": "subscription.created"})
 
 
 SAME = {"seed": 7}

@@ -14,9 +14,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from emulator.cli.serve import DEFAULT_PORT, option
-from emulator.document import store
-from emulator.examiner.document import is_usable
+from emulator.cli.options import DEFAULT_URL, option
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -27,7 +25,7 @@ MISSING = "check needs the extra 'check': pip install 'payments-emulator[check]'
 
 
 @click.command()
-@click.argument("url", default=f"http://127.0.0.1:{DEFAULT_PORT}")
+@click.argument("url", default=DEFAULT_URL)
 @option("--key", default="sk_test_check", metavar="KEY", help="Secret key of a test App; what it holds is wiped.")
 @click.option("--examples", type=click.IntRange(1, 10_000), default=10, show_default=True, help="For each operation.")
 @click.option("--seed", type=int, help="Make up the same requests again.")
@@ -62,8 +60,11 @@ def check(*, url: str, key: str, junit: Path | None, as_json: bool, **choices: A
 
 def _found(url: str) -> tuple[str, dict[str, Any]]:
     """Where the API is, and the server's document or the shipped one."""
-    # Imported here: the help of a command line needs no HTTP client.
+    # Imported here: the help of a command line needs no HTTP client and no document.
     import httpx
+
+    from emulator.document import store
+    from emulator.examiner.document import is_usable
 
     url = url.rstrip("/").removesuffix("/v1")
     if urlsplit(url).scheme not in ("http", "https"):

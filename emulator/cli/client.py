@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import ssl
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -23,13 +26,15 @@ class Emulator:
     """
 
     def __init__(self, url: str, key: str | None, app: str | None = None, token: str | None = None) -> None:
-        self.url = url.rstrip("/")
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        self.url = root(url)
+        headers = {b"Authorization": key and f"Bearer {key}", b"Emulator-Token": token}
         self._http = httpx.Client(
-            headers={**headers, **({"Emulator-Token": token} if token else {})},
+            headers=[(name, os.fsencode(value)) for name, value in headers.items() if value],
             params={"app": app} if app else {},
             timeout=PATIENCE,
             trust_env=False,
+            # Reading the authorities would take longer than all the rest.
+            verify=self.url.startswith("https:") or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
         )
 
     def __enter__(self) -> Emulator:
@@ -55,7 +60,7 @@ class Emulator:
         body: Any = None,
         headers: dict[str, str] | None = None,
     ) -> httpx.Response:
-        """One request to the control API, and its answer, which is a success."""
+        """One request to the control API, or to a path under /v1, and its answer, which is a success."""
         given = {name: value for name, value in (query or {}).items() if value is not None}
         with _told(self.url):
             request = self._http.build_request(method, self._at(path), params=given, json=body, headers=headers)
@@ -86,7 +91,12 @@ class Emulator:
         raise click.ClickException(f"the emulator at {self.url} has ended")
 
     def _at(self, path: str) -> str:
-        return f"{self.url}/_emulator{path}"
+        return f"{self.url}{'' if path.startswith('/v1/') else '/_emulator'}{path}"
+
+
+def root(url: str) -> str:
+    """Where the emulator is: ``localhost:4747`` will do, and so will the address of its API."""
+    return (url if "://" in url else f"http://{url}").rstrip("/").removesuffix("/v1")
 
 
 def messages(lines: Iterator[str]) -> Iterator[tuple[str, Any]]:
@@ -104,25 +114,19 @@ def messages(lines: Iterator[str]) -> Iterator[tuple[str, Any]]:
             kind, data = "message", ""
 
 
-class _told:  # noqa: N801  # reads as the words of a sentence where it is used
-    """Failures to speak with an emulator, told as what to do about them."""
-
-    def __init__(self, url: str) -> None:
-        self._url = url
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, fault: BaseException | None, trace: object) -> None:
-        if isinstance(fault, httpx.ConnectError | httpx.ConnectTimeout):
-            raise click.ClickException(nobody(self._url, fault)) from None
-        if isinstance(fault, httpx.InvalidURL | httpx.UnsupportedProtocol | UnicodeError):
-            message = f"{self._url!r}: a URL such as http://127.0.0.1:4747"
-            raise click.BadParameter(message, param_hint="'--url'") from None
-        if isinstance(fault, httpx.HTTPError):
-            raise click.ClickException(
-                f"the emulator at {self._url} broke off: {fault or type(fault).__name__}"
-            ) from None
+@contextmanager
+def _told(url: str) -> Iterator[None]:
+    """Failures to speak with an emulator are told as what to do about them."""
+    try:
+        yield
+    except (httpx.ConnectError, httpx.ConnectTimeout) as fault:
+        raise click.ClickException(nobody(url, fault)) from None
+    except (httpx.InvalidURL, httpx.UnsupportedProtocol, UnicodeError):
+        message = f"{url!r}: a URL such as http://127.0.0.1:4747"
+        raise click.BadParameter(message, param_hint="'--url'") from None
+    except httpx.HTTPError as fault:
+        message = f"the emulator at {url} broke off: {str(fault) or type(fault).__name__}"
+        raise click.ClickException(message) from None
 
 
 def nobody(url: str, fault: Exception) -> str:
@@ -132,19 +136,18 @@ def nobody(url: str, fault: Exception) -> str:
 
 def accepted(answer: httpx.Response) -> httpx.Response:
     """The answer if it is a success; else its refusal."""
+    # Every answer of an emulator has its id, and errors are JSON, flat or nested as the App's settings say.
+    if "request-id" not in answer.headers:
+        where = answer.request.url.copy_with(query=None)
+        raise click.ClickException(f"no emulator: {where} answered {answer.status_code}; is something else there?")
     if not answer.is_success:
-        raise click.ClickException(refusal(answer))
+        raise click.ClickException(refusal(answer.json()))
     return answer
 
 
-def refusal(answer: httpx.Response) -> str:
+def refusal(told: Any) -> str:
     """Why something was refused, in the emulator's words."""
-    try:
-        told = answer.json()
-        # The App's setting error_shape has errors flat or nested.
-        told = told.get("error", told)
-        reasons = [f"{name}: {', '.join(why)}" for name, why in told.get("errors", {}).items()]
-        hint = "; give the token with --control-token" if "Emulator-Token" in told["message"] else ""
-        return f"{told['code']}: {'; '.join(reasons) or told['message']}{hint}"
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return f"{answer.request.url} answered {answer.status_code}, which no emulator does; is something else there?"
+    error = told.get("error", told)
+    reasons = [f"{name}: {', '.join(why)}" for name, why in error.get("errors", {}).items()]
+    hint = "; give the token with --control-token" if "Emulator-Token" in error["message"] else ""
+    return f"{error['code']}: {'; '.join(reasons) or error['message']}{hint}"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from emulator.cli.groups import Commands
-from emulator.cli.options import EVENT_TYPE, Duration, Instant, as_json, speaking
+from emulator.cli.options import DURATION, EVENT_TYPE, Instant, as_json, speaking
 from emulator.cli.show import counted, tell, when
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def show(emulator: Emulator, as_json: bool) -> None:
 
 
 @clock.command()
-@click.argument("by", type=Duration(), required=False, metavar="[DURATION]")
+@click.argument("by", type=DURATION, required=False, metavar="[DURATION]")
 @click.option("--to", type=Instant(), help="Go to this instant or day.")
 @click.option("--until-event", type=EVENT_TYPE, help="Go on until this happens; DURATION (1 year) at most.")
 @as_json
@@ -128,25 +128,22 @@ def advanced(emulator: Emulator, body: dict[str, Any], as_json: bool) -> int:
     tell(result, course, as_json)
     for failure in result["failures"]:
         click.echo(f"failed: {failure['kind']} of {failure['object']}: {failure['error']}", err=True)
-    if result.get("error"):
+    if result["error"]:
         click.echo(f"failed: {result['error']}", err=True)
-    if result.get("status") == "stopped" and interrupted.is_set():
+    if result["status"] == "stopped" and interrupted.is_set():
         return 130
-    return 1 if result["failures"] or result.get("status") == "failed" else 0
+    return 1 if result["failures"] or result["status"] != "completed" else 0
 
 
 def followed(emulator: Emulator, body: dict[str, Any], interrupted: threading.Event) -> Any:
     """An advance from its start to its end, which comes early if it is interrupted."""
     state = emulator.post("/clock/advance", body, Prefer="respond-async")
-    if "id" not in state:
-        return state
     path, pause = f"/clock/advances/{state['id']}", AT_FIRST
     with progress() as report:
         while state["status"] == "running":
             report(state)
-            if interrupted.wait(pause):
-                emulator.send("DELETE", path)
-            state, pause = emulator.get(path), min(2 * pause, AT_MOST)
+            method = "DELETE" if interrupted.wait(pause) else "GET"
+            state, pause = emulator.send(method, path).json(), min(2 * pause, AT_MOST)
     return state
 
 
@@ -158,7 +155,7 @@ def course(result: Any) -> str:
         counted(sum(result["events"].values()), "event"),
         counted(delivered + failed, "delivery") + (f" ({failed} failed)" if failed else ""),
     ]
-    stopped = "Stopped. " if result.get("status") == "stopped" else ""
+    stopped = "Stopped. " if result["status"] == "stopped" else ""
     head = f"{stopped}It is {when(result['now'])}. Since {when(result['from'])}: {', '.join(done)}"
     return "\n".join([head, *(f"{number:6}  {type}" for type, number in result["events"].items())])
 

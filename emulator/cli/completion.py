@@ -11,7 +11,7 @@ VARIABLE = "_PAYMENTS_EMULATOR_COMPLETE"
 
 
 @click.command()
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]), metavar="bash|zsh|fish")
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:
     """Print a script that teaches your shell to complete.

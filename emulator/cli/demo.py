@@ -27,6 +27,10 @@ START = "2026-01-01T00:00:00.000Z"
 def demo(port: int, stay: bool | None) -> None:
     """Play a subscription's first two months.
 
+    \b
+    payments-emulator demo
+    payments-emulator demo --port 4747 --stay
+
     Each step is shown with the request that does it. The sandbox, its clock and the merchant's webhook receiver are all
     started for the occasion.
     """

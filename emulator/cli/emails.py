@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from emulator.cli.options import as_json, limit, remembered, speaking
+from emulator.cli.options import ID, as_json, limit, remembered, speaking
 from emulator.cli.show import harmless, tell, tell_all, when
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ KINDS = ("invoice", "receipt", "renewal_failed", "trial_ending", "subscription_c
 
 
 @click.command()
-@click.argument("email", required=False, metavar="[EMAIL]", shell_complete=remembered("/emails", "id"))
+@click.argument("email", type=ID, required=False, metavar="[EMAIL]", shell_complete=remembered("/emails", "id"))
 @click.option("--html", "form", flag_value="html", help="Print the EMAIL's page.")
 @click.option("--raw", "form", flag_value="raw", help="Print the EMAIL as it travels, attachments included.")
 @click.option("--to", metavar="ADDRESS", help="Only emails to this address.")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import Any
 
 import click
@@ -23,6 +25,17 @@ class Commands(click.Group):
         if self.default and not named and not mistyped and not ctx.resilient_parsing:
             args = [self.default, *args]
         return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """What the command returns. Its reader may have enough early, as 'head' does: that is no failure."""
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # Python would complain about it once more at its end.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return None
+        return result
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """The command that is named, or which ones there are."""

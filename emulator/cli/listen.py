@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     import httpx
 
+    from emulator.cli.client import Emulator
+
 PATIENCE = 10.0
 """Seconds the receiver has to answer; the emulator gives no more (Limits)."""
 
@@ -56,15 +58,16 @@ def listen(forward_to: str, events: str, url: str, key: str, as_json: bool) -> N
     # Imported here: the help and the mistakes of a command line need no HTTP client.
     import httpx
 
+    from emulator.cli.client import Emulator
+
     target = destination(forward_to)
     stopped = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stopped.set())
-    authorization = {"Authorization": f"Bearer {key}"}
     with (
-        httpx.Client(base_url=f"{url.rstrip('/')}/v1", headers=authorization, timeout=30, trust_env=False) as api,
+        Emulator(url, key) as emulator,
         httpx.Client(timeout=PATIENCE, trust_env=False) as client,
         receiving(lambda headers, body: passed_on(client, target, headers, body), told(as_json)) as port,
-        registered(api, f"http://127.0.0.1:{port}/", events.split(",")) as endpoint,
+        registered(emulator, f"http://127.0.0.1:{port}/", events.split(",")) as endpoint,
     ):
         click.echo(f"Listening as {endpoint['id']}; signing secret {endpoint['secret']}", err=as_json)
         click.echo(f"Forwarding to {target}", err=as_json)
@@ -87,35 +90,17 @@ def destination(text: str) -> str:
 
 
 @contextmanager
-def registered(api: httpx.Client, url: str, events: list[str]) -> Iterator[dict[str, Any]]:
+def registered(emulator: Emulator, url: str, events: list[str]) -> Iterator[dict[str, Any]]:
     """A webhook endpoint at this URL, for as long as the block lasts."""
-    import httpx
-
-    try:
-        answer = api.post("/webhooks/", json={"name": "payments-emulator listen", "url": url, "events": events})
-    except httpx.HTTPError as fault:
-        raise click.ClickException(
-            f"no emulator at {api.base_url.copy_with(path='/')}: {fault}; start one with 'payments-emulator serve'"
-        ) from None
-    if not answer.is_success:
-        raise click.ClickException(refusal(answer))
-    endpoint: dict[str, Any] = answer.json()
+    body = {"name": "payments-emulator listen", "url": url, "events": events}
+    endpoint: dict[str, Any] = emulator.post("/v1/webhooks/", body)
     try:
         yield endpoint
     finally:
         try:
-            api.delete(f"/webhooks/{endpoint['id']}/")
-        except httpx.HTTPError:
-            click.echo("The emulator is gone, and the endpoint with it.", err=True)
-
-
-def refusal(answer: httpx.Response) -> str:
-    """Why an endpoint was not made, in the service's words."""
-    try:
-        told = answer.json()
-        return f"{told['code']}: {told['message']}"
-    except (ValueError, KeyError, TypeError):
-        return f"{answer.request.url} answered {answer.status_code}, which no emulator does"
+            emulator.send("DELETE", f"/v1/webhooks/{endpoint['id']}/")
+        except click.ClickException:
+            click.echo("The endpoint was gone already.", err=True)
 
 
 Forward = Callable[[Mapping[str, str], bytes], Outcome]

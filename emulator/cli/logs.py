@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from emulator.cli.follow import followed
-from emulator.cli.options import as_json, limit, remembered, speaking
+from emulator.cli.options import ID, as_json, limit, remembered, speaking
 from emulator.cli.show import tell, tell_all, when
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ METHODS = ("GET", "POST", "PATCH", "PUT", "DELETE")
 
 
 @click.command()
-@click.argument("request", required=False, metavar="[REQUEST]", shell_complete=remembered("/requests", "id"))
+@click.argument("request", type=ID, required=False, metavar="[REQUEST]", shell_complete=remembered("/requests", "id"))
 @click.option("--follow", "-f", is_flag=True, help="Then go on with each request as it comes, until Ctrl-C.")
 @click.option("--status", type=click.IntRange(100, 599), metavar="STATUS", help="Only those answered so.")
 @click.option("--method", type=click.Choice(METHODS, case_sensitive=False), help="Only those with this method.")

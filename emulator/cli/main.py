@@ -10,7 +10,7 @@ from typing import NoReturn
 
 import click
 
-from emulator.cli.back import rewind
+from emulator.cli.back import reset, rewind
 from emulator.cli.check import check
 from emulator.cli.clock import clock
 from emulator.cli.completion import PROGRAM, VARIABLE, completion
@@ -25,6 +25,7 @@ from emulator.cli.schedule import schedule
 from emulator.cli.serve import serve
 from emulator.cli.snapshot import snapshot
 from emulator.cli.spec import spec
+from emulator.cli.trigger import trigger
 from emulator.version import VERSION
 
 OK, CHECK_FAILED, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
@@ -47,8 +48,8 @@ def cli() -> None:
 
 for command in (
     *(demo, serve, execute),
-    *(clock, schedule, events, logs, emails, listen),
-    *(snapshot, rewind, check, spec, completion),
+    *(clock, schedule, trigger, events, logs, emails, listen),
+    *(snapshot, rewind, reset, check, spec, completion),
 ):
     cli.add_command(command)
 
@@ -61,16 +62,11 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
             stream.reconfigure(errors="replace")
     try:
         status = run(sys.argv[1:] if arguments is None else arguments)
-        sys.stdout.flush()
     except click.ClickException as fault:
         print(f"{PROGRAM}: {one_line(fault)}", file=sys.stderr)
         sys.exit(WRONG_USAGE)
     except (KeyboardInterrupt, click.Abort):
         sys.exit(INTERRUPTED)
-    except BrokenPipeError:
-        # Whoever read has enough, as 'head' does. Python would complain about it once more at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(OK)
     sys.exit(status if isinstance(status, int) else OK)
 
 

@@ -77,10 +77,10 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, one 
 """The option of every command that shows something."""
 
 
-def limit(order: str) -> Decorator:
-    """``--limit`` of a list that is told in this order."""
+def limit(which: str) -> Decorator:
+    """``--limit`` of a list, of which these are told."""
     return click.option(
-        "--limit", "-n", type=click.IntRange(1), default=20, show_default=True, help=f"How many, the {order} first."
+        "--limit", "-n", type=click.IntRange(1), default=20, show_default=True, help=f"How many of the {which}."
     )
 
 
@@ -116,16 +116,27 @@ def guidance(mistyped: str, words: Iterable[str]) -> str:
 EVENT_TYPE = Words("EVENT", EVENTS)
 
 
-class Duration(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
-    """``31d``, ``2h``, ``90s`` or ISO 8601; the emulator has the last word."""
+class Text(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
+    """A text of a certain form; one of another form is told what it should be. The emulator has the last word."""
 
-    name = "DURATION"
+    def __init__(self, name: str, form: str, told: str) -> None:
+        self.name = name
+        self._form = re.compile(form, re.ASCII)
+        self._told = told
+
+    def fits(self, value: str) -> bool:
+        """Whether it has that form."""
+        return self._form.fullmatch(value) is not None
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """The text itself."""
-        if not re.fullmatch(r"\d+[smhdw]|P[\dYMWDTHS.]+", value, re.ASCII):
-            self.fail(f"{value!r}: a duration such as 31d, 2h, 90s or P1M", param, ctx)
+        if not self.fits(value):
+            self.fail(f"{value!r}: {self._told}", param, ctx)
         return str(value)
+
+
+DURATION = Text("DURATION", r"\d+[smhdw]|P[\dYMWDTHS.]+", "a duration such as 31d, 2h, 90s or P1M")
+ID = Text("ID", r"\w{1,100}", "an id such as req_4fKq9ZsT1mVbX7cR2yLdH8wN")
 
 
 class Instant(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one

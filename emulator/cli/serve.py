@@ -68,7 +68,9 @@ OPTIONS = (
     option("--port", type=click.IntRange(0, 65535), default=DEFAULT_PORT, help="0 picks a free port."),
     option("--port-file", type=click.Path(dir_okay=False, path_type=Path), help="Write the port here when ready."),
     option("--public-url", metavar="URL", help="Where clients reach the server, for links in objects."),
-    option("--clock", type=ClockStart(), default=RUNNING, help="How the clocks of worlds start."),
+    option(
+        "--clock", type=ClockStart(), metavar=ClockStart.name, default=RUNNING, help="How the clocks of worlds start."
+    ),
     option("--seed", type=int, help="Same seed, frozen clock, same requests: same bytes."),
     option("--keys", type=click.Choice(["open", "listed"]), default="open", help="Accept any key, or listed ones."),
     option(
@@ -124,7 +126,8 @@ def serve(**chosen: Any) -> None:
         with told(port_file):
             port_file.unlink(missing_ok=True)
     click.echo(f"The service     {server.url}/v1/   (Authorization: Bearer sk_test_demo)")
-    click.echo(f"Control API     {server.url}/_emulator/")
+    click.echo(f"Web console     {server.url}/_emulator/")
+    click.echo(f"Control API     {server.url}/_emulator/openapi.json")
     click.echo(f"The document    {server.url}/openapi.json")
     server.run(lambda: announce(server.port, port_file))
 

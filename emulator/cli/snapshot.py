@@ -3,35 +3,22 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
 from emulator.cli.groups import Commands
-from emulator.cli.options import as_json, limit, remembered, speaking
+from emulator.cli.options import Text, as_json, limit, remembered, speaking
 from emulator.cli.show import counted, tell, tell_all, when
 
 if TYPE_CHECKING:
     from emulator.cli.client import Emulator
 
-NAMES = re.compile(r"[A-Za-z0-9._-]{1,64}")
+NAME = Text("NAME", r"(?!\.\.?$)[A-Za-z0-9._-]{1,64}", "a name has 1 to 64 of A-Z a-z 0-9 . _ -")
+"""What a snapshot can be called; it is a part of an address."""
 
-
-class Name(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
-    """What a snapshot can be called; it is a part of an address."""
-
-    name = "NAME"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The text itself."""
-        if not NAMES.fullmatch(value) or value in (".", ".."):
-            self.fail(f"{value!r}: a name has 1 to 64 of A-Z a-z 0-9 . _ -", param, ctx)
-        return str(value)
-
-
-known = click.argument("name", type=Name(), shell_complete=remembered("/snapshots", "name"))
+known = click.argument("name", type=NAME, shell_complete=remembered("/snapshots", "name"))
 """The name of a snapshot that is there; it completes in the shell."""
 
 
@@ -47,7 +34,7 @@ def snapshot() -> None:
 
 
 @snapshot.command()
-@click.argument("name", type=Name())
+@click.argument("name", type=NAME)
 @as_json
 @speaking
 def save(emulator: Emulator, name: str, as_json: bool) -> None:
@@ -101,7 +88,7 @@ def export(emulator: Emulator, name: str, output: BinaryIO) -> None:
 
 @snapshot.command("import")
 @click.argument("file", type=click.File("rb"))
-@click.option("--name", type=Name(), help="What to call it. [default: the file's name]")
+@click.option("--name", type=NAME, help="What to call it. [default: the file's name]")
 @as_json
 @speaking
 def import_snapshot(emulator: Emulator, file: BinaryIO, name: str | None, as_json: bool) -> None:
@@ -112,7 +99,7 @@ def import_snapshot(emulator: Emulator, file: BinaryIO, name: str | None, as_jso
     payments-emulator snapshot import --name shop - < before-renewal.json
     """
     chosen = name or Path(file.name).stem
-    if not NAMES.fullmatch(chosen):
+    if not NAME.fits(chosen):
         raise click.UsageError(f"{file.name} makes no name for a snapshot; give one with --name")
     try:
         exported = json.load(file)

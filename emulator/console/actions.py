@@ -40,7 +40,8 @@ ACTIONS: Mapping[str, Action] = {
     "restore": Action("POST", "/_emulator/snapshots/{_id}/restore"),
     "import": Action("PUT", "/_emulator/snapshots/{_id}"),
     "delete": Action("DELETE", "/_emulator/snapshots/{_id}"),
-    "reset": Action("POST", "/v1/reset"),
+    "reset": Action("POST", "/_emulator/reset"),
+    "trigger": Action("POST", "/_emulator/trigger"),
 }
 """By the last segment of the address a form is posted to. Each has its words ``done.…``."""
 

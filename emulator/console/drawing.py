@@ -40,7 +40,7 @@ def apart(at: str, now: str, *, t: Language) -> str:
     span = datetime.fromisoformat(at) - datetime.fromisoformat(now)
     if abs(span.total_seconds()) < 1:
         return t("now")
-    return str(format_timedelta(span, add_direction=True, threshold=1.2, locale=t.code))
+    return str(format_timedelta(span, add_direction=True, threshold=1, locale=t.code))
 
 
 def id_link(id: str, *, place: Link) -> Markup:

@@ -50,6 +50,8 @@ def body(form: Mapping[str, str]) -> Any:
 def _put(made: dict[str, Any], path: list[str], value: Any) -> None:
     for part in path[:-1]:
         made = made.setdefault(part, {})
+        if not isinstance(made, dict):
+            raise Refused(422, f"{part} is given both as a whole and in parts.")
     made[path[-1]] = value
 
 

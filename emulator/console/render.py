@@ -68,8 +68,11 @@ def page(visit: Visit, template: str, status: int = 200, **values: Any) -> Respo
 PLACES = {"req": "requests", "mail": "emails"}
 """Where an id leads by how it begins; all others are objects."""
 
+SHARED = {"app": "settings", "flt": "failures", "outc": "failures"}
+"""Pages that are about all that have such ids."""
+
 
 def place(visit: Visit, id: str) -> str:
-    """The page of whatever has this id; of an App, that of its settings."""
+    """The page of whatever has this id."""
     kind = id.partition("_")[0]
-    return visit.link("settings" if kind == "app" else f"{PLACES.get(kind, 'objects')}/{id}")
+    return visit.link(SHARED.get(kind) or f"{PLACES.get(kind, 'objects')}/{id}")

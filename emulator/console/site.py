@@ -16,9 +16,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from emulator.console import actions, forms, pages, papers, static
 from emulator.console.actions import Notice, Notices
 from emulator.console.door import Door
+from emulator.console.drawing import ID
 from emulator.console.inside import CONTROL, Inside, Refused
 from emulator.console.pages import PAGES, Reader
-from emulator.console.render import page
+from emulator.console.render import page, place
 from emulator.console.visit import HOME, LANGUAGE_COOKIE, PLACE, THEME_COOKIE, THEMES, Visit
 from emulator.pages.texts import LANGUAGES
 from emulator.web.guard import header
@@ -47,7 +48,7 @@ class Console:
 
     def _routes(self) -> list[Route]:
         handlers: dict[str, Handler] = {path: partial(self._read, reader) for path, reader in PAGES.items()}
-        handlers |= papers.HANDLERS
+        handlers |= {**papers.HANDLERS, "search": self._search}
         return [
             Route(HOME, self._behind_the_door(partial(self._read, pages.overview))),
             *(Route(PLACE + path, self._behind_the_door(handler)) for path, handler in handlers.items()),
@@ -77,6 +78,13 @@ class Console:
     async def _read(self, reader: Reader, visit: Visit) -> Response:
         template, values = await reader(visit)
         return page(visit, template, **await self._frame(visit), **values)
+
+    async def _search(self, visit: Visit) -> Response:
+        """GET …/search: an id leads straight to what has it."""
+        text = visit.query.get("q", "").strip()
+        if ID.fullmatch(text):
+            return RedirectResponse(place(visit, text), 303)
+        return await self._read(pages.search, visit)
 
     async def _frame(self, visit: Visit) -> dict[str, Any]:
         """What stands around every page."""

@@ -22,6 +22,7 @@ from emulator.control import (
     objects,
     outcomes,
     payments,
+    phones,
     requests,
     reset,
     schedule,
@@ -61,6 +62,7 @@ MODULES = (
     outcomes,
     faults,
     payments,
+    phones,
 )
 
 OPERATIONS: Mapping[str, Callable[..., Any]] = dict(chain(*(module.OPERATIONS.items() for module in MODULES)))

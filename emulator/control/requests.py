@@ -71,7 +71,7 @@ def summary(entry: Entry) -> dict[str, Any]:
         "object": "request",
         "operation": entry.operation,
         "method": entry.method,
-        "path": shown(entry.target),
+        "path": entry.target,
         "status": entry.status,
         "duration_ms": entry.duration_ms,
         "created_at": entry.mark.now,

@@ -25,6 +25,8 @@ class Turn:
     ``counters`` are the world's counters as they were before, for undo. ``wiped`` tells that it took out everything.
     """
 
+    __slots__ = ("cause", "changes", "counters", "events", "wiped", "wishes")
+
     def __init__(self, cause: str | None, counters: dict[str, int]) -> None:
         self.cause = cause
         self.counters = counters

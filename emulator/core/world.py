@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import msgspec
@@ -139,7 +138,7 @@ class World:
         would be lost.
         """
         self._must_be_present(record)
-        if "updated_at" in record.__struct_fields__:
+        if hasattr(record, "updated_at"):
             changes.setdefault("updated_at", self.now)
         changed = record.replace(**changes)
         self._apply(Change(record, changed, 0))
@@ -229,19 +228,11 @@ class World:
 
     # -- turns
 
-    @contextmanager
-    def turn(self, cause: str | None = None) -> Iterator[Turn]:
+    def turn(self, cause: str | None = None) -> Running:
         """All or nothing: leave it normally to keep its changes, raise to undo every one. ``cause`` is a request id."""
         if self._turn is not None:
             raise RuntimeError("a turn is running; turns do not nest")
-        turn = self._turn = Turn(cause, dict(self.counters))
-        try:
-            yield turn
-        except BaseException:
-            self.undo(turn)
-            raise
-        finally:
-            self._turn = None
+        return Running(self, Turn(cause, self.counters.copy()))
 
     def run(self, job: Job) -> Turn:
         """Do a job, as a turn at its own instant. Raises what it raises, having undone all of it."""
@@ -292,6 +283,25 @@ class World:
             table.replace(old, new)
         if isinstance(new, Job):
             self.schedule.push(new)
+
+
+class Running:
+    """A turn of a world while it runs."""
+
+    __slots__ = ("_turn", "_world")
+
+    def __init__(self, world: World, turn: Turn) -> None:
+        self._world = world
+        self._turn = turn
+
+    def __enter__(self) -> Turn:
+        self._world._turn = self._turn
+        return self._turn
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
+        if kind is not None:
+            self._world.undo(self._turn)
+        self._world._turn = None
 
 
 def encode(value: Any) -> bytes:

@@ -31,8 +31,7 @@ class Mark(NamedTuple):
 class Entry(NamedTuple):
     """One request as it is kept. ``duration_ms`` is real time.
 
-    What the client sent is masked before it is kept; headers and answer, which hold no more than key and secret, when
-    they are shown.
+    A body, which may hold a card, is masked before it is kept; path, query, headers and answer when they are shown.
     """
 
     id: str
@@ -40,12 +39,19 @@ class Entry(NamedTuple):
     last_turn: int
     operation: str | None
     method: str
-    target: bytes
+    path: str
+    query: bytes
     headers: list[tuple[bytes, bytes]]
     body: bytes
     status: int
     answer: bytes
     duration_ms: float
+
+    @property
+    def target(self) -> str:
+        """Path and query as they are shown."""
+        path = self.path.encode()
+        return shown(path + b"?" + self.query if self.query else path)
 
 
 class Journal:
@@ -112,7 +118,7 @@ def _touches(turn: Turn, id: str) -> bool:
 
 
 def kept(text: bytes) -> bytes:
-    """A body, path or query that may be kept, cut to its bound."""
+    """A body that may be kept, cut to its bound."""
     return masked(text[:BODY]) if text else text
 
 

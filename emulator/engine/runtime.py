@@ -85,7 +85,7 @@ class Runtime:
         result = self._turn(command, arguments, cause)
         if isgenerator(result):
             result = await self._drive(cast("Steps", result), cause)
-        self.run_due()
+        self._run_until(self.world.now)
         return result
 
     def _turn(self, command: Callable[..., Any], arguments: Mapping[str, Any], cause: str | None) -> Any:
@@ -151,9 +151,12 @@ class Runtime:
     def run_due(self) -> None:
         """Run every job that is due, each at its own instant, then bring the world to the present (B-91)."""
         now = self.clock.now()
+        self._run_until(now)
+        self.world.now = max(self.world.now, now)
+
+    def _run_until(self, now: Timestamp) -> None:
         while self._run_next(now):
             pass
-        self.world.now = max(self.world.now, now)
 
     async def keep_up(self) -> None:
         """Do the same, but with turns for others in between; for a clock that runs by itself."""

@@ -57,6 +57,7 @@ RULES: dict[str, dict[str, str]] = {
         "due_date": "is not past (B-65)",
     },
     "updateInvoice": {
+        "currency": "is that of the products on its lines (Invoices)",
         "line_items*": "a line is a product or a description with an amount (Invoices)",
         "due_date": "is not past (B-65)",
     },
@@ -74,11 +75,13 @@ RULES: dict[str, dict[str, str]] = {
     "arrangeOutcome": {"code": "goes with the result failed (B-94)"},
     "answerPaymentIntent": {"code": "goes with the result failed (B-94)"},
     "answerRefund": {"code": "goes with the result failed (B-94)"},
+    "answerPrompt": {"pin": "goes with the answer approve only"},
     "importSnapshot": {"*": "a snapshot is what an export gave"},
     "resetWorld": {
         "fixtures": "hold what fixture files hold (B-90)",
         "clock": "an instant is one of the calendar",
     },
+    "answerPrompt": {"pin": "goes with the answer approve"},
     "trigger": {"overrides*": "go with the event and with the objects it takes"},
     "rewind": {"*": "one of two ways, to a request that is kept"},
     "arrangeFault": {

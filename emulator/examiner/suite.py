@@ -56,11 +56,12 @@ class Suite:
     def run(self, tell: Callable[[str], None] = lambda operation: None) -> Report:
         """Run all of it; ``tell`` hears what is being examined."""
         begun = time.monotonic()
+        if self.stage and "stateful" in self.phases:
+            # Before all else: a security profile that is made up at random may refuse what the walk needs.
+            Walk(self.document, self._schema(PHASES), self.key, self.stage, self.report).run(tell)
         with self._prepared():
             for ids in self._acts():
                 self._explore(ids, tell)
-        if self.stage and "stateful" in self.phases:
-            Walk(self.document, self._schema(PHASES), self.key, self.stage, self.report).run(tell)
         self.report.seconds = time.monotonic() - begun
         return self.report
 

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp
 from emulator.document import store
 from emulator.engine.engine import Engine
 from emulator.errors import Refusal
-from emulator.pages import docs
+from emulator.pages import docs, explorer
 from emulator.pages.buyer import Pages
 from emulator.web import call as calls
 
@@ -59,6 +59,7 @@ def site(engine: Engine) -> ASGIApp:
     """The application for all other paths."""
     app = Starlette(
         routes=[
+            *explorer.routes(),
             *docs.routes(engine.facts),
             *Pages(engine).routes(),
             _document("/openapi.json", "service", "json"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from connexion.middleware.abstract import RoutedAPI, RoutedMiddleware
+from connexion.middleware.abstract import RoutedAPI
 from connexion.operations import AbstractOperation
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -13,6 +13,7 @@ from emulator.engine.runtime import Runtime
 from emulator.errors import Refusal
 from emulator.web import call as calls
 from emulator.web.call import Call
+from emulator.web.routing import OperationLayer
 
 Authenticate = Callable[[Call, Scope, bool], Runtime | None]
 """Finds the world a request is for, or refuses it; the flag tells whether the document demands a key."""
@@ -47,7 +48,7 @@ class GuardAPI(RoutedAPI[GuardedOperation]):
         return GuardedOperation(self.next_app, self._authenticate, required)
 
 
-class Guard(RoutedMiddleware[GuardAPI]):
+class Guard(OperationLayer[GuardAPI]):
     """Comes after routing, so that an unknown path is 404 for everybody, and before anything reads the body (B-05)."""
 
     api_cls = GuardAPI
@@ -55,10 +56,8 @@ class Guard(RoutedMiddleware[GuardAPI]):
 
 def header(scope: Scope, name: bytes) -> str | None:
     """The first header of this (lower-case) name."""
-    for key, value in scope["headers"]:
-        if key == name:
-            return bytes(value).decode("latin-1")
-    return None
+    value = calls.of(scope).headers.get(name)
+    return None if value is None else value.decode("latin-1")
 
 
 def listed(scope: Scope, name: bytes) -> str:

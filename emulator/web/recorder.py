@@ -41,15 +41,14 @@ class Recorder:
     def _file(self) -> None:
         call, scope, runtime = self._call, self._scope, self._call.runtime
         assert runtime is not None
-        query = scope["query_string"]
-        target = scope["path"].encode() + (b"?" + query if query else b"")
         entry = Entry(
             id=call.request_id,
             mark=call.mark or runtime.mark(),
             last_turn=runtime.journal.count,
             operation=call.operation_id,
             method=scope["method"],
-            target=kept(target),
+            path=scope["path"],
+            query=scope["query_string"],
             headers=scope["headers"],
             body=kept(call.raw),
             status=self._status,

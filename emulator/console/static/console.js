@@ -27,9 +27,9 @@ function tick() {
 const parts = (page) => all("main [data-live], header [data-live]", page);
 const names = (page) => parts(page).map((part) => part.id).join(" ");
 
-function take(page, withNotice) {
+function take(page, answer, withNotice) {
   heard = performance.now();
-  if (names(page) !== names(document)) return replaceMain(page);
+  if (!answer.ok || names(page) !== names(document)) return replaceMain(page);
   for (const fresh of parts(page)) {
     const old = document.getElementById(fresh.id);
     if (fresh.id === "notice" && !withNotice) continue;
@@ -50,9 +50,10 @@ function swap(old, fresh) {
 
 function replaceMain(page) {
   document.title = page.title;
-  document.getElementById("main").replaceChildren(...document.importNode(page.getElementById("main"), true).childNodes);
-  const now = page.getElementById("now");
-  if (now) swap(document.getElementById("now"), now);
+  for (const id of ["main", "menu", "now"]) {
+    const fresh = page.getElementById(id);
+    if (fresh) document.getElementById(id).replaceChildren(...document.importNode(fresh, true).childNodes);
+  }
   remember();
   enrich(document.getElementById("main"));
 }
@@ -70,6 +71,7 @@ function remember() {
 
 let asking = false;
 let again = false;
+let pressed = false; // nothing moves away from under a finger
 let last = 0;
 
 async function refresh() {
@@ -78,16 +80,27 @@ async function refresh() {
     return;
   }
   asking = true;
-  again = false;
   await pause(Math.max(0, last + 250 - performance.now()));
+  again = false;
   try {
-    take(await parsed(await fetch(location.href, { headers: { Accept: "text/html" } })), false);
+    const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
+    const page = await parsed(answer);
+    if (pressed) again = true;
+    else take(page, answer, false);
   } catch {
     // Not reachable just now: the stream says when it is again.
   }
   last = performance.now();
   asking = false;
-  if (again) refresh();
+  if (again && !pressed) refresh();
+}
+
+addEventListener("pointerdown", () => (pressed = true));
+for (const name of ["pointerup", "pointercancel"]) {
+  addEventListener(name, () => {
+    pressed = false;
+    if (again) refresh();
+  });
 }
 
 const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
@@ -135,7 +148,8 @@ document.addEventListener("submit", async (event) => {
     const answer = await fetch(form.action, { method: "POST", body, headers: { Accept: "text/html" } });
     const page = await parsed(answer);
     form.closest("[popover]")?.hidePopover();
-    take(page, true);
+    if (new URL(answer.url).pathname === location.pathname) take(page, answer, true);
+    else arrive(answer.url, page);
     all("#notice").forEach((notice) => notice.scrollIntoView({ block: "nearest" }));
   } catch {
     say(false);
@@ -143,6 +157,21 @@ document.addEventListener("submit", async (event) => {
     button?.removeAttribute("aria-busy");
   }
 });
+
+// A form may lead to another page than the one it is on.
+function arrive(url, page) {
+  history.pushState(null, "", withoutNotice(url));
+  replaceMain(page);
+  document.getElementById("main").focus();
+}
+
+function withoutNotice(url) {
+  const address = new URL(url);
+  address.searchParams.delete("said");
+  return address;
+}
+
+addEventListener("popstate", () => location.reload());
 
 // -- what only a script can do
 
@@ -205,11 +234,7 @@ document.addEventListener("keydown", (event) => {
 
 // -- begin
 
-const here = new URL(location.href);
-if (here.searchParams.has("said")) {
-  here.searchParams.delete("said");
-  history.replaceState(null, "", here);
-}
+if (new URL(location.href).searchParams.has("said")) history.replaceState(null, "", withoutNotice(location.href));
 remember();
 enrich(document);
 setInterval(tick, 250);
