@@ -11,7 +11,7 @@ import httpx
 JSON = dict[str, Any]
 """An object of the service, as its document describes it."""
 
-PATIENCE = httpx.Timeout(10, read=300)
+PATIENCE = httpx.Timeout(60, read=300)
 """Seconds (real time). An advance answers only when everything that fell due is done."""
 
 MOST = 100

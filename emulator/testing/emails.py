@@ -29,7 +29,7 @@ class Emails:
         """What was sent of one kind."""
         return self._api.oldest(PATH, kind=kind)
 
-    def wait_for(self, kind: str | None = None, to: str | None = None, timeout: int = 5) -> JSON:
+    def wait_for(self, kind: str | None = None, to: str | None = None, timeout: int = 10) -> JSON:
         """The newest email of a kind, or to an address, as soon as there is one; ``timeout`` in real seconds.
 
         Raises ``AssertionError``, telling what was sent.

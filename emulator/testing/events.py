@@ -40,7 +40,7 @@ class Events:
         """The types of all events so far, oldest first."""
         return [event["type"] for event in self.of()]
 
-    def wait_for(self, type: str, object: str | Mapping[str, Any] | None = None, timeout: int = 5) -> JSON:
+    def wait_for(self, type: str, object: str | Mapping[str, Any] | None = None, timeout: int = 10) -> JSON:
         """The newest event of a type, as soon as there is one; ``timeout`` in real seconds, at most 30.
 
         Raises ``AssertionError``, telling what did happen.

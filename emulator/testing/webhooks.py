@@ -70,7 +70,7 @@ class Webhooks:
         self._settle()
         return list(self._genuine().values())
 
-    def wait_for(self, type: str, object: str | Mapping[str, Any] | None = None, timeout: float = 5) -> JSON:
+    def wait_for(self, type: str, object: str | Mapping[str, Any] | None = None, timeout: float = 10) -> JSON:
         """The next delivered event of a type, perhaps about an object (it or its id). Each is given out once.
 
         ``timeout`` in real seconds. Raises ``AssertionError``, telling what did arrive.
