@@ -10,7 +10,7 @@ import click
 import pytest
 
 from contract_tests.document.reader import operations
-from contract_tests.drift.commands import README, commands, current, options, variables
+from contract_tests.drift.commands import README, commands, options, variables
 from emulator.cli.completion import PROGRAM
 from emulator.cli.emails import KINDS
 from emulator.cli.main import cli
@@ -46,12 +46,6 @@ def understood(line: str) -> None:
         command, words = command.commands[words[0]], words[1:]
     if not isinstance(command, click.Group):
         command.make_context(line, words).close()
-
-
-def test_the_tables_in_the_readme_are_current() -> None:
-    """``python -m contract_tests.drift.commands`` writes them."""
-    text = README.read_text("utf-8")
-    assert text == current(text)
 
 
 @pytest.mark.usefixtures("folder")

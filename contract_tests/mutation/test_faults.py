@@ -12,7 +12,6 @@ import pytest
 
 from contract_tests.contract import Contract
 from contract_tests.mutation.faults import DOCUMENT, FAULTS, Fault
-from contract_tests.mutation.table import PAGE, documented, table
 from contract_tests.receiver import Receiver
 from contract_tests.sandbox import RunningServer
 
@@ -70,8 +69,3 @@ def test_a_fault_is_noticed(fault: Fault, world_name: str, attempt: Attempt, mon
 
 def test_faults_have_names_of_their_own() -> None:
     assert len({fault.name for fault in FAULTS}) == len(FAULTS) >= 20
-
-
-def test_the_table_is_in_the_documentation() -> None:
-    """Written by ``python -m contract_tests.mutation``."""
-    assert table() == documented(PAGE.read_text("utf-8"))

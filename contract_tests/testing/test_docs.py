@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
+from contract_tests.docs.pages import PAGES, ROOT, samples
 from contract_tests.testing.test_plugin import run
 from contract_tests.testing.test_plugin import suite as suite  # noqa: PLC0414  # a fixture
 from emulator import pytest_plugin
 from emulator.testing import Emulator, Webhooks
 
-HERE = Path(__file__).parents[2]
-PAGE = (HERE / "docs/testing.md").read_text("utf-8")
-README = (HERE / "README.md").read_text("utf-8")
-SAMPLES = re.findall(r"^```python\n(.*?)^```", README + PAGE, re.MULTILINE | re.DOTALL)
+PAGE = (ROOT / "docs/guide/testing.md").read_text("utf-8")
+SAMPLES = [each.text for page in PAGES for each in samples(page) if each.language == "python" and not each.reason]
 SUITES = [sample for sample in SAMPLES if "def test_" in sample]
 SCRIPTS = [sample for sample in SAMPLES if "def test_" not in sample]
 
@@ -29,7 +27,7 @@ def test_the_suites_of_the_pages_pass(suite: pytest.Pytester) -> None:
 @pytest.mark.parametrize("sample", SCRIPTS)
 def test_the_scripts_of_the_pages_run(sample: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PAYMENTS_EMULATOR_URL", raising=False)
-    exec(compile(sample, "docs/testing.md", "exec"), {"__name__": "sample"})
+    exec(compile(sample, "sample", "exec"), {"__name__": "sample"})
 
 
 def test_the_page_tells_every_option_and_every_word_of_the_helpers() -> None:
