@@ -12,10 +12,8 @@ from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp
 
-from emulator.console.site import Console, before
-from emulator.console.visit import PLACE
+from emulator.console.entrance import PLACE, before
 from emulator.control import inbox, worlds
-from emulator.control.face import control
 from emulator.core.calendar import Timestamp
 from emulator.core.ids import Source
 from emulator.core.world import World
@@ -27,10 +25,10 @@ from emulator.engine.mailer import Mailer, SmtpServer
 from emulator.engine.post import ANSWER_TIME, Postman
 from emulator.errors import Refusal
 from emulator.pages import handset
-from emulator.pages.site import site
 from emulator.resources.keys import Key
 from emulator.resources.wiring import WIRING
 from emulator.web.edge import Edge
+from emulator.web.later import Later
 from emulator.web.local_only import LocalOnly, hostname
 from emulator.web.service import service
 
@@ -105,13 +103,29 @@ class Sandbox:
         names = (hostname(urlsplit(self.options.base_url).netloc), *self.options.allow_hosts)
         return LocalOnly(face, names, token)
 
+    # What only some servers are asked for is imported and made when it is.
+
+    def _control(self) -> ASGIApp:
+        from emulator.control.face import control
+
+        return control(self.engine, strict=self.options.strict)
+
+    def _console(self, inside: Edge) -> ASGIApp:
+        from emulator.console.site import Console
+
+        return Console(inside, self.options.control_token)
+
+    def _site(self) -> ASGIApp:
+        from emulator.pages.site import site
+
+        return site(self.engine)
+
     def application(self) -> Edge:
-        """The ASGI application: the service, the control API and the site."""
+        """The ASGI application: the service, the control API, the console and the site."""
         source, numbers = Source(f"{self.seed}/requests"), count(1)
-        strict = self.options.strict
         token = self.options.control_token
-        others = site(self.engine)
-        api, unlocked = service(self.engine, strict=strict), control(self.engine, strict=strict)
+        api = service(self.engine, strict=self.options.strict)
+        unlocked, others = Later(self._control), Later(self._site)
         controls = self._locked(unlocked, token)
         phones = self._locked(handset.handset(unlocked, partial(worlds.of_caller, self.engine)), token)
         edge = partial(
@@ -122,7 +136,8 @@ class Sandbox:
             base_url=self.options.base_url,
         )
         # The console has a door of its own, for a browser sends no token with a link.
-        screens = self._locked(Console(edge([("/v1/", api), ("/_emulator/", unlocked)]), token), None)
+        inside = edge([("/v1/", api), ("/_emulator/", unlocked)])
+        screens = self._locked(Later(partial(self._console, inside)), None)
         return edge(
             [
                 ("/v1/", api),

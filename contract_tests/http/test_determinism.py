@@ -78,6 +78,7 @@ def play(player: Player, hook: str) -> None:
     ask("GET", "/_emulator/events?page_size=100")
     for type in EVENTS:
         ask("POST", "/_emulator/trigger", {"event": type})
+    ask("POST", "/_emulator/clock/advance", {"by": "1s"})  # the reset would give up what is on its way
     ask("POST", "/v1/reset")
     ask("POST", "/v1/customers/", {"email": "after@example.com", "name": "After"})
     ask("POST", "/_emulator/reset", {"seed": 3, "clock": "frozen@2027-01-01T00:00:00Z"})

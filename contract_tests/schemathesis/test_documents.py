@@ -139,11 +139,13 @@ def known(sandbox: Sandbox) -> dict[str, str]:
     )
     sandbox.api.post(f"/invoices/{invoice['id']}/finalize/", {"auto_send": True})
     sandbox.control.post("/snapshots", {"name": "before"})
+    advance = sandbox.control.post("/clock/advance", {"by": "1s"}, Prefer="respond-async")
     return {
         "/checkout-sessions/{id}/pay": sandbox.session()["id"],
         "/payment-links/{id}/pay": sandbox.link()["id"],
         "/invoices/{id}/pay": invoice["id"],
         "/objects/{id}": sandbox.product()["id"],
+        "/clock/advances/{id}": advance["id"],
         "/emails/{id}": sandbox.control.get("/emails")["data"][0]["id"],
         "/requests/{req_id}": sandbox.control.get("/requests")["data"][0]["id"],
     }
@@ -155,6 +157,7 @@ UNREPEATABLE = {
     "POST /payment-intents/{id}/answer",
     "POST /refunds/{id}/answer",
     "POST /payment-links/{id}/pay",
+    "POST /phones/{number}/answer",
     "PUT /snapshots/{name}",
     "PATCH /objects/{id}",
 }

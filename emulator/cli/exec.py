@@ -21,8 +21,8 @@ from emulator.cli.serve import make_server, serve
 GRACE = 5.0
 """Seconds (real time) that a command which is told to end has for it."""
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""What ends a command."""
+SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+"""What ends a command; not every system has all of them."""
 
 # The port is a free one even where the environment names that of a server, and nobody waits for a file with it.
 PARAMETERS = [parameter for parameter in serve.params if parameter.name not in ("port", "port_file")]
@@ -62,16 +62,17 @@ class Child:
     def __init__(self) -> None:
         self._shares_terminal = on_terminal()
         self._process: subprocess.Popen[bytes] | None = None
-        self._heard: list[int] = []
+        self._early: list[int] = []
+        self._interrupted = False
 
     def run(self, command: tuple[str, ...], environment: dict[str, str]) -> int:
         """Its exit status; 128 and the signal's number if it ended by one, as in a shell."""
         with handling(self._hear):
             self._process = self._start(command, environment)
-            for number in self._heard:
+            for number in self._early:
                 self._pass_on(number)
             status = self._process.wait()
-            if self._heard and not self._shares_terminal:
+            if self._interrupted and not self._shares_terminal:
                 self._wait_for_group()
         return status if status >= 0 else 128 - status
 
@@ -86,9 +87,11 @@ class Child:
     def _hear(self, number: int, _: Any) -> None:
         if number == signal.SIGINT and self._shares_terminal:
             return
-        self._heard.append(number)
+        self._interrupted = True
         if self._process:
             self._pass_on(number)
+        else:
+            self._early.append(number)
 
     def _pass_on(self, number: int) -> None:
         self._send(number)

@@ -10,7 +10,6 @@ from typing import NoReturn
 
 import click
 
-from emulator.cli.back import reset, rewind
 from emulator.cli.check import check
 from emulator.cli.clock import clock
 from emulator.cli.completion import PROGRAM, VARIABLE, completion
@@ -21,6 +20,8 @@ from emulator.cli.exec import execute
 from emulator.cli.groups import Commands
 from emulator.cli.listen import listen
 from emulator.cli.logs import logs
+from emulator.cli.reset import reset
+from emulator.cli.rewind import rewind
 from emulator.cli.schedule import schedule
 from emulator.cli.serve import serve
 from emulator.cli.snapshot import snapshot

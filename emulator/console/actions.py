@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from emulator.console import forms
+from emulator.console.entrance import HOME, PLACE
 from emulator.console.inside import Refused
-from emulator.console.visit import HOME, PLACE, Visit
+from emulator.console.visit import Visit
 
 
 class Action(NamedTuple):

@@ -74,5 +74,6 @@ def sentence(answer: httpx.Response) -> str:
     except ValueError:
         return f"HTTP {answer.status_code}"
     told = body.get("error", body)
+    message = str(told.get("message", answer.status_code))
     faults = [f"{name}: {', '.join(texts)}" for name, texts in (told.get("errors") or {}).items()]
-    return " ".join([str(told.get("message", answer.status_code)), *faults])
+    return " ".join([message, *(fault for fault in faults if fault not in message)])

@@ -17,12 +17,12 @@ from emulator.console import actions, forms, pages, papers, static
 from emulator.console.actions import Notice, Notices
 from emulator.console.door import Door
 from emulator.console.drawing import ID
+from emulator.console.entrance import HOME, PLACE
 from emulator.console.inside import CONTROL, Inside, Refused
 from emulator.console.pages import PAGES, Reader
 from emulator.console.render import page, place
-from emulator.console.visit import HOME, LANGUAGE_COOKIE, PLACE, THEME_COOKIE, THEMES, Visit
+from emulator.console.visit import LANGUAGE_COOKIE, THEME_COOKIE, THEMES, Visit
 from emulator.pages.texts import LANGUAGES
-from emulator.web.guard import header
 
 Handler = Callable[[Visit], Awaitable[Response]]
 
@@ -163,13 +163,3 @@ class _Stream:
 
 async def _home(request: Request) -> Response:
     return RedirectResponse(HOME, 303)
-
-
-def before(console: ASGIApp, controls: ASGIApp) -> ASGIApp:
-    """The console where a browser asks for ``/_emulator/`` itself; everything else is the control API's."""
-
-    async def choose(scope: Scope, receive: Receive, send: Send) -> None:
-        asked = scope["path"] == HOME and "text/html" in (header(scope, b"accept") or "")
-        await (console if asked else controls)(scope, receive, send)
-
-    return choose

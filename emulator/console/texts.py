@@ -154,6 +154,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "relations": ("Relations", "Relations"),
     "relations_none": ("No other object names it.", "Aucun autre objet ne la nomme."),
     "open_page": ("Open the buyer’s page", "Ouvrir la page de l’acheteur"),
+    "open_phone": ("Open the buyer’s phone", "Ouvrir le téléphone de l’acheteur"),
     "open_pdf": ("Open the PDF", "Ouvrir le PDF"),
     "arrange": ("Arrange", "Arranger"),
     "change_object": ("Set fields", "Changer des champs"),

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 
 from starlette.requests import Request
 
+from emulator.console.entrance import HOME, PLACE
 from emulator.console.inside import CONTROL, Inside, Refused
 from emulator.console.texts import WORDS
 from emulator.control.worlds import DEFAULT_APP
@@ -21,8 +22,6 @@ from emulator.web import call as calls
 if TYPE_CHECKING:
     import httpx
 
-HOME = "/_emulator/"
-PLACE = "/_emulator/console/"
 
 THEME_COOKIE, LANGUAGE_COOKIE = "emulator_theme", "emulator_language"
 THEMES = ("system", "light", "dark")

@@ -117,7 +117,10 @@ class Table(Generic[R]):
 
     def _key(self, field: str, value: Any) -> Any:
         """What unique values are compared by."""
-        return value.casefold() if field in self.kind.caseless and isinstance(value, str) else value
+        if field not in self.kind.caseless or not isinstance(value, str):
+            return value
+        # One that is small already serves as its own key: there is one such string for each customer.
+        return value if (folded := value.casefold()) == value else folded
 
     def _refuse_taken(self, record: R) -> None:
         for field, ids in self.unique.items():

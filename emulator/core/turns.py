@@ -8,7 +8,7 @@ from emulator.core.effects import Effect
 from emulator.core.records import Record
 
 if TYPE_CHECKING:
-    from emulator.core.world import Event
+    from emulator.core.world import Event, World
 
 
 class Change(NamedTuple):
@@ -34,3 +34,22 @@ class Turn:
         self.events: list[Event] = []
         self.wishes: list[Effect] = []
         self.wiped = False
+
+
+class Running:
+    """A turn of a world while it runs."""
+
+    __slots__ = ("_turn", "_world")
+
+    def __init__(self, world: World, turn: Turn) -> None:
+        self._world = world
+        self._turn = turn
+
+    def __enter__(self) -> Turn:
+        self._world._turn = self._turn
+        return self._turn
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
+        if kind is not None:
+            self._world.undo(self._turn)
+        self._world._turn = None

@@ -14,7 +14,7 @@ from emulator.core.ids import Source
 from emulator.core.jobs import FailedJob, Job, Schedule
 from emulator.core.records import R, Record, wire
 from emulator.core.tables import Table
-from emulator.core.turns import Change, Turn
+from emulator.core.turns import Change, Running, Turn
 
 
 class Event(Record, frozen=True, kw_only=True):
@@ -283,25 +283,6 @@ class World:
             table.replace(old, new)
         if isinstance(new, Job):
             self.schedule.push(new)
-
-
-class Running:
-    """A turn of a world while it runs."""
-
-    __slots__ = ("_turn", "_world")
-
-    def __init__(self, world: World, turn: Turn) -> None:
-        self._world = world
-        self._turn = turn
-
-    def __enter__(self) -> Turn:
-        self._world._turn = self._turn
-        return self._turn
-
-    def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
-        if kind is not None:
-            self._world.undo(self._turn)
-        self._world._turn = None
 
 
 def encode(value: Any) -> bytes:

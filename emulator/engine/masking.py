@@ -24,7 +24,7 @@ def masked(text: bytes) -> bytes:
         text = _ACCOUNT.sub(rb"****", text)  # first, for the digits of an account in groups look like a card
     if _count(text, _DIGITS) >= 12:
         text = _CARD.sub(rb"****\1", text)
-    if b"cvc" in text:
+    if b"cvc" in text or b"pin" in text:
         text = _CODE.sub(rb'\1"***"', text)
     if b"k_" in text:
         text = _KEY.sub(rb"\1****", text)

@@ -80,7 +80,6 @@ RULES: dict[str, dict[str, str]] = {
         "fixtures": "hold what fixture files hold (B-90)",
         "clock": "an instant is one of the calendar",
     },
-    "answerPrompt": {"pin": "goes with the answer approve"},
     "trigger": {"overrides*": "go with the event and with the objects it takes"},
     "rewind": {"*": "one of two ways, to a request that is kept"},
     "arrangeFault": {

@@ -1,4 +1,4 @@
-"""``reset`` and ``rewind``: the App's world made anew, or as it was before a request."""
+"""``reset``: the App's world made anew."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from emulator.cli.options import ID, as_json, remembered, speaking
+from emulator.cli.options import as_json, speaking
 from emulator.cli.serve import ClockStart
-from emulator.cli.show import counted, tell, when
+from emulator.cli.show import tell, when
 
 if TYPE_CHECKING:
     from emulator.cli.client import Emulator
@@ -53,28 +53,3 @@ def content(file: BinaryIO) -> Any:
 def anew(result: Any) -> str:
     """What the world is like, in a line."""
     return f"A fresh world: {when(result['now'])}, {result['mode']}"
-
-
-@click.command()
-@click.argument("request", type=ID, required=False, metavar="[REQUEST]", shell_complete=remembered("/requests", "id"))
-@click.option("--steps", type=click.IntRange(1), metavar="N", help="Take back the last N requests. [default: 1]")
-@as_json
-@speaking
-def rewind(emulator: Emulator, request: str | None, steps: int | None, as_json: bool) -> None:
-    """Make the world what it was before a REQUEST.
-
-    \b
-    payments-emulator rewind
-    payments-emulator rewind --steps 3
-    payments-emulator rewind req_4fKq9ZsT1mVbX7cR2yLdH8wN
-
-    Ids of requests are in 'payments-emulator logs'. The clock goes back too; webhooks that went out stay out.
-    """
-    if request and steps:
-        raise click.UsageError("REQUEST and --steps both say how far back; give one of them")
-    tell(emulator.post("/rewind", {"to": request} if request else {"steps": steps or 1}), rewound, as_json)
-
-
-def rewound(result: Any) -> str:
-    """Where the world is, in a line."""
-    return f"As before {result['to']}: {when(result['now'])}, {counted(result['turns'], 'turn')} taken back"
