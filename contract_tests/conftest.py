@@ -21,6 +21,8 @@ from contract_tests.contract import Contract
 from contract_tests.receiver import Receiver
 from contract_tests.sandbox import RunningServer, Sandbox
 
+pytest_plugins = ["pytester"]
+
 # A busy machine is no defect: property tests are not timed. They try the same examples every time, so that a verdict on
 # a change is about the change; `pytest --hypothesis-profile=explore` looks for new ones.
 settings.register_profile("steady", deadline=None, derandomize=True)

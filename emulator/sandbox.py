@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
@@ -44,7 +45,8 @@ class Options:
     document. ``geoip`` is a MaxMind database that tells the countries of addresses. ``allow_hosts`` are names, beside
     those of loopback, that the control API may be called by; ``control_token`` is a token it demands.
     ``smtp`` is where emails are handed in, beside being kept.
-    ``answer_time`` is how many seconds webhook receivers have to answer; only tests need another.
+    ``answer_time`` is how many seconds webhook receivers have to answer, ``clock`` the kind of clock that worlds have
+    and ``starts`` how single worlds first open, by the App's name; only tests need others.
     """
 
     clock_mode: str = RUNNING
@@ -59,6 +61,8 @@ class Options:
     control_token: str | None = None
     smtp: SmtpServer | None = None
     answer_time: float = ANSWER_TIME
+    clock: type[Clock] = Clock
+    starts: Mapping[str, Start] = field(default_factory=dict)
 
 
 @dataclass
@@ -76,10 +80,12 @@ class Sandbox:
 
     def build_world(self, key: Key, start: Start = AS_TOLD) -> tuple[World, Clock]:
         """The world of a key, new, with its clock. Raises 401 ``INVALID_API_KEY`` for one that is not listed (B-02)."""
+        if start is AS_TOLD:
+            start = self.options.starts.get(key.name, start)
         own_settings = self.fixtures.settings(key.name, start.fixture)
         if self.options.listed_keys_only and str(key) not in self.fixtures.keys:
             raise Refusal("INVALID_API_KEY")
-        clock = Clock(*(start.clock or (self.options.clock_mode, self.options.clock_at)))
+        clock = self.options.clock(*(start.clock or (self.options.clock_mode, self.options.clock_at)))
         world = World(
             name=key.name,
             livemode=key.livemode,

@@ -116,7 +116,7 @@ class Runtime:
             self.world.undo(turn)
         self.world.counters = mark.counters.copy()
         self.world.now = mark.now
-        self.clock = Clock(self.clock.mode, mark.now, self.clock.rate)
+        self.clock = self.clock.another(mark.now)
         self._tell_restart("rewind")
 
     def snapshot(self) -> Snapshot:
@@ -128,7 +128,7 @@ class Runtime:
         """Put a snapshot in the place of the world; its past begins with it."""
         world = snapshot.world.copy()
         world.now = snapshot.now
-        await self.begin(world, Clock(snapshot.mode, snapshot.now, snapshot.rate), "restore")
+        await self.begin(world, self.clock.another(snapshot.now, snapshot.mode, snapshot.rate), "restore")
 
     async def begin(self, world: World, clock: Clock, cause: str) -> None:
         """Put another world in this one's place; it has no past. What is being delivered or advanced is given up."""
