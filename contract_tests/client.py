@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 
 from contract_tests.contract import Contract
+from contract_tests.coverage.watch import WATCH
 
 
 class Client:
@@ -28,6 +29,7 @@ class Client:
         faults = self.contract.faults(
             method, response.request.url.path, response.status_code, response.headers, response.content
         )
+        WATCH.judged.add(response.headers.get("request-id", ""))
         assert not faults, f"{method} {path} -> {response.status_code} breaks the document: {faults}"
         return response
 
