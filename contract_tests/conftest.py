@@ -18,6 +18,14 @@ from hypothesis import settings
 
 import emulator
 from contract_tests.contract import Contract
+from contract_tests.coverage.plugin import (  # noqa: F401  # pytest finds its hooks here
+    pytest_addoption,
+    pytest_configure,
+    pytest_runtest_setup,
+    pytest_sessionfinish,
+    pytest_testnodedown,
+)
+from contract_tests.coverage.watch import WATCH
 from contract_tests.receiver import Receiver
 from contract_tests.sandbox import RunningServer, Sandbox
 
@@ -39,6 +47,13 @@ for _module in pkgutil.walk_packages(emulator.__path__, "emulator."):
 # unless PAYMENTS_EMULATOR_BROWSER_TESTS=required, as in CI: then they fail.
 if shutil.which("chromium") is None and os.environ.get("PAYMENTS_EMULATOR_BROWSER_TESTS") != "required":
     collect_ignore = ["browser"]
+
+
+@pytest.fixture(autouse=True)
+def _every_answer(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Every answer of every server in this process is one the documents allow, whoever asked for it."""
+    yield
+    assert list(WATCH.faults(judges=request.node.get_closest_marker("breaks_the_document") is None)) == []
 
 
 @pytest.fixture(scope="session")
