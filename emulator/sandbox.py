@@ -25,6 +25,8 @@ from emulator.errors import Refusal
 from emulator.pages.site import site
 from emulator.resources.keys import Key
 from emulator.resources.wiring import WIRING
+from emulator.state.form import Saved, fill
+from emulator.state.places import open_store
 from emulator.web.edge import Edge
 from emulator.web.local_only import LocalOnly, hostname
 from emulator.web.service import service
@@ -38,6 +40,7 @@ class Options:
     ``base_url`` is where the sandbox is reached, for links in objects. ``strict`` checks every answer against the
     document. ``geoip`` is a MaxMind database that tells the countries of addresses. ``allow_hosts`` are names, beside
     those of loopback, that the control API may be called by; ``control_token`` is a token it demands.
+    ``state`` is where worlds are kept (:mod:`emulator.state.places`).
     ``smtp`` is where emails are handed in, beside being kept.
     ``answer_time`` is how many seconds webhook receivers have to answer; only tests need another.
     """
@@ -53,6 +56,7 @@ class Options:
     allow_hosts: tuple[str, ...] = ()
     control_token: str | None = None
     smtp: SmtpServer | None = None
+    state: str = "memory"
     answer_time: float = ANSWER_TIME
 
 
@@ -67,24 +71,41 @@ class Sandbox:
         self.facts = Facts(self.options.geoip)
         self.seed = str(secrets.randbits(64) if self.options.seed is None else self.options.seed)
         mailer = Mailer(self.options.smtp) if self.options.smtp else None
-        self.engine = Engine(self.build_world, self.facts, Postman(self.options.answer_time), mailer)
+        self.store = open_store(self.options.state)
+        postman = Postman(self.options.answer_time)
+        self.engine = Engine(self.build_world, self.facts, postman, mailer, self.store)
+        try:
+            self.engine.open_kept()
+        except BaseException:
+            if self.store:
+                self.store.close()
+            raise
 
-    def build_world(self, key: Key) -> tuple[World, Clock]:
-        """The world of a key, new, with its clock. Raises 401 ``INVALID_API_KEY`` for one that is not listed (B-02)."""
+    def build_world(self, key: Key, saved: Saved | None = None) -> tuple[World, Clock]:
+        """The world of a key with its clock, new or as it was saved, or else as the fixtures have it.
+
+        Raises 401 ``INVALID_API_KEY`` for one that is not listed (B-02), and :class:`Unreadable`.
+        """
         if self.options.listed_keys_only and str(key) not in self.fixtures.keys:
             raise Refusal("INVALID_API_KEY")
+        saved = saved or self.fixtures.worlds.get(key)
         clock = Clock(self.options.clock_mode, self.options.clock_at)
         world = World(
             name=key.name,
             livemode=key.livemode,
             wiring=WIRING,
             facts=self.facts,
-            seed=self.seed,
+            seed=(saved and saved.head.seed) or self.seed,
             now=clock.now(),
             base_url=self.options.base_url,
         )
-        with world.turn():
-            world.add(self.fixtures.settings(key.name))
+        if saved is None:
+            with world.turn():
+                world.add(self.fixtures.settings(key.name))
+        else:
+            fill(world, saved)
+            clock.put_back(world.now, saved.head.mode, saved.head.rate)
+            clock.go_on(world.now, saved.head.since)
         return world, clock
 
     def _locked(self, face: ASGIApp, token: str | None) -> ASGIApp:

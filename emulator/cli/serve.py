@@ -16,6 +16,8 @@ import click
 from emulator.core import calendar
 from emulator.engine.clock import FROZEN, RUNNING
 from emulator.engine.fixtures import BrokenFixture
+from emulator.state.places import FORMS, is_place
+from emulator.state.store import BrokenState, NotStored
 
 DEFAULT_PORT = 4747
 
@@ -47,14 +49,14 @@ class ClockStart(click.ParamType):  # type: ignore[type-arg]  # older clicks hav
 
 
 class State(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
-    """Where worlds are kept; so far only in memory."""
+    """Where worlds are kept."""
 
-    name = "memory"
+    name = "PLACE"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Only ``memory``."""
-        if value != "memory":
-            self.fail(f"{value!r}: this version keeps worlds in memory only", param, ctx)
+        """The place as it is written, if it has the form of one."""
+        if not is_place(value):
+            self.fail(f"{value!r}: {FORMS}", param, ctx)
         return value
 
 
@@ -95,7 +97,9 @@ OPTIONS = (
         help="A MaxMind database that tells the countries of addresses (extra geo).",
     ),
     option("--smtp", type=Smtp(), help="A server that emails are handed in at, beside being kept."),
-    option("--state", type=State(), default="memory", help="Where worlds are kept."),
+    option(
+        "--state", type=State(), default="memory", help="Where worlds last: tinydb:FILE, sqlite:///FILE, postgresql://…"
+    ),
     option(
         "--allow-host",
         "allow_hosts",
@@ -131,6 +135,8 @@ def serve(**chosen: Any) -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     port_file: Path | None = chosen["port_file"]
     server = make_server(**chosen)
+    if hasattr(signal, "SIGUSR1"):
+        signal.signal(signal.SIGUSR1, lambda *_: server.save())
     if port_file:
         # Who waits for the file must not find the port of a server that is gone.
         with told(port_file):
@@ -191,10 +197,11 @@ def make_server(**chosen: Any) -> Any:
         allow_hosts=chosen["allow_hosts"],
         control_token=chosen["control_token"],
         smtp=chosen["smtp"],
+        state=chosen["state"],
     )
     try:
         return Server(options, chosen["host"], chosen["port"], _public_url(chosen["public_url"]))
-    except (CannotListen, BrokenFixture, NoDatabase) as fault:
+    except (CannotListen, BrokenFixture, BrokenState, NoDatabase, NotStored) as fault:
         raise click.ClickException(str(fault)) from None
 
 

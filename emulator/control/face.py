@@ -61,7 +61,10 @@ def control(engine: Engine, *, strict: bool) -> ASGIApp:
     """The application behind ``/_emulator``."""
 
     async def perform(call: Call, plan: Plan, scope: Scope, arguments: dict[str, Any], raw: bytes) -> Any:
-        return await plan.function(engine, call.runtime, **arguments)
+        result = await plan.function(engine, call.runtime, **arguments)
+        if call.runtime is not None:
+            call.runtime.keep_rest()
+        return result
 
     return stack(store.load("control"), OPERATIONS, authenticate=by_key_or_name(engine), perform=perform, strict=strict)
 

@@ -51,6 +51,17 @@ class Clock:
         self.rate = self.rate if rate is None else rate
         self._go_on_from(to)
 
+    def go_on(self, from_: Timestamp, since: float | None) -> None:
+        """Go on as if this clock had read an instant when real time was ``since``, though never before that instant."""
+        self._go_on_from(from_)
+        if since is not None:
+            self._since = since
+
+    @property
+    def course(self) -> tuple[str, float, Timestamp, float]:
+        """How the clock goes; another one once it was moved or changed by hand, and not by the passing of time."""
+        return self.mode, self.rate, self._anchor, self._since
+
     def _go_on_from(self, position: Timestamp) -> None:
         self._position = self._anchor = min(position, calendar.END)
         self._since = time.time()

@@ -1,4 +1,4 @@
-"""The engine: every world this process runs, each opened by the first use of its key (B-01, B-02)."""
+"""The engine: every world this process runs, each opened by the first use of its key, or at start if it is kept."""
 
 from __future__ import annotations
 
@@ -8,12 +8,17 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from emulator.core.world import World
+from emulator.engine import archive
 from emulator.engine.clock import Clock
 from emulator.engine.facts import Facts
+from emulator.engine.keeping import Keeping
 from emulator.engine.mailer import Mailer
 from emulator.engine.post import Postman
 from emulator.engine.runtime import Runtime
+from emulator.errors import Refusal
 from emulator.resources.keys import Key
+from emulator.state.form import Unreadable
+from emulator.state.store import BrokenState, NotStored, Store
 
 logger = logging.getLogger("emulator")
 
@@ -21,17 +26,23 @@ TICK = 0.05
 """Seconds between two looks at what fell due in worlds whose clocks run."""
 
 
+Build = Callable[..., tuple[World, Clock]]
+"""Makes the world and the clock of a key: new ones, or those that were ``saved``."""
+
+
 class Engine:
-    """Opens worlds and keeps the running ones going. ``build`` makes the world and the clock of a key."""
+    """Opens worlds and keeps the running ones going; in a ``store``, if there is one, they last (B-01, B-02)."""
 
     def __init__(
         self,
-        build: Callable[[Key], tuple[World, Clock]],
+        build: Build,
         facts: Facts,
         postman: Postman | None = None,
         mailer: Mailer | None = None,
+        store: Store | None = None,
     ) -> None:
         self.facts = facts
+        self.store = store
         self._build = build
         self._postman = postman or Postman()
         self._mailer = mailer
@@ -40,14 +51,48 @@ class Engine:
         self.when_discarded: list[Callable[[Runtime], None]] = []
 
     def open(self, key: Key) -> Runtime:
-        """The runtime of a key's world, opened now if need be."""
+        """The runtime of a key's world, opened now if need be. Raises the refusals of ``build`` and of the store."""
         runtime = self.runtimes.get(key)
         if runtime is None:
-            runtime = self.runtimes[key] = Runtime(*self._build(key), self._postman, self._mailer)
+            runtime = self.runtimes[key] = self._runtime(key)
+            if self._ticker:
+                runtime.resume()
+        return runtime
+
+    def open_kept(self) -> None:
+        """Open every world that is kept and that nobody runs. Raises :class:`BrokenState`."""
+        for key in self.store.vacant() if self.store else ():
+            try:
+                self.open(key)
+            except NotStored:
+                raise
+            except Refusal as refusal:  # its key is not listed any more, or another process was quicker
+                logger.info("the world %s stays closed: %s", key.name, refusal)
+
+    def _runtime(self, key: Key) -> Runtime:
+        if self.store is None:
+            return Runtime(*self._build(key), self._postman, self._mailer)
+        saved = self.store.load(key)
+        try:
+            world, clock = self._build(key, saved=saved)
+            keeping = Keeping(self.store, key)
+            runtime = Runtime(world, clock, self._postman, self._mailer, keeping)
+            for name, snapshot in self.store.snapshots(key).items():
+                runtime.snapshots[name] = archive.revive(snapshot, world)
+        except Unreadable as fault:
+            raise BrokenState(f"the world {key}: {fault}") from None
+        if saved is None:
+            keeping.whole(runtime.snapshot())
         return runtime
 
     async def discard(self, key: Key) -> None:
-        """Throw a key's world away; the next use of the key opens a new one.
+        """Throw a key's world away; the next use of the key opens a new one."""
+        await self.let_go(key)
+        if self.store:
+            self.store.remove(key)
+
+    async def let_go(self, key: Key) -> None:
+        """Run a key's world no longer; where it is kept, it stays.
 
         Whoever keeps runtimes by other names hears of it by ``when_discarded``.
         """
@@ -56,9 +101,13 @@ class Engine:
             await runtime.close()
             for forget in self.when_discarded:
                 forget(runtime)
+            if self.store:
+                self.store.release(key)
 
     async def start(self) -> None:
-        """Begin to run, by themselves, the jobs that fall due."""
+        """Take up what was under way in the worlds that were kept, and begin to run the jobs that fall due."""
+        for runtime in self.runtimes.values() if self.store else ():
+            runtime.resume()
         self._ticker = asyncio.create_task(self._tick())
 
     async def stop(self) -> None:
@@ -70,6 +119,8 @@ class Engine:
         for runtime in self.runtimes.values():
             await runtime.close()
         await self._postman.close()
+        if self.store:
+            self.store.close()
 
     async def _tick(self) -> None:
         while True:
@@ -77,5 +128,7 @@ class Engine:
             for runtime in list(self.runtimes.values()):
                 try:
                     await runtime.keep_up()
+                except NotStored:  # the store has told it, once; the jobs stay planned
+                    pass
                 except Exception:  # whatever is wrong with one world, the others' clocks go on
                     logger.exception("the due jobs of %s could not be run", runtime.world.name)

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from inspect import isgenerator
 from typing import Any, NamedTuple, cast
@@ -14,12 +15,14 @@ from emulator.core import calendar
 from emulator.core.calendar import Timestamp
 from emulator.core.effects import Answer, Effect, Post
 from emulator.core.jobs import FailedJob, Job
-from emulator.core.turns import Turn
+from emulator.core.turns import Change, Turn
 from emulator.core.world import Event, World
+from emulator.engine.archive import Snapshot
 from emulator.engine.clock import Clock
 from emulator.engine.dispatch import Dispatcher
 from emulator.engine.inbox import Inbox
 from emulator.engine.journal import Journal, Mark
+from emulator.engine.keeping import Keeping
 from emulator.engine.mailer import Mailer
 from emulator.engine.post import Postman
 from emulator.engine.traffic import Traffic
@@ -28,17 +31,9 @@ from emulator.resources.faults import DELIVERY, Fault, strike_delivery
 from emulator.resources.outcomes import Outcome
 from emulator.resources.outcomes import take as take_outcome
 from emulator.resources.signing import Outgoing
+from emulator.state.store import NotStored
 
 logger = logging.getLogger("emulator")
-
-
-class Snapshot(NamedTuple):
-    """A world at one instant, with how its clock went."""
-
-    world: World
-    now: Timestamp
-    mode: str
-    rate: float
 
 
 Steps = Generator[Effect, Answer, Any]
@@ -76,12 +71,20 @@ class Runtime:
     """Runs turns on a world. Everything here is called on one event loop, and no turn awaits.
 
     ``running_keys`` are the Idempotency-Keys of requests that are not answered yet (B-16), ``traffic`` counts the
-    requests themselves (B-25).
+    requests themselves (B-25). ``keeping`` is where the world lasts, if it does.
     """
 
-    def __init__(self, world: World, clock: Clock, postman: Postman, mailer: Mailer | None = None) -> None:
+    def __init__(
+        self,
+        world: World,
+        clock: Clock,
+        postman: Postman,
+        mailer: Mailer | None = None,
+        keeping: Keeping | None = None,
+    ) -> None:
         self.world = world
         self.clock = clock
+        self.keeping = keeping
         self.dispatcher = Dispatcher(self, postman, mailer)
         self.running_keys: set[str] = set()
         self.inbox = Inbox()
@@ -107,7 +110,9 @@ class Runtime:
         result = self._turn(command, arguments, cause)
         if isgenerator(result):
             result = await self._drive(cast("Steps", result), cause)
-        self.run_due()
+        # The command is kept. A job that cannot be kept now stays planned, and is no reason to say no.
+        with suppress(NotStored):
+            self.run_due()
         return result
 
     def _turn(self, command: Callable[..., Any], arguments: Mapping[str, Any], cause: str | None) -> Any:
@@ -132,12 +137,14 @@ class Runtime:
 
     async def rewind(self, mark: Mark) -> None:
         """Take back every turn since a mark, clock and counters included. What is being delivered is given up."""
-        await self.dispatcher.close()
-        for turn in self.journal.take_back(mark):
-            self.world.undo(turn)
-        self.world.counters = mark.counters.copy()
-        self.world.now = mark.now
-        self.clock.put_back(mark.now)
+        turns = self.journal.since(mark)
+        world = self.world.copy()
+        for turn in turns:
+            world.undo(turn)
+        world.counters = mark.counters.copy()
+        undone = [change for turn in turns for change in turn.changes]
+        await self._become(Snapshot(world, mark.now, self.clock.mode, self.clock.rate), undone)
+        self.journal.take_back(mark)
 
     def snapshot(self) -> Snapshot:
         """The world as it is, to come back to. Records never change, so it costs their filing alone."""
@@ -146,11 +153,29 @@ class Runtime:
 
     async def restore(self, snapshot: Snapshot) -> None:
         """Put a snapshot in the place of the world; its past begins with it."""
-        await self.dispatcher.close()
-        self.world = snapshot.world.copy()
-        self.world.now = snapshot.now
-        self.clock.put_back(snapshot.now, snapshot.mode, snapshot.rate)
+        await self._become(snapshot._replace(world=snapshot.world.copy()))
         self.journal.forget()
+
+    async def _become(self, snapshot: Snapshot, changes: list[Change] | None = None) -> None:
+        """Let a snapshot be the world; ``changes`` are what led there, or None if nothing is to remain as it is."""
+        await self.dispatcher.close()
+        try:
+            if self.keeping:
+                self.keeping.whole(snapshot, changes)
+            self.world = snapshot.world
+            self.world.now = snapshot.now
+            self.clock.put_back(snapshot.now, snapshot.mode, snapshot.rate)
+        finally:
+            self.resume()
+
+    def resume(self) -> None:
+        """Take up what was under way in the world as it was kept: deliveries no job will attempt, unsent emails."""
+        self.dispatcher.perform([*deliveries.under_way(self.world), *emails.unsent(self.world)])
+
+    def keep_rest(self) -> None:
+        """Keep clock and counters, where the world is to last, if they moved without a turn. Raises ``NotStored``."""
+        if self.keeping:
+            self.keeping.rest(self.world, self.clock)
 
     # -- time
 
@@ -183,9 +208,9 @@ class Runtime:
             turn = self.world.run(job)
         except Exception as error:  # a failed job must not stop the clock; it is rolled back, kept and reported
             logger.exception("job %s (%s of %s) failed", job.id, job.name, job.about)
-            failed = self.world.give_up(job, error)
+            self._kept(self.world.give_up(job, error))
             if self._tally:
-                self._tally.failures.append(failed)
+                self._tally.failures.append(self.world.one(FailedJob, job.id))
             return
         self._kept(turn)
         if self._tally:
@@ -261,6 +286,8 @@ class Runtime:
         self._turn(emails.record_outcome, {"id": id, "error": error}, None)
 
     def _kept(self, turn: Turn) -> None:
+        if self.keeping:
+            self.keeping.turn(self.world, self.clock, turn)
         self.journal.keep(turn)
         self.dispatcher.perform(turn.wishes)
         if turn.events or turn.wishes:
@@ -287,6 +314,8 @@ class Runtime:
     async def close(self) -> None:
         """Stop what is under way."""
         await self.dispatcher.close()
+        with suppress(NotStored):  # what matters is kept already
+            self.keep_rest()
 
 
 def _step(world: World, steps: Steps, answer: Answer) -> tuple[bool, Any]:

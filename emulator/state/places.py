@@ -1,0 +1,31 @@
+"""Places: what ``--state`` may say, and the store that is meant."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from emulator.state.store import BrokenState, Store
+
+MEMORY = "memory"
+
+FORMS = "memory, tinydb:FILE, sqlite:///FILE or postgresql://…"
+
+_FORM = re.compile(r"memory|tinydb:.+|sqlite:///.+|postgresql(\+psycopg)?://.+")
+
+
+def is_place(text: str) -> bool:
+    """Whether this has the form of one."""
+    return bool(_FORM.fullmatch(text))
+
+
+def open_store(place: str) -> Store | None:
+    """The store at a place; None for memory. Raises :class:`BrokenState`."""
+    if place == MEMORY:
+        return None
+    if place.startswith("tinydb:"):
+        # Each is loaded where it is asked for: most servers keep their worlds in memory.
+        from emulator.state.tiny import TinyStore
+
+        return TinyStore(Path(place.removeprefix("tinydb:")))
+    raise BrokenState(f"{place!r}: {FORMS}")
