@@ -32,7 +32,7 @@ Tables = dict[str, Any]
 """What a file holds: tables by name, each with its documents by number."""
 
 Rows = Mapping[str, Iterable[tuple[int, Any]]]
-"""By kind its records, each with its number: a record, its fields as plain values, or its JSON."""
+"""By kind its records, each with its number: a record, its fields as plain values, or its JSON (``msgspec.Raw``)."""
 
 
 class Unreadable(ValueError):
@@ -89,6 +89,12 @@ def shown(record: Any) -> Any:
     return record.shown() if isinstance(record, Event) else record
 
 
+def id_of(row: Any) -> str:
+    """The id of a record in any of its forms."""
+    plain = msgspec.json.decode(row) if isinstance(row, msgspec.Raw) else row
+    return str(plain["id"] if isinstance(plain, dict) else plain.id)
+
+
 def all_rows(world: World) -> dict[str, list[tuple[int, Any]]]:
     """Every record of a world as it is kept."""
     return {
@@ -121,7 +127,7 @@ def revived(kind: type[Record], row: Any) -> Record:
     """A record from its JSON, from its plain values or from itself."""
     if isinstance(row, Record):
         return row
-    return msgspec.json.decode(row, type=kind) if isinstance(row, (str, bytes)) else msgspec.convert(row, kind)
+    return msgspec.json.decode(row, type=kind) if isinstance(row, msgspec.Raw) else msgspec.convert(row, kind)
 
 
 # -- as tables
@@ -155,24 +161,31 @@ def content(found: Any) -> Content:
     try:
         worlds = {saved.key: saved for saved in _worlds(migrated)}
         snapshots = {
-            (_key(row["key"]), row["name"]): next(_worlds(up_to_date(row["tables"])))
-            for row in migrated.get("snapshots", {}).values()
+            (key(row["key"]), row["name"]): only_world(row["tables"]) for row in migrated.get("snapshots", {}).values()
         }
     except (KeyError, AttributeError, TypeError, StopIteration, ValueError) as fault:
         raise Unreadable(str(fault) or type(fault).__name__) from None
     return Content(worlds, snapshots)
 
 
+def only_world(found: Any) -> Saved:
+    """The world of a file that has one, such as a snapshot. Raises :class:`Unreadable`."""
+    try:
+        return next(_worlds(up_to_date(found)))
+    except StopIteration:
+        raise Unreadable("it holds no world") from None
+
+
 def _worlds(found: Tables) -> Iterator[Saved]:
     rows: dict[str, dict[str, list[tuple[int, Any]]]] = {}
     for name, table in found.items():
-        key, separator, kind = name.partition("/")
+        owner, separator, kind = name.partition("/")
         if separator:
             documents = [(_number(number), row) for number, row in table.items()]
-            rows.setdefault(key, {})[kind] = sorted(documents, key=itemgetter(0))
+            rows.setdefault(owner, {})[kind] = sorted(documents, key=itemgetter(0))
     for row in found["worlds"].values():
         head = {name: value for name, value in row.items() if name != "key"}
-        yield Saved(_key(row["key"]), msgspec.convert(head, Head), rows.pop(row["key"], {}))
+        yield Saved(key(row["key"]), msgspec.convert(head, Head), rows.pop(row["key"], {}))
     if rows:
         raise Unreadable(f"there are records of {sorted(rows)[0]}, but no such world")
 
@@ -184,7 +197,7 @@ def _number(text: Any) -> int:
     return number
 
 
-def _key(text: Any) -> Key:
+def key(text: Any) -> Key:
     if not isinstance(text, str) or not SECRET.fullmatch(text):
         raise Unreadable(f"{str(text)[:80]!r} is no secret key")
     return Key(text.split("_", 2)[2], text.startswith("sk_prod_"))
@@ -209,12 +222,16 @@ def up_to_date(found: Any) -> Tables:
     while (number := version(found)) != FORMAT:
         step = MIGRATIONS.get(number)
         if step is None:
-            readable = f"reads formats {min(MIGRATIONS, default=FORMAT)} to {FORMAT}"
-            raise Unreadable(f"its format is {number}; this version {readable}")
+            raise Unreadable(not_readable(number))
         found = step(found)
     if not isinstance(found, dict) or not all(isinstance(table, dict) for table in found.values()):
         raise Unreadable("it does not consist of tables")
     return found
+
+
+def not_readable(number: int) -> str:
+    """Why a version cannot be read."""
+    return f"its format is {number}; this version of the emulator reads formats {min(MIGRATIONS)} to {FORMAT}"
 
 
 def from_1(found: Any) -> Tables:

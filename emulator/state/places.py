@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from emulator.state.store import BrokenState, Store
@@ -28,4 +30,20 @@ def open_store(place: str) -> Store | None:
         from emulator.state.tiny import TinyStore
 
         return TinyStore(Path(place.removeprefix("tinydb:")))
+    if place.startswith("sqlite:///"):
+        with needed("sqlalchemy"):
+            from emulator.state.sqlite import SqliteStore
+
+            return SqliteStore(Path(place.removeprefix("sqlite:///")))
     raise BrokenState(f"{place!r}: {FORMS}")
+
+
+@contextmanager
+def needed(*modules: str) -> Iterator[None]:
+    """Say what to install where a database asks for a library that is not there."""
+    try:
+        yield
+    except ModuleNotFoundError as fault:
+        if fault.name not in modules:
+            raise
+        raise BrokenState("worlds in a database need an extra: pip install 'payments-emulator[sql]'") from None

@@ -198,12 +198,8 @@ class TinyStore:
 def _kept(saved: Saved) -> Kept:
     made: Kept = {}
     for kind, rows in saved.rows.items():
-        made[kind] = {_id(row): (number, form.shown(row)) for number, row in rows}
+        made[kind] = {form.id_of(row): (number, form.shown(row)) for number, row in rows}
     return made
-
-
-def _id(row: Any) -> str:
-    return str(row["id"] if isinstance(row, dict) else row.id)
 
 
 def _number(row: tuple[int, Any]) -> int:
