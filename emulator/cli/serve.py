@@ -201,8 +201,10 @@ def make_server(**chosen: Any) -> Any:
     )
     try:
         return Server(options, chosen["host"], chosen["port"], _public_url(chosen["public_url"]))
-    except (CannotListen, BrokenFixture, BrokenState, NoDatabase, NotStored) as fault:
+    except (CannotListen, BrokenFixture, BrokenState, NoDatabase) as fault:
         raise click.ClickException(str(fault)) from None
+    except NotStored as fault:
+        raise click.ClickException(fault.why) from None
 
 
 def _public_url(url: str | None) -> str | None:

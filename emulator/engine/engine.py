@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -18,7 +19,7 @@ from emulator.engine.runtime import Runtime
 from emulator.errors import Refusal
 from emulator.resources.keys import Key
 from emulator.state.form import Unreadable
-from emulator.state.store import BrokenState, NotStored, Store
+from emulator.state.store import BrokenState, Elsewhere, NotStored, Store
 
 logger = logging.getLogger("emulator")
 
@@ -28,6 +29,10 @@ TICK = 0.05
 
 Build = Callable[..., tuple[World, Clock]]
 """Makes the world and the clock of a key: new ones, or those that were ``saved``."""
+
+
+LOOK = 1.0
+"""Seconds between two looks for worlds that nobody runs any more, where several processes share them."""
 
 
 class Engine:
@@ -48,6 +53,7 @@ class Engine:
         self._mailer = mailer
         self._ticker: asyncio.Task[None] | None = None
         self.runtimes: dict[Key, Runtime] = {}
+        self._looked = 0.0
         self.when_discarded: list[Callable[[Runtime], None]] = []
 
     def open(self, key: Key) -> Runtime:
@@ -62,12 +68,16 @@ class Engine:
     def open_kept(self) -> None:
         """Open every world that is kept and that nobody runs. Raises :class:`BrokenState`."""
         for key in self.store.vacant() if self.store else ():
-            try:
-                self.open(key)
-            except NotStored:
-                raise
-            except Refusal as refusal:  # its key is not listed any more, or another process was quicker
-                logger.info("the world %s stays closed: %s", key.name, refusal)
+            with suppress(Elsewhere):  # another process was quicker
+                self._open_listed(key)
+
+    def _open_listed(self, key: Key) -> None:
+        try:
+            self.open(key)
+        except NotStored:
+            raise
+        except Refusal as refusal:
+            logger.info("the world %s stays closed: %s", key.name, refusal)
 
     def _runtime(self, key: Key) -> Runtime:
         if self.store is None:
@@ -87,18 +97,21 @@ class Engine:
 
     async def discard(self, key: Key) -> None:
         """Throw a key's world away; the next use of the key opens a new one."""
-        await self.let_go(key)
-        if self.store:
+        if self.store and key in self.runtimes:
             self.store.remove(key)
+        await self.let_go(key)
 
     async def let_go(self, key: Key) -> None:
         """Run a key's world no longer; where it is kept, it stays.
 
         Whoever keeps runtimes by other names hears of it by ``when_discarded``.
         """
-        runtime = self.runtimes.pop(key, None)
-        if runtime is not None:
-            await runtime.close()
+        runtime = self.runtimes.get(key)
+        if runtime is None:
+            return
+        await runtime.close()
+        # From here on nothing awaits: until now its requests were answered here, from now on nowhere or elsewhere.
+        if self.runtimes.pop(key, None) is not None:
             for forget in self.when_discarded:
                 forget(runtime)
             if self.store:
@@ -122,9 +135,22 @@ class Engine:
         if self.store:
             self.store.close()
 
+    async def _share(self, store: Store) -> None:
+        """Hand over what other processes ask for, and take over what they left behind."""
+        busy = {key for key, runtime in self.runtimes.items() if runtime.is_busy}
+        for key in store.claimed(busy):
+            with suppress(NotStored):
+                await self.let_go(key)
+        if time.monotonic() - self._looked > LOOK:
+            self._looked = time.monotonic()
+            with suppress(NotStored):
+                self.open_kept()
+
     async def _tick(self) -> None:
         while True:
             await asyncio.sleep(TICK)
+            if self.store and self.store.shared:
+                await self._share(self.store)
             for runtime in list(self.runtimes.values()):
                 try:
                     await runtime.keep_up()

@@ -172,6 +172,11 @@ class Runtime:
         """Take up what was under way in the world as it was kept: deliveries no job will attempt, unsent emails."""
         self.dispatcher.perform([*deliveries.under_way(self.world), *emails.unsent(self.world)])
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether a request is under way here that takes more than one turn."""
+        return self._advancing.locked() or self.traffic.is_under_way
+
     def keep_rest(self) -> None:
         """Keep clock and counters, where the world is to last, if they moved without a turn. Raises ``NotStored``."""
         if self.keeping:

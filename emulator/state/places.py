@@ -35,6 +35,11 @@ def open_store(place: str) -> Store | None:
             from emulator.state.sqlite import SqliteStore
 
             return SqliteStore(Path(place.removeprefix("sqlite:///")))
+    if place.startswith("postgresql"):
+        with needed("sqlalchemy", "psycopg"):
+            from emulator.state.postgres import PostgresStore
+
+            return PostgresStore(place)
     raise BrokenState(f"{place!r}: {FORMS}")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,7 +17,7 @@ from emulator.core.world import World
 from emulator.resources.keys import Key
 from emulator.state import form
 from emulator.state.form import Filed, Head, Saved, Unreadable
-from emulator.state.store import BrokenState, NotStored
+from emulator.state.store import BrokenState, Elsewhere, NotStored
 
 logger = logging.getLogger("emulator")
 
@@ -58,13 +58,21 @@ SNAPSHOTS = sa.Table(
 
 OF_RECORD = (RECORDS.c.world, RECORDS.c.kind, RECORDS.c.id)
 
+NEW = ""
+"""The head of a world that was asked for and has nothing yet."""
+
 INSERTS: dict[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
 
 
 class SqlStore:
-    """Worlds in one database, on one connection. The subclasses open it and see to who may."""
+    """Worlds in one database, on one connection. The subclasses open it and see to who may.
 
-    def __init__(self, engine: sa.Engine, place: str) -> None:
+    ``alone`` is what makes sure that no other process makes the tables at the same time.
+    """
+
+    shared = False
+
+    def __init__(self, engine: sa.Engine, place: str, alone: sa.Executable | None = None) -> None:
         self._engine = engine
         self._place = place
         self._numbers: dict[Key, int] = {}
@@ -77,37 +85,32 @@ class SqlStore:
         )
         self._head = sa.update(WORLDS).where(WORLDS.c.id == sa.bindparam("of")).values(head=sa.bindparam("text"))
         with self._opening():
-            self._connection = engine.connect()
-            prepare(self._connection)
+            self._connect()
+            prepare(self._connection, alone)
+
+    def _connect(self) -> None:
+        self._connection = self._engine.connect()
 
     # -- what is there
 
     def vacant(self) -> list[Key]:
-        with self._opening():
-            found = self._connection.execute(sa.select(WORLDS.c.key).order_by(WORLDS.c.id)).scalars().all()
-            self._connection.rollback()
+        with self._opening(), self._turn() as connection:
+            found = connection.execute(sa.select(WORLDS.c.key).order_by(WORLDS.c.id)).scalars().all()
         return [form.key(text) for text in found]
 
     def load(self, key: Key) -> Saved | None:
-        with self._opening():
-            found = saved_in(self._connection, key)
-            self._connection.rollback()
-        if found is None:
-            return None
-        self._numbers[key], saved = found
+        with self._opening(), self._turn() as connection:
+            self._numbers[key], saved = saved_in(connection, key)
         return saved
 
     def snapshots(self, key: Key) -> dict[str, Saved]:
-        number = self._numbers.get(key)
-        with self._opening():
-            found = snapshots_in(self._connection, number) if number is not None else {}
-            self._connection.rollback()
-        return found
+        with self._opening(), self._turn() as connection:
+            return snapshots_in(connection, self._numbers.get(key))
 
     # -- what changes
 
     def write(self, key: Key, world: World, changes: Iterable[Change], head: Head) -> None:
-        number = self._numbers[key]
+        number = self._number(key)
         put, gone = [], []
         for each in form.filed(world, changes):
             if each.record is None:
@@ -126,14 +129,14 @@ class SqlStore:
             self._numbers[saved.key] = put_in(connection, saved)
 
     def remove(self, key: Key) -> None:
-        number = self._numbers.pop(key, None)
+        number = self._number(key)
         with self._turn() as connection:
             connection.execute(sa.delete(RECORDS).where(RECORDS.c.world == number))
             connection.execute(sa.delete(SNAPSHOTS).where(SNAPSHOTS.c.world == number))
             connection.execute(sa.delete(WORLDS).where(WORLDS.c.id == number))
 
     def keep_snapshot(self, key: Key, name: str, saved: Saved | None) -> None:
-        number = self._numbers[key]
+        number = self._number(key)
         with self._turn() as connection:
             connection.execute(sa.delete(SNAPSHOTS).where(SNAPSHOTS.c.world == number, SNAPSHOTS.c.name == name))
             if saved is not None:
@@ -142,7 +145,7 @@ class SqlStore:
     def release(self, key: Key) -> None:
         self._numbers.pop(key, None)
 
-    def claimed(self) -> list[Key]:
+    def claimed(self, busy: Collection[Key]) -> list[Key]:
         return []
 
     def save(self) -> None:
@@ -151,6 +154,12 @@ class SqlStore:
     def close(self) -> None:
         self._connection.close()
         self._engine.dispose()
+
+    def _number(self, key: Key) -> int:
+        """The number of a world that this process runs; what ran it until just now must not write any more."""
+        if key not in self._numbers:
+            raise Elsewhere(key)
+        return self._numbers[key]
 
     # -- failures
 
@@ -186,9 +195,11 @@ def in_words(fault: DBAPIError) -> str:
 # -- the format
 
 
-def prepare(connection: sa.Connection) -> None:
+def prepare(connection: sa.Connection, alone: sa.Executable | None = None) -> None:
     """Make the tables where there are none, and bring older ones up to date. Raises :class:`Unreadable`."""
     with connection.begin():
+        if alone is not None:
+            connection.execute(alone)
         if not sa.inspect(connection).has_table(FORMAT.name):
             METADATA.create_all(connection)
             connection.execute(sa.insert(FORMAT).values(format=form.FORMAT))
@@ -221,7 +232,8 @@ def as_tables(connection: sa.Connection) -> form.Tables:
     keys = {}
     for row in connection.execute(sa.select(WORLDS).order_by(WORLDS.c.id)):
         keys[row.id] = row.key
-        tables["worlds"][str(row.id)] = {"key": row.key, **_plain(row.head)}
+        if row.head != NEW:
+            tables["worlds"][str(row.id)] = {"key": row.key, **_plain(row.head)}
     for row in connection.execute(sa.select(RECORDS).order_by(RECORDS.c.number)):
         tables.setdefault(f"{keys[row.world]}/{row.kind}", {})[str(row.number)] = _plain(row.data)
     for row in connection.execute(sa.select(SNAPSHOTS).order_by(SNAPSHOTS.c.number)):
@@ -240,11 +252,14 @@ def put_all(connection: sa.Connection, found: form.Content) -> None:
 # -- rows
 
 
-def saved_in(connection: sa.Connection, key: Key) -> tuple[int, Saved] | None:
-    """The number of a world and the world, its records as JSON."""
+def saved_in(connection: sa.Connection, key: Key) -> tuple[int, Saved | None]:
+    """The number of a world and the world, its records as JSON; None for one that has a row and nothing else yet."""
     row = connection.execute(sa.select(WORLDS).where(WORLDS.c.key == str(key))).first()
     if row is None:
-        return None
+        made = connection.execute(sa.insert(WORLDS).values(key=str(key), head=NEW))
+        return _number_of(made), None
+    if row.head == NEW:
+        return row.id, None
     chosen = sa.select(RECORDS.c.kind, RECORDS.c.number, RECORDS.c.data).where(RECORDS.c.world == row.id)
     rows: dict[str, list[tuple[int, msgspec.Raw]]] = {}
     for kind, number, data in connection.execute(chosen.order_by(RECORDS.c.number)):
@@ -260,7 +275,7 @@ def put_in(connection: sa.Connection, saved: Saved) -> int:
     number = connection.execute(sa.select(WORLDS.c.id).where(WORLDS.c.key == str(saved.key))).scalar()
     if number is None:
         made = connection.execute(sa.insert(WORLDS).values(key=str(saved.key), head=_json(saved.head)))
-        number = made.inserted_primary_key[0]  # type: ignore[index]  # an insert of one row has one
+        number = _number_of(made)
     else:
         connection.execute(sa.update(WORLDS).where(WORLDS.c.id == number).values(head=_json(saved.head)))
         connection.execute(sa.delete(RECORDS).where(RECORDS.c.world == number))
@@ -274,7 +289,11 @@ def put_in(connection: sa.Connection, saved: Saved) -> int:
     return int(number)
 
 
-def snapshots_in(connection: sa.Connection, number: int) -> dict[str, Saved]:
+def _number_of(made: sa.CursorResult[Any]) -> int:
+    return int(made.inserted_primary_key[0])  # type: ignore[index]  # an insert of one row has one
+
+
+def snapshots_in(connection: sa.Connection, number: int | None) -> dict[str, Saved]:
     """The snapshots of a world, oldest first."""
     chosen = sa.select(SNAPSHOTS).where(SNAPSHOTS.c.world == number).order_by(SNAPSHOTS.c.number)
     return {row.name: form.only_world(_plain(row.data)) for row in connection.execute(chosen)}

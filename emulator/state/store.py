@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Protocol
 
 from emulator.core.turns import Change
@@ -20,19 +20,24 @@ class NotStored(Refusal):
     """What was to be kept could not be; it is undone, and the client told 500 ``DATABASE_ERROR``."""
 
     def __init__(self, why: str) -> None:
+        self.why = why
         super().__init__("DATABASE_ERROR", message=f"The state cannot be stored, so nothing was done: {why}")
 
 
-class Elsewhere(Refusal):
+class Elsewhere(NotStored):
     """Another process runs this world at the moment; the client is told 503 and when to try again."""
 
     def __init__(self, key: Key) -> None:
         message = f"The world {key.name} is run by another process; it was asked to hand it over. Try again."
-        super().__init__("DATABASE_ERROR", http_status=503, message=message, retry_after=1)
+        self.why = message
+        Refusal.__init__(self, "DATABASE_ERROR", http_status=503, message=message, retry_after=1)
 
 
 class Store(Protocol):
     """Keeps worlds. Everything raises :class:`NotStored` for what cannot be kept now, and then has kept none of it."""
+
+    shared: bool
+    """Whether other processes may use it at the same time."""
 
     def vacant(self) -> list[Key]:
         """The keys of the worlds that are kept here and that no process runs."""
@@ -61,8 +66,9 @@ class Store(Protocol):
     def release(self, key: Key) -> None:
         """Let others run this world; what is kept of it stays."""
 
-    def claimed(self) -> list[Key]:
-        """The keys of worlds this process runs that others ask for, or that it may not run any longer."""
+    def claimed(self, busy: Collection[Key]) -> list[Key]:
+        """The keys of worlds this process has to let go: others ask for them and they are not ``busy``, or it may not
+        run them any longer."""
 
     def save(self) -> None:
         """Write down at once what is not yet; for a store that waits a little."""

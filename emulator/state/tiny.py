@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from emulator.resources.keys import Key
 from emulator.state import form
 from emulator.state.form import Head, Saved
 from emulator.state.lock import locked
-from emulator.state.store import BrokenState, NotStored
+from emulator.state.store import BrokenState, Elsewhere, NotStored
 
 logger = logging.getLogger("emulator")
 
@@ -81,6 +81,8 @@ def settle(folder: Path) -> None:
 class TinyStore:
     """Worlds in one file. A thread writes it; once that failed, changes are refused until it works again."""
 
+    shared = False
+
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock = locked(path)
@@ -110,6 +112,8 @@ class TinyStore:
         return {name: saved for (owner, name), saved in self._snapshots.items() if owner == key}
 
     def write(self, key: Key, world: World, changes: Iterable[Change], head: Head) -> None:
+        if key not in self._kept:
+            raise Elsewhere(key)
         with self._changing():
             kept = self._kept[key]
             for each in form.filed(world, changes):
@@ -139,7 +143,7 @@ class TinyStore:
     def release(self, key: Key) -> None:
         """Nobody else is let in: the whole file is this process's."""
 
-    def claimed(self) -> list[Key]:
+    def claimed(self, busy: Collection[Key]) -> list[Key]:
         return []
 
     def save(self) -> None:
