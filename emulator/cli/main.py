@@ -11,6 +11,7 @@ from emulator.cli.demo import demo
 from emulator.cli.listen import listen
 from emulator.cli.serve import serve
 from emulator.cli.spec import spec
+from emulator.cli.state import state
 from emulator.version import VERSION
 
 OK, CHECK_FAILED, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
@@ -32,6 +33,7 @@ cli.add_command(serve)
 cli.add_command(demo)
 cli.add_command(listen)
 cli.add_command(spec)
+cli.add_command(state)
 
 
 def main() -> NoReturn:

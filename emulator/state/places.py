@@ -21,6 +21,14 @@ def is_place(text: str) -> bool:
     return bool(_FORM.fullmatch(text))
 
 
+def file_of(place: str) -> Path | None:
+    """The file of a place that has one."""
+    for start in ("tinydb:", "sqlite:///"):
+        if place.startswith(start):
+            return Path(place.removeprefix(start))
+    return None
+
+
 def open_store(place: str) -> Store | None:
     """The store at a place; None for memory. Raises :class:`BrokenState`."""
     if place == MEMORY:

@@ -22,8 +22,8 @@ from sqlalchemy.exc import DBAPIError
 from emulator.resources.keys import Key
 from emulator.state import form
 from emulator.state.form import Saved
-from emulator.state.sql import NEW, WORLDS, SqlStore
-from emulator.state.store import Elsewhere, NotStored
+from emulator.state.sql import METADATA, NEW, WORLDS, SqlStore, contents
+from emulator.state.store import BrokenState, Elsewhere, NotStored
 
 logger = logging.getLogger("emulator")
 
@@ -58,7 +58,7 @@ IS_FREE = sa.text(
 
 def opened(url: str) -> sa.Engine:
     """An engine whose sessions end with the process they belong to."""
-    place = sa.make_url(url).set(drivername="postgresql+psycopg")
+    place = parsed(url).set(drivername="postgresql+psycopg")
     options = " ".join(f"-c {name}={value}" for name, value in SESSION.items())
     arguments: dict[str, Any] = {
         "connect_timeout": PATIENCE,
@@ -66,6 +66,19 @@ def opened(url: str) -> sa.Engine:
         "application_name": "payments-emulator",
     }
     return sa.create_engine(place, poolclass=sa.pool.NullPool, connect_args=arguments)
+
+
+def parsed(url: str) -> sa.URL:
+    """The parts of a URL. Raises :class:`BrokenState`; what it says does not repeat a password."""
+    try:
+        return sa.make_url(url)
+    except (sa.exc.ArgumentError, ValueError):
+        raise BrokenState("postgresql: is no URL such as postgresql://user@127.0.0.1:5432/database") from None
+
+
+def read(url: str) -> form.Content:
+    """Everything a database holds. Raises :class:`BrokenState`."""
+    return contents(opened(url), parsed(url).render_as_string(hide_password=True))
 
 
 class PostgresStore(SqlStore):
@@ -76,7 +89,7 @@ class PostgresStore(SqlStore):
     def __init__(self, url: str) -> None:
         self._lost = False
         self._tried = 0.0
-        place = sa.make_url(url).render_as_string(hide_password=True)
+        place = parsed(url).render_as_string(hide_password=True)
         super().__init__(opened(url), place, alone=sa.select(sa.func.pg_advisory_xact_lock(LOCKS, 0)))
 
     def vacant(self) -> list[Key]:
@@ -109,6 +122,12 @@ class PostgresStore(SqlStore):
         if number is not None and not self._is_lost():
             with self._turn() as connection:
                 connection.execute(sa.select(sa.func.pg_advisory_unlock(LOCKS, number)))
+
+    def compact(self) -> None:
+        with self._opening(), self._engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            connection.exec_driver_sql("SET statement_timeout = 0")
+            for table in METADATA.tables:
+                connection.exec_driver_sql(f"VACUUM {table}")
 
     def claimed(self, busy: Collection[Key]) -> list[Key]:
         asked = self._asked_for()

@@ -187,6 +187,19 @@ class SqlStore:
             raise BrokenState(f"{self._place}: {fault}") from None
 
 
+def contents(engine: sa.Engine, place: str) -> form.Content:
+    """Everything a database holds, read at one moment. Raises :class:`BrokenState`."""
+    try:
+        with engine.connect() as connection:
+            return form.content(as_tables(connection))
+    except DBAPIError as fault:
+        raise BrokenState(f"{place}: {in_words(fault)}") from None
+    except Unreadable as fault:
+        raise BrokenState(f"{place}: {fault}") from None
+    finally:
+        engine.dispose()
+
+
 def in_words(fault: DBAPIError) -> str:
     """What the database said, on one line."""
     return " ".join(str(fault.orig).split())

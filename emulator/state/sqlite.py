@@ -9,9 +9,10 @@ from urllib.parse import quote
 
 import sqlalchemy as sa
 
+from emulator.state import form
 from emulator.state.form import Unreadable
 from emulator.state.lock import locked
-from emulator.state.sql import FORMAT, SqlStore, format_of, in_words
+from emulator.state.sql import FORMAT, SqlStore, contents, format_of, in_words
 from emulator.state.store import BrokenState
 
 MAGIC = b"SQLite format 3\0"
@@ -39,6 +40,10 @@ class SqliteStore(SqlStore):
             if isinstance(fault, OSError):
                 raise BrokenState(f"{path}: cannot be opened: {fault.strerror}") from None
             raise
+
+    def compact(self) -> None:
+        with self._opening():
+            self._connection.connection.cursor().execute("VACUUM")
 
     def close(self) -> None:
         super().close()
@@ -82,6 +87,16 @@ def look(path: Path) -> None:
         raise BrokenState(f"{path}: {fault}") from None
     finally:
         engine.dispose()
+
+
+def read(path: Path) -> form.Content:
+    """Everything a file holds, which is looked at down to the last page. Raises :class:`BrokenState`."""
+    look(path)
+    with reading(path).connect() as connection:
+        told = connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar()
+    if told != "ok":
+        raise BrokenState(f"{path}: is damaged: {told}")
+    return contents(reading(path), str(path))
 
 
 def reading(path: Path) -> sa.Engine:

@@ -73,5 +73,8 @@ class Store(Protocol):
     def save(self) -> None:
         """Write down at once what is not yet; for a store that waits a little."""
 
+    def compact(self) -> None:
+        """Take no more room than is needed."""
+
     def close(self) -> None:
         """Write down what is not yet, and let others in."""

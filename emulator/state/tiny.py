@@ -149,6 +149,12 @@ class TinyStore:
     def save(self) -> None:
         self._hurry.set()
 
+    def compact(self) -> None:
+        # Written anew it is as small as it can be.
+        with self._guard:
+            self._changed = True
+        self._wake.set()
+
     def close(self) -> None:
         self._closing = True
         self._hurry.set()
