@@ -22,7 +22,8 @@ from sqlalchemy.exc import DBAPIError
 from emulator.resources.keys import Key
 from emulator.state import form
 from emulator.state.form import Saved
-from emulator.state.sql import METADATA, NEW, WORLDS, SqlStore, contents
+from emulator.state.rows import METADATA, NEW, WORLDS
+from emulator.state.sql import SqlStore, contents
 from emulator.state.store import BrokenState, Elsewhere, NotStored
 
 logger = logging.getLogger("emulator")

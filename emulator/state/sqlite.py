@@ -12,7 +12,8 @@ import sqlalchemy as sa
 from emulator.state import form
 from emulator.state.form import Unreadable
 from emulator.state.lock import locked
-from emulator.state.sql import FORMAT, SqlStore, contents, format_of, in_words
+from emulator.state.rows import FORMAT, format_of
+from emulator.state.sql import SqlStore, contents, in_words
 from emulator.state.store import BrokenState
 
 MAGIC = b"SQLite format 3\0"
