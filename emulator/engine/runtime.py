@@ -91,6 +91,7 @@ class Runtime:
         self.journal = Journal()
         self.snapshots: dict[str, Snapshot] = {}
         self.traffic = Traffic()
+        self._driven = 0
         self._tally: Tally | None = None
         self._advancing = asyncio.Lock()
         self._listeners: set[asyncio.Event] = set()
@@ -123,10 +124,14 @@ class Runtime:
         return result
 
     async def _drive(self, steps: Steps, cause: str | None) -> Any:
-        done, outcome = self._turn(_step, {"steps": steps, "answer": None}, cause)
-        while not done:
-            answer = await self.dispatcher.ask(outcome)
-            done, outcome = self._turn(_step, {"steps": steps, "answer": answer}, cause)
+        self._driven += 1
+        try:
+            done, outcome = self._turn(_step, {"steps": steps, "answer": None}, cause)
+            while not done:
+                answer = await self.dispatcher.ask(outcome)
+                done, outcome = self._turn(_step, {"steps": steps, "answer": answer}, cause)
+        finally:
+            self._driven -= 1
         return outcome
 
     # -- the past
@@ -175,7 +180,7 @@ class Runtime:
     @property
     def is_busy(self) -> bool:
         """Whether a request is under way here that takes more than one turn."""
-        return self._advancing.locked() or self.traffic.is_under_way
+        return self._advancing.locked() or self._driven > 0
 
     def keep_rest(self) -> None:
         """Keep clock and counters, where the world is to last, if they moved without a turn. Raises ``NotStored``."""

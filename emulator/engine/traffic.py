@@ -41,11 +41,6 @@ class Traffic:
         self._under_way = 0
         self._bucket: Bucket | None = None
 
-    @property
-    def is_under_way(self) -> bool:
-        """Whether any request is."""
-        return self._under_way > 0
-
     @contextmanager
     def admit(self, own: Settings, now: float) -> Iterator[None]:
         """One request, while it is under way; raises 429 for one too many. A refused one takes no token."""

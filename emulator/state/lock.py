@@ -11,6 +11,8 @@ from emulator.state.store import BrokenState
 
 def locked(path: Path) -> FileLock:
     """Lock ``FILE.lock`` beside the file. Raises :class:`BrokenState` where another process has it, or none can."""
+    if not path.parent.is_dir():
+        raise BrokenState(f"{path}: there is no folder {path.parent}")
     lock = FileLock(f"{path}.lock", mode=0o600, thread_local=False)
     try:
         lock.acquire(blocking=False)

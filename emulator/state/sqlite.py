@@ -82,6 +82,9 @@ def look(path: Path) -> None:
             if not sa.inspect(connection).has_table(FORMAT.name):
                 raise BrokenState(f"{path}: is a SQLite database, but not one of the emulator")
             format_of(connection)
+            told = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar()
+            if told != "ok":
+                raise BrokenState(f"{path}: is damaged: {told}")
     except sa.exc.DBAPIError as fault:
         raise BrokenState(f"{path}: {in_words(fault)}") from None
     except Unreadable as fault:
