@@ -1,7 +1,7 @@
-"""The long version: ``python -m contract_tests.crashes sqlite|postgresql [ROUNDS] [SEED]``, 200 rounds by default.
+"""The long version: ``python -m contract_tests.crashes sqlite|postgresql|proxy [ROUNDS] [SEED]``, 200 rounds if not told.
 
-Each line tells a round; exit status 1 and a traceback if a world was not as it must be. PostgreSQL is started for the
-occasion and needs Debian's ``postgresql``.
+Each line tells a round; exit status 1 and a traceback if a world was not as it must be. ``proxy`` is two servers behind
+nginx. PostgreSQL and nginx are Debian's, and are started for the occasion.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from contract_tests import postgres
-from contract_tests.crashes.rounds import play
+from contract_tests.crashes import proxy
+from contract_tests.crashes import rounds as rounds_of
 
 
 def main(kind: str, rounds: int, seed: int) -> None:
@@ -23,6 +24,7 @@ def main(kind: str, rounds: int, seed: int) -> None:
         folder = Path(cleanup.enter_context(tempfile.TemporaryDirectory()))
         place = f"sqlite:///{folder / 'worlds.db'}" if kind == "sqlite" else cleanup.enter_context(postgres.running())
         began = time.monotonic()
+        play = proxy.play if kind == "proxy" else rounds_of.play
         for line in play(folder, place, rounds, random.Random(seed)):
             print(f"{line}  [{time.monotonic() - began:.0f} s]", flush=True)
 

@@ -6,6 +6,8 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -120,26 +122,33 @@ class Load:
         self._over.wait(PATIENCE)
 
     def _answered(self, ask: Callable[[], httpx.Response]) -> httpx.Response:
-        """An answer of a server; where there is another one, asked for as often as it takes."""
-        until = time.monotonic() + PATIENCE
-        while True:
-            try:
-                response = ask()
-                # 409: what was asked before is still being done.
-                if response.status_code not in (409, 502, 503, 504) or not self._keeps_trying:
-                    return response
-            except httpx.HTTPError:
-                if not self._keeps_trying:
-                    raise Stopped from None
-            assert time.monotonic() < until, "nobody answers any more"
-            time.sleep(0.05)
+        if self._keeps_trying:
+            return at_last(ask)
+        try:
+            return ask()
+        except httpx.HTTPError:
+            raise Stopped from None
+
+
+def at_last(ask: Callable[[], httpx.Response]) -> httpx.Response:
+    """The answer of whichever server there is, asked for as often as it takes while one takes another one's place."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        with suppress(httpx.HTTPError):
+            response = ask()
+            # 409: what was asked before is still being done.
+            if response.status_code not in (409, 502, 503, 504):
+                return response
+        assert time.monotonic() < until, "nobody answers any more"
+        time.sleep(0.05)
 
 
 def ask_again(url: str, writes: list[Write]) -> None:
     """Ask for every answer once more: the same bytes if it was given, and if not, it is given now."""
     with httpx.Client(base_url=url, headers=HEADERS, timeout=30, trust_env=False) as client:
         for write in writes:
-            response = client.post(write.path, json=write.body, headers={"Idempotency-Key": write.key})
+            key = {"Idempotency-Key": write.key}
+            response = at_last(partial(client.post, write.path, json=write.body, headers=key))
             assert response.is_success, f"{write.path}: {response.text}"
             if write.answer is not None:
                 assert response.headers.get("idempotent-replayed") == "true", f"lost: {write.path} {write.answer!r}"

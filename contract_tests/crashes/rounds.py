@@ -6,11 +6,13 @@ import random
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import httpx
 
-from contract_tests.crashes.load import HEADERS, Load, ask_again
+from contract_tests.crashes.load import HEADERS, Load, ask_again, at_last
 from contract_tests.crashes.servers import Emulator, started
 from contract_tests.crashes.truths import World, broken
 from contract_tests.receiver import Receiver
@@ -37,9 +39,14 @@ def receiving() -> Iterator[Receiver]:
 
 def wipe(url: str, receiver: Receiver) -> None:
     """An empty world whose new customers are told to the receiver."""
-    httpx.post(f"{url}/v1/reset", headers=HEADERS, timeout=60, trust_env=False).raise_for_status()
-    endpoint = {"name": "Shop", "url": receiver.url, "events": ["customer.created"]}
-    httpx.post(f"{url}/v1/webhooks/", json=endpoint, headers=HEADERS, timeout=60, trust_env=False).raise_for_status()
+    ask(url, "/v1/reset")
+    ask(url, "/v1/webhooks/", {"name": "Shop", "url": receiver.url, "events": ["customer.created"]})
+
+
+def ask(url: str, path: str, body: Any = None) -> None:
+    """A POST that must succeed, whichever server answers it."""
+    post = partial(httpx.post, url + path, json=body or {}, headers=HEADERS, timeout=60, trust_env=False)
+    at_last(post).raise_for_status()
 
 
 def play(folder: Path, place: str, rounds: int, chance: random.Random) -> Iterator[str]:
@@ -73,5 +80,5 @@ def look(url: str, load: Load, receiver: Receiver) -> World:
     missing = [event["id"] for event in world.all("event", type="customer.created") if event["id"] not in told]
     assert missing == [], f"never delivered: {missing[:5]}"
     # The next round begins where no key of this one is remembered any more.
-    httpx.post(f"{url}/_emulator/clock/advance", json={"by": "2d"}, headers=HEADERS, timeout=60).raise_for_status()
+    ask(url, "/_emulator/clock/advance", {"by": "2d"})
     return world

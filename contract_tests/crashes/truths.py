@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-from contract_tests.crashes.load import HEADERS
+from contract_tests.crashes.load import HEADERS, at_last
 from contract_tests.crashes.servers import KEY
 
 Rows = dict[str, dict[str, Any]]
@@ -19,12 +19,16 @@ class World:
 
     def __init__(self, url: str) -> None:
         with httpx.Client(base_url=f"{url}/_emulator", headers=HEADERS, timeout=60, trust_env=False) as control:
+
+            def ask(method: str, path: str, body: Any = None) -> Any:
+                answer = at_last(lambda: control.request(method, path, json=body)).raise_for_status()
+                return answer.json() if answer.content else None
+
             # Deliveries under way come to their end first; the clock stays where it is.
-            now = control.get("/clock").json()["now"]
-            control.post("/clock/advance", json={"to": now}).raise_for_status()
-            control.post("/snapshots", json={"name": "truth"}).raise_for_status()
-            tables = control.get("/snapshots/truth").raise_for_status().json()
-            control.delete("/snapshots/truth").raise_for_status()
+            ask("POST", "/clock/advance", {"to": ask("GET", "/clock")["now"]})
+            ask("POST", "/snapshots", {"name": "truth"})
+            tables = ask("GET", "/snapshots/truth")
+            ask("DELETE", "/snapshots/truth")
         (head,) = tables["worlds"].values()
         self.now: str = head["now"]
         self._tables: dict[str, Rows] = {

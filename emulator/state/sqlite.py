@@ -84,7 +84,7 @@ def look(path: Path) -> None:
             format_of(connection)
             told = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar()
             if told != "ok":
-                raise BrokenState(f"{path}: is damaged: {told}")
+                raise BrokenState(f"{path}: is damaged: {' '.join(str(told).split())}")
     except sa.exc.DBAPIError as fault:
         raise BrokenState(f"{path}: {in_words(fault)}") from None
     except Unreadable as fault:
@@ -99,7 +99,7 @@ def read(path: Path) -> form.Content:
     with reading(path).connect() as connection:
         told = connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar()
     if told != "ok":
-        raise BrokenState(f"{path}: is damaged: {told}")
+        raise BrokenState(f"{path}: is damaged: {' '.join(str(told).split())}")
     return contents(reading(path), str(path))
 
 

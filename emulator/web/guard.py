@@ -17,7 +17,7 @@ from emulator.state.store import Elsewhere
 from emulator.web import call as calls
 from emulator.web.call import Call
 
-TRIES, BETWEEN = 20, 0.1
+TRIES, BETWEEN = 40, 0.1
 """How often, and after how many seconds each time, a world that another process runs is asked for again."""
 
 Authenticate = Callable[[Call, Scope, bool], Runtime | None]
