@@ -1,4 +1,4 @@
-"""The long version: ``python -m contract_tests.crashes sqlite|postgresql|proxy [ROUNDS] [SEED]``, 200 rounds if not told.
+"""The long version: ``python -m contract_tests.crashes sqlite|postgresql|proxy [ROUNDS] [SEED]``, by default 200.
 
 Each line tells a round; exit status 1 and a traceback if a world was not as it must be. ``proxy`` is two servers behind
 nginx. PostgreSQL and nginx are Debian's, and are started for the occasion.
