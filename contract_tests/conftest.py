@@ -5,24 +5,34 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import pkgutil
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
 
+import emulator
 from contract_tests import postgres
 from contract_tests.contract import Contract
 from contract_tests.crashes import proxy
 from contract_tests.receiver import Receiver
 from contract_tests.sandbox import RunningServer, Sandbox
 
-# A busy machine is no defect: property tests are not timed.
-settings.register_profile("untimed", deadline=None)
-settings.load_profile("untimed")
+# A busy machine is no defect: property tests are not timed. They try the same examples every time, so that a verdict on
+# a change is about the change; `pytest --hypothesis-profile=explore` looks for new ones.
+settings.register_profile("steady", deadline=None, derandomize=True)
+settings.register_profile("explore", deadline=None, max_examples=1000)
+settings.load_profile("steady")
+
+# Hypothesis also tries the constants of those of our modules that are loaded. Which ones some test has loaded before is
+# chance, so all of them are.
+for _module in pkgutil.walk_packages(emulator.__path__, "emulator."):
+    import_module(_module.name)
 
 
 # The browser tests need Debian's Chromium (apt-get install chromium). Where it is missing they are not collected,

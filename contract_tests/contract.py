@@ -7,12 +7,22 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
 from contract_tests.document.judges import Judge
-from contract_tests.document.reader import Document, Operation, Part, operations, resolved, responses
+from contract_tests.document.reader import (
+    Document,
+    Operation,
+    Part,
+    Pointer,
+    at,
+    operations,
+    properties,
+    resolved,
+    responses,
+)
 from emulator.document import store
 
 ROUTING_ANSWERS = {404, 405}
@@ -57,6 +67,7 @@ class Contract:
         self.base_path = urlsplit(self.document["servers"][0]["url"]).path
         self.judge = Judge(self.document)
         self.operations = list(operations(self.document))
+        self._properties: dict[Pointer, dict[str, Part]] = {}
 
     def operation(self, method: str, path: str) -> Operation | None:
         """The operation a request is for; literal segments win over parameters."""
@@ -116,11 +127,37 @@ class Contract:
             return found
         return found + self._body((*answer.pointer, "content", media_type, "schema"), body)
 
-    def _body(self, schema: tuple[str, ...], body: bytes) -> list[str]:
-        return self.judge.faults(schema, json.loads(body))
+    def _body(self, schema: Pointer, body: bytes) -> list[str]:
+        value = json.loads(body)
+        undeclared = self._undeclared(Part(schema, at(self.document, schema)), value, "$")
+        return self.judge.faults(schema, value) + list(undeclared)
+
+    def _undeclared(self, schema: Part, value: Any, path: str) -> Iterator[str]:
+        """The fields that no part of a schema declares; closing cannot tell them where several are combined."""
+        schema = resolved(self.document, schema)
+        if isinstance(value, list):
+            items = Part((*schema.pointer, "items"), schema.node.get("items", {}))
+            for number, each in enumerate(value):
+                yield from self._undeclared(items, each, f"{path}[{number}]")
+        elif isinstance(value, dict) and (declared := self._declared(schema)) and not _is_open(schema.node):
+            for name, each in value.items():
+                if name in declared:
+                    yield from self._undeclared(declared[name], each, f"{path}.{name}")
+                else:
+                    yield f"{path}.{name}: undeclared"
+
+    def _declared(self, schema: Part) -> dict[str, Part]:
+        if schema.pointer not in self._properties:
+            self._properties[schema.pointer] = properties(self.document, schema)
+        return self._properties[schema.pointer]
 
 
 def _fits(template: list[str], segments: list[str]) -> bool:
     return len(template) == len(segments) and all(
         part.startswith("{") or part == segment for part, segment in zip(template, segments, strict=True)
     )
+
+
+def _is_open(schema: Mapping[str, Any]) -> bool:
+    """Whether a schema welcomes fields that it does not declare."""
+    return bool(schema.get("additionalProperties"))

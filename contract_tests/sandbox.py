@@ -45,9 +45,11 @@ class RunningServer:
     def world(self, name: str, *contracts: Contract) -> Iterator[Sandbox]:
         """A fresh world of this name, thrown away at the end: a thousand kept would slow the last ones down."""
         sandbox = Sandbox(self.url, f"sk_test_{name}", *contracts)
-        yield sandbox
-        sandbox.close()
-        self.server.discard(sandbox.key)
+        try:
+            yield sandbox
+        finally:
+            sandbox.close()
+            self.server.discard(sandbox.key)
 
     def stop(self) -> None:
         """Stop serving and wait until it has."""

@@ -17,6 +17,12 @@ def fixtures_folder() -> Path:
     return _folder("fixtures")
 
 
+def guide_folder() -> Path:
+    """The folder of the guide as a site; in a checkout there is one once MkDocs has built it."""
+    inside = PACKAGE / "guide"
+    return inside if inside.is_dir() else PACKAGE.parent / "build" / "guide"
+
+
 def _folder(name: str) -> Path:
     """A wheel carries the folder inside the package; in a checkout it lies beside the package."""
     inside, beside = PACKAGE / name, PACKAGE.parent / name

@@ -4,32 +4,37 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp
 
-from emulator.control import inbox
-from emulator.control.face import control
+from emulator.console.entrance import PLACE, before
+from emulator.control import inbox, worlds
 from emulator.core.calendar import Timestamp
 from emulator.core.ids import Source
 from emulator.core.world import World
 from emulator.engine.clock import RUNNING, Clock
 from emulator.engine.engine import Engine
 from emulator.engine.facts import Facts
-from emulator.engine.fixtures import Fixtures
+from emulator.engine.fixtures import Fixtures, Start
 from emulator.engine.mailer import Mailer, SmtpServer
 from emulator.engine.post import ANSWER_TIME, Postman
 from emulator.errors import Refusal
-from emulator.pages.site import site
+from emulator.pages import handset
 from emulator.resources.keys import Key
 from emulator.resources.wiring import WIRING
 from emulator.state.form import Saved, fill
 from emulator.state.places import open_store
 from emulator.web.edge import Edge
+from emulator.web.later import Later
 from emulator.web.local_only import LocalOnly, hostname
 from emulator.web.service import service
+
+AS_TOLD = Start()
+"""A world that starts as the options of the sandbox say."""
 
 
 @dataclass(frozen=True)
@@ -81,54 +86,87 @@ class Sandbox:
                 self.store.close()
             raise
 
-    def build_world(self, key: Key, saved: Saved | None = None) -> tuple[World, Clock]:
+    def build_world(self, key: Key, start: Start = AS_TOLD, saved: Saved | None = None) -> tuple[World, Clock]:
         """The world of a key with its clock, new or as it was saved, or else as the fixtures have it.
 
         Raises 401 ``INVALID_API_KEY`` for one that is not listed (B-02), and :class:`Unreadable`.
         """
+        own_settings = self.fixtures.settings(key.name, start.fixture)
         if self.options.listed_keys_only and str(key) not in self.fixtures.keys:
             raise Refusal("INVALID_API_KEY")
         saved = saved or self.fixtures.worlds.get(key)
-        clock = Clock(self.options.clock_mode, self.options.clock_at)
+        clock = Clock(*(start.clock or (self.options.clock_mode, self.options.clock_at)))
         world = World(
             name=key.name,
             livemode=key.livemode,
             wiring=WIRING,
             facts=self.facts,
-            seed=(saved and saved.head.seed) or self.seed,
+            seed=self._seed(start, saved),
             now=clock.now(),
             base_url=self.options.base_url,
         )
         if saved is None:
             with world.turn():
-                world.add(self.fixtures.settings(key.name))
-        else:
-            fill(world, saved)
-            clock.put_back(world.now, saved.head.mode, saved.head.rate)
+                world.add(own_settings)
+            return world, clock
+        fill(world, saved)
+        if start.clock is None:
+            clock = Clock(saved.head.mode, world.now, saved.head.rate)
             clock.go_on(world.now, saved.head.since)
         return world, clock
+
+    def _seed(self, start: Start, saved: Saved | None) -> str:
+        return str(start.seed) if start.seed is not None else (saved and saved.head.seed) or self.seed
 
     def _locked(self, face: ASGIApp, token: str | None) -> ASGIApp:
         names = (hostname(urlsplit(self.options.base_url).netloc), *self.options.allow_hosts)
         return LocalOnly(face, names, token)
 
+    # What only some servers are asked for is imported and made when it is.
+
+    def _control(self) -> ASGIApp:
+        from emulator.control.face import control
+
+        return control(self.engine, strict=self.options.strict)
+
+    def _console(self, inside: Edge) -> ASGIApp:
+        from emulator.console.site import Console
+
+        return Console(inside, self.options.control_token)
+
+    def _site(self) -> ASGIApp:
+        from emulator.pages.site import site
+
+        return site(self.engine)
+
     def application(self) -> Edge:
-        """The ASGI application: the service, the control API and the site."""
+        """The ASGI application: the service, the control API, the console and the site."""
         source, numbers = Source(f"{self.seed}/requests"), count(1)
-        strict = self.options.strict
-        others = site(self.engine)
-        controls = self._locked(control(self.engine, strict=strict), self.options.control_token)
-        return Edge(
-            [
-                ("/v1/", service(self.engine, strict=strict)),
-                ("/_emulator/openapi.json", others),
-                # A webhook cannot carry the token; whoever reads what came in must.
-                (inbox.PREFIX, self._locked(inbox.receiving(self.engine, controls), None)),
-                ("/_emulator/", controls),
-                ("", others),
-            ],
+        token = self.options.control_token
+        api = service(self.engine, strict=self.options.strict)
+        unlocked, others = Later(self._control), Later(self._site)
+        controls = self._locked(unlocked, token)
+        phones = self._locked(handset.handset(unlocked, partial(worlds.of_caller, self.engine)), token)
+        edge = partial(
+            Edge,
             new_request_id=lambda: source.id("req", next(numbers)),
             start=self.engine.start,
             stop=self.engine.stop,
             base_url=self.options.base_url,
+        )
+        # The console has a door of its own, for a browser sends no token with a link.
+        inside = edge([("/v1/", api), ("/_emulator/", unlocked)])
+        screens = self._locked(Later(partial(self._console, inside)), None)
+        return edge(
+            [
+                ("/v1/", api),
+                ("/_emulator/openapi.json", others),
+                # A webhook cannot carry the token; whoever reads what came in must.
+                (inbox.PREFIX, self._locked(inbox.receiving(self.engine, controls), None)),
+                (handset.PREFIX, phones),
+                (PLACE, screens),
+                ("/_emulator/", before(screens, controls)),
+                ("/_emulator", screens),
+                ("", others),
+            ]
         )

@@ -34,7 +34,7 @@ class Server:
 
         Raises what ``ready`` raises, the server having stopped.
         """
-        self._uvicorn = _Uvicorn(self._config(), ready)
+        self._uvicorn = _Uvicorn(self._config(), ready, self.sandbox.engine.hang_up)
         self._uvicorn.run(sockets=[self.socket])
         if self._uvicorn.failure:
             raise self._uvicorn.failure
@@ -75,9 +75,10 @@ class Server:
 
 
 class _Uvicorn(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None], hang_up: Callable[[], None]) -> None:
         super().__init__(config)
         self._ready = ready
+        self._hang_up = hang_up
         self.failure: Exception | None = None
         self.loop: asyncio.AbstractEventLoop | None = None
 
@@ -91,6 +92,11 @@ class _Uvicorn(uvicorn.Server):
         except Exception as failure:  # raised in here it would skip the orderly end; run() raises it afterwards
             self.failure = failure
             self.should_exit = True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        # Answers that go on for as long as there is news would hold the server up.
+        self._hang_up()
+        await super().shutdown(sockets)
 
 
 def _bind(host: str, port: int) -> socket.socket:

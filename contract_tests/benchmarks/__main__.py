@@ -13,10 +13,11 @@ import click
 from contract_tests.benchmarks import load
 from contract_tests.benchmarks.clock import clock
 from contract_tests.benchmarks.measures import QUICK, Row, Size, memory, requests, start
+from contract_tests.benchmarks.steps import steps
 
 Measure = Callable[[Size, ProcessPoolExecutor], Iterator[Row]]
 
-MEASURES: dict[str, Measure] = {"start": start, "memory": memory, "requests": requests, "clock": clock}
+MEASURES: dict[str, Measure] = {"start": start, "memory": memory, "requests": requests, "clock": clock, "steps": steps}
 
 
 @click.command()

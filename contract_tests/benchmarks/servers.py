@@ -52,11 +52,12 @@ class Server:
                 return port
         raise RuntimeError(f"{self.name} did not start")
 
-    def call(self, method: str, path: str, body: Any = None, timeout: float = 1800) -> Any:
+    def call(self, method: str, path: str, body: Any = None, timeout: float = 1800, key: str = KEY) -> Any:
         """The JSON of one request outside the measurements."""
+        headers = {**HEADERS, "Authorization": f"Bearer {key}"}
         connection = HTTPConnection("127.0.0.1", self.port, timeout=timeout)
         try:
-            connection.request(method, path, None if body is None else msgspec.json.encode(body), HEADERS)
+            connection.request(method, path, None if body is None else msgspec.json.encode(body), headers)
             answer = connection.getresponse()
             content = answer.read()
         finally:

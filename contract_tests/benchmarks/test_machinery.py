@@ -7,7 +7,7 @@ import pytest
 from contract_tests.benchmarks import __main__ as command
 from contract_tests.benchmarks.measures import Row, Size, beside
 
-TINY = Size(starts=1, rounds=1, requests=20, few=20, many=40, customers=20, subscriptions=(2,))
+TINY = Size(starts=1, rounds=1, requests=20, few=20, many=40, customers=20, subscriptions=(2,), lives=20, years=1)
 
 
 def test_every_measure_gives_its_figures() -> None:
@@ -19,6 +19,8 @@ def test_every_measure_gives_its_figures() -> None:
         "2 subscriptions, 12 months: renewals",
         "2 subscriptions, 12 months: peak",
         "2 subscriptions, 12 months: each renewal",
+        "20 subscriptions, 1 years in one step: invoices",
+        "20 subscriptions, 1 years in random steps: invoices",
     ]
     assert all(row.emulator > 0 for row in rows if row.unit != "KiB")
 

@@ -10,7 +10,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+# A busy machine is no defect: what is waited for has time to come.
+PATIENCE = 30_000
+expect.set_options(timeout=PATIENCE)
 
 NAMES = ("shop.example", "books.example", "evil.example", "rebound.example")
 """Names that lead to this machine, as far as the browser knows."""
@@ -56,7 +60,7 @@ def surf(browser: Browser) -> Iterator[Callable[..., Any]]:
             # The merchant's shop is nowhere; it answers so that the browser arrives.
             context.route("https://shop.example.com/**", lambda route: route.fulfill(body="<h1>Thanks</h1>"))
             tab = context.new_page()
-            tab.set_default_timeout(10_000)
+            tab.set_default_timeout(PATIENCE)
             tab.goto(url)
             return tab
 

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
+from contract_tests.client import http_client
 from contract_tests.sandbox import START, RunningServer, Sandbox
 from emulator.errors import CODES, ERRORS
 
@@ -216,7 +217,7 @@ def strikes(seed: int) -> list[int]:
     """Which of a hundred requests a fault with an even chance strikes, in a new world."""
     server = RunningServer(seed=seed)
     try:
-        with httpx.Client(base_url=server.url, trust_env=False) as http:
+        with http_client(base_url=server.url) as http:
             http.post("/_emulator/faults", json={"then": FAILING, "probability": 0.5})
             headers = {"Authorization": "Bearer sk_test_demo"}
             return [http.get("/v1/customers/", headers=headers).status_code for _ in range(100)]

@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
+from contract_tests.client import http_client
 from contract_tests.sandbox import START, Sandbox
 
 
@@ -25,7 +26,7 @@ def kept(sandbox: Sandbox, name: str = "shop", **query: Any) -> list[Any]:
 @pytest.fixture
 def http() -> Iterator[httpx.Client]:
     """A stranger: no key, no document."""
-    client = httpx.Client(trust_env=False)
+    client = http_client()
     yield client
     client.close()
 

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
+from contract_tests.client import http_client
 from contract_tests.sandbox import RunningServer
 
 ADVANCE = "/_emulator/clock/advance?app=lock"
@@ -16,7 +17,7 @@ ADVANCE = "/_emulator/clock/advance?app=lock"
 
 @pytest.fixture
 def http(server: RunningServer) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=server.url, trust_env=False) as client:
+    with http_client(base_url=server.url) as client:
         yield client
 
 
@@ -125,7 +126,7 @@ def test_the_service_itself_is_not_locked(http: httpx.Client) -> None:
 def test_further_names_and_a_token_can_be_asked_for() -> None:
     server = RunningServer(allow_hosts=("emulator",), control_token="s3crét")
     try:
-        with httpx.Client(base_url=server.url, trust_env=False, headers={"Host": "emulator:4747"}) as http:
+        with http_client(base_url=server.url, headers={"Host": "emulator:4747"}) as http:
             assert http.get("/_emulator/health").status_code == 403
             assert http.get("/_emulator/health", headers={"Emulator-Token": "wrong"}).status_code == 403
             assert http.get("/_emulator/health", headers={"Emulator-Token": "s3crét".encode()}).status_code == 200
@@ -138,7 +139,7 @@ def test_webhooks_reach_an_inbox_without_the_token_and_nobody_reads_it_without()
     server = RunningServer(control_token="s3cret")
     inbox = "/_emulator/inbox/shop"
     try:
-        with httpx.Client(base_url=server.url, trust_env=False) as http:
+        with http_client(base_url=server.url) as http:
             assert http.post(inbox, content=b"{}").status_code == 200
             assert http.post(inbox, content=b"{}", headers={"Origin": "https://evil.example"}).status_code == 403
             assert http.get(inbox).status_code == 403

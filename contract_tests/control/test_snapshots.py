@@ -65,6 +65,21 @@ def test_an_exported_world_lives_on_elsewhere(sandbox: Sandbox, server: RunningS
     other.close()
 
 
+def test_a_world_of_any_size_is_brought_in(sandbox: Sandbox) -> None:
+    """What was exported goes back in, though no other body may be as large."""
+    big = {f"key{number}": "x" * 500 for number in range(50)}
+    for _ in range(25):
+        sandbox.customer(metadata=big)
+    sandbox.control.post("/snapshots", {"name": "big"})
+    exported = sandbox.control.request("GET", "/snapshots/big").content
+    assert len(exported) > 1024 * 1024
+    json_type = {"Content-Type": "application/json"}
+    brought = sandbox.control.request("PUT", "/snapshots/again", content=exported, headers=json_type)
+    assert brought.json()["objects"] == 25
+    refused = sandbox.control.request("POST", "/snapshots", content=exported, headers=json_type)
+    assert "larger than 1048576 bytes" in refused.json()["message"]
+
+
 def test_an_export_holds_no_card_number(sandbox: Sandbox) -> None:
     sandbox.pay()
     sandbox.control.post("/snapshots", {"name": "paid"})

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import ClassVar
 
 import pytest
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -15,9 +17,11 @@ from emulator.core.tables import Table
 class TableMachine(RuleBasedStateMachine):
     """Adds, replaces, removes and takes back in any order; ``model`` holds (number, record) and nothing clever."""
 
+    kind: type[Toy] = Toy
+
     @initialize()
     def start(self) -> None:
-        self.table = Table(Toy)
+        self.table = Table(self.kind)
         self.model: dict[str, tuple[int, Toy]] = {}
         self.number = 0
         self.back: list[Callable[[], None]] = []
@@ -103,10 +107,24 @@ class TableMachine(RuleBasedStateMachine):
     @invariant()
     def holds_what_a_new_table_would_hold(self) -> None:
         """Nothing stays behind of what was: no empty index entry, no slot, no unique value."""
-        fresh = Table(Toy)
+        fresh = Table(self.kind)
         for number, toy in self.model.values():
             fresh.add(toy, number)
         assert vars(self.table) == vars(fresh)
 
 
+class Marble(Toy, frozen=True, kw_only=True):
+    """A kind that no list shows page by page, as jobs are."""
+
+    paged: ClassVar[bool] = False
+
+
+class UnpagedMachine(TableMachine):
+    """It reads the same without an order of its own."""
+
+    kind = Marble
+
+
 TestTable = TableMachine.TestCase
+TestUnpaged = UnpagedMachine.TestCase
+TestUnpaged.settings = settings(max_examples=20)

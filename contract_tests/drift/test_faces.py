@@ -10,7 +10,7 @@ from emulator.document import store
 
 COMMANDS = frozenset(
     {"serve", "demo", "exec", "clock", "schedule", "trigger", "events", "logs", "emails", "listen", "snapshot", "reset"}
-    | {"rewind", "check", "certify", "audit", "coverage", "spec", "state"}
+    | {"rewind", "check", "certify", "audit", "coverage", "spec", "completion", "state"}
 )
 
 SERVE = frozenset({"port", "host", "state", "fixtures", "clock", "seed", "keys", "smtp", "strict", "port-file"})
@@ -41,6 +41,9 @@ DELETE /faults
 GET /app
 PATCH /app
 GET /objects/{id}
+GET /objects
+GET /counts
+GET /apps
 PATCH /objects/{id}
 GET /requests
 GET /requests/{id}

@@ -15,11 +15,13 @@ from emulator.core import calendar
 from emulator.core.effects import Answer, Ping
 from emulator.core.jobs import FailedJob, Job
 from emulator.core.world import World
+from emulator.engine.advances import Course
 from emulator.engine.clock import FROZEN, RUNNING, Clock
 from emulator.engine.engine import Engine
 from emulator.engine.facts import Facts
+from emulator.engine.news import MOST, News
 from emulator.engine.post import Postman
-from emulator.engine.runtime import SLICE, Course, Runtime
+from emulator.engine.runtime import Runtime
 from emulator.resources.keys import Key
 from emulator.resources.webhooks import RetryPolicy, WebhookEndpoint
 
@@ -79,6 +81,16 @@ JOBS = {"play": play, "spoil": spoil, "again": again}
 
 def new_runtime(mode: str = FROZEN) -> Runtime:
     return Runtime(toy_world(JOBS), Clock(mode, NOW), Answering())
+
+
+MANY = 150
+"""Jobs of an advance during which others have their turn."""
+
+
+@pytest.fixture
+def considerate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others are let by after every single job, however quick it was."""
+    monkeypatch.setattr("emulator.engine.pace.AT_A_STRETCH", -1.0)
 
 
 def plan(runtime: Runtime, *jobs: tuple[float, str]) -> None:
@@ -149,10 +161,11 @@ def test_an_advance_stops_where_its_course_says() -> None:
     assert len(agenda(runtime.world)) == 1
 
 
+@pytest.mark.usefixtures("considerate")
 def test_advances_of_one_world_wait_for_each_other() -> None:
     """So two days and a day are three, and each begins where the other ended."""
     runtime = new_runtime()
-    plan(runtime, *((0.01, "play") for _ in range(3 * SLICE)))
+    plan(runtime, *((0.01, "play") for _ in range(MANY)))
 
     def by(days: int) -> Any:
         return lambda: Course(calendar.plus(runtime.clock.now(), days=days))
@@ -162,7 +175,7 @@ def test_advances_of_one_world_wait_for_each_other() -> None:
 
     first, second = run(both())
     assert (first.start, second.start) == (NOW, later(2))
-    assert (first.jobs, second.jobs) == (3 * SLICE, 0)
+    assert (first.jobs, second.jobs) == (MANY, 0)
     assert runtime.clock.now() == later(3)
 
 
@@ -197,10 +210,11 @@ def test_a_course_that_is_refused_changes_nothing_and_holds_up_nobody() -> None:
     assert runtime.clock.now() == later(1)
 
 
+@pytest.mark.usefixtures("considerate")
 def test_a_canceled_advance_stops_between_two_jobs() -> None:
     """Nothing is half done, and the next one takes up what is left."""
     runtime = new_runtime()
-    plan(runtime, *((1, "play") for _ in range(3 * SLICE)))
+    plan(runtime, *((1, "play") for _ in range(MANY)))
 
     async def cancel() -> None:
         advance = asyncio.create_task(runtime.advance(to(1)))
@@ -209,17 +223,44 @@ def test_a_canceled_advance_stops_between_two_jobs() -> None:
         advance.cancel()
         with pytest.raises(asyncio.CancelledError):
             await advance
-        assert len(toys(runtime.world)) + len(agenda(runtime.world)) == 3 * SLICE
+        assert len(toys(runtime.world)) + len(agenda(runtime.world)) == MANY
         assert agenda(runtime.world)
         await runtime.advance(to(1))
 
     run(cancel())
-    assert [toy.size for toy in toys(runtime.world)] == list(range(3 * SLICE))
+    assert [toy.size for toy in toys(runtime.world)] == list(range(MANY))
 
 
+def test_a_world_that_is_closed_ends_every_advance_begun_or_not() -> None:
+    runtime = new_runtime()
+    plan(runtime, (1, "play"))
+
+    async def close() -> list[str]:
+        advances = [runtime.advances.begin(to(9)) for _ in range(3)]
+        await runtime.close()
+        return [advance.status for advance in advances]
+
+    assert run(close()) == ["stopped"] * 3
+    assert (toys(runtime.world), runtime.clock.now()) == ([], NOW)
+
+
+def test_what_breaks_on_the_way_is_told_and_holds_up_nobody() -> None:
+    runtime = new_runtime()
+    plan(runtime, (1, "play"))
+
+    async def both() -> list[tuple[str, str]]:
+        broken = runtime.advances.begin(lambda: Course(later(3), lambda tally: tally.jobs < 1 / 0))
+        sound = runtime.advances.begin(to(1))
+        await asyncio.wait([broken.task, sound.task])
+        return [(advance.status, repr(advance.error)) for advance in (broken, sound)]
+
+    assert run(both()) == [("failed", "ZeroDivisionError('division by zero')"), ("completed", "None")]
+
+
+@pytest.mark.usefixtures("considerate")
 def test_others_have_their_turn_during_a_long_advance() -> None:
     runtime = new_runtime()
-    plan(runtime, *((1, "play") for _ in range(5 * SLICE)))
+    plan(runtime, *((1, "play") for _ in range(MANY)))
 
     async def watch() -> set[int]:
         advance = asyncio.create_task(runtime.advance(to(1)))
@@ -229,7 +270,7 @@ def test_others_have_their_turn_during_a_long_advance() -> None:
             seen.add(len(toys(runtime.world)))
         return seen
 
-    assert run(watch()) >= {SLICE * slices for slices in range(1, 6)}
+    assert run(watch()) >= set(range(1, MANY + 1))
 
 
 def test_an_advance_to_the_end_of_the_calendar_ends() -> None:
@@ -265,7 +306,7 @@ def test_a_command_that_waits_is_one_turn_for_each_stretch() -> None:
     assert len(toys(runtime.world)) == 5
 
 
-def test_while_a_command_waits_the_world_goes_on() -> None:
+def test_while_a_command_waits_the_world_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """The second stretch sees the world as it has become, its clock included."""
     runtime = new_runtime()
     plan(runtime, (1, "play"))
@@ -275,9 +316,16 @@ def test_while_a_command_waits_the_world_goes_on() -> None:
         return world.now, len(toys(world))
 
     async def both() -> Any:
+        there = asyncio.Event()
+
+        async def answer_late(self: Answering, *sent: object, **how: object) -> Answer:
+            await there.wait()
+            return Answer(status_code=200)
+
+        monkeypatch.setattr(Answering, "send", answer_late)
         command = asyncio.create_task(runtime.serve(ask, {}, None))
-        await asyncio.sleep(0)
         await runtime.advance(to(1))
+        there.set()
         return await command
 
     assert run(both()) == (later(1), 1)
@@ -310,24 +358,77 @@ def test_a_refused_command_leaves_only_its_request_id_used() -> None:
     assert runtime.request_id() == twin.request_id()
 
 
+async def hear(runtime: Runtime, *kinds: str, patience: float = 60) -> list[News]:
+    with runtime.news.listening(kinds) as listener:
+        return await listener.heard(patience)
+
+
+def tell_of(runtime: Runtime, **toy: Any) -> None:
+    """Serve a command whose toy is news."""
+    runtime._turn(lambda world: world.emit("toy.made", make(world, **toy)), {}, None)
+
+
 def test_waiting_for_news_ends_with_the_first_event_or_the_timeout() -> None:
     runtime = new_runtime()
 
     async def wait() -> None:
-        waiting = [asyncio.create_task(runtime.news(60)) for _ in range(3)]
+        waiting = [asyncio.create_task(hear(runtime, "event")) for _ in range(3)]
         await asyncio.sleep(0)
         await runtime.serve(make, {}, None)
         assert not any(task.done() for task in waiting)
-        await runtime.serve(lambda world: world.emit("toy.made", make(world)), {}, None)
-        await asyncio.gather(*waiting)
-        await runtime.news(0.001)
-        waiting[0] = asyncio.create_task(runtime.news(60))
+        tell_of(runtime)
+        assert [[news.about.type for news in heard] for heard in await asyncio.gather(*waiting)] == [["toy.made"]] * 3
+        assert await hear(runtime, "event", patience=0.001) == []
+        waiting[0] = asyncio.create_task(hear(runtime, "event"))
         await asyncio.sleep(0)
         waiting[0].cancel()
         await asyncio.wait(waiting[:1])
 
     run(wait())
-    assert runtime._listeners == set()
+    assert runtime.news._listeners == set()
+
+
+def test_news_that_nobody_fetches_are_bounded_and_the_oldest_are_lost() -> None:
+    runtime = new_runtime()
+
+    async def fall_behind() -> None:
+        with runtime.news.listening(["event"]) as listener:
+            for _ in range(MOST + 3):
+                tell_of(runtime)
+            heard = await listener.heard(60)
+        assert listener.lost == 3
+        assert [news.number for news in heard] == list(range(4, MOST + 4))
+
+    run(fall_behind())
+
+
+def test_the_end_of_a_world_is_the_end_of_its_news() -> None:
+    runtime = new_runtime()
+
+    async def end() -> None:
+        waiting = asyncio.create_task(hear(runtime, "event"))
+        await asyncio.sleep(0)
+        await runtime.close()
+        assert await waiting == await hear(runtime, "event") == []
+
+    run(end())
+
+
+def test_a_long_advance_tells_of_the_clock_now_and_then() -> None:
+    """Of a thousand jobs in a moment not a thousand times, and the last word is where it arrived."""
+    runtime = new_runtime()
+
+    async def advance() -> None:
+        with runtime.news.listening(["clock"]) as listener:
+            await runtime.advance(lambda: Course(later(500)))
+            heard = await listener.heard(60)
+        assert 1 <= len(heard) < 50
+        assert heard[-1].about.now == later(500)
+
+    with runtime.world.turn():
+        for number in range(1000):
+            runtime.world.at(later(number / 2), "play")
+    run(advance())
 
 
 def test_running_clocks_run_their_jobs_by_themselves_whatever_happens_to_other_worlds(
@@ -352,9 +453,10 @@ def test_running_clocks_run_their_jobs_by_themselves_whatever_happens_to_other_w
     run(asyncio.wait_for(go(), 10))
 
 
+@pytest.mark.usefixtures("considerate")
 def test_a_backlog_is_worked_off_with_turns_for_others() -> None:
     runtime = new_runtime(RUNNING)
-    plan(runtime, *((0, "play") for _ in range(3 * SLICE)))
+    plan(runtime, *((0, "play") for _ in range(MANY)))
 
     async def watch() -> set[int]:
         work = asyncio.create_task(runtime.keep_up())
@@ -364,5 +466,5 @@ def test_a_backlog_is_worked_off_with_turns_for_others() -> None:
             seen.add(len(toys(runtime.world)))
         return seen
 
-    assert SLICE in run(watch())
-    assert len(toys(runtime.world)) == 3 * SLICE
+    assert run(watch()) >= set(range(1, MANY + 1))
+    assert len(toys(runtime.world)) == MANY

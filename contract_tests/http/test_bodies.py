@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import httpx
 import pytest
 
+from contract_tests.client import http_client
 from contract_tests.http.line import Line
 from contract_tests.sandbox import Sandbox
 from emulator.document import store
@@ -350,7 +350,7 @@ def test_a_large_body_is_refused_before_it_is_sent(line: Line) -> None:
 
 def test_a_connection_survives_a_body_that_was_not_read(sandbox: Sandbox) -> None:
     """The rest of a body is thrown away, and the next request on the connection is answered."""
-    with httpx.Client(base_url=sandbox.url, trust_env=False) as http:
+    with http_client(base_url=sandbox.url) as http:
         for _ in range(3):
             assert http.post("/v1/customers/", content=AWA + b" " * 10_000_000).status_code == 401
             assert http.get("/_emulator/health").status_code == 200

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import httpx
 import pytest
 
+from contract_tests.client import http_client
 from contract_tests.receiver import Receiver
 from contract_tests.sandbox import RunningServer
+from emulator.events import EVENTS
 
 JSON = {"Content-Type": "application/json"}
 SHOP, OTHER = ({"Authorization": f"Bearer sk_test_{name}"} for name in ("shop", "other"))
@@ -23,7 +24,7 @@ class Player:
 
     def __init__(self, **options: Any) -> None:
         self.server = RunningServer(public_url="http://localhost", **options)
-        self.http = httpx.Client(base_url=self.server.url, headers={"Host": "localhost"}, trust_env=False, timeout=60)
+        self.http = http_client(base_url=self.server.url, headers={"Host": "localhost"})
         self.heard: list[tuple[int, list[tuple[str, str]], bytes]] = []
 
     def ask(self, method: str, path: str, headers: dict[str, str], **options: Any) -> Any:
@@ -75,8 +76,13 @@ def play(player: Player, hook: str) -> None:
         for query in ("", "?page_size=3&page=2", "?ordering=created_at", "?page=99", "?page=x"):
             ask("GET", f"/v1/{path}/{query}")
     ask("GET", "/_emulator/events?page_size=100")
+    for type in EVENTS:
+        ask("POST", "/_emulator/trigger", {"event": type})
+    ask("POST", "/_emulator/clock/advance", {"by": "1s"})  # the reset would give up what is on its way
     ask("POST", "/v1/reset")
     ask("POST", "/v1/customers/", {"email": "after@example.com", "name": "After"})
+    ask("POST", "/_emulator/reset", {"seed": 3, "clock": "frozen@2027-01-01T00:00:00Z"})
+    ask("POST", "/_emulator/trigger", {"event": "subscription.created"})
 
 
 SAME = {"seed": 7}

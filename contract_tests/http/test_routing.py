@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from contract_tests.client import Client
+from contract_tests.client import Client, http_client
 from contract_tests.document.reader import METHODS
 from contract_tests.http.line import Line
 from contract_tests.sandbox import RunningServer, Sandbox
@@ -171,7 +171,7 @@ def test_a_method_that_http_does_not_know_is_malformed(line: Line, method: bytes
 @pytest.mark.parametrize("path", PAGES)
 def test_pages_and_documents_carry_a_request_id_and_refuse_other_methods(sandbox: Sandbox, path: str) -> None:
     """B-11: every response has Request-Id."""
-    with httpx.Client(base_url=sandbox.url, trust_env=False) as http:
+    with http_client(base_url=sandbox.url) as http:
         shown = http.get(path)
         assert shown.status_code == 200
         assert shown.headers["request-id"].startswith("req_")

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from contract_tests.client import http_client
 from contract_tests.sandbox import Sandbox
 
 CARD = {"method": "bank_card", "number": "4242 4242 4242 4242", "expiry": "12/30", "cvc": "123"}
@@ -83,7 +84,7 @@ class Buyer:
     """One browser: keeps cookies, follows no redirect by itself. ``path`` is the page it is on."""
 
     def __init__(self, base: str, path: str, **headers: str) -> None:
-        self.http = httpx.Client(base_url=base, trust_env=False, headers={"Accept": "text/html", **headers})
+        self.http = http_client(base_url=base, headers={"Accept": "text/html", **headers})
         self.path = path
 
     def __enter__(self) -> Self:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
+from contract_tests.client import http_client
 from contract_tests.sandbox import RunningServer, Sandbox
 from emulator.errors import CODES
 from emulator.events import EVENTS
@@ -17,12 +18,12 @@ PAGES = ["/docs/", "/docs/errors", "/docs/events", "/docs/life-cycles", "/docs/m
 
 @pytest.fixture
 def site(server: RunningServer) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=server.url, trust_env=False) as client:
+    with http_client(base_url=server.url) as client:
         yield client
 
 
-@pytest.mark.parametrize("path", PAGES)
-def test_a_page_loads_nothing_from_elsewhere_and_may_run_nothing(site: httpx.Client, path: str) -> None:
+@pytest.mark.parametrize("path", [*PAGES, "/docs/?api=control", "/docs/?api=nothing"])
+def test_a_page_loads_nothing_from_elsewhere_and_may_run_nothing_of_others(site: httpx.Client, path: str) -> None:
     answer = site.get(path)
     assert answer.status_code == 200
     assert "default-src 'none'" in answer.headers["content-security-policy"]
@@ -30,6 +31,21 @@ def test_a_page_loads_nothing_from_elsewhere_and_may_run_nothing(site: httpx.Cli
     assert not re.findall(r"(?:src|href)=\"(?:https?:)?//", answer.text)
     assert '<html lang="en">' in answer.text
     assert 'aria-current="page">' in answer.text
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("swagger-ui-bundle.js", "text/javascript"), ("swagger-ui.css", "text/css")]
+)
+def test_what_the_explorer_loads_is_served_here(site: httpx.Client, name: str, kind: str) -> None:
+    answer = site.get(f"/docs/assets/{name}")
+    assert (answer.status_code, answer.headers["content-type"].split(";")[0]) == (200, kind)
+    assert f"/docs/assets/{name}" in site.get("/docs/").text
+
+
+@pytest.mark.parametrize("name", ["index.html", "swagger-ui.css.map", "..%2f..%2f__init__.py", ""])
+def test_nothing_else_of_its_package_is(site: httpx.Client, name: str) -> None:
+    answer = site.get(f"/docs/assets/{name}")
+    assert (answer.status_code, answer.json()["code"]) == (404, "NOT_FOUND")
 
 
 def test_doc_url_leads_to_the_entry_of_its_code(sandbox: Sandbox, site: httpx.Client) -> None:
@@ -50,7 +66,8 @@ def test_every_link_within_the_pages_leads_somewhere(site: httpx.Client) -> None
     assert len(links) > 20
     for link in links:
         path, _, anchor = link.partition("#")
-        text = pages.get(path) or site.get(path).raise_for_status().text
+        # As a browser follows it: what is a page there is none for programs.
+        text = pages.get(path) or site.get(path, headers={"Accept": "text/html"}).raise_for_status().text
         assert not anchor or f'id="{anchor}"' in text, link
 
 

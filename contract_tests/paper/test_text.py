@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from emulator.paper import bidi
@@ -22,6 +22,7 @@ def written(text: str, width: float = 200) -> list[str]:
 
 
 @given(st.one_of(scripts, st.text(max_size=300)), st.floats(WIDEST, 500), st.booleans())
+@example("小็1ب小", 30, False)
 @settings(max_examples=300, deadline=None)
 def test_no_line_is_too_wide(text: str, width: float, bold: bool) -> None:
     for line in wrap(text, STYLE._replace(bold=bold), width):

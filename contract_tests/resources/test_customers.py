@@ -250,6 +250,16 @@ def test_a_taken_email_is_refused_and_nothing_changes(sandbox: Sandbox) -> None:
     assert len(methods(sandbox, other)) == 1
 
 
+def test_a_change_that_fails_half_way_leaves_nothing_behind(sandbox: Sandbox) -> None:
+    """B-22: that too many keys would be left is found out after the phone's method was changed."""
+    customer = sandbox.customer(phone=PHONE, metadata={f"key{number}": number for number in range(50)})
+    before = methods(sandbox, customer)
+    path, body = f"/customers/{customer['id']}/", {"phone": "+24177999999", "metadata": {"one more": True}}
+    sandbox.api.refused("PATCH", path, 422, "INVALID_FIELD", json=body)
+    assert sandbox.api.get(path) == customer
+    assert methods(sandbox, customer) == before
+
+
 def test_ones_own_email_in_other_letters_is_free(sandbox: Sandbox) -> None:
     customer = sandbox.customer(email="awa@example.com")
     changed = sandbox.api.patch(f"/customers/{customer['id']}/", {"email": "Awa@Example.com"})

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import httpx
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from contract_tests.client import Client
+from contract_tests.client import Client, http_client
 from contract_tests.paper import pdfs
 from contract_tests.sandbox import RunningServer, Sandbox
 
@@ -209,7 +208,7 @@ def test_the_same_seed_gives_the_same_bytes() -> None:
 def _first_pdf() -> bytes:
     server = RunningServer(public_url="http://sandbox.test")
     headers = {"Authorization": "Bearer sk_test_same"}
-    with httpx.Client(base_url=f"{server.url}/v1", headers=headers, trust_env=False) as client:
+    with http_client(base_url=f"{server.url}/v1", headers=headers) as client:
         customer = client.post("/customers/", json={"email": "a@example.com", "name": "A"}).json()["id"]
         client.post("/subscriptions/", json={"customer": customer, "unit_amount": 700, "interval": "day"})
         invoice = client.get("/invoices/").json()["data"][0]

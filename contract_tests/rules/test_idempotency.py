@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+from contextlib import closing
 from typing import Any
 
 import httpx
@@ -73,10 +74,9 @@ def test_expiry_is_nothing_the_clock_waits_for(sandbox: Sandbox) -> None:
 
 def test_a_key_belongs_to_one_world(sandbox: Sandbox) -> None:
     """Nothing is shared between two Apps (B-01)."""
-    other = Sandbox(sandbox.url, sandbox.key + "-other", sandbox.api.contract, sandbox.control.contract)
     post(sandbox, "k1")
-    assert "idempotent-replayed" not in post(other, "k1").headers
-    other.close()
+    with closing(Sandbox(sandbox.url, f"{sandbox.key}-other", sandbox.api.contract, sandbox.control.contract)) as other:
+        assert "idempotent-replayed" not in post(other, "k1").headers
 
 
 def test_a_refused_body_is_not_kept(sandbox: Sandbox) -> None:

@@ -9,12 +9,12 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import click
 
-from emulator.cli.serve import option
+from emulator.cli.background import serving
+from emulator.cli.options import option
 
 KEY = "sk_test_demo"
 PHONE = "+24177000000"
@@ -25,9 +25,14 @@ START = "2026-01-01T00:00:00.000Z"
 @option("--port", type=click.IntRange(0, 65535), default=0, help="Port of the sandbox; 0 picks a free one.")
 @click.option("--stay/--leave", default=None, help="Keep the sandbox open afterwards. [default: in a terminal]")
 def demo(port: int, stay: bool | None) -> None:
-    """Play a subscription's first two months, each step with the request that does it.
+    """Play a subscription's first two months.
 
-    The sandbox, its clock and the merchant's webhook receiver are all started for the occasion.
+    \b
+    payments-emulator demo
+    payments-emulator demo --port 4747 --stay
+
+    Each step is shown with the request that does it. The sandbox, its clock and the merchant's webhook receiver are all
+    started for the occasion.
     """
     with _sandbox(port) as url, _shop() as shop:
         Play(url, shop).run()
@@ -148,6 +153,9 @@ class Shop:
 
 @contextmanager
 def _shop() -> Iterator[Shop]:
+    # Imported here: the help of a command line needs no web server.
+    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
     shop = Shop()
 
     class Handler(BaseHTTPRequestHandler):
@@ -178,10 +186,5 @@ def _sandbox(port: int) -> Iterator[str]:
         server = Server(Options(clock_mode=FROZEN, clock_at=START), "127.0.0.1", port)
     except CannotListen as fault:
         raise click.ClickException(str(fault)) from None
-    ready = threading.Event()
-    thread = threading.Thread(target=server.run, args=(ready.set,), daemon=True)
-    thread.start()
-    ready.wait()
-    yield server.url
-    server.stop()
-    thread.join()
+    with serving(server):
+        yield server.url

@@ -9,15 +9,18 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from emulator.cli.serve import DEFAULT_PORT, option
+from emulator.cli.options import DEFAULT_KEY, DEFAULT_URL, option
 
 if TYPE_CHECKING:
+    from http.server import BaseHTTPRequestHandler
+
     import httpx
+
+    from emulator.cli.client import Emulator
 
 PATIENCE = 10.0
 """Seconds the receiver has to answer; the emulator gives no more (Limits)."""
@@ -39,30 +42,32 @@ class Outcome(NamedTuple):
 @click.command()
 @click.option("--forward-to", required=True, metavar="URL", help="Where deliveries are passed on to.")
 @click.option("--events", default="*", show_default=True, metavar="TYPES", help="Types of event, separated by commas.")
-@option("--url", default=f"http://127.0.0.1:{DEFAULT_PORT}", metavar="URL", help="The emulator.")
-@option("--key", default="sk_test_demo", metavar="KEY", help="Secret key of the App to listen to.")
+@option("--url", default=DEFAULT_URL, metavar="URL", help="The emulator.")
+@option("--key", default=DEFAULT_KEY, metavar="KEY", help="Secret key of the App to listen to.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each delivery.")
 def listen(forward_to: str, events: str, url: str, key: str, as_json: bool) -> None:
-    """Register a webhook endpoint and show each delivery, and what your server answered, until Ctrl-C.
+    """Pass webhooks on to your server and show its answers.
 
     \b
     payments-emulator listen --forward-to localhost:3000/webhooks
     payments-emulator listen --forward-to http://localhost:3000/ --events invoice.paid,refund.succeeded
 
-    Your server's answers decide what the emulator does next, retries included. The endpoint is removed at the end.
+    Your server's answers decide what the emulator does next, retries included. The webhook endpoint that is
+    registered for it is removed at the end, by Ctrl-C.
     """
     # Imported here: the help and the mistakes of a command line need no HTTP client.
     import httpx
 
+    from emulator.cli.client import Emulator
+
     target = destination(forward_to)
     stopped = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stopped.set())
-    authorization = {"Authorization": f"Bearer {key}"}
     with (
-        httpx.Client(base_url=f"{url.rstrip('/')}/v1", headers=authorization, timeout=30, trust_env=False) as api,
+        Emulator(url, key) as emulator,
         httpx.Client(timeout=PATIENCE, trust_env=False) as client,
         receiving(lambda headers, body: passed_on(client, target, headers, body), told(as_json)) as port,
-        registered(api, f"http://127.0.0.1:{port}/", events.split(",")) as endpoint,
+        registered(emulator, f"http://127.0.0.1:{port}/", events.split(",")) as endpoint,
     ):
         click.echo(f"Listening as {endpoint['id']}; signing secret {endpoint['secret']}", err=as_json)
         click.echo(f"Forwarding to {target}", err=as_json)
@@ -85,35 +90,17 @@ def destination(text: str) -> str:
 
 
 @contextmanager
-def registered(api: httpx.Client, url: str, events: list[str]) -> Iterator[dict[str, Any]]:
+def registered(emulator: Emulator, url: str, events: list[str]) -> Iterator[dict[str, Any]]:
     """A webhook endpoint at this URL, for as long as the block lasts."""
-    import httpx
-
-    try:
-        answer = api.post("/webhooks/", json={"name": "payments-emulator listen", "url": url, "events": events})
-    except httpx.HTTPError as fault:
-        raise click.ClickException(
-            f"no emulator at {api.base_url.copy_with(path='/')}: {fault}; start one with 'payments-emulator serve'"
-        ) from None
-    if not answer.is_success:
-        raise click.ClickException(refusal(answer))
-    endpoint: dict[str, Any] = answer.json()
+    body = {"name": "payments-emulator listen", "url": url, "events": events}
+    endpoint: dict[str, Any] = emulator.post("/v1/webhooks/", body)
     try:
         yield endpoint
     finally:
         try:
-            api.delete(f"/webhooks/{endpoint['id']}/")
-        except httpx.HTTPError:
-            click.echo("The emulator is gone, and the endpoint with it.", err=True)
-
-
-def refusal(answer: httpx.Response) -> str:
-    """Why an endpoint was not made, in the service's words."""
-    try:
-        told = answer.json()
-        return f"{told['code']}: {told['message']}"
-    except (ValueError, KeyError, TypeError):
-        return f"{answer.request.url} answered {answer.status_code}, which no emulator does"
+            emulator.send("DELETE", f"/v1/webhooks/{endpoint['id']}/")
+        except click.ClickException:
+            click.echo("The endpoint was gone already.", err=True)
 
 
 Forward = Callable[[Mapping[str, str], bytes], Outcome]
@@ -123,6 +110,9 @@ Tell = Callable[[Mapping[str, str], bytes, Outcome], None]
 @contextmanager
 def receiving(forward: Forward, tell: Tell) -> Iterator[int]:
     """A receiver on a free port of this machine, for as long as the block lasts."""
+    # Imported here, as below: the help of a command line needs no web server.
+    from http.server import ThreadingHTTPServer
+
     server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(forward, tell))
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
@@ -136,6 +126,8 @@ def receiving(forward: Forward, tell: Tell) -> Iterator[int]:
 
 
 def _handler(forward: Forward, tell: Tell) -> type[BaseHTTPRequestHandler]:
+    from http.server import BaseHTTPRequestHandler
+
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:  # the library's name
             body = self.rfile.read(int(self.headers.get("content-length", 0)))

@@ -2,57 +2,101 @@
 
 from __future__ import annotations
 
+import io
+import os
 import sys
+from collections.abc import Sequence
 from typing import NoReturn
 
 import click
 
+from emulator.cli.check import check
+from emulator.cli.clock import clock
+from emulator.cli.completion import PROGRAM, VARIABLE, completion
 from emulator.cli.demo import demo
+from emulator.cli.emails import emails
+from emulator.cli.events import events
+from emulator.cli.exec import execute
+from emulator.cli.groups import Commands
 from emulator.cli.listen import listen
+from emulator.cli.logs import logs
+from emulator.cli.reset import reset
+from emulator.cli.rewind import rewind
+from emulator.cli.schedule import schedule
 from emulator.cli.serve import serve
+from emulator.cli.snapshot import snapshot
 from emulator.cli.spec import spec
 from emulator.cli.state import state
+from emulator.cli.trigger import trigger
 from emulator.version import VERSION
 
 OK, CHECK_FAILED, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(VERSION, prog_name="payments-emulator", message="%(prog)s %(version)s")
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(VERSION, prog_name=PROGRAM, message="%(prog)s %(version)s")
 def cli() -> None:
     """A local sandbox of the Payments and Recurring Billing API, with a clock you can move.
 
     \b
-    payments-emulator demo      see a subscription renew, step by step
-    payments-emulator serve     start the sandbox on http://127.0.0.1:4747
-    payments-emulator listen    pass webhooks on to your server and watch its answers
+    payments-emulator demo                  see a subscription renew, step by step
+    payments-emulator serve                 start the sandbox on http://127.0.0.1:4747
+    payments-emulator clock advance 31d     a month later: renewed, invoiced, paid
+    payments-emulator events --follow       watch what happens
+    payments-emulator exec -- npm test      run tests with a sandbox of their own
+    payments-emulator check                 hold a server against the document of the API
     """
 
 
-cli.add_command(serve)
-cli.add_command(demo)
-cli.add_command(listen)
-cli.add_command(spec)
-cli.add_command(state)
+for command in (
+    *(demo, serve, execute),
+    *(clock, schedule, trigger, events, logs, emails, listen),
+    *(snapshot, rewind, reset, check, state, spec, completion),
+):
+    cli.add_command(command)
 
 
-def main() -> NoReturn:
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line; exit status 0 fine, 1 a check failed, 2 wrong usage or configuration, 130 interrupted."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A sign that the terminal cannot show is no reason to fail.
+            stream.reconfigure(errors="replace")
     try:
-        status = cli.main(sys.argv[1:] or ["--help"], standalone_mode=False)
+        status = run(sys.argv[1:] if arguments is None else arguments)
     except click.ClickException as fault:
-        print(f"payments-emulator: {one_line(fault)}", file=sys.stderr)
+        print(f"{PROGRAM}: {one_line(fault)}", file=sys.stderr)
         sys.exit(WRONG_USAGE)
     except (KeyboardInterrupt, click.Abort):
         sys.exit(INTERRUPTED)
     sys.exit(status if isinstance(status, int) else OK)
 
 
+def run(arguments: Sequence[str]) -> object:
+    """What the command returns, an exit status perhaps. Without NO_COLOR a terminal gets colours."""
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return cli.main(
+        [*arguments] or ["--help"],
+        prog_name=PROGRAM,
+        complete_var=VARIABLE,
+        standalone_mode=False,
+        color=False if plain else None,
+    )
+
+
 def one_line(fault: click.ClickException) -> str:
     """What is wrong, in one line, with the way to the help where the usage was wrong."""
     message = " ".join(fault.format_message().split())
     context = fault.ctx if isinstance(fault, click.UsageError) else None
-    return f"{message} (see '{context.command_path} --help')" if context else message
+    return f"{message}{allowed(fault)} (see '{context.command_path} --help')" if context else message
+
+
+def allowed(fault: click.ClickException) -> str:
+    """To who mistyped an option that resembles none, all there are."""
+    if not isinstance(fault, click.NoSuchOption) or fault.possibilities or fault.ctx is None:
+        return ""
+    options = [name for each in fault.ctx.command.get_params(fault.ctx) for name in each.opts if name.startswith("--")]
+    return f" Allowed: {', '.join(options)}"
 
 
 if __name__ == "__main__":

@@ -6,26 +6,17 @@ import gc
 import re
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
-from emulator.core import calendar
-from emulator.engine.clock import FROZEN, RUNNING
-from emulator.engine.fixtures import BrokenFixture
+from emulator.cli.options import DEFAULT_PORT, decorated, option
 from emulator.state.places import FORMS, is_place
-from emulator.state.store import BrokenState, NotStored
 
-DEFAULT_PORT = 4747
-
-
-def option(name: str, *names: str, **attributes: Any) -> Callable[[Any], Any]:
-    """An option that the environment can set too: ``--port`` is ``PAYMENTS_EMULATOR_PORT``."""
-    variable = "PAYMENTS_EMULATOR_" + name.split("/", maxsplit=1)[0].removeprefix("--").replace("-", "_").upper()
-    return click.option(name, *names, envvar=variable, show_envvar=True, show_default=True, **attributes)
+RUNNING = "running"
 
 
 class ClockStart(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
@@ -35,17 +26,15 @@ class ClockStart(click.ParamType):  # type: ignore[type-arg]  # older clicks hav
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The clock's mode and, for ``frozen@``, its instant."""
-        mode, at, instant = value.partition("@")
-        if value in (RUNNING, FROZEN):
-            return value, None
+        # Imported here: the help of a command line needs no clock.
+        from emulator.engine.clock import how_to_start
+
         try:
-            if mode == FROZEN and at:
-                return FROZEN, calendar.normalise(instant)
+            return how_to_start(value)
         except ValueError:
-            pass
-        return self.fail(
-            f"{value!r}: running, frozen, or frozen@ and an instant such as 2026-01-01T00:00:00Z", param, ctx
-        )
+            return self.fail(
+                f"{value!r}: running, frozen, or frozen@ and an instant such as 2026-01-01T00:00:00Z", param, ctx
+            )
 
 
 class State(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
@@ -80,7 +69,9 @@ OPTIONS = (
     option("--port", type=click.IntRange(0, 65535), default=DEFAULT_PORT, help="0 picks a free port."),
     option("--port-file", type=click.Path(dir_okay=False, path_type=Path), help="Write the port here when ready."),
     option("--public-url", metavar="URL", help="Where clients reach the server, for links in objects."),
-    option("--clock", type=ClockStart(), default=RUNNING, help="How the clocks of worlds start."),
+    option(
+        "--clock", type=ClockStart(), metavar=ClockStart.name, default=RUNNING, help="How the clocks of worlds start."
+    ),
     option("--seed", type=int, help="Same seed, frozen clock, same requests: same bytes."),
     option("--keys", type=click.Choice(["open", "listed"]), default="open", help="Accept any key, or listed ones."),
     option(
@@ -115,9 +106,7 @@ OPTIONS = (
 
 def server_options(command: Any) -> Any:
     """A command with these options."""
-    for decorate in reversed(OPTIONS):
-        command = decorate(command)
-    return command
+    return decorated(command, OPTIONS)
 
 
 @click.command()
@@ -142,7 +131,8 @@ def serve(**chosen: Any) -> None:
         with told(port_file):
             port_file.unlink(missing_ok=True)
     click.echo(f"The service     {server.url}/v1/   (Authorization: Bearer sk_test_demo)")
-    click.echo(f"Control API     {server.url}/_emulator/")
+    click.echo(f"Web console     {server.url}/_emulator/")
+    click.echo(f"Control API     {server.url}/_emulator/openapi.json")
     click.echo(f"The document    {server.url}/openapi.json")
     server.run(lambda: announce(server.port, port_file))
 
@@ -182,8 +172,10 @@ def make_server(**chosen: Any) -> Any:
     """The server for the options of a command line; what makes it impossible is told in one line, exit status 2."""
     # Imported here: the help and the mistakes of a command line need no web server.
     from emulator.engine.countries import NoDatabase
+    from emulator.engine.fixtures import BrokenFixture
     from emulator.sandbox import Options
     from emulator.server import CannotListen, Server
+    from emulator.state.store import BrokenState, NotStored
 
     mode, at = chosen["clock"]
     options = Options(

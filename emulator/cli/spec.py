@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import click
 
-from emulator.document import store
-
 
 @click.group()
 def spec() -> None:
@@ -14,15 +12,30 @@ def spec() -> None:
 
 @spec.command()
 def bundle() -> None:
-    """Make the bundles in openapi/dist anew from the YAML files."""
+    """Make the bundles in openapi/dist anew from the YAML files.
+
+    \b
+    payments-emulator spec bundle
+    """
+    # Imported here, as below: the help of a command line needs no documents.
+    from emulator.document import store
+
     for path in store.write_bundles():
         click.echo(f"wrote {path.name}")
 
 
 @spec.command()
 def validate() -> int:
-    """Check both documents against the OpenAPI specification; exit status 1 if one breaks it."""
+    """Check the documents against the OpenAPI specification.
+
+    \b
+    payments-emulator spec validate
+
+    Exit status 1 if one breaks it.
+    """
     from openapi_spec_validator import OpenAPIV30SpecValidator, OpenAPIV31SpecValidator
+
+    from emulator.document import store
 
     status = 0
     for name in (*store.SOURCES, *(source + store.TWIN for source in store.SOURCES)):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import click
 
 from emulator.cli.serve import State
-from emulator.state.care import Finding
-from emulator.state.store import BrokenState, NotStored
+
+if TYPE_CHECKING:
+    from emulator.state.care import Finding
 
 
 @click.group()
@@ -28,13 +30,18 @@ def check(place: str) -> int:
     """Read everything a place holds, as a server would; exit status 1 if it is not in order.
 
     Nothing is changed, and a server may work on it meanwhile.
+
+    \b
+    payments-emulator state check sqlite:///shop.db
+    payments-emulator state check postgresql://emulator@127.0.0.1/worlds
     """
     from emulator.state import care
 
     try:
-        show(care.check(place))
-    except (BrokenState, NotStored) as fault:
-        click.echo(_why(fault))
+        with _told():
+            show(care.check(place))
+    except click.ClickException as fault:
+        click.echo(fault.message)
         return 1
     return 0
 
@@ -42,7 +49,11 @@ def check(place: str) -> int:
 @state.command()
 @click.argument("place", type=State())
 def compact(place: str) -> None:
-    """Have a place take no more room than it needs; not while a server works on it."""
+    """Have a place take no more room than it needs; not while a server works on it.
+
+    \b
+    payments-emulator state compact sqlite:///shop.db
+    """
     from emulator.state import care
     from emulator.state.places import file_of
 
@@ -60,6 +71,9 @@ def convert(source: str, target: str) -> None:
     """Take every world and snapshot from one place to another one that holds none yet.
 
     An exported snapshot is a place, too: tinydb:FILE.
+
+    \b
+    payments-emulator state convert tinydb:shop.json sqlite:///shop.db
     """
     from emulator.state import care
 
@@ -84,11 +98,11 @@ def _size(place: str) -> int:
 @contextmanager
 def _told() -> Iterator[None]:
     """What makes it impossible is told in one line, exit status 2."""
+    from emulator.state.store import BrokenState, NotStored
+
     try:
         yield
-    except (BrokenState, NotStored) as fault:
-        raise click.ClickException(_why(fault)) from None
-
-
-def _why(fault: BrokenState | NotStored) -> str:
-    return fault.why if isinstance(fault, NotStored) else str(fault)
+    except BrokenState as fault:
+        raise click.ClickException(str(fault)) from None
+    except NotStored as fault:
+        raise click.ClickException(fault.why) from None

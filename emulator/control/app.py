@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from emulator.core.verbs import Page
 from emulator.core.world import World
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
@@ -30,6 +31,19 @@ async def show(engine: Engine, runtime: Runtime, query: Body) -> dict[str, Any]:
     return face(runtime.world)
 
 
+async def index(engine: Engine, runtime: Runtime | None, query: Body) -> Page[Any]:
+    """GET /apps: the Apps whose worlds are open, by name; the test and live side of one are two."""
+    worlds = sorted((each.world for each in engine.runtimes.values()), key=lambda world: (world.name, world.livemode))
+    page, size = query["page"], query["page_size"]
+    shown = [known(world) for world in worlds[(page - 1) * size : page * size]]
+    return Page(shown, len(worlds), page, size)
+
+
+def known(world: World) -> dict[str, Any]:
+    """An App in a list."""
+    return {"id": world.app, "name": world.name, "livemode": world.livemode}
+
+
 async def update(engine: Engine, runtime: Runtime, query: Body, body: Body) -> dict[str, Any]:
     """PATCH /app: the settings that are sent change at once."""
     await runtime.serve(change_settings, {"changes": body.get("settings", {})}, None)
@@ -45,4 +59,4 @@ def change_settings(world: World, changes: Body) -> None:
     world.replace(settings(world), **{name: getattr(new, name) for name in changes})
 
 
-OPERATIONS = {"getApp": show, "updateApp": update}
+OPERATIONS = {"listApps": index, "getApp": show, "updateApp": update}

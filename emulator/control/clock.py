@@ -5,65 +5,57 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from emulator.control import advances
 from emulator.control.durations import after
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
-from emulator.core.jobs import Job
+from emulator.engine.advances import Course, Tally
+from emulator.engine.clock import Reading
 from emulator.engine.engine import Engine
-from emulator.engine.runtime import Course, Runtime, Tally
+from emulator.engine.runtime import Runtime
 from emulator.errors import wrong
+from emulator.web.reply import Reply
 
 Body = Mapping[str, Any]
 
 
-def face(runtime: Runtime) -> dict[str, Any]:
-    """The clock as it goes on the wire; ``pending`` counts planned jobs."""
-    runtime.run_due()
-    job = runtime.world.schedule.next()
-    return {
-        "now": runtime.clock.now(),
-        "mode": runtime.clock.mode,
-        "rate": runtime.clock.rate,
-        "next_due_at": job and job.due,
-        "pending": len(runtime.world.table(Job)),
-    }
-
-
-async def show(engine: Engine, runtime: Runtime, query: Body) -> dict[str, Any]:
+async def show(engine: Engine, runtime: Runtime, query: Body) -> Reading:
     """GET /clock."""
-    return face(runtime)
+    runtime.run_due()
+    return runtime.reading()
 
 
-async def freeze(engine: Engine, runtime: Runtime, query: Body, body: Body) -> dict[str, Any]:
+def changed(runtime: Runtime) -> Reading:
+    """The clock after somebody changed it, which is news."""
+    runtime.run_due()
+    reading = runtime.reading()
+    runtime.news.tell("clock", reading)
+    return reading
+
+
+async def freeze(engine: Engine, runtime: Runtime, query: Body, body: Body) -> Reading:
     """POST /clock/freeze: stand still, now or at a later instant, what falls due until then being done."""
     target = not_past(runtime, body["at"], "at") if "at" in body else None
     # Stopped first, or a running clock would go on past the instant asked for.
     runtime.clock.freeze()
     if target:
         await runtime.advance(lambda: Course(target))
-    return face(runtime)
+    return changed(runtime)
 
 
-async def run(engine: Engine, runtime: Runtime, query: Body, body: Body) -> dict[str, Any]:
+async def run(engine: Engine, runtime: Runtime, query: Body, body: Body) -> Reading:
     """POST /clock/run: go on from the present instant."""
     runtime.clock.run(body["rate"])
-    return face(runtime)
+    return changed(runtime)
 
 
-async def advance(engine: Engine, runtime: Runtime, query: Body, body: Body) -> dict[str, Any]:
-    """POST /clock/advance: the answer comes when all that was due is done, deliveries included."""
-    tally = await runtime.advance(lambda: destination(runtime, body))
-    return {
-        "from": tally.start,
-        "now": runtime.clock.now(),
-        "jobs": tally.jobs,
-        "events": dict(tally.events),
-        "deliveries": {"succeeded": tally.deliveries[True], "failed": tally.deliveries[False]},
-        "failures": [
-            {"job": failure.id, "kind": failure.name, "object": failure.about, "error": failure.error}
-            for failure in tally.failures
-        ],
-    }
+async def advance(
+    engine: Engine, runtime: Runtime, query: Body, body: Body, headers: Mapping[str, str]
+) -> dict[str, Any] | Reply:
+    """POST /clock/advance: answered when all that was due is done, deliveries included, or at once if preferred."""
+    if advances.preferred(headers):
+        return advances.accepted(runtime.advances.begin(lambda: destination(runtime, body)), query.get("app"))
+    return advances.told(await runtime.advance(lambda: destination(runtime, body)))
 
 
 def destination(runtime: Runtime, body: Body) -> Course:

@@ -9,6 +9,7 @@ from typing import Any
 from starlette.types import ASGIApp, Scope
 
 from emulator.control import (
+    advances,
     app,
     catalog,
     clock,
@@ -17,12 +18,17 @@ from emulator.control import (
     faults,
     health,
     inbox,
+    kinds,
     objects,
     outcomes,
     payments,
+    phones,
     requests,
+    reset,
     schedule,
     snapshots,
+    stream,
+    trigger,
     worlds,
 )
 from emulator.document import store
@@ -33,34 +39,42 @@ from emulator.web.guard import Authenticate
 from emulator.web.plan import Plan
 from emulator.web.stack import stack
 
-WORLDLESS = ("getHealth", "getCatalog")
+WORLDLESS = ("getHealth", "getCatalog", "listApps")
 """Operations that are about the emulator and open no world."""
 
 MODULES = (
     health,
     catalog,
     clock,
+    advances,
     schedule,
     events,
+    trigger,
+    stream,
     emails,
     requests,
     snapshots,
+    reset,
     inbox,
     app,
+    kinds,
     objects,
     outcomes,
     faults,
     payments,
+    phones,
 )
 
 OPERATIONS: Mapping[str, Callable[..., Any]] = dict(chain(*(module.OPERATIONS.items() for module in MODULES)))
-"""operationId → coroutine function ``(engine, runtime, path parameters, query=…, body=…)``."""
+"""operationId → coroutine function ``(engine, runtime, path parameters, query=…, body=…, headers=…)``."""
 
 
 def control(engine: Engine, *, strict: bool) -> ASGIApp:
     """The application behind ``/_emulator``."""
 
     async def perform(call: Call, plan: Plan, scope: Scope, arguments: dict[str, Any], raw: bytes) -> Any:
+        if plan.header_names:
+            arguments["headers"] = plan.headers(scope)
         result = await plan.function(engine, call.runtime, **arguments)
         if call.runtime is not None:
             call.runtime.keep_rest()

@@ -38,7 +38,7 @@ async def update(engine: Engine, runtime: Runtime, id: str, query: Body, body: B
 def find(world: World, id: str) -> Record:
     """The object with this id, of whatever kind; 404 ``NOT_FOUND``."""
     for table in world.tables():
-        if (record := table.get(id)) is not None and _name(table.kind) in _schemas():
+        if (record := table.get(id)) is not None and documented(table.kind):
             found: Record = record
             return found
     raise Refusal("NOT_FOUND", message=f"There is no object {id[:60]}.")
@@ -69,13 +69,18 @@ def schema_of(kind: type[Record]) -> Schema:
     return Schema({"$ref": f"#/components/schemas/{_name(kind)}", "components": {"schemas": _schemas()}})
 
 
+def documented(kind: type[Record]) -> bool:
+    """Whether the service's document knows objects of this kind; the others are the emulator's own."""
+    return _name(kind) in _schemas()
+
+
 def _name(kind: type[Record]) -> str:
     return "".join(word.title() for word in kind.kind.split("_"))
 
 
 @cache
 def _schemas() -> dict[str, Any]:
-    """The schemas of the service's document; what it has none for is no object of the service."""
+    """The schemas of the service's document."""
     schemas: dict[str, Any] = store.load("service")["components"]["schemas"]
     return schemas
 

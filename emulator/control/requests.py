@@ -17,8 +17,11 @@ Query = Mapping[str, Any]
 
 
 async def index(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
-    """GET /requests: newest first; filters ``status``, ``operation`` and ``method``."""
+    """GET /requests: newest first; filters ``status``, ``operation``, ``method`` and ``object`` (what was changed)."""
     fitting = [entry for entry in reversed(runtime.journal.entries) if _fits(entry, query)]
+    if "object" in query:
+        changing = runtime.journal.changing(query["object"])
+        fitting = [entry for entry in fitting if entry.id in changing]
     page, size = query["page"], query["page_size"]
     first = (page - 1) * size
     return Page([summary(entry) for entry in fitting[first : first + size]], len(fitting), page, size)
@@ -68,7 +71,7 @@ def summary(entry: Entry) -> dict[str, Any]:
         "object": "request",
         "operation": entry.operation,
         "method": entry.method,
-        "path": shown(entry.target),
+        "path": entry.target,
         "status": entry.status,
         "duration_ms": entry.duration_ms,
         "created_at": entry.mark.now,

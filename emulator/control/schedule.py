@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+import heapq
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
@@ -13,7 +13,8 @@ from emulator.core.jobs import Job
 from emulator.core.verbs import Page
 from emulator.core.world import World
 from emulator.engine.engine import Engine
-from emulator.engine.runtime import SLICE, Runtime
+from emulator.engine.pace import Pace
+from emulator.engine.runtime import Runtime
 from emulator.errors import wrong
 
 SUMMARIES = {
@@ -47,8 +48,9 @@ async def index(engine: Engine, runtime: Runtime, query: Mapping[str, Any]) -> P
     page, size = query["page"], query["page_size"]
     first = (page - 1) * size
     if "until" not in query:
-        jobs = sorted(runtime.world.table(Job), key=lambda job: (job.due, job.sequence))
-        return Page([entry(job) for job in jobs[first : first + size]], len(jobs), page, size)
+        jobs = runtime.world.table(Job).rows.values()
+        soonest = heapq.nsmallest(first + size, jobs, key=lambda job: (job.due, job.sequence))
+        return Page([entry(job) for job in soonest[first:]], len(jobs), page, size)
     shown, count = [], 0
     async for happening in played(runtime.world.copy(), horizon(runtime, query["until"])):
         if first <= count < first + size:
@@ -67,12 +69,10 @@ async def played(world: World, until: Timestamp) -> AsyncIterator[Entry]:
 
     What the jobs wish done outside is not done.
     """
-    done = 0
+    pace = Pace()
     while (job := world.schedule.next()) is not None and job.due <= until:
         yield {**entry(job), "event_types": _events(world, job)}
-        done += 1
-        if done % SLICE == 0:
-            await asyncio.sleep(0)
+        await pace.step()
 
 
 def _events(world: World, job: Job) -> list[str]:

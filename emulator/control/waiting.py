@@ -19,6 +19,7 @@ async def first_match(runtime: Runtime, seconds: float, look: Callable[[], Page[
         runtime.run_due()
         page = look()
         left = deadline - elapsed()
-        if page.count or left <= 0:
+        if page.count or left <= 0 or runtime.news.over.is_set():
             return page
-        await runtime.news(left)
+        with runtime.news.listening(("event", "email")) as listener:
+            await listener.heard(left)

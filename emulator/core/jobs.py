@@ -20,6 +20,7 @@ class Job(Record, frozen=True, kw_only=True):
     kind: ClassVar[str] = "job"
     prefix: ClassVar[str] = "job"
     indexes: ClassVar[tuple[str, ...]] = ("about",)
+    paged: ClassVar[bool] = False
 
     name: str
     due: Timestamp

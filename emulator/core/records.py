@@ -30,7 +30,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     ``kind`` is the ``object`` tag, ``prefix`` the beginning of its ids, ``missing`` the code that says there is none
     with that id (B-15). ``indexes`` names the fields a list may be filtered by at no cost (equality); ``unique`` the
     fields that find one record (null finds none), ``caseless`` those of them in which letter case does not count.
-
+    ``paged`` says that there are lists of all of them; a kind that comes and goes by the thousand does without.
 
     Records hold plain values and other frozen records, so they are never part of a cycle and the garbage collector
     (``gc=False``) need not know of them: a world of any size costs it nothing.
@@ -42,6 +42,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     indexes: ClassVar[tuple[str, ...]] = ()
     unique: ClassVar[tuple[str, ...]] = ()
     caseless: ClassVar[tuple[str, ...]] = ()
+    paged: ClassVar[bool] = True
 
     id: str
 

@@ -16,7 +16,7 @@ class Table(Generic[R]):
     """All records of one kind. Reading, adding, replacing and a page of any list cost the same at any size.
 
     ``order`` and every index hold *slots* in order of creation. A slot is found again by bisection, so removal and
-    undo keep the order without a search.
+    undo keep the order without a search; but what comes after it moves up, so a kind that is not paged has no order.
     """
 
     def __init__(self, kind: type[R]) -> None:
@@ -39,7 +39,7 @@ class Table(Generic[R]):
         return len(self.rows)
 
     def __iter__(self) -> Iterator[R]:
-        return iter([self.rows[slot[2]] for slot in self.order])
+        return iter([self.rows[slot[2]] for slot in (self.order if self.kind.paged else sorted(self.slots.values()))])
 
     def get(self, id: str) -> R | None:
         return self.rows.get(id)
@@ -64,20 +64,27 @@ class Table(Generic[R]):
         """
         if record.id in self.rows:
             raise ValueError(f"there is a {self.kind.kind} {record.id} already")
-        self._refuse_taken(record)
+        if self.unique:
+            self._refuse_taken(record)
         slot = (getattr(record, "created_at", ""), number, record.id)
         self.rows[record.id] = record
         self.slots[record.id] = slot
-        _insert(self.order, slot)
+        if self.kind.paged:
+            _insert(self.order, slot)
         for field, index in self.indexes.items():
-            _insert(index.setdefault(getattr(record, field), []), slot)
+            run = index.get(value := getattr(record, field))
+            if run is None:
+                index[value] = [slot]
+            else:
+                _insert(run, slot)
         for field, ids in self.unique.items():
             if (value := getattr(record, field)) is not None:
                 ids[self._key(field, value)] = record.id
 
     def replace(self, old: R, new: R) -> None:
         """Put a record in the place of its former self."""
-        self._refuse_taken(new)
+        if self.unique:
+            self._refuse_taken(new)
         if getattr(old, "created_at", "") != getattr(new, "created_at", ""):
             number = self.remove(old)
             self.add(new, number)
@@ -100,7 +107,8 @@ class Table(Generic[R]):
         """Take a record out; its number in the order of creation, so that undo can put it back there."""
         slot = self.slots.pop(record.id)
         del self.rows[record.id]
-        del self.order[bisect_left(self.order, slot)]
+        if self.kind.paged:
+            del self.order[bisect_left(self.order, slot)]
         for field, index in self.indexes.items():
             _remove(index, getattr(record, field), slot)
         for field, ids in self.unique.items():
@@ -109,7 +117,10 @@ class Table(Generic[R]):
 
     def _key(self, field: str, value: Any) -> Any:
         """What unique values are compared by."""
-        return value.casefold() if field in self.kind.caseless and isinstance(value, str) else value
+        if field not in self.kind.caseless or not isinstance(value, str):
+            return value
+        # One that is small already serves as its own key: there is one such string for each customer.
+        return value if (folded := value.casefold()) == value else folded
 
     def _refuse_taken(self, record: R) -> None:
         for field, ids in self.unique.items():

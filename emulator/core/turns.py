@@ -8,7 +8,7 @@ from emulator.core.effects import Effect
 from emulator.core.records import Record
 
 if TYPE_CHECKING:
-    from emulator.core.world import Event
+    from emulator.core.world import Event, World
 
 
 class Change(NamedTuple):
@@ -22,8 +22,10 @@ class Change(NamedTuple):
 class Turn:
     """What one request or one job does: the list of its changes, its events and its wishes.
 
-    ``counters`` are the world's counters as they were before, for undo.
+    ``counters`` are the world's counters as they were before, for undo. ``wiped`` tells that it took out everything.
     """
+
+    __slots__ = ("cause", "changes", "counters", "events", "wiped", "wishes")
 
     def __init__(self, cause: str | None, counters: dict[str, int]) -> None:
         self.cause = cause
@@ -31,3 +33,23 @@ class Turn:
         self.changes: list[Change] = []
         self.events: list[Event] = []
         self.wishes: list[Effect] = []
+        self.wiped = False
+
+
+class Running:
+    """A turn of a world while it runs."""
+
+    __slots__ = ("_turn", "_world")
+
+    def __init__(self, world: World, turn: Turn) -> None:
+        self._world = world
+        self._turn = turn
+
+    def __enter__(self) -> Turn:
+        self._world._turn = self._turn
+        return self._turn
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
+        if kind is not None:
+            self._world.undo(self._turn)
+        self._world._turn = None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import msgspec
@@ -15,7 +14,7 @@ from emulator.core.ids import Source
 from emulator.core.jobs import FailedJob, Job, Schedule
 from emulator.core.records import R, Record, wire
 from emulator.core.tables import Table
-from emulator.core.turns import Change, Turn
+from emulator.core.turns import Change, Running, Turn
 
 
 class Event(Record, frozen=True, kw_only=True):
@@ -144,7 +143,7 @@ class World:
         would be lost.
         """
         self._must_be_present(record)
-        if "updated_at" in record.__struct_fields__:
+        if hasattr(record, "updated_at"):
             changes.setdefault("updated_at", self.now)
         changed = record.replace(**changes)
         self._apply(Change(record, changed, 0))
@@ -159,6 +158,7 @@ class World:
         """Take out every record but those of the kinds to keep, as part of a turn; how many went of each kind."""
         tables = [table for table in self._tables.values() if table.kind not in keep]
         gone = {table.kind: len(table) for table in tables}
+        self._working().wiped = True
         for table in tables:
             # The newest first: so no table has to search for a record's place.
             for record in reversed(list(table)):
@@ -223,25 +223,21 @@ class World:
             data=data,
         )
 
+    def happened(self, type: str) -> Event | None:
+        """The last event of this type in the running turn."""
+        return next((event for event in reversed(self._working().events) if event.type == type), None)
+
     def wish(self, effect: Effect) -> None:
         """Ask for something outside; it is done after this turn, and only if the turn is kept."""
         self._working().wishes.append(effect)
 
     # -- turns
 
-    @contextmanager
-    def turn(self, cause: str | None = None) -> Iterator[Turn]:
+    def turn(self, cause: str | None = None) -> Running:
         """All or nothing: leave it normally to keep its changes, raise to undo every one. ``cause`` is a request id."""
         if self._turn is not None:
             raise RuntimeError("a turn is running; turns do not nest")
-        turn = self._turn = Turn(cause, dict(self.counters))
-        try:
-            yield turn
-        except BaseException:
-            self.undo(turn)
-            raise
-        finally:
-            self._turn = None
+        return Running(self, Turn(cause, self.counters.copy()))
 
     def run(self, job: Job) -> Turn:
         """Do a job, as a turn at its own instant. Raises what it raises, having undone all of it."""

@@ -4,11 +4,35 @@ from __future__ import annotations
 
 import time
 
+import msgspec
+
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
+from emulator.core.jobs import Job
+from emulator.core.world import World
 
 RUNNING = "running"
 FROZEN = "frozen"
+
+
+class Reading(msgspec.Struct, frozen=True, kw_only=True):
+    """What a clock shows. ``rate`` is seconds of the world in each real second; ``pending`` counts planned jobs."""
+
+    now: Timestamp
+    mode: str
+    rate: float
+    next_due_at: Timestamp | None
+    pending: int
+
+
+def how_to_start(text: str) -> tuple[str, Timestamp | None]:
+    """Mode and instant of ``running``, ``frozen`` or ``frozen@INSTANT``; raises ``ValueError`` for anything else."""
+    mode, at, instant = text.partition("@")
+    if at and mode == FROZEN:
+        return FROZEN, calendar.normalise(instant)
+    if text not in (RUNNING, FROZEN):
+        raise ValueError(text)
+    return text, None
 
 
 class Clock:
@@ -19,9 +43,9 @@ class Clock:
     call, so a test that freezes time in this process freezes the running clocks, and moves them.
     """
 
-    def __init__(self, mode: str = RUNNING, at: Timestamp | None = None) -> None:
+    def __init__(self, mode: str = RUNNING, at: Timestamp | None = None, rate: float = 1.0) -> None:
         self.mode = mode
-        self.rate = 1.0
+        self.rate = rate
         self._go_on_from(at or calendar.from_epoch(time.time()))
 
     def now(self) -> Timestamp:
@@ -29,6 +53,17 @@ class Clock:
         if self.mode == RUNNING:
             self._catch_up()
         return self._position
+
+    def read(self, world: World) -> Reading:
+        """What it shows, as the clock of this world."""
+        job = world.schedule.next()
+        return Reading(
+            now=self.now(),
+            mode=self.mode,
+            rate=self.rate,
+            next_due_at=None if job is None else job.due,
+            pending=len(world.table(Job)),
+        )
 
     def set(self, to: Timestamp) -> None:
         """Move to an instant; one that is past leaves the clock where it is."""
@@ -44,12 +79,6 @@ class Clock:
         """Run on from the present instant, ``rate`` seconds of the world each real second."""
         self._go_on_from(self.now())
         self.mode, self.rate = RUNNING, rate
-
-    def put_back(self, to: Timestamp, mode: str | None = None, rate: float | None = None) -> None:
-        """Go to any instant, also a past one: only for a restored snapshot and a rewind (B-91)."""
-        self.mode = mode or self.mode
-        self.rate = self.rate if rate is None else rate
-        self._go_on_from(to)
 
     def go_on(self, from_: Timestamp, since: float | None) -> None:
         """Go on as if this clock had read an instant when real time was ``since``, though never before that instant."""

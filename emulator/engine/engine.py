@@ -12,6 +12,8 @@ from emulator.core.world import World
 from emulator.engine import archive
 from emulator.engine.clock import Clock
 from emulator.engine.facts import Facts
+from emulator.engine.fixtures import Start
+from emulator.engine.inbox import Inbox
 from emulator.engine.keeping import Keeping
 from emulator.engine.mailer import Mailer
 from emulator.engine.post import Postman
@@ -36,7 +38,10 @@ LOOK = 1.0
 
 
 class Engine:
-    """Opens worlds and keeps the running ones going; in a ``store``, if there is one, they last (B-01, B-02)."""
+    """Opens worlds and keeps the running ones going; in a ``store``, if there is one, they last (B-01, B-02).
+
+    ``build`` takes a :class:`Start` as well, for one that is to start anew.
+    """
 
     def __init__(
         self,
@@ -95,6 +100,13 @@ class Engine:
             keeping.whole(runtime.snapshot())
         return runtime
 
+    async def start_anew(self, runtime: Runtime, start: Start) -> None:
+        """A fresh world in the place of a runtime's. Raises what building it raises, and then nothing is changed."""
+        key = Key(runtime.world.name, runtime.world.livemode)
+        world, clock = self._build(key, start)
+        runtime.inbox = Inbox()
+        await runtime.begin(world, clock, "reset")
+
     async def discard(self, key: Key) -> None:
         """Throw a key's world away; the next use of the key opens a new one."""
         if self.store and key in self.runtimes:
@@ -122,6 +134,11 @@ class Engine:
         for runtime in self.runtimes.values() if self.store else ():
             runtime.resume()
         self._ticker = asyncio.create_task(self._tick())
+
+    def hang_up(self) -> None:
+        """Let go of whoever listens, for the server is about to stop."""
+        for runtime in self.runtimes.values():
+            runtime.news.close()
 
     async def stop(self) -> None:
         """Stop the ticker, the deliveries under way and the connections."""

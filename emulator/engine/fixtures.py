@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
+from emulator.core.calendar import Timestamp
 from emulator.engine.facts import read_yaml
 from emulator.resources import keys
 from emulator.resources.keys import Key
@@ -34,6 +35,14 @@ class Fixture(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     keys: tuple[str, ...] = ()
 
 
+class Start(NamedTuple):
+    """How a world starts where it does not start as the server was told: more fixtures, a seed, a clock."""
+
+    fixture: Fixture = Fixture()
+    seed: int | None = None
+    clock: tuple[str, Timestamp | None] | None = None
+
+
 class Fixtures:
     """Several files read one after the other; what a later one says replaces what an earlier one said."""
 
@@ -49,10 +58,10 @@ class Fixtures:
                 self.worlds |= found.worlds
         self.keys = frozenset(key for fixture in self._all for key in fixture.keys)
 
-    def settings(self, app: str) -> Settings:
-        """The settings an App starts with."""
+    def settings(self, app: str, *more: Fixture) -> Settings:
+        """The settings an App starts with. Raises ``ValueError`` or ``msgspec.ValidationError`` for unfit ``more``."""
         start = Settings()
-        for fixture in self._all:
+        for fixture in (*self._all, *more):
             start = changed(start, fixture.settings)
             start = changed(start, fixture.apps.get(app, AppFixture()).settings)
         return start

@@ -31,8 +31,7 @@ class Mark(NamedTuple):
 class Entry(NamedTuple):
     """One request as it is kept. ``duration_ms`` is real time.
 
-    What the client sent is masked before it is kept; headers and answer, which hold no more than key and secret, when
-    they are shown.
+    A body, which may hold a card, is masked before it is kept; path, query, headers and answer when they are shown.
     """
 
     id: str
@@ -40,12 +39,19 @@ class Entry(NamedTuple):
     last_turn: int
     operation: str | None
     method: str
-    target: bytes
+    path: str
+    query: bytes
     headers: list[tuple[bytes, bytes]]
     body: bytes
     status: int
     answer: bytes
     duration_ms: float
+
+    @property
+    def target(self) -> str:
+        """Path and query as they are shown."""
+        path = self.path.encode()
+        return shown(path + b"?" + self.query if self.query else path)
 
 
 class Journal:
@@ -78,6 +84,16 @@ class Journal:
             if entry.mark.turns < number <= entry.last_turn and turn.cause in (entry.id, None)
         ]
 
+    def changing(self, id: str) -> set[str]:
+        """The requests, by their ids, that changed the object with this id."""
+        hits = [(number, turn.cause) for number, turn in self._turns if _touches(turn, id)]
+        return {
+            entry.id
+            for entry in self.entries
+            for number, cause in hits
+            if entry.mark.turns < number <= entry.last_turn and cause in (entry.id, None)
+        }
+
     def reaches(self, mark: Mark) -> bool:
         """Whether every turn since a mark is still known."""
         return self.count == mark.turns or (bool(self._turns) and self._turns[0][0] <= mark.turns + 1)
@@ -95,13 +111,18 @@ class Journal:
             self.entries.pop()
 
     def forget(self) -> None:
-        """Start anew, in a world that has no past."""
+        """Start anew, in a world that has no past; no mark leads to before."""
+        self.count += 1
         self.entries.clear()
         self._turns.clear()
 
 
+def _touches(turn: Turn, id: str) -> bool:
+    return any(record is not None and record.id == id for change in turn.changes for record in (change.new, change.old))
+
+
 def kept(text: bytes) -> bytes:
-    """A body, path or query that may be kept, cut to its bound."""
+    """A body that may be kept, cut to its bound."""
     return masked(text[:BODY]) if text else text
 
 

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections import Counter
 from collections.abc import Callable, Generator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from inspect import isgenerator
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
-from emulator.core import calendar
 from emulator.core.calendar import Timestamp
 from emulator.core.effects import Answer, Effect, Post
 from emulator.core.jobs import FailedJob, Job
 from emulator.core.turns import Change, Turn
-from emulator.core.world import Event, World
+from emulator.core.world import World
+from emulator.engine.advances import Advances, Plot, Tally
 from emulator.engine.archive import Snapshot
-from emulator.engine.clock import Clock
+from emulator.engine.clock import Clock, Reading
 from emulator.engine.dispatch import Dispatcher
 from emulator.engine.inbox import Inbox
 from emulator.engine.journal import Journal, Mark
 from emulator.engine.keeping import Keeping
 from emulator.engine.mailer import Mailer
+from emulator.engine.news import Newsroom, restarted
+from emulator.engine.pace import Pace
 from emulator.engine.post import Postman
 from emulator.engine.traffic import Traffic
 from emulator.resources import deliveries, emails
@@ -44,27 +43,6 @@ ARRANGED = {
     "failed": Answer(status_code=None, error="failed, as arranged"),
 }
 """What an arranged outcome of a delivery is on record as; a failure is tried again like any fault on the way (B-84)."""
-
-SLICE = 50
-"""Jobs that are run in a row before other requests have a turn."""
-
-
-@dataclass
-class Tally:
-    """What happened during an advance that began at ``start``."""
-
-    start: Timestamp
-    jobs: int = 0
-    events: Counter[str] = field(default_factory=Counter)
-    deliveries: Counter[bool] = field(default_factory=Counter)
-    failures: list[FailedJob] = field(default_factory=list)
-
-
-class Course(NamedTuple):
-    """Where an advance leads: to an instant, or until something has happened on the way."""
-
-    to: Timestamp
-    until: Callable[[Tally], bool] = lambda tally: False
 
 
 class Runtime:
@@ -92,9 +70,9 @@ class Runtime:
         self.snapshots: dict[str, Snapshot] = {}
         self.traffic = Traffic()
         self._driven = 0
-        self._tally: Tally | None = None
-        self._advancing = asyncio.Lock()
-        self._listeners: set[asyncio.Event] = set()
+        self.tally: Tally | None = None
+        self.advances = Advances(self)
+        self.news = Newsroom()
 
     # -- requests
 
@@ -113,7 +91,7 @@ class Runtime:
             result = await self._drive(cast("Steps", result), cause)
         # The command is kept. A job that cannot be kept now stays planned, and is no reason to say no.
         with suppress(NotStored):
-            self.run_due()
+            self._run_until(self.world.now)
         return result
 
     def _turn(self, command: Callable[..., Any], arguments: Mapping[str, Any], cause: str | None) -> Any:
@@ -142,14 +120,16 @@ class Runtime:
 
     async def rewind(self, mark: Mark) -> None:
         """Take back every turn since a mark, clock and counters included. What is being delivered is given up."""
+        await self._stop()
         turns = self.journal.since(mark)
         world = self.world.copy()
         for turn in turns:
             world.undo(turn)
-        world.counters = mark.counters.copy()
+        world.counters, world.now = mark.counters.copy(), mark.now
         undone = [change for turn in turns for change in turn.changes]
-        await self._become(Snapshot(world, mark.now, self.clock.mode, self.clock.rate), undone)
+        self._become(world, Clock(self.clock.mode, mark.now, self.clock.rate), undone)
         self.journal.take_back(mark)
+        self._tell_restart("rewind")
 
     def snapshot(self) -> Snapshot:
         """The world as it is, to come back to. Records never change, so it costs their filing alone."""
@@ -158,18 +138,32 @@ class Runtime:
 
     async def restore(self, snapshot: Snapshot) -> None:
         """Put a snapshot in the place of the world; its past begins with it."""
-        await self._become(snapshot._replace(world=snapshot.world.copy()))
-        self.journal.forget()
+        world = snapshot.world.copy()
+        world.now = snapshot.now
+        await self.begin(world, Clock(snapshot.mode, snapshot.now, snapshot.rate), "restore")
 
-    async def _become(self, snapshot: Snapshot, changes: list[Change] | None = None) -> None:
-        """Let a snapshot be the world; ``changes`` are what led there, or None if nothing is to remain as it is."""
+    async def begin(self, world: World, clock: Clock, cause: str) -> None:
+        """Put another world in this one's place; it has no past. What is being delivered or advanced is given up."""
+        await self._stop()
+        self._become(world, clock)
+        self.journal.forget()
+        self._tell_restart(cause)
+
+    def _tell_restart(self, cause: str) -> None:
+        self.news.tell("reset", restarted(cause, self.clock.now()))
+        self.news.tell("clock", self.reading())
+
+    async def _stop(self) -> None:
+        """Give up what is being advanced or delivered."""
+        await self.advances.close()
         await self.dispatcher.close()
+
+    def _become(self, world: World, clock: Clock, changes: list[Change] | None = None) -> None:
+        """Let another world be this one; ``changes`` are what led there, or None if it has nothing to do with it."""
         try:
             if self.keeping:
-                self.keeping.whole(snapshot, changes)
-            self.world = snapshot.world
-            self.world.now = snapshot.now
-            self.clock.put_back(snapshot.now, snapshot.mode, snapshot.rate)
+                self.keeping.whole(Snapshot(world, clock.now(), clock.mode, clock.rate), changes)
+            self.world, self.clock = world, clock
         finally:
             self.resume()
 
@@ -180,7 +174,7 @@ class Runtime:
     @property
     def is_busy(self) -> bool:
         """Whether a request is under way here that takes more than one turn."""
-        return self._advancing.locked() or self._driven > 0
+        return self.tally is not None or self._driven > 0
 
     def keep_rest(self) -> None:
         """Keep clock and counters, where the world is to last, if they moved without a turn. Raises ``NotStored``."""
@@ -189,80 +183,56 @@ class Runtime:
 
     # -- time
 
+    def reading(self) -> Reading:
+        """What the clock shows, and what it will come to next."""
+        return self.clock.read(self.world)
+
     def run_due(self) -> None:
         """Run every job that is due, each at its own instant, then bring the world to the present (B-91)."""
         now = self.clock.now()
+        self._run_until(now)
+        self.world.now = max(self.world.now, now)
+
+    def _run_until(self, now: Timestamp) -> None:
         while self._run_next(now):
             pass
-        self.world.now = max(self.world.now, now)
 
     async def keep_up(self) -> None:
         """Do the same, but with turns for others in between; for a clock that runs by itself."""
         now = self.clock.now()
-        done = 0
+        pace = Pace()
         while self._run_next(now):
-            done += 1
-            if done % SLICE == 0:
-                await asyncio.sleep(0)
+            await pace.step()
 
     def _run_next(self, until: Timestamp) -> bool:
         """Run the next job if it is due by then; whether there was one."""
         job = self.world.schedule.next()
         if job is None or job.due > until:
             return False
-        self._run(job)
+        self.run(job)
         return True
 
-    def _run(self, job: Job) -> None:
+    def run(self, job: Job) -> None:
+        """Run a job, whose failure is none of ours: it is rolled back, kept and reported."""
         try:
             turn = self.world.run(job)
-        except Exception as error:  # a failed job must not stop the clock; it is rolled back, kept and reported
+        except Exception as error:  # a failed job must not stop the clock
             logger.exception("job %s (%s of %s) failed", job.id, job.name, job.about)
             self._kept(self.world.give_up(job, error))
-            if self._tally:
-                self._tally.failures.append(self.world.one(FailedJob, job.id))
+            if self.tally:
+                self.tally.failures.append(self.world.one(FailedJob, job.id))
             return
         self._kept(turn)
-        if self._tally:
-            self._tally.jobs += 1
+        if self.tally:
+            self.tally.jobs += 1
 
-    async def advance(self, plot: Callable[[], Course]) -> Tally:
+    async def advance(self, plot: Plot) -> Tally:
         """Move the clock on, running on the way all that falls due, the outcome of deliveries included.
 
         Advances of one world wait for each other; ``plot`` is asked for the course when it is this one's turn. What
-        it raises ends the advance before it began.
+        it raises ends the advance before it began. One that a reset, a restore or a rewind ends tells how far it came.
         """
-        async with self._advancing:
-            # Attempts that were under way before belong to what began them; whether they are done by now is chance.
-            await self.dispatcher.settled()
-            self._tally = tally = Tally(self.clock.now())
-            try:
-                self.run_due()
-                await self._advance(plot(), tally)
-                await self.dispatcher.mails.empty()
-            finally:
-                self._tally = None
-        return tally
-
-    async def _advance(self, course: Course, tally: Tally) -> None:
-        to = min(course.to, calendar.END)
-        done = 0
-        while True:
-            # The outcome of an attempt decides on a retry, which may be due before any other job.
-            await self.dispatcher.settled()
-            # Asked here, for jobs may also be run, and things happen, while deliveries are waited for.
-            if course.until(tally):
-                return
-            job = self.world.schedule.next()
-            if job is None or job.due > to:
-                break
-            self.clock.set(job.due)
-            self._run(job)
-            done += 1
-            if done % SLICE == 0:
-                await asyncio.sleep(0)
-        self.clock.set(to)
-        self.run_due()
+        return await self.advances.make(plot)
 
     # -- deliveries and news
 
@@ -284,8 +254,8 @@ class Runtime:
         """File the outcome of a delivery attempt made at an instant of the world's clock."""
         arguments = {"post": post, "sent": sent, "answer": answer, "at": at}
         self._turn(deliveries.record_attempt, arguments, None)
-        if self._tally:
-            self._tally.deliveries[answer.ok] += 1
+        if self.tally:
+            self.tally.deliveries[answer.ok] += 1
 
     def settle_missed(self, post: Post) -> None:
         """File that a delivery was not attempted because its endpoint is disabled."""
@@ -300,30 +270,18 @@ class Runtime:
             self.keeping.turn(self.world, self.clock, turn)
         self.journal.keep(turn)
         self.dispatcher.perform(turn.wishes)
-        if turn.events or turn.wishes:
-            self._tell(turn.events)
-
-    def _tell(self, events: list[Event]) -> None:
-        if self._tally:
-            self._tally.events.update(event.type for event in events)
-        for listener in self._listeners:
-            listener.set()
-
-    async def news(self, timeout: float) -> None:
-        """Wait until something happens in this world, for so many seconds (real time) at most."""
-        listener = asyncio.Event()
-        self._listeners.add(listener)
-        try:
-            async with asyncio.timeout(timeout):
-                await listener.wait()
-        except TimeoutError:
-            pass
-        finally:
-            self._listeners.discard(listener)
+        if turn.wiped:
+            self.advances.stop_all()
+            self._tell_restart("reset")
+        self.news.report(turn)
+        if self.tally:
+            self.tally.events.update(event.type for event in turn.events)
+            self.news.tick(self.reading)
 
     async def close(self) -> None:
         """Stop what is under way."""
-        await self.dispatcher.close()
+        self.news.close()
+        await self._stop()
         with suppress(NotStored):  # what matters is kept already
             self.keep_rest()
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl
 
 import msgspec
 from starlette.requests import Request
@@ -25,29 +25,17 @@ from emulator.engine.runtime import Runtime
 from emulator.errors import Refusal
 from emulator.pages import forms, languages, views
 from emulator.pages.forms import Form
-from emulator.pages.offers import UNDER_WAY, Offer, of_invoice, of_link, of_session
+from emulator.pages.offers import Offer
 from emulator.pages.render import buyer_headers, page
 from emulator.pages.tokens import Tokens
-from emulator.resources import buyers, payment_intents, security_profiles
-from emulator.resources.checkout_sessions import CheckoutSession
-from emulator.resources.invoices import Invoice
+from emulator.pages.visits import COOKIE, KINDS, Pay, Visit, once
+from emulator.resources import payment_intents, security_profiles
 from emulator.resources.payment_intents import PaymentIntent
-from emulator.resources.payment_links import PaymentLink
 from emulator.resources.receipts import Receipt
 from emulator.web import call as calls
-from emulator.web.guard import header
 
 MOST_BYTES = 65_536
 """A form is a few hundred bytes; more is not read."""
-
-Pay = Callable[..., Any]
-
-KINDS: Mapping[str, tuple[type[Record], str, Pay]] = {
-    "checkout": (CheckoutSession, "checkout_session", buyers.pay_session),
-    "pay": (PaymentLink, "payment_link", buyers.pay_link),
-    "invoice": (Invoice, "invoice", buyers.pay_invoice),
-}
-"""By the first segment of the path: what is paid there, the intent's field that names it, and the command that pays."""
 
 REFUSE = {
     "mobile_money": "MOBILE_MONEY_REJECTED",
@@ -56,86 +44,6 @@ REFUSE = {
     "paypal": "PAYMENT_METHOD_NOT_SUPPORTED",
 }
 """The code a payment under way fails with when the buyer, or a tester in the buyer's place, refuses it."""
-
-
-class Visit:
-    """One request for one page: who asks for what, in which language."""
-
-    def __init__(self, request: Request, kind: str, tokens: Tokens) -> None:
-        # Named here, while no world is known: a look at a page leaves the world's own row of request ids alone.
-        self.request_id = calls.of(request.scope).request_id
-        self.request = request
-        self.kind = kind
-        self.id: str = request.path_params["id"]
-        self.query = dict(request.query_params)
-        self.language = languages.chosen(self.query.get("lang"), request.headers.get("accept-language"))
-        self.json = _prefers_json(request.headers.get("accept", ""))
-        self._tokens = tokens
-
-    def offer(self, world: World, intent: PaymentIntent | None = None) -> Offer | None:
-        """The page's offer now, or None if there is nothing for a buyer here."""
-        named = self._own(world, self.query.get("payment")) or intent
-        record = world.get(KINDS[self.kind][0], self.id)
-        if isinstance(record, CheckoutSession):
-            return of_session(world, record)
-        if isinstance(record, PaymentLink):
-            return of_link(world, record, named)
-        if isinstance(record, Invoice) and record.status != "draft":
-            return of_invoice(world, record, named)
-        return None
-
-    def _own(self, world: World, id: str | None) -> PaymentIntent | None:
-        """An intent, if it pays what this page is about: nobody learns here of other payments."""
-        intent = world.get(PaymentIntent, id)
-        return intent if intent is not None and getattr(intent, KINDS[self.kind][1]) == self.id else None
-
-    def intent_in(self, world: World, form: Form) -> PaymentIntent | None:
-        """The payment under way that a form is about."""
-        intent = self._own(world, form.get("payment"))
-        return intent if intent is not None and intent.status in UNDER_WAY else None
-
-    def token(self, world: World) -> tuple[str, PaymentIntent | None]:
-        """The token of this browser's next form here, and the payment its last one made.
-
-        All tabs of a browser get the same token until it has paid or failed, so that they pay once together.
-        """
-        cookie = self.request.cookies.get(COOKIE, "")
-        if "new" in self.query or not self._tokens.good(self.id, cookie):
-            return self._tokens.new(self.id), None
-        known = recall(world, _key(cookie), self.id)
-        made = None if known is None else self._own(world, known.body.decode())
-        failed = made is not None and made.last_error is not None
-        return self._tokens.new(self.id) if failed else cookie, made
-
-    @property
-    def foreign(self) -> bool:
-        """Whether a browser says that a page of another site sends this. Programs say nothing of the kind."""
-        origin = header(self.request.scope, b"origin")
-        if origin is not None and urlsplit(origin).netloc != header(self.request.scope, b"host"):
-            return True
-        return header(self.request.scope, b"sec-fetch-site") in ("cross-site", "same-site")
-
-    def good(self, token: str) -> bool:
-        """Whether a posted token was made for this page."""
-        return self._tokens.good(self.id, token)
-
-    def link(self, **changes: object) -> str:
-        """This page with other parameters; an empty one is left out."""
-        kept = {name: value for name, value in self.query.items() if name in ("lang", "payment")}
-        query = urlencode({name: value for name, value in {**kept, **changes}.items() if value not in ("", None)})
-        return f"/{self.kind}/{self.id}{'?' * bool(query)}{query}"
-
-
-COOKIE = "attempt"
-"""The cookie in which a browser keeps the token of its form; each page's own, for it is limited to the page's path."""
-
-
-def _key(token: str) -> str:
-    return f"page {token.partition('.')[0]}"
-
-
-def _prefers_json(accept: str) -> bool:
-    return "application/json" in accept and "text/html" not in accept
 
 
 def pay_once(world: World, key: str, id: str, pay: Pay, payment: Mapping[str, Any]) -> str:
@@ -229,7 +137,7 @@ async def _answer(visit: Visit, runtime: Runtime, form: Form) -> Response:
 
 
 async def _pay(visit: Visit, runtime: Runtime, offer: Offer, form: Form) -> Response:
-    key = _key(form["token"])
+    key = once(form["token"])
     known = recall(runtime.world, key, visit.id)
     if known is not None:
         return _go_on(visit, runtime, known.body.decode())

@@ -68,7 +68,6 @@ def routes(facts: Facts) -> list[Route]:
         return {"groups": groups, "advice": ADVICE}
 
     return [
-        _route("/docs/", "docs-index.html", dict),
         _route("/docs/errors", "docs-errors.html", errors),
         _route("/docs/events", "docs-events.html", lambda: {"events": EVENTS}),
         _route("/docs/life-cycles", "docs-life-cycles.html", lambda: {"life_cycles": LIFE_CYCLES}),

@@ -16,15 +16,22 @@ _PLACE = re.compile(r"\{(\w+)\}")
 
 
 class Language:
-    """One of :data:`LANGUAGES`. Babel writes amounts and dates; it is loaded when the first page is asked for."""
+    """One of :data:`LANGUAGES` and what is said in it. Babel writes amounts and dates; it is loaded when the first page
+    is asked for.
+    """
 
-    def __init__(self, code: str) -> None:
+    def __init__(self, code: str, words: Mapping[str, tuple[str, str]] = WORDS) -> None:
         self.code = code
+        self._words = words
         self._column = LANGUAGES.index(code)
 
     def __call__(self, key: str, **values: object) -> str:
         """The words for a key, its places filled; a value is put in as it is, whatever it holds."""
-        return _PLACE.sub(lambda place: str(values[place[1]]), WORDS[key][self._column])
+        return _PLACE.sub(lambda place: str(values[place[1]]), self._words[key][self._column])
+
+    def has(self, key: str) -> bool:
+        """Whether there are words for a key."""
+        return key in self._words
 
     def failure(self, code: str, merchant: str) -> str:
         """Why a payment failed, for a code of the error table."""

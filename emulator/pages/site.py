@@ -7,13 +7,13 @@ from functools import cache
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
 
 from emulator.document import store
 from emulator.engine.engine import Engine
 from emulator.errors import Refusal
-from emulator.pages import docs
+from emulator.pages import docs, explorer, guide
 from emulator.pages.buyer import Pages
 from emulator.web import call as calls
 
@@ -59,8 +59,11 @@ def site(engine: Engine) -> ASGIApp:
     """The application for all other paths."""
     app = Starlette(
         routes=[
+            *explorer.routes(),
             *docs.routes(engine.facts),
             *Pages(engine).routes(),
+            Route(guide.PATH, guide.with_slash),
+            Mount(guide.PATH, guide.Guide()),
             _document("/openapi.json", "service", "json"),
             _document("/openapi.yaml", "service", "yaml"),
             _document("/openapi-3.1.json", "service-3.1", "json"),

@@ -127,11 +127,14 @@ def _runs(text: str, bold: bool, levels: Sequence[int]) -> list[Run]:
 
 
 def _breaks(text: str, advances: Sequence[int], room: float) -> Iterator[tuple[int, int]]:
-    """Where each line starts and ends. Spaces at its end take no room; a word too long for a line is cut."""
+    """Where each line starts and ends. Spaces at its end take no room; a word too long for a line is cut.
+
+    A line never starts with what moves the pen not at all: it belongs to the character before.
+    """
     start, used = 0, 0
     for word in _WORD.finditer(text):
         ink = sum(advances[word.start() : word.start() + len(word[0].rstrip(" "))])
-        if used + ink > room and word.start() > start:
+        if used + ink > room and word.start() > start and advances[word.start()]:
             yield start, word.start()
             start, used = word.start(), 0
         for at in range(word.start(), word.end()):

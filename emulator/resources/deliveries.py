@@ -43,7 +43,7 @@ class WebhookDelivery(Record, frozen=True, kw_only=True):
 
     kind: ClassVar[str] = "webhook_delivery"
     prefix: ClassVar[str] = "whd"
-    indexes: ClassVar[tuple[str, ...]] = ("webhook",)
+    indexes: ClassVar[tuple[str, ...]] = ("webhook", "event")
 
     object: str = "webhook_delivery"
     webhook: str

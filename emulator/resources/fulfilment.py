@@ -5,6 +5,7 @@ from __future__ import annotations
 from emulator.core.jobs import Job
 from emulator.core.world import Event, World
 from emulator.resources import checkout_lines, checkout_sessions, invoices, payment_methods, subscriptions, wallets
+from emulator.resources import subscription_periods as periods
 from emulator.resources.checkout_sessions import LIFE, CheckoutSession
 from emulator.resources.customers import Customer
 from emulator.resources.instruments import Instrument
@@ -78,7 +79,7 @@ def _subscribe(
     )
     if subscription.status == "active":
         _bill(world, session, subscription, customer, method)
-        subscriptions.plan_renewal(world, subscription)
+        periods.plan_renewal(world, subscription)
 
 
 def _bill(

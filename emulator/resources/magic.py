@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import timedelta
-from fnmatch import fnmatchcase
-from typing import Literal
+from fnmatch import translate
+from functools import lru_cache
+from typing import Any, Literal
 
 import msgspec
 
@@ -39,8 +41,13 @@ ORDINARY = MagicValue(name="", value="", example="", meaning="Succeeds at once."
 
 def of_value(world: World, type: str, value: str) -> MagicValue:
     """The first line that fits what a buyer gave for a method of this type; ``ORDINARY`` where none does."""
-    lines: tuple[MagicValue, ...] = world.facts.magic.get(type, ())
-    return next((line for line in lines if fnmatchcase(value, line.value)), ORDINARY)
+    return next((line for form, line in _forms(world.facts, type) if form.match(value)), ORDINARY)
+
+
+@lru_cache(maxsize=64)  # read by every payment; facts never change
+def _forms(facts: Any, type: str) -> tuple[tuple[re.Pattern[str], MagicValue], ...]:
+    """The lines of a type, each with the form of the values that it fits."""
+    return tuple((re.compile(translate(line.value)), line) for line in facts.magic.get(type, ()))
 
 
 def named(world: World, type: str, name: str | None) -> MagicValue:

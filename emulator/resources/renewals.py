@@ -14,6 +14,7 @@ from emulator.resources import (
     security_profiles,
     subscriptions,
 )
+from emulator.resources import subscription_periods as periods
 from emulator.resources.customers import Customer
 from emulator.resources.invoices import Invoice
 from emulator.resources.payment_intents import PaymentIntent
@@ -38,7 +39,7 @@ def first_charge(world: World, job: Job) -> None:
     subscription = world.get(Subscription, job.about)
     if subscription is not None and subscription.status == "active":
         charge(world, subscription)
-        subscriptions.plan_renewal(world, subscription)
+        periods.plan_renewal(world, subscription)
 
 
 def renew(world: World, job: Job) -> None:
@@ -52,10 +53,10 @@ def renew(world: World, job: Job) -> None:
     if subscription.cancel_at_period_end:
         subscriptions.end(world, subscription, "end")
         return
-    subscription = LIFE.move(world, subscription, "renew", **subscriptions.next_period(world, subscription))
+    subscription = LIFE.move(world, subscription, "renew", **periods.next_period(world, subscription))
     if _charged(subscription):
         charge(world, subscription)
-    subscriptions.plan_renewal(world, subscription)
+    periods.plan_renewal(world, subscription)
 
 
 def _charged(subscription: Subscription) -> bool:

@@ -11,13 +11,11 @@ from emulator.core.records import HIDDEN, Metadata, Record, merge_metadata, only
 from emulator.core.verbs import find, lister, retriever
 from emulator.core.world import Event, World
 from emulator.errors import Refusal
+from emulator.resources import subscription_periods as periods
 from emulator.resources import subscription_terms as terms
 from emulator.resources.customers import Customer
 from emulator.resources.plans import SubscriptionPlan
 from emulator.resources.settings import settings
-
-TRIAL_NOTICE_DAYS = 3
-"""``subscription.trial_will_end`` comes so many days before the trial ends (Limits)."""
 
 
 class Subscription(Record, frozen=True, kw_only=True):
@@ -146,7 +144,7 @@ def begin(world: World, agreed: terms.Terms, **fields: Any) -> Subscription:
         app=world.app,
         status="trialing" if trial_end else "active",
         current_period_start=world.now,
-        current_period_end=trial_end or _end_of(world.now, agreed["interval"], agreed["interval_count"]),
+        current_period_end=trial_end or calendar.step(world.now, agreed["interval"], agreed["interval_count"]),
         trial_start=world.now if trial_end else None,
         trial_end=trial_end,
         created_at=world.now,
@@ -157,10 +155,10 @@ def begin(world: World, agreed: terms.Terms, **fields: Any) -> Subscription:
         **fields,
     )
     subscription = LIFE.start(world, "start trial" if trial_end else "start", subscription)
-    plan_end(world, subscription)
+    periods.plan_end(world, subscription)
     if trial_end:
-        plan_trial_notice(world, subscription)
-        plan_renewal(world, subscription)
+        periods.plan_trial_notice(world, subscription)
+        periods.plan_renewal(world, subscription)
     return subscription
 
 
@@ -202,11 +200,10 @@ def reactivate(world: World, id: str) -> Subscription:
     subscription = find(world, Subscription, id)
     if subscription.status == "canceled" and (reason := _gone_for_good(world, subscription)):
         raise Refusal("INVALID_STATUS_TRANSITION", message=reason)
-    subscription = LIFE.move(
-        world, subscription, "reactivate", canceled_at=None, cancel_at_period_end=False, **running(world, subscription)
-    )
-    plan_end(world, subscription)
-    plan_renewal(world, subscription)
+    running = periods.running(world, subscription)
+    subscription = LIFE.move(world, subscription, "reactivate", canceled_at=None, cancel_at_period_end=False, **running)
+    periods.plan_end(world, subscription)
+    periods.plan_renewal(world, subscription)
     return subscription
 
 
@@ -234,62 +231,9 @@ def resume(world: World, id: str) -> Subscription:
     subscription = find(world, Subscription, id)
     trial = subscription.trial_end is not None and subscription.trial_end > world.now
     subscription = LIFE.move(world, subscription, "resume trial" if trial else "resume")
-    if trial and notice_at(subscription) > (subscription.paused_at or world.now):
-        plan_trial_notice(world, subscription)
+    if trial and periods.notice_at(subscription) > (subscription.paused_at or world.now):
+        periods.plan_trial_notice(world, subscription)
     return subscription
-
-
-# -- periods
-
-
-def _end_of(anchor: str, interval: str, count: int) -> str:
-    return calendar.step(anchor, interval, count)
-
-
-def next_period(world: World, subscription: Subscription) -> dict[str, Any]:
-    """The period after the running one, counted from the anchor (B-42), at the price of the present plan (B-40)."""
-    number = subscription.period + 1
-    plan = world.get(SubscriptionPlan, subscription.plan)
-    return {
-        "period": number,
-        "current_period_start": subscription.current_period_end,
-        "current_period_end": _end_of(subscription.anchor, subscription.interval, subscription.interval_count * number),
-        "unit_amount": subscription.unit_amount if plan is None else plan.amount,
-    }
-
-
-def running(world: World, subscription: Subscription) -> dict[str, Any]:
-    """What changes when periods went by unseen: the one that runs now (B-48)."""
-    changes: dict[str, Any] = {}
-    while subscription.current_period_end <= world.now < calendar.LAST:
-        changes = next_period(world, subscription)
-        subscription = subscription.replace(**changes)
-    return changes
-
-
-def plan_renewal(world: World, subscription: Subscription) -> None:
-    """The end of the running period; at the end of the calendar no further one begins.
-
-    It is planned after the period's own charge, so that at one instant the overdue of an invoice comes first (B-96).
-    """
-    if subscription.current_period_end > subscription.current_period_start:
-        world.at(subscription.current_period_end, "subscription.renew", subscription)
-
-
-def plan_end(world: World, subscription: Subscription) -> None:
-    """Its end date, if it has one; planned before any renewal, so that it wins at one instant (B-40)."""
-    if subscription.ends_at is not None:
-        world.at(subscription.ends_at, "subscription.expire", subscription)
-
-
-def notice_at(subscription: Subscription) -> str:
-    """When the end of its trial is announced."""
-    return calendar.plus(subscription.trial_end or subscription.created_at, days=-TRIAL_NOTICE_DAYS)
-
-
-def plan_trial_notice(world: World, subscription: Subscription) -> None:
-    """The announcement, at once where its time is past (B-43)."""
-    world.at(notice_at(subscription), "subscription.trial_notice", subscription)
 
 
 # -- the end

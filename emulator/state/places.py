@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from emulator.state.store import BrokenState, Store
+if TYPE_CHECKING:
+    from emulator.state.store import Store
 
 MEMORY = "memory"
 
@@ -31,10 +33,12 @@ def file_of(place: str) -> Path | None:
 
 def open_store(place: str) -> Store | None:
     """The store at a place; None for memory. Raises :class:`BrokenState`."""
+    # Each is loaded where it is asked for: most servers keep their worlds in memory, and the help needs none.
+    from emulator.state.store import BrokenState
+
     if place == MEMORY:
         return None
     if place.startswith("tinydb:"):
-        # Each is loaded where it is asked for: most servers keep their worlds in memory.
         from emulator.state.tiny import TinyStore
 
         return TinyStore(Path(place.removeprefix("tinydb:")))
@@ -59,4 +63,6 @@ def needed(*modules: str) -> Iterator[None]:
     except ModuleNotFoundError as fault:
         if fault.name not in modules:
             raise
+        from emulator.state.store import BrokenState  # as above
+
         raise BrokenState("worlds in a database need an extra: pip install 'payments-emulator[sql]'") from None

@@ -23,16 +23,18 @@ NO_SCOPE: Mapping[str, Any] = MappingProxyType({"headers": ()})
 class Call:
     """One request on its way through the stack. ``runtime`` is set once the key is known.
 
-    ``mark`` is the place in the world's history where it began; ``raw`` is its body, as far as it was read.
+    ``headers`` are the request's by (lower-case) name, the first of each. ``mark`` is the place in the world's history
+    where it began; ``raw`` is its body, as far as it was read.
     ``ignores_unknown_fields`` is the App's setting ``unknown_fields`` (B-13); the control API never ignores any.
     """
 
     __slots__ = (
-        "_headers",
+        "_given",
         "_new_id",
         "_peer",
         "_request_id",
         "base_url",
+        "headers",
         "ignores_unknown_fields",
         "mark",
         "operation_id",
@@ -51,7 +53,8 @@ class Call:
         self._request_id: str | None = None
         # Parts of the scope and not itself: the scope holds the call, and a circle would be the collector's work.
         self._peer = scope.get("client")
-        self._headers = scope["headers"]
+        self._given = scope["headers"]
+        self.headers: dict[bytes, bytes] = dict(reversed(self._given))
 
     def body_of(self, error: Refusal) -> bytes:
         """The body of a refusal, in the shape the App has set (B-10)."""
@@ -67,7 +70,7 @@ class Call:
     def address(self) -> Address:
         """Where the request comes from, going by what the world's App believes of ``X-Forwarded-For`` (B-70)."""
         assert self.runtime is not None
-        forwarded = [value.decode("latin-1") for name, value in self._headers if name == b"x-forwarded-for"]
+        forwarded = [value.decode("latin-1") for name, value in self._given if name == b"x-forwarded-for"]
         return caller(self._peer and self._peer[0], forwarded, settings(self.runtime.world).trusted_proxies)
 
     @property

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from emulator.engine.runtime import Runtime
 from emulator.resources.security_profiles import in_force, refuse_request
 from emulator.resources.settings import settings
 from emulator.web import call as calls
@@ -14,6 +16,8 @@ from emulator.web.call import Call
 from emulator.web.faults import Faults
 from emulator.web.forced import forced_answer
 from emulator.web.guard import header
+
+UNLIMITED = nullcontext()
 
 
 class Checks:
@@ -31,18 +35,19 @@ class Checks:
         # Who comes without a key opens a link from an email. He is the merchant's customer, not the merchant's server.
         if header(scope, b"authorization") is not None:
             filter_request(call, scope)
-        own = settings(call.runtime.world)
-        if own.rate_limit is None and own.concurrency_limit is None:
-            await self._answer(call, scope, receive, send)
-            return
-        # Not time.monotonic: who freezes time in this process freezes that one too, and limits count real time.
-        with call.runtime.traffic.admit(own, asyncio.get_running_loop().time()):
-            await self._answer(call, scope, receive, send)
+        with admitted(call.runtime):
+            if (forced := forced_answer(scope)) is not None:
+                raise forced
+            await self._faults(call, scope, receive, send)
 
-    async def _answer(self, call: Call, scope: Scope, receive: Receive, send: Send) -> None:
-        if (forced := forced_answer(scope)) is not None:
-            raise forced
-        await self._faults(call, scope, receive, send)
+
+def admitted(runtime: Runtime) -> AbstractContextManager[None]:
+    """What a request is answered within where the App has limits (B-25); it refuses one too many."""
+    own = settings(runtime.world)
+    if own.rate_limit is None and own.concurrency_limit is None:
+        return UNLIMITED
+    # Not time.monotonic: who freezes time in this process freezes that one too, and limits count real time.
+    return runtime.traffic.admit(own, asyncio.get_running_loop().time())
 
 
 def filter_request(call: Call, scope: Scope) -> None:

@@ -8,7 +8,7 @@ from typing import Any, cast
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from emulator.web.edge import Edge
-from emulator.web.faults import ABORT
+from emulator.web.flow import ABORT
 from emulator.web.joined import Joined
 
 MAX_HEAD = 256 * 1024

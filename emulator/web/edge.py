@@ -56,7 +56,8 @@ class Edge:
         return call.request_id, call.body_of(Refusal("VALIDATION_ERROR", http_status=400, message=reason))
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        call = scope[SCOPE_KEY] = Call(self._reached_at(scope), self._new_request_id, scope)
+        call = scope[SCOPE_KEY] = Call(self._base_url, self._new_request_id, scope)
+        call.base_url = self._reached_at(scope)
         recorder = Recorder(call, scope)
         started = False
 
@@ -70,9 +71,8 @@ class Edge:
             await send(message)
 
         path = scope["path"]
-        face = next(app for prefix, app in self._faces if path.startswith(prefix))
         try:
-            await face(scope, receive, send_with_id)
+            await self._face(path)(scope, receive, send_with_id)
         except asyncio.CancelledError:
             # Only a server that stops cancels a request. What began an answer cannot begin another one.
             if started:
@@ -83,6 +83,12 @@ class Edge:
                 raise
             logger.error("%s %s failed", scope["method"], path, exc_info=error)
             await send_reply(call.reply(Refusal("INTERNAL_ERROR")), send_with_id)
+
+    def _face(self, path: str) -> ASGIApp:
+        for prefix, app in self._faces:
+            if path.startswith(prefix):
+                return app
+        raise LookupError("the last face takes whatever is left")
 
     async def _live(self, receive: Receive, send: Send) -> None:
         while True:

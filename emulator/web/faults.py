@@ -13,13 +13,11 @@ from emulator.errors import Refusal
 from emulator.resources.faults import REQUEST, Fault, Match, Then, concerns, strike
 from emulator.web import strict_json
 from emulator.web.call import Call
+from emulator.web.flow import ABORT
 from emulator.web.forced import refusal_for
 from emulator.web.plan import MAX_BODY, Disconnected
 from emulator.web.query import fields
 from emulator.web.reply import Reply, send_reply
-
-ABORT = "emulator.abort"
-"""Key of the scope under which a connection gives the means to cut it."""
 
 
 class Faults:

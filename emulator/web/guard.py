@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from connexion.middleware.abstract import RoutedAPI, RoutedMiddleware
+from connexion.middleware.abstract import RoutedAPI
 from connexion.operations import AbstractOperation
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -16,6 +16,7 @@ from emulator.errors import Refusal
 from emulator.state.store import Elsewhere
 from emulator.web import call as calls
 from emulator.web.call import Call
+from emulator.web.routing import OperationLayer
 
 TRIES, BETWEEN = 40, 0.1
 """How often, and after how many seconds each time, a world that another process runs is asked for again."""
@@ -64,7 +65,7 @@ class GuardAPI(RoutedAPI[GuardedOperation]):
         return GuardedOperation(self.next_app, self._authenticate, required)
 
 
-class Guard(RoutedMiddleware[GuardAPI]):
+class Guard(OperationLayer[GuardAPI]):
     """Comes after routing, so that an unknown path is 404 for everybody, and before anything reads the body (B-05)."""
 
     api_cls = GuardAPI
@@ -72,10 +73,13 @@ class Guard(RoutedMiddleware[GuardAPI]):
 
 def header(scope: Scope, name: bytes) -> str | None:
     """The first header of this (lower-case) name."""
-    for key, value in scope["headers"]:
-        if key == name:
-            return bytes(value).decode("latin-1")
-    return None
+    value = calls.of(scope).headers.get(name)
+    return None if value is None else value.decode("latin-1")
+
+
+def listed(scope: Scope, name: bytes) -> str:
+    """All headers of this (lower-case) name as one list; empty where there is none."""
+    return ", ".join(bytes(value).decode("latin-1") for key, value in scope["headers"] if key == name)
 
 
 def authorization(scope: Scope) -> str | None:

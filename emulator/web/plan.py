@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from functools import cached_property
 from typing import Any
 
-from connexion.middleware.abstract import RoutedAPI, RoutedMiddleware
+from connexion.middleware.abstract import RoutedAPI
 from connexion.operations import AbstractOperation
 from starlette.types import Receive, Scope, Send
 
@@ -18,14 +18,16 @@ from emulator.web import call as calls
 from emulator.web import strict_json
 from emulator.web.call import Call
 from emulator.web.envelope import envelope
-from emulator.web.guard import header
+from emulator.web.flow import Flow, send_flow
+from emulator.web.guard import header, listed
 from emulator.web.query import cast, fields
 from emulator.web.refusals import refusal
 from emulator.web.reply import Reply, send_reply
+from emulator.web.routing import OperationLayer
 from emulator.web.schemas import Fault, Schema
 
 MAX_BODY = 1024 * 1024
-"""Bytes of a request body that are read."""
+"""Bytes of a request body that are read, unless the document says ``x-max-bytes`` beside its content."""
 
 NOTHING = Schema({"type": "object", "properties": {}, "additionalProperties": False})
 """The body of a POST that has none documented: absent or empty, and held to the same rules (B-12, B-13)."""
@@ -33,8 +35,8 @@ NOTHING = Schema({"type": "object", "properties": {}, "additionalProperties": Fa
 Performer = Callable[[Call, "Plan", Scope, dict[str, Any], bytes], Awaitable[Any]]
 """Runs a plan's function with its arguments; this is what differs between the service and the control API.
 
-It is also given the raw body. It returns a :class:`Reply`, or a value to be encoded with the documented status, or
-bytes that are the body already, of the documented media type.
+It is also given the raw body. It returns a :class:`Reply` or a :class:`Flow`, or a value to be encoded with the
+documented status, or bytes that are the body already, of the documented media type.
 """
 
 
@@ -56,10 +58,14 @@ class Plan:
             for parameter in operation.parameters
             if parameter["in"] == "query"
         }
+        required = {parameter["name"] for parameter in operation.parameters if parameter.get("required")}
+        self._demanded = required & self._parameters.keys()
         self._defaults = {
             name: schema.source["default"] for name, schema in self._parameters.items() if "default" in schema.source
         }
+        self.header_names = [each["name"] for each in operation.parameters if each["in"] == "header"]
         content = operation.request_body.get("content", {})
+        self._most = operation.request_body.get("x-max-bytes", MAX_BODY)
         self._body = Schema(content["application/json"]["schema"]) if content else None
         # What else may come as a body is nobody's business: that of a GET or a DELETE has no meaning (RFC 9110).
         self._expected = self._body or (NOTHING if operation.method == "post" else None)
@@ -68,7 +74,7 @@ class Plan:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         call = calls.of(scope)
-        raw = await read_body(scope, receive) if self._expected else b""
+        raw = await read_body(scope, receive, self._most) if self._expected else b""
         call.raw = raw
         body = strict_json.parse(raw)
         faults: list[Fault] = []
@@ -83,7 +89,14 @@ class Plan:
         if self._body:
             arguments["body"] = body
         result = await self._perform(call, self, scope, arguments, raw)
-        await send_reply(result if isinstance(result, Reply) else self._reply(call, scope, result), send)
+        if isinstance(result, Flow):
+            await send_flow(result, scope, receive, send)
+        else:
+            await send_reply(result if isinstance(result, Reply) else self._reply(call, scope, result), send)
+
+    def headers(self, scope: Scope) -> dict[str, str]:
+        """The header fields that the document names and the client sent; one sent twice is a list (RFC 9110)."""
+        return {name: value for name in self.header_names if (value := listed(scope, name.lower().encode()))}
 
     def _query(self, raw: bytes, faults: list[Fault]) -> dict[str, Any]:
         given: dict[str, Any] = {}
@@ -97,6 +110,7 @@ class Plan:
                 given[name] = value = cast(text, schema.source)
                 if not schema.accepts(value):
                     faults.extend(_bad(name, fault.message) for fault in schema.faults(value))
+        faults.extend(_bad(name, "is required") for name in sorted(self._demanded - given.keys()))
         return {**self._defaults, **given}
 
     def _checked(self, body: dict[str, Any], schema: Schema, call: Call, faults: list[Fault]) -> dict[str, Any]:
@@ -143,13 +157,13 @@ class NonConforming(Exception):
     """An answer of ours that breaks the document."""
 
 
-async def read_body(scope: Scope, receive: Receive) -> bytes:
+async def read_body(scope: Scope, receive: Receive, most: int) -> bytes:
     """The raw body; a content type other than JSON, or a body too large, is refused with 400 (B-12).
 
     One that says beforehand that it is too large is refused before any of it is read.
     """
-    if int(header(scope, b"content-length") or 0) > MAX_BODY:
-        raise _too_large()
+    if int(header(scope, b"content-length") or 0) > most:
+        raise _too_large(most)
     raw = bytearray()
     more = True
     while more:
@@ -157,16 +171,16 @@ async def read_body(scope: Scope, receive: Receive) -> bytes:
         if message["type"] == "http.disconnect":
             raise Disconnected
         raw += message.get("body", b"")
-        if len(raw) > MAX_BODY:
-            raise _too_large()
+        if len(raw) > most:
+            raise _too_large(most)
         more = message.get("more_body", False)
     if raw.strip() and _media_type(scope) != "application/json":
         raise strict_json.refuse("its Content-Type must be application/json")
     return bytes(raw)
 
 
-def _too_large() -> Refusal:
-    return strict_json.refuse(f"it is larger than {MAX_BODY} bytes")
+def _too_large(most: int) -> Refusal:
+    return strict_json.refuse(f"it is larger than {most} bytes")
 
 
 class Disconnected(Exception):
@@ -194,7 +208,7 @@ class PlanAPI(RoutedAPI[Plan]):
         return self._make(operation)
 
 
-class PlanMiddleware(RoutedMiddleware[PlanAPI]):
+class PlanMiddleware(OperationLayer[PlanAPI]):
     """The innermost layer: it answers, so nothing of Connexion's own request and response handling runs below it."""
 
     api_cls = PlanAPI

@@ -29,9 +29,10 @@ class Recorder:
         if message["type"] == "http.response.start":
             self._status = message["status"]
             return
-        self._answer += message.get("body", b"")
-        if not message.get("more_body") and self._is_filed():
-            self._file()
+        if self._is_filed():
+            self._answer += message.get("body", b"")[: BODY - len(self._answer)]
+            if not message.get("more_body"):
+                self._file()
 
     def _is_filed(self) -> bool:
         scope = self._scope
@@ -40,20 +41,19 @@ class Recorder:
     def _file(self) -> None:
         call, scope, runtime = self._call, self._scope, self._call.runtime
         assert runtime is not None
-        query = scope["query_string"]
-        target = scope["path"].encode() + (b"?" + query if query else b"")
-        runtime.journal.record(
-            Entry(
-                id=call.request_id,
-                mark=call.mark or runtime.mark(),
-                last_turn=runtime.journal.count,
-                operation=call.operation_id,
-                method=scope["method"],
-                target=kept(target),
-                headers=scope["headers"],
-                body=kept(call.raw),
-                status=self._status,
-                answer=self._answer[:BODY],
-                duration_ms=round((time.perf_counter() - self._started) * 1000, 3),
-            )
+        entry = Entry(
+            id=call.request_id,
+            mark=call.mark or runtime.mark(),
+            last_turn=runtime.journal.count,
+            operation=call.operation_id,
+            method=scope["method"],
+            path=scope["path"],
+            query=scope["query_string"],
+            headers=scope["headers"],
+            body=kept(call.raw),
+            status=self._status,
+            answer=self._answer,
+            duration_ms=round((time.perf_counter() - self._started) * 1000, 3),
         )
+        runtime.journal.record(entry)
+        runtime.news.tell("request", entry)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar, cast
 from urllib.parse import unquote
 
 from connexion.http_facts import METHODS
-from connexion.middleware.abstract import ROUTING_CONTEXT
+from connexion.middleware.abstract import RoutedAPI, RoutedMiddleware
 from connexion.middleware.routing import RoutingMiddleware
 from connexion.spec import Specification
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from emulator.errors import Refusal
 from emulator.web import call as calls
+
+API = TypeVar("API", bound=RoutedAPI[Any])
 
 
 class Node:
@@ -35,6 +37,18 @@ class Node:
             self.parameter = Node()
             self.parameter.name = segment[1:-1]
         return self.parameter
+
+
+class OperationLayer(RoutedMiddleware[API]):
+    """Connexion's layer with a part of its own for each operation, which the router has named."""
+
+    def add_api(self, specification: Specification, **kwargs: Any) -> API:
+        api = super().add_api(specification, **kwargs)
+        self._operations: dict[str, ASGIApp] = api.operations
+        return cast("API", api)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._operations[calls.of(scope).operation_id or ""](scope, receive, send)
 
 
 class Router(RoutingMiddleware):
@@ -70,7 +84,6 @@ class Router(RoutingMiddleware):
             raise Refusal("METHOD_NOT_ALLOWED", headers={"Allow": allow}, method=scope["method"], allow=allow)
         calls.of(scope).operation_id = operation_id
         scope["path_params"] = parameters
-        scope["extensions"] = {ROUTING_CONTEXT: {"api_base_path": self._base_path, "operation_id": operation_id}}
         await self.app(scope, receive, send)
 
     def _leaf(self, path: str) -> Node:

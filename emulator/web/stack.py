@@ -6,16 +6,15 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-from connexion.lifecycle import ConnexionRequest, ConnexionResponse
-from connexion.middleware.exceptions import ExceptionMiddleware
 from connexion.resolver import Resolver
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from emulator.errors import Refusal
 from emulator.web import call as calls
 from emulator.web.connexion_app import connexion_app
 from emulator.web.guard import Authenticate, Guard
 from emulator.web.plan import Disconnected, Performer, PlanMiddleware
+from emulator.web.reply import send_reply
 from emulator.web.routing import Router
 
 Layer = Callable[[ASGIApp], ASGIApp]
@@ -39,16 +38,14 @@ def stack(
     """
     if unmatched := operations.keys() ^ _operation_ids(document):
         raise LookupError(f"without a function, or without an operation: {sorted(unmatched)}")
-    app: Any = connexion_app(
+    app = connexion_app(
         document,
-        [ExceptionMiddleware, Router, Guard, *layers, PlanMiddleware],
+        [Answering, Router, Guard, *layers, PlanMiddleware],
         Resolver(operations.__getitem__),
         authenticate=authenticate,
         perform=perform,
         strict=strict,
     )
-    app.add_error_handler(Refusal, _refused)
-    app.add_error_handler(Exception, _crashed)
     return cast(ASGIApp, app)
 
 
@@ -61,19 +58,23 @@ def _operation_ids(document: Mapping[str, Any]) -> set[str]:
     }
 
 
-async def _refused(request: ConnexionRequest, error: Exception) -> ConnexionResponse:
-    assert isinstance(error, Refusal)
-    reply = calls.of(request.scope).reply(error)
-    return ConnexionResponse(
-        status_code=reply.status,
-        mimetype=reply.media_type,
-        content_type=reply.media_type,
-        body=reply.body,
-        headers=dict(reply.headers),
-    )
+class Answering:
+    """The outermost layer of a stack: whatever is raised below it becomes an answer in the form of all errors."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await self._app(scope, receive, send)
+        except Exception as error:
+            await send_reply(calls.of(scope).reply(_refusal(scope, error)), send)
 
 
-async def _crashed(request: ConnexionRequest, error: Exception) -> ConnexionResponse:
+def _refusal(scope: Scope, error: Exception) -> Refusal:
+    """What a client is told of an exception; one that nobody meant is for the log."""
+    if isinstance(error, Refusal):
+        return error
     if not isinstance(error, Disconnected):
-        logger.error("%s %s failed", request.scope["method"], request.scope["path"], exc_info=error)
-    return await _refused(request, Refusal("INTERNAL_ERROR"))
+        logger.error("%s %s failed", scope["method"], scope["path"], exc_info=error)
+    return Refusal("INTERNAL_ERROR")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
+from sys import intern
 from typing import Any, NoReturn
 
 from emulator.errors import Refusal
@@ -71,7 +72,8 @@ def _parts(whole: dict[str, Any] | list[Any]) -> Iterable[Any]:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    value = dict(pairs)
+    # The same few names come with every body, and metadata keeps them: one string for each is enough.
+    value = {intern(name): part for name, part in pairs}
     if len(value) != len(pairs):
         seen: set[str] = set()
         twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]  # add is falsy

@@ -1,0 +1,15 @@
+# The emulator in a container: no root, a health check, state in /state if it is asked for.
+FROM python:3.11-slim AS build
+COPY . /source
+RUN python -m venv /opt/emulator && /opt/emulator/bin/pip install --no-cache-dir /source
+
+FROM python:3.11-slim
+COPY --from=build /opt/emulator /opt/emulator
+RUN useradd --system --uid 4747 --home-dir /state --create-home emulator
+USER emulator
+WORKDIR /state
+ENV PATH=/opt/emulator/bin:$PATH PAYMENTS_EMULATOR_HOST=0.0.0.0 PAYMENTS_EMULATOR_PORT=4747
+EXPOSE 4747
+HEALTHCHECK --interval=10s --start-period=5s CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:4747/_emulator/health')"]
+ENTRYPOINT ["payments-emulator"]
+CMD ["serve"]

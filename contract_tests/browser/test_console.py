@@ -1,0 +1,228 @@
+"""The console in a real browser: it comes alive by itself, steers the world, and is fit for everybody."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from contract_tests.console.visitor import HOME, PLACE
+from contract_tests.sandbox import FAILING_PHONE, Sandbox
+from emulator.console.pages import PAGES
+
+Surf = Callable[..., Any]
+
+DESK = {"viewport": {"width": 1280, "height": 900}}
+NARROW = {"width": 360, "height": 780}
+
+
+def app(sandbox: Sandbox) -> str:
+    return sandbox.key.removeprefix("sk_test_")
+
+
+def address(sandbox: Sandbox, path: str = "") -> str:
+    return f"{sandbox.url}{PLACE + path if path else HOME}?app={app(sandbox)}"
+
+
+def listening(tab: Any) -> None:
+    """Wait until the page's script runs and hears the stream."""
+    expect(tab.locator(".live .label")).to_have_text("Live")
+
+
+def opened(surf: Surf, sandbox: Sandbox, path: str = "") -> Any:
+    """A page that hears the stream; it is marked, so that one loaded anew can be told from it."""
+    tab = surf(address(sandbox, path), **DESK)
+    listening(tab)
+    tab.evaluate("window.mark = true")
+    return tab
+
+
+def assert_same_page(tab: Any) -> None:
+    assert tab.evaluate("window.mark") is True, "the page was loaded anew"
+
+
+def shop(sandbox: Sandbox) -> Any:
+    """An endpoint at an inbox of the emulator's own."""
+    return sandbox.endpoint(f"{sandbox.url}/_emulator/inbox/shop?app={app(sandbox)}")
+
+
+def test_a_renewal_arrives_with_events_deliveries_and_email_without_a_reload(sandbox: Sandbox, surf: Surf) -> None:
+    shop(sandbox)
+    sandbox.subscribe()
+    sandbox.settle()
+    tab = opened(surf, sandbox)
+    expect(tab.get_by_test_id("timeline")).to_contain_text("Subscription renews")
+    tab.get_by_test_id("plus-P1M").click()
+    expect(tab.get_by_test_id("notice")).to_contain_text("The clock moved on: 1 jobs done, 3 events.")
+    expect(tab.get_by_test_id("now")).to_have_text("1 Feb 2026 00:00:00")
+    expect(tab.get_by_test_id("count-invoice")).to_have_text("2")
+    for part, text in (
+        ("latest_requests", "/_emulator/clock/advance"),
+        ("latest_events", "invoice.paid"),
+        ("latest_deliveries", "invoice.paid"),
+        ("latest_emails", "Receipt"),
+    ):
+        expect(tab.get_by_test_id(part)).to_contain_text(text)
+    # What somebody else does shows just as well.
+    sandbox.advance("31d")
+    expect(tab.get_by_test_id("count-invoice")).to_have_text("3")
+    expect(tab.get_by_test_id("now")).to_have_text("4 Mar 2026 00:00:00")
+    tab.get_by_test_id("advance-here").first.click()
+    expect(tab.get_by_test_id("count-invoice")).to_have_text("4")
+    assert_same_page(tab)
+
+
+def test_a_failed_delivery_is_replayed(sandbox: Sandbox, surf: Surf) -> None:
+    endpoint = shop(sandbox)
+    sandbox.control.get("/inbox/shop", status=400)
+    sandbox.customer()
+    [delivery] = sandbox.deliveries(endpoint)
+    tab = opened(surf, sandbox, f"objects/{delivery['id']}")
+    expect(tab.get_by_test_id("attempts")).to_contain_text("Attempt 1 400")
+    sandbox.control.get("/inbox/shop", status=200)
+    tab.get_by_test_id("replay").click()
+    expect(tab.get_by_test_id("notice")).to_have_text("Attempted again: succeeded.")
+    expect(tab.get_by_test_id("attempts")).to_contain_text("Attempt 2 200")
+    expect(tab.get_by_test_id("replay")).to_have_count(0)
+    assert_same_page(tab)
+
+
+def test_a_snapshot_is_saved_and_restored(sandbox: Sandbox, surf: Surf) -> None:
+    customer = sandbox.customer()
+    tab = opened(surf, sandbox, "snapshots")
+    tab.locator("#name").fill("before")
+    tab.get_by_test_id("save").click()
+    expect(tab.get_by_test_id("notice")).to_have_text("Saved as before.")
+    sandbox.customer()
+    tab.get_by_test_id("restore-1-ask").click()
+    tab.get_by_test_id("restore-1-do").click()
+    expect(tab.get_by_test_id("notice")).to_have_text("The world is that of before again.")
+    assert [each["id"] for each in sandbox.api.get("/customers/")["data"]] == [customer["id"]]
+    assert_same_page(tab)
+
+
+def test_the_world_is_rewound_to_before_a_request(sandbox: Sandbox, surf: Surf) -> None:
+    customer = sandbox.customer()
+    tab = opened(surf, sandbox, "requests")
+    tab.get_by_role("link", name="/v1/customers/").first.click()
+    expect(tab.get_by_test_id("changes")).to_contain_text(customer["id"])
+    expect(tab.get_by_test_id("caused")).to_contain_text("customer.created")
+    tab.get_by_test_id("rewind-ask").click()
+    tab.get_by_test_id("rewind-do").click()
+    expect(tab.get_by_test_id("notice")).to_contain_text("Back to before req_")
+    expect(tab.get_by_role("heading", name="Requests", level=1)).to_be_visible()
+    tab.go_back()
+    expect(tab.get_by_test_id("problem")).to_contain_text("There is no request")
+    assert sandbox.api.get("/customers/")["pagination"]["count"] == 0
+
+
+def test_an_arranged_failure_happens_and_is_used_up(sandbox: Sandbox, surf: Surf) -> None:
+    tab = opened(surf, sandbox, "failures")
+    outcomes = tab.locator("section", has=tab.get_by_role("heading", name="Outcomes"))
+    outcomes.get_by_label("Code").select_option("INSUFFICIENT_FUNDS")
+    tab.get_by_test_id("arrange-outcome").click()
+    expect(tab.get_by_test_id("outcomes")).to_contain_text("INSUFFICIENT_FUNDS")
+    assert sandbox.pay()["last_error"]["code"] == "INSUFFICIENT_FUNDS"
+    expect(tab.get_by_test_id("outcomes")).to_contain_text("Nothing is arranged")
+    assert_same_page(tab)
+
+
+def test_it_is_steered_by_keyboard_alone(sandbox: Sandbox, surf: Surf) -> None:
+    sandbox.subscribe()
+    tab = opened(surf, sandbox)
+    tab.keyboard.press("Tab")
+    expect(tab.get_by_role("link", name="Skip to content")).to_be_focused()
+    tab.keyboard.press("n")
+    expect(tab.get_by_test_id("now")).to_have_text("1 Feb 2026 00:00:00")
+    tab.keyboard.press("?")
+    expect(tab.get_by_role("heading", name="Keyboard shortcuts")).to_be_visible()
+    tab.keyboard.press("Escape")
+    assert_same_page(tab)
+    tab.keyboard.press("g")
+    tab.keyboard.press("e")
+    expect(tab.get_by_role("heading", name="Events", level=1)).to_be_visible()
+    listening(tab)
+    tab.keyboard.press("j")
+    tab.keyboard.press("Enter")
+    expect(tab.get_by_test_id("json")).to_contain_text("invoice.paid")
+    listening(tab)
+    tab.keyboard.press("/")
+    tab.keyboard.type("awa")
+    tab.keyboard.press("Enter")
+    expect(tab.get_by_role("heading", level=1)).to_have_text("Found for “awa”")
+
+
+def test_without_scripts_it_steers_too(sandbox: Sandbox, surf: Surf) -> None:
+    sandbox.subscribe()
+    tab = surf(address(sandbox), **DESK, java_script_enabled=False)
+    tab.get_by_test_id("clock").click()
+    tab.get_by_test_id("advance-by").fill("31d")
+    tab.keyboard.press("Enter")
+    expect(tab.get_by_test_id("notice")).to_contain_text("The clock moved on: 1 jobs done")
+
+
+def full_world(sandbox: Sandbox) -> list[str]:
+    """A world with some of everything; the pages there are to see."""
+    endpoint = shop(sandbox)
+    sandbox.control.get("/inbox/shop", status=400)
+    name = "W" * 80
+    customer = sandbox.customer(name=f"{name} {name}", metadata={"note": "W" * 400})
+    sandbox.subscribe(FAILING_PHONE)
+    sandbox.subscribe()
+    sandbox.product(name=name)
+    sandbox.api.request("GET", "/customers/cust_" + "W" * 200 + "/")
+    sandbox.control.post("/outcomes", {"operation": "payment", "result": "failed", "match": {"customer": name}})
+    sandbox.control.post("/faults", {"then": {"status": 503}, "match": {"customer": name}})
+    sandbox.control.post("/snapshots", {"name": "W" * 64})
+    [delivery, *_] = sandbox.deliveries(endpoint)
+    request, event, email = (sandbox.control.get(f"/{kind}")["data"][0] for kind in ("requests", "events", "emails"))
+    objects = (customer, delivery, event, endpoint, sandbox.api.get("/invoices/")["data"][0])
+    return [
+        "",
+        *(path for path in PAGES if "{" not in path),
+        *(f"objects/{each['id']}" for each in objects),
+        f"requests/{request['id']}",
+        f"emails/{email['id']}",
+        "nowhere",
+    ]
+
+
+AXE = """options => axe.run({ resultTypes: ["violations"], ...options }).then(({ violations }) =>
+    violations.map(({ id, nodes }) => [id, nodes.slice(0, 3).map(({ html }) => html.slice(0, 200))]))"""
+
+
+def violations(tab: Any, **options: Any) -> list[Any]:
+    """What axe, which the page has by now, finds; with the first elements at fault. Only that is sent over."""
+    return list(tab.evaluate(AXE, options))
+
+
+def faults(tab: Any) -> list[Any]:
+    """What axe finds on a page, in light and in dark, and whether it is wider than a narrow phone."""
+    tab.emulate_media(color_scheme="light", reduced_motion="reduce")
+    found = violations(tab)
+    tab.emulate_media(color_scheme="dark", reduced_motion="reduce")
+    found += violations(tab, runOnly=["color-contrast"])
+    tab.set_viewport_size(NARROW)
+    if tab.evaluate("document.documentElement.scrollWidth > innerWidth"):
+        found.append("wider than a phone")
+    tab.set_viewport_size(DESK["viewport"])
+    return found
+
+
+def test_axe_finds_no_fault_and_nothing_is_too_wide_on_any_page(sandbox: Sandbox, surf: Surf) -> None:
+    pages = full_world(sandbox)
+    tab = surf(address(sandbox), **DESK)
+    wrong = {}
+    for path in pages:
+        tab.goto(address(sandbox, path))
+        tab.evaluate(Axe().axe_script)
+        wrong[path] = faults(tab)
+    for sheet in ("steering", "help", "apps"):
+        tab.evaluate(f"document.getElementById('{sheet}').showPopover()")
+        wrong[sheet] = faults(tab)
+    tab.set_viewport_size(NARROW)
+    tab.evaluate("document.getElementById('menu').showPopover()")
+    wrong["menu"] = violations(tab)
+    assert {path: found for path, found in wrong.items() if found} == {}

@@ -1,0 +1,148 @@
+"""The command line as a program is called: in this process where that will do, or in one of its own."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
+from typing import Any, NamedTuple
+
+from emulator.cli.main import main
+
+COMMAND = [sys.executable, "-m", "emulator.cli.main"]
+"""The command line in a process of its own."""
+
+PATIENCE = 120
+"""Seconds that a process may take in all; only one that hangs does."""
+
+Begin = Callable[..., "subprocess.Popen[str]"]
+
+
+class Ended(NamedTuple):
+    """How a command ended, and what it said on both outputs."""
+
+    status: int
+    output: str
+    errors: str
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines of a success that had nothing to complain about."""
+        assert (self.status, self.errors) == (0, ""), self
+        return self.output.splitlines()
+
+    @property
+    def objects(self) -> list[Any]:
+        """The JSON objects of such a success, one a line."""
+        return [json.loads(line) for line in self.lines]
+
+    @property
+    def refusal(self) -> str:
+        """The one line of a command that could not be; exit status 2."""
+        assert (self.status, self.output, self.errors.count("\n")) == (2, "", 1), self
+        assert self.errors.startswith("payments-emulator: ")
+        return self.errors
+
+
+def run(*arguments: str) -> Ended:
+    """Call it in this process."""
+    output, errors = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+    with redirect_stdout(output), redirect_stderr(errors):
+        try:
+            main(arguments)
+        except SystemExit as end:
+            status = end.code
+    said, complained = (stream.buffer.getvalue().decode() for stream in (output, errors))  # type: ignore[attr-defined]
+    assert isinstance(status, int)
+    return Ended(status, said, complained)
+
+
+SPAWN = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))"
+"""Runs a program on a terminal of its own and is that terminal's other end; it ends as the program does."""
+
+
+class Screen:
+    """A terminal on which the command line runs: what is typed there, and what is written to it."""
+
+    def __init__(self, *arguments: str, **variables: str) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", SPAWN, *COMMAND, *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=clean(**{"TERM": "xterm-256color", "COLUMNS": "80", **variables}),
+        )
+        self._end = ended_at_last(self._process)
+        self.text = ""
+
+    def type(self, keys: str) -> None:
+        """Press some keys."""
+        assert self._process.stdin
+        self._process.stdin.write(keys.encode())
+        self._process.stdin.flush()
+
+    def until(self, text: str) -> None:
+        """Read on until this was written."""
+        while text not in self.text:
+            assert self._read(), f"it ended before it said {text!r}: {self.text!r}"
+
+    def status(self) -> int:
+        """The exit status, once all has been written."""
+        while self._read():
+            pass
+        return self._process.wait(60)
+
+    def close(self) -> None:
+        """End it, if it has not ended."""
+        self._end.cancel()
+        self._process.kill()
+        self._process.communicate()
+
+    def _read(self) -> bool:
+        assert self._process.stdout
+        part = os.read(self._process.stdout.fileno(), 4096)
+        self.text += part.decode(errors="replace")
+        return bool(part)
+
+
+@contextmanager
+def processes() -> Iterator[Begin]:
+    """Starts the command line without a terminal, in processes of their own, which end with the block at the latest."""
+    with ExitStack() as cleanup:
+
+        def begin(*arguments: str, **variables: str) -> subprocess.Popen[str]:
+            process = subprocess.Popen(
+                [*COMMAND, *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                env=clean(**variables),
+                start_new_session=True,
+            )
+            cleanup.callback(process.communicate)
+            cleanup.callback(process.kill)
+            cleanup.callback(ended_at_last(process).cancel)
+            return process
+
+        yield begin
+
+
+def ended_at_last(process: subprocess.Popen[Any]) -> threading.Timer:
+    """What ends a process for which a test would wait for ever."""
+    end = threading.Timer(PATIENCE, process.kill)
+    end.daemon = True
+    end.start()
+    return end
+
+
+def clean(**variables: str) -> Mapping[str, str]:
+    """The environment without what steers the emulator, and with these variables."""
+    return {
+        **{name: value for name, value in os.environ.items() if not name.startswith("PAYMENTS_EMULATOR_")},
+        **variables,
+    }

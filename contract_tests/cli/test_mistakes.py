@@ -1,0 +1,132 @@
+"""Mistakes at the command line: one line each, which says what to do, and exit status 2."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from contract_tests.cli.conftest import Cli
+from contract_tests.receiver import Receiver, Reply
+from contract_tests.sandbox import RunningServer
+from emulator.cli.main import cli as commands
+from emulator.events import EVENTS
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ["clok"],
+            f"'clok'; did you mean clock? allowed: {', '.join(commands.commands)} (see 'payments-emulator --help')",
+        ),
+        (["xyz"], "there is no command 'xyz'; allowed: demo, serve"),
+        (["clock", "advnce"], "did you mean advance? allowed: show, advance"),
+        (["snapshot", "restore", "x"], "allowed: save, load, list"),
+        (["events", "--folow"], "--follow"),
+        (["clock", "--zzz"], "Allowed: --json, --url, --key, --app, --control-token, --help"),
+        (["clock", "--url", "x", "advance", "31d"], "--url"),
+        (["events", "--type", "invoice.pad"], f"did you mean invoice.paid? allowed: {', '.join(EVENTS)}"),
+        (["logs", "--method", "PUSH"], "'PUSH' is not one of "),
+        (["logs", "--status", "9"], "100<=x<=599"),
+        (["logs", "req_nothing"], "NOT_FOUND: There is no request req_nothing"),
+        (["emails", "--kind", "spam"], "'invoice', 'receipt'"),
+        (["emails", "--raw"], "--raw shows one email; give its id"),
+        (["emails", "mail_nothing"], "NOT_FOUND"),
+        (["clock", "advance"], "DURATION such as 31d, --to INSTANT or --until-event EVENT"),
+        (["clock", "advance", "31d", "--to", "2026-03-01"], "say how far"),
+        (["clock", "advance", "a month"], "a duration such as 31d, 2h, 90s or P1M"),
+        (["clock", "advance", "P1X"], "a duration such as"),
+        (["clock", "advance", "--to", "tomorrow"], "an instant such as 2026-03-01T00:00:00Z, or a day"),
+        (["clock", "advance", "--to", "2026-02-30"], "INVALID_FIELD: to: "),
+        (["clock", "advance", "--to", "2020-01-01"], "to: is before the clock's present instant"),
+        (["clock", "advance", "--until-event", "x"], "allowed: payment_intent.succeeded"),
+        (["clock", "run", "--rate", "fast"], "'fast' is not a valid float"),
+        (["clock", "run", "--rate", "-1"], "INVALID_FIELD: rate: "),
+        (["schedule", "--until", "later"], "until: "),
+        (["events", "--limit", "0"], "--limit"),
+        (["snapshot", "save"], "NAME"),
+        (["snapshot", "save", "a/b"], "1 to 64 of A-Z a-z 0-9 . _ -"),
+        (["snapshot", "load", ".."], "1 to 64 of A-Z a-z 0-9 . _ -"),
+        (["snapshot", "load", "nothing"], "NOT_FOUND: There is no snapshot 'nothing'"),
+        (["snapshot", "delete", "nothing"], "NOT_FOUND"),
+        (["snapshot", "export", "nothing"], "NOT_FOUND"),
+        (["snapshot", "import", "/nowhere.json"], "'/nowhere.json': No such file"),
+        (["rewind", "req_nothing"], "NOT_FOUND"),
+        (["rewind", "req_a", "--steps", "1"], "give one of them"),
+        (["rewind"], "only 0 requests are kept"),
+        (["events", "--key", "sk_test_x"], "INVALID_TOKEN"),
+        (["events", "--key", "sk_test_demo", "--app", "demo"], "--key and --app both say which App"),
+        (["events", "--app", "x"], "must be an App's name"),
+        (["clock", "--url", "ftp://127.0.0.1"], "'ftp://127.0.0.1': a URL such as http://127.0.0.1:4747"),
+        (["logs", "../health"], "'../health': an id such as req_"),
+        (["emails", ".."], "an id such as"),
+        (["rewind", "req 1"], "an id such as"),
+        (["events", "--key", "sk_test_démo"], "INVALID_TOKEN"),
+        (["events", "--key", "sk_test_demo\n"], "header"),
+        (["clock", "--url", "http://a b:x"], "a URL such as"),
+        (["clock", "--url", "http://127.0.0.1:1"], "no emulator at http://127.0.0.1:1 ("),
+        (["clock", "--url", "http://127.0.0.1:1"], "start one with 'payments-emulator serve', or say where it is"),
+        (["trigger"], "'EVENT'. allowed: payment_intent.succeeded"),
+        (["trigger", "invoice.payd"], "did you mean invoice.paid?"),
+        (["trigger", "invoice.paid", "-o", "amount"], "NAME=VALUE, such as amount=7500"),
+        (["trigger", "invoice.paid", "-o", "a..b=1"], "NAME=VALUE, such as amount=7500"),
+        (["trigger", "invoice.paid", "-o", "a=1", "-o", "a.b=1"], "a.b goes into a, which is overridden itself"),
+        (["trigger", "invoice.paid", "-o", "colour=red"], "INVALID_FIELD: overrides.colour: "),
+        (["reset", "--clock", "stopped"], "running, frozen, or frozen@"),
+        (["reset", "--seed", "x"], "--seed"),
+        (["reset", "--fixtures", "/nowhere.yaml"], "'/nowhere.yaml': No such file"),
+        (["exec"], "COMMAND"),
+        (["completion", "tcsh"], "'bash', 'zsh', 'fish'"),
+    ],
+)
+def test_a_mistake_is_told_in_one_line(cli: Cli, arguments: list[str], said: str) -> None:
+    assert said in cli(*arguments).refusal
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"[]", b'{"format": 1}', b"no"])
+def test_a_file_that_is_no_snapshot(cli: Cli, tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "shop.json"
+    file.write_bytes(content)
+    cli("snapshot", "import", str(file)).refusal  # noqa: B018  # it asserts that there is one
+    assert cli("snapshot", "list").output == ""
+
+
+@pytest.mark.parametrize("content", [b"settings: [", b"\xff", b"[]", b"settings: {tax: 1}", b"keys: [sk_test_shop]"])
+def test_a_file_that_is_no_fixture(cli: Cli, tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "shop.yaml"
+    file.write_bytes(content)
+    told = cli("reset", "--fixtures", str(file)).refusal
+    assert str(file) in told or "fixtures: " in told
+
+
+def test_a_file_whose_name_is_none_for_a_snapshot(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "my shop.json"
+    file.write_text("{}")
+    assert "give one with --name" in cli("snapshot", "import", str(file)).refusal
+
+
+@pytest.mark.parametrize(("status", "body"), [(200, b"hello"), (404, b"<h1>Not Found</h1>"), (500, b'{"error": "no"}')])
+def test_something_else_that_listens_there(cli: Cli, status: int, body: bytes) -> None:
+    stranger = Receiver()
+    stranger.reply = lambda received: Reply(status, body=body)
+    try:
+        assert "no emulator" in cli("rewind", "--url", stranger.url).refusal
+    finally:
+        stranger.close()
+
+
+@pytest.fixture
+def locked() -> Iterator[RunningServer]:
+    server = RunningServer(control_token="s3crét")
+    yield server
+    server.stop()
+
+
+def test_a_token_that_is_demanded(locked: RunningServer, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = ["--url", locked.url, "--key", "sk_test_demo"]
+    assert "give the token with --control-token" in cli("clock", *url).refusal
+    assert "frozen" in cli("clock", *url, "--control-token", "s3crét").lines[0]
+    monkeypatch.setenv("PAYMENTS_EMULATOR_CONTROL_TOKEN", "s3crét")
+    assert "frozen" in cli("clock", *url).lines[0]

@@ -1,0 +1,79 @@
+"""A console whose emulator was started with a control token: closed until the token is shown, and then open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from contract_tests.console.visitor import PLACE, Page, Visitor
+from contract_tests.sandbox import RunningServer
+
+TOKEN = "s3crét token"
+
+
+@pytest.fixture(scope="module")
+def guarded() -> Iterator[RunningServer]:
+    server = RunningServer(control_token=TOKEN)
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def visitor(guarded: RunningServer) -> Iterator[Visitor]:
+    visitor = Visitor(guarded.url, "door")
+    with visitor.http:
+        yield visitor
+
+
+def log_in(visitor: Visitor, token: str) -> httpx.Response:
+    form = {"token": token, "_back": f"{PLACE}events"}
+    return visitor.http.post(f"{PLACE}login", data=form, follow_redirects=False)
+
+
+@pytest.mark.parametrize("path", ["", "events", "objects/cust_0", "emails/mail_0/html", "nowhere"])
+def test_nothing_is_shown_to_who_has_no_token(visitor: Visitor, path: str) -> None:
+    page = visitor.open(path)
+    assert page.status == 401
+    assert "Control token" in page.text
+    assert "sk_test_" not in page.html
+
+
+def test_nothing_is_done_either(visitor: Visitor) -> None:
+    assert visitor.do("advance", by="1d").status == 401
+    assert visitor.http.get(f"{PLACE}stream").status_code == 403
+
+
+@pytest.mark.parametrize("token", ["", "wrong", TOKEN + " "])
+def test_another_token_opens_nothing(visitor: Visitor, token: str) -> None:
+    answer = log_in(visitor, token)
+    assert (answer.status_code, "set-cookie" in answer.headers) == (401, False)
+    assert "This is not the token." in Page(answer).text
+    assert visitor.open().status == 401
+
+
+def test_the_token_opens_all_of_it(visitor: Visitor) -> None:
+    answer = log_in(visitor, TOKEN)
+    cookie = answer.headers["set-cookie"]
+    assert (answer.status_code, answer.headers["location"]) == (303, f"{PLACE}events")
+    assert "HttpOnly" in cookie
+    assert "SameSite=strict" in cookie
+    assert "Path=/_emulator/" in cookie
+    assert "s3cr" not in cookie
+    assert visitor.open().status == 200
+    assert visitor.do("advance", by="1d").said("notice").startswith("The clock moved on")
+    with visitor.http.stream("GET", f"{PLACE}stream", params={"app": "door"}) as stream:
+        assert stream.headers["content-type"].startswith("text/event-stream")
+        assert len(stream.headers.get_list("request-id")) == 1
+
+
+def test_the_cookie_is_no_token_for_the_control_api(visitor: Visitor) -> None:
+    log_in(visitor, TOKEN)
+    assert visitor.http.get("/_emulator/clock").status_code == 403
+
+
+def test_what_a_page_looks_like_is_no_secret(visitor: Visitor) -> None:
+    page = visitor.open()
+    style = page.html.partition('stylesheet" href="')[2].partition('"')[0]
+    assert visitor.http.get(style).status_code == 200

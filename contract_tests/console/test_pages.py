@@ -1,0 +1,213 @@
+"""The console's pages as they are without a script: whole, escaped, in two languages, changing nothing."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from contract_tests.console.visitor import Page, Visitor, visiting, within
+from contract_tests.sandbox import CARD, FAILING_PHONE, Sandbox
+from emulator.console.pages import PAGES
+
+NASTY = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)> {{ 7*7 }} </textarea></pre> \u202e 😀"
+WORD = "Hostile"
+
+LISTS = [path for path in PAGES if "{" not in path]
+
+
+def fill(sandbox: Sandbox) -> dict[str, Any]:
+    """A world with some of everything, named as badly as can be."""
+    inbox = f"{sandbox.url}/_emulator/inbox/shop?app={sandbox.key.removeprefix('sk_test_')}"
+    endpoint = sandbox.endpoint(inbox, name=f"{WORD} {NASTY}"[:100])
+    sandbox.control.get("/inbox/shop", status=400)
+    customer = sandbox.customer(name=f"{WORD} {NASTY}", metadata={"note": NASTY}, phone="+24177000000")
+    plan = sandbox.plan(name=NASTY, description=NASTY)
+    subscription = sandbox.api.post("/subscriptions/", {"customer": customer["id"], "plan": plan["id"]})
+    sandbox.subscribe(FAILING_PHONE, plan=plan["id"])
+    sandbox.product(name=NASTY)
+    session = sandbox.session(line_items=[{"description": NASTY, "unit_amount": 15000, "quantity": 1}])
+    sandbox.buy(session, CARD, customer={"name": NASTY, "email": "nasty@example.com"})
+    sandbox.link(name=NASTY)
+    sandbox.api.request("GET", "/customers/", params={"search": NASTY})
+    sandbox.control.post("/outcomes", {"operation": "payment", "result": "failed", "match": {"customer": NASTY}})
+    sandbox.control.post("/faults", {"then": {"status": 503, "body": NASTY}, "match": {"customer": NASTY}})
+    sandbox.control.post("/snapshots", {"name": "before"})
+    sandbox.settle()
+    return {"customer": customer["id"], "subscription": subscription["id"], "endpoint": endpoint["id"]}
+
+
+def faults(page: Page) -> list[str]:
+    """What a page must not have: markup of strangers, scripts and styles in the page, words that are missing."""
+    found = []
+    if page.html.count("<script") != 1 or "<img src=x" in page.html or "49 <" in page.html:
+        found.append("strange markup")
+    found += page.strange
+    if not re.search(r"<h1", page.html) or "<title>" not in page.html:
+        found.append("no heading")
+    return found
+
+
+def crawl(visitor: Visitor, most: int) -> dict[str, Page]:
+    """Every page that can be reached by links, up to so many."""
+    seen: dict[str, Page] = {}
+    waiting = [f"/_emulator/?app={visitor.app}"]
+    while waiting and len(seen) < most:
+        link = waiting.pop(0)
+        if link not in seen:
+            seen[link] = page = visitor.follow(link)
+            waiting += filter(within, page.links)
+    return seen
+
+
+def test_every_link_of_a_hostile_world_leads_to_a_sound_page(sandbox: Sandbox) -> None:
+    ids = fill(sandbox)
+    with visiting(sandbox) as visitor:
+        pages = crawl(visitor, 100)
+    # Apps of other tests may come and go meanwhile.
+    own = {link: page for link, page in pages.items() if f"app={visitor.app}" in link}
+    assert {link: page.status for link, page in own.items() if page.status != 200} == {}
+    assert {link: found for link, page in own.items() if (found := faults(page))} == {}
+    paths = {link.partition("?")[0].removeprefix("/_emulator/console/") for link in own}
+    assert {path for path in LISTS if path != "search"} <= paths
+    assert {f"objects/{ids['customer']}", f"objects/{ids['subscription']}", f"objects/{ids['endpoint']}"} <= paths
+    assert any(path.startswith("requests/req_") for path in paths)
+    assert any(path.startswith("emails/mail_") for path in paths)
+
+
+@pytest.mark.parametrize("path", ["", *LISTS])
+def test_an_empty_world_has_every_page_in_french(sandbox: Sandbox, path: str) -> None:
+    with visiting(sandbox, **{"Accept-Language": "fr-FR,fr;q=0.9"}) as visitor:
+        page = visitor.open(path)
+    assert (page.status, faults(page)) == (200, [])
+    assert '<html lang="fr"' in page.html
+    assert "Vue d’ensemble" in page.text
+
+
+def test_what_an_object_is_called_shows_as_text(sandbox: Sandbox) -> None:
+    ids = fill(sandbox)
+    with visiting(sandbox) as visitor:
+        assert NASTY.replace('"', '\\"') in visitor.open(f"objects/{ids['customer']}").said("json")
+        assert WORD in visitor.open("search", q=WORD.lower()).text
+        assert visitor.open("search", q=f" {ids['customer']} ").answer.url.path.endswith(ids["customer"])
+        assert visitor.open("search", q=NASTY).html.count("<script") == 1
+        assert visitor.open("objects", kind="customer", query=NASTY).html.count("<script") == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "status"),
+    [
+        ("nowhere", {}, 404),
+        ("objects/cust_000000000000000000000000", {}, 404),
+        ("objects/%3Fkind=customer", {}, 404),
+        ("objects/%2E%2E%2Fapp", {}, 404),
+        ("requests/req_0", {}, 404),
+        ("emails/mail_0", {}, 404),
+        ("emails/mail_0/html", {}, 404),
+        ("snapshots/none/export", {}, 404),
+        ("objects", {"kind": "settings"}, 404),
+        ("objects", {"related": "cust_0"}, 404),
+        ("events", {"page": "0"}, 422),
+        ("events", {"page": "<b>"}, 422),
+        ("requests", {"status": "abc"}, 422),
+        ("events", {"app": "x"}, 404),
+        ("events", {"app": "<script>"}, 404),
+        ("do/advance", {}, 404),
+        ("static/0/passwd", {}, 404),
+    ],
+)
+def test_what_is_not_there_is_a_page_that_says_so(
+    sandbox: Sandbox, path: str, query: dict[str, str], status: int
+) -> None:
+    with visiting(sandbox) as visitor:
+        page = visitor.open(path, **query)
+    assert page.status in (status, 405)
+    assert "<b>" not in page.html
+    if not path.startswith("static"):
+        assert page.said("problem")
+
+
+def test_a_page_may_load_and_run_only_our_own_files(sandbox: Sandbox) -> None:
+    with visiting(sandbox) as visitor:
+        page = visitor.open()
+        assert page.answer.headers["content-security-policy"].startswith(
+            "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        )
+        assert page.answer.headers["cache-control"] == "no-store"
+        assert page.answer.headers["x-frame-options"] == "SAMEORIGIN"
+        files = re.findall(r'(?:href|src)="(/_emulator/console/static/[^"]+)"', page.html)
+        types = {visitor.http.get(file).headers["content-type"].partition(";")[0] for file in files}
+    assert types == {"text/css", "text/javascript", "image/svg+xml"}
+    assert not re.findall(r'(?:src|href)="https?:', page.html)
+
+
+def test_programs_still_meet_the_control_api(sandbox: Sandbox) -> None:
+    with visiting(sandbox, Accept="*/*") as visitor:
+        answer = visitor.http.get("/_emulator/")
+        assert (answer.status_code, answer.json()["code"]) == (404, "NOT_FOUND")
+        assert visitor.http.get("/_emulator/health", headers={"Accept": "text/html"}).json()["status"] == "ok"
+
+
+@pytest.mark.parametrize("path", ["/_emulator", "/_emulator/console/"])
+def test_other_addresses_lead_home(sandbox: Sandbox, path: str) -> None:
+    with visiting(sandbox) as visitor:
+        assert visitor.open(path).answer.url.path == "/_emulator/"
+
+
+def test_reading_changes_nothing_and_is_not_in_the_journal(sandbox: Sandbox) -> None:
+    """B-93: same requests, same bytes; somebody who looks makes none."""
+    fill(sandbox)
+    before = (sandbox.control.get("/requests")["pagination"]["count"], sandbox.control.get("/clock"))
+    with visiting(sandbox) as visitor:
+        crawl(visitor, 25)
+    assert (sandbox.control.get("/requests")["pagination"]["count"], sandbox.control.get("/clock")) == before
+
+
+def test_an_email_is_shown_as_it_reads_and_travels_and_with_its_pdf(sandbox: Sandbox) -> None:
+    invoice = sandbox.api.post(
+        "/invoices/",
+        {"customer": sandbox.customer()["id"], "line_items": [{"description": "Mat", "unit_amount": 9000}]},
+    )
+    for step in ("finalize", "send"):
+        sandbox.api.post(f"/invoices/{invoice['id']}/{step}/")
+    email = sandbox.control.get("/emails")["data"][0]
+    with visiting(sandbox) as visitor:
+        page = visitor.open(f"emails/{email['id']}")
+        frame = visitor.open(f"emails/{email['id']}/html")
+        paper = next(visitor.http.get(link) for link in page.links if "/attachments/" in link)
+        none = visitor.open(f"emails/{email['id']}/attachments/none.pdf")
+        raw = visitor.open(f"emails/{email['id']}/raw")
+    assert email["subject"] in page.text
+    assert "<iframe" in page.html
+    assert " sandbox " in page.html
+    assert "default-src 'none'" in frame.answer.headers["content-security-policy"]
+    assert paper.headers["content-type"] == "application/pdf"
+    assert paper.content.startswith(b"%PDF")
+    assert none.status == 404
+    assert raw.answer.headers["content-type"].startswith("text/plain")
+    assert "Subject:" in raw.html
+
+
+def test_the_live_side_is_a_world_of_its_own(sandbox: Sandbox) -> None:
+    sandbox.customer()
+    with visiting(sandbox) as visitor:
+        assert visitor.open().said("count-customer") == "1"
+        assert visitor.open(live="1").said("count-customer") == "0"
+
+
+def test_the_future_can_be_played(sandbox: Sandbox) -> None:
+    sandbox.subscribe()
+    with visiting(sandbox) as visitor, sandbox.expect():
+        assert "invoice.paid" in visitor.open("schedule", until="P3M").text
+        assert "Subscription renews" in visitor.open("schedule").text
+
+
+def test_a_choice_of_theme_and_language_lasts(sandbox: Sandbox) -> None:
+    with visiting(sandbox) as visitor:
+        for choice in ({"theme": "dark"}, {"language": "fr"}):
+            visitor.http.post("/_emulator/console/choose", data={**choice, "_back": "/_emulator/"})
+        page = visitor.open("events")
+        assert '<html lang="fr" data-theme="dark"' in page.html
+        visitor.http.post("/_emulator/console/choose", data={"theme": "<b>", "language": "xx"})
+        assert '<html lang="fr" data-theme="dark"' in visitor.open().html

@@ -1,0 +1,162 @@
+"""Tables in the pages that the code knows: written between markers by ``python -m contract_tests.docs.tables``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import msgspec
+
+from contract_tests.docs.pages import PAGES
+from contract_tests.document.reader import operations
+from contract_tests.drift import commands as cli
+from contract_tests.mutation.faults import FAULTS
+from emulator.cli.options import NAMES
+from emulator.document import store
+from emulator.engine.facts import Facts
+from emulator.engine.recipes import recipes
+from emulator.errors import ERRORS
+from emulator.events import EVENTS
+from emulator.resources.settings import Settings
+from emulator.resources.wiring import LIFE_CYCLES
+
+Cells = Iterable[object]
+
+
+def _table(*head: str, rows: Iterable[Cells]) -> str:
+    lines = ["| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in row) + " |" for row in rows]
+    return "\n".join(["| " + " | ".join(head) + " |", "|" + "---|" * len(head), *lines])
+
+
+def _code(text: str | None) -> str:
+    return f"`{text}`" if text else ""
+
+
+def errors() -> str:
+    """Every error code of the service."""
+    known = recipes()
+    rows = sorted((ERRORS[code].status, f"`{code}`", known[code].explain) for code in known)
+    return _table("status", "code", "what it means", rows=rows)
+
+
+def events() -> str:
+    """Every event type."""
+    return _table("event", "object", "when", rows=[(f"`{type}`", *row) for type, row in EVENTS.items()])
+
+
+def life_cycles() -> str:
+    """The table of each object that has a status."""
+    parts = []
+    for life in LIFE_CYCLES:
+        rows = [
+            (
+                f"`{row.source}`" if row.source else "",
+                row.trigger,
+                f"`{row.target}`",
+                f"`{row.event}`" if row.event else "",
+            )
+            for row in life.rows
+        ]
+        title = life.kind.kind.replace("_", " ").capitalize()
+        parts.append(f"## {title}\n\n{_table('from', 'by', 'to', 'event', rows=rows)}")
+    return "\n\n".join(parts)
+
+
+def magic_values() -> str:
+    """Every magic value of the simulated operator."""
+    values = msgspec.to_builtins(Facts(None).magic)
+    rows = [
+        (kind.replace("_", " "), f"`{each['example']}`", each["meaning"]) for kind, of in values.items() for each in of
+    ]
+    return _table("method", "example", "what happens", rows=rows)
+
+
+def magic_keys() -> str:
+    """Every beginning of a key that puts its App into a special state."""
+    rows = [
+        (f"`sk_{'prod' if rule.only == 'live' else 'test'}_{rule.begins}…`", f"`{rule.code}`", rule.meaning)
+        for rule in Facts(None).magic_keys
+    ]
+    return _table("key", "answer", "meaning", rows=rows)
+
+
+def settings() -> str:
+    """Every setting of an App with what it is unless told otherwise."""
+    described = store.load("control")["components"]["schemas"]["Settings"]["properties"]
+    usual = msgspec.to_builtins(Settings())
+    rows = [
+        (f"`{name}`", f"`{msgspec.json.encode(usual[name]).decode()}`", _sentence(described[name]))
+        for name in Settings.__struct_fields__
+        if name in described
+    ]
+    return _table("setting", "default", "what it does", rows=rows)
+
+
+def _sentence(schema: dict[str, str]) -> str:
+    return " ".join(schema.get("description", "").split())
+
+
+def control() -> str:
+    """Every operation of the control API."""
+    rows = [
+        (f"`{each.method} /_emulator{each.path}`", each.node["summary"]) for each in operations(store.load("control"))
+    ]
+    return _table("call", "what it does", rows=rows)
+
+
+def commands() -> str:
+    """Each command with its arguments and what it does."""
+    rows = [
+        (_code(" ".join([*path, *cli.arguments(command)])), command.get_short_help_str(100))
+        for path, command in cli.commands()
+    ]
+    return _table("command", "does", rows=rows)
+
+
+def variables() -> str:
+    """Each environment variable with its option and its commands."""
+    speaking = {" ".join(path) for path, command in cli.commands() if {each.name for each in command.params} >= NAMES}
+    rows = []
+    for name, (option, heeding) in cli.variables().items():
+        own = [_code(each) for each in heeding if each not in speaking]
+        others = ["all that speak to an emulator"] if {*heeding} >= speaking else []
+        rows.append((_code(name), _code(option), ", ".join(own + others)))
+    return _table("variable", "option", "of", rows=rows)
+
+
+def seeded_faults() -> str:
+    """What is seeded into the emulator and which test notices."""
+    return _table("fault", "breaks", "noticed by", rows=[(f.name, f.breaks, _code(f.caught_by)) for f in FAULTS])
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "errors": errors,
+    "events": events,
+    "life cycles": life_cycles,
+    "magic values": magic_values,
+    "magic keys": magic_keys,
+    "settings": settings,
+    "control API": control,
+    "commands": commands,
+    "variables": variables,
+    "seeded faults": seeded_faults,
+}
+"""What each pair of markers ``<!-- begin: NAME -->`` and ``<!-- end: NAME -->`` holds."""
+
+_MARKED = re.compile(r"(<!-- begin: (?P<name>[^>]+) -->\n).*?(<!-- end: (?P=name) -->)", re.S)
+
+
+def filled(text: str) -> str:
+    """A page with its tables as the code knows them now. Raises ``KeyError`` for a table nobody knows."""
+    return _MARKED.sub(lambda found: f"{found[1]}\n{TABLES[found['name']]()}\n\n{found[3]}", text)
+
+
+def main(pages: Iterable[Path] = PAGES) -> None:
+    """Write all tables anew."""
+    for page in pages:
+        page.write_text(filled(page.read_text("utf-8")), "utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,35 @@
+"""A pace alone: how long work goes on before others have their turn."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from emulator.engine.pace import AT_A_STRETCH, TURNS, Pace
+
+
+def test_others_have_their_turn_after_so_much_work_in_few_steps_or_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    worked = 0.0
+    monkeypatch.setattr(Pace, "_elapsed", lambda self: worked)
+    let_by: list[int] = []
+
+    async def others() -> None:
+        while True:
+            await asyncio.sleep(0)
+            let_by.append(number)
+
+    async def work() -> None:
+        nonlocal worked, number
+        watching = asyncio.create_task(others())
+        await asyncio.sleep(0)
+        pace = Pace()
+        for step in [0.3] * 8 + [5, 5, 0.3, 0.3]:
+            worked += step * AT_A_STRETCH
+            number += 1
+            await pace.step()
+        watching.cancel()
+
+    number = 0
+    asyncio.run(work())
+    assert let_by == [number for number in (4, 8, 9, 10) for _ in range(TURNS)]

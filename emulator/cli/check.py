@@ -1,0 +1,154 @@
+"""``check``: hold any server of the API against the OpenAPI document."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import secrets
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import click
+
+from emulator.cli.options import DEFAULT_URL, option
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from emulator.examiner.report import Report, Tally
+
+MISSING = "check needs the extra 'check': pip install 'payments-emulator[check]'"
+
+
+@click.command()
+@click.argument("url", default=DEFAULT_URL)
+@option("--key", default="sk_test_check", metavar="KEY", help="Secret key of a test App; what it holds is wiped.")
+@click.option("--examples", type=click.IntRange(1, 10_000), default=10, show_default=True, help="For each operation.")
+@click.option("--seed", type=int, help="Make up the same requests again.")
+@click.option("--receiver", metavar="URL", help="A webhook receiver the server can reach. [default: one started here]")
+@click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), help="Also write JUnit XML here.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+def check(*, url: str, key: str, junit: Path | None, as_json: bool, **choices: Any) -> int:
+    """Hold the server at URL against the OpenAPI document; exit status 1 if an answer breaks it.
+
+    \b
+    payments-emulator check
+    payments-emulator check https://sandbox.example.com --key sk_test_mine --examples 50 --junit report.xml
+
+    Requests the document allows and requests it does not are made up for every operation, links are followed, and every
+    answer is put to all checks. Only /v1 is used, so the server need not be this emulator. Its own document at
+    /openapi.json counts if it has one, else the one that is shipped. Takes about a minute; --examples bounds it.
+    """
+    if importlib.util.find_spec("schemathesis") is None:
+        raise click.ClickException(MISSING)
+    if key.startswith("sk_prod_"):
+        raise click.UsageError("check makes thousands of objects and wipes them: give it the key of a test App")
+    base_url, document = _found(url)
+    report = _examined(document, base_url, key, **choices)
+    if junit:
+        junit.write_text(report.as_junit(), "utf-8")
+    if as_json:
+        click.echo(json.dumps(report.as_json(), indent=1))
+    else:
+        _show(report)
+    return 0 if report.passed else 1
+
+
+def _found(url: str) -> tuple[str, dict[str, Any]]:
+    """Where the API is, and the server's document or the shipped one."""
+    # Imported here: the help of a command line needs no HTTP client and no document.
+    import httpx
+
+    from emulator.document import store
+    from emulator.examiner.document import is_usable
+
+    url = url.rstrip("/").removesuffix("/v1")
+    if urlsplit(url).scheme not in ("http", "https"):
+        raise click.UsageError(f"{url!r} is no http:// or https:// URL")
+    try:
+        answer = httpx.get(f"{url}/openapi.json", timeout=30, trust_env=False)
+        document = answer.json()
+    except httpx.HTTPError as fault:
+        raise click.ClickException(f"{url} cannot be reached: {fault}") from None
+    except ValueError:
+        document = None
+    return f"{url}/v1", document if is_usable(document) else store.load("service")
+
+
+def _examined(
+    document: Any, base_url: str, key: str, *, examples: int, seed: int | None, receiver: str | None
+) -> Report:
+    # Imported here: schemathesis is an extra, and slow to import.
+    from emulator.examiner.receiver import receiving
+    from emulator.examiner.stage import Stage
+    from emulator.examiner.suite import Suite
+    from emulator.examiner.walk import headers
+
+    with receiving() as own, _progress() as tell:
+        stage = Stage(base_url, headers(key), receiver or own, secrets.token_hex(4))
+        return Suite(document, base_url, key, examples, seed, stage).run(tell)
+
+
+@contextmanager
+def _progress() -> Iterator[Any]:
+    """A line that says what is being examined, in a terminal."""
+    from rich.console import Console
+
+    console = Console(file=sys.stderr)
+    with console.status("examining") as line:
+        yield lambda what: line.update(f"examining {what}") if console.is_terminal else None
+
+
+def _show(report: Report) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+
+    from emulator.examiner.report import printable
+
+    console = Console()
+    console.print(_table(report))
+    for tally in report.operations.values():
+        for failing in tally.failures.values():
+            _block(console, f"{tally.operation}  {failing.check}", failing.message, failing.curl, failing.answer)
+    for note in dict.fromkeys(report.notes):
+        console.print(f"[yellow]not made:[/] {escape(printable(note))}", highlight=False)
+    for problem in report.problems:
+        _block(console, "could not be examined", problem)
+    followed = sum(0 < status < 300 for status in report.links.values())
+    console.print(
+        f"{report.requests} requests in {report.seconds:.0f} s; {len(report.checks)} kinds of check; "
+        f"{followed} of {len(report.links)} links led to a success.",
+        highlight=False,
+    )
+    console.print(
+        "[green]All answers are as documented." if report.passed else "[red]Some answers are not as documented."
+    )
+
+
+def _table(report: Report) -> Any:
+    from rich.table import Table
+
+    table = Table("operation", box=None, pad_edge=False)
+    for name in ("requests", "valid", "succeeded", "failures"):
+        table.add_column(name, justify="right")
+    for tally in sorted(report.operations.values(), key=lambda tally: tally.operation.split(" ")[::-1]):
+        table.add_row(*_row(tally))
+    return table
+
+
+def _row(tally: Tally) -> tuple[str, ...]:
+    failed = f"[red]{len(tally.failures)}" if tally.failures else "[green]0"
+    rate = f"[yellow]{tally.rate:.0%}" if tally.valid and not tally.succeeded else f"{tally.rate:.0%}"
+    return tally.operation, str(tally.requests), str(tally.valid), rate, failed
+
+
+def _block(console: Console, title: str, *lines: str) -> None:
+    from emulator.examiner.report import printable
+
+    console.print(f"\n[bold red]{title}")
+    for line in lines:
+        console.print(printable(line), markup=False, highlight=False)

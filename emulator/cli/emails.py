@@ -1,0 +1,75 @@
+"""``emails``: what customers were mailed, in short and one by one."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from emulator.cli.options import ID, as_json, limit, remembered, speaking
+from emulator.cli.show import harmless, tell, tell_all, when
+
+if TYPE_CHECKING:
+    from emulator.cli.client import Emulator
+
+KINDS = ("invoice", "receipt", "renewal_failed", "trial_ending", "subscription_canceled", "refund")
+
+
+@click.command()
+@click.argument("email", type=ID, required=False, metavar="[EMAIL]", shell_complete=remembered("/emails", "id"))
+@click.option("--html", "form", flag_value="html", help="Print the EMAIL's page.")
+@click.option("--raw", "form", flag_value="raw", help="Print the EMAIL as it travels, attachments included.")
+@click.option("--to", metavar="ADDRESS", help="Only emails to this address.")
+@click.option("--kind", type=click.Choice(KINDS), help="Only emails of this kind.")
+@limit("newest")
+@as_json
+@speaking
+def emails(
+    emulator: Emulator, *, email: str | None, form: str | None, limit: int, as_json: bool, **filters: Any
+) -> None:
+    """Show what customers were mailed, or one EMAIL.
+
+    \b
+    payments-emulator emails
+    payments-emulator emails --to awa@example.com
+    payments-emulator emails mail_5Gd7hK2mQ9sV4xZ1bN6cF8jL
+    payments-emulator emails mail_5Gd7hK2mQ9sV4xZ1bN6cF8jL --raw > invoice.eml
+    """
+    if email is None and form:
+        raise click.UsageError(f"--{form} shows one email; give its id")
+    if email is None:
+        newest = [*emulator.pages("/emails", limit, **filters)]
+        tell_all(newest[::-1], line, as_json, "No email yet.")
+    elif form:
+        poured(emulator.send("GET", f"/emails/{email}/{form}").content)
+    elif as_json:
+        tell(emulator.get(f"/emails/{email}"), line, as_json)
+    else:
+        click.echo(letter(emulator.send("GET", f"/emails/{email}/raw").content))
+
+
+def line(email: Any) -> str:
+    """An email in a line."""
+    kind = click.style(email["kind"].ljust(21), bold=True)
+    return f"{when(email['created_at'])}  {email['id']}  {kind}  {email['to']}  {email['subject']}"
+
+
+def letter(raw: bytes) -> str:
+    """An email's head, its text, and what is attached."""
+    # Imported here: a list of emails needs no reader of messages.
+    from email import message_from_bytes, policy
+
+    message = message_from_bytes(raw, policy=policy.default)
+    head = [f"{name}: {message[name]}" for name in ("From", "To", "Subject", "Date") if message[name]]
+    files = [f"Attached: {part.get_filename()}" for part in message.iter_attachments()]
+    body = message.get_body(("plain",))
+    text = body.get_content().splitlines() if body else []
+    return "\n".join(map(harmless, [*head, *files, "", *text]))
+
+
+def poured(content: bytes) -> None:
+    """Bytes to the output, as they are."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(content)
+    sys.stdout.buffer.flush()

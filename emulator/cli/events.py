@@ -1,0 +1,55 @@
+"""``events``: what happened in an App's world, and what happens now."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from emulator.cli.follow import followed
+from emulator.cli.options import EVENT_TYPE, as_json, limit, speaking
+from emulator.cli.show import tell, tell_all, when
+
+if TYPE_CHECKING:
+    from emulator.cli.client import Emulator
+
+
+@click.command()
+@click.option("--follow", "-f", is_flag=True, help="Then go on with each event as it happens, until Ctrl-C.")
+@click.option("--type", type=EVENT_TYPE, help="Only events of this type.")
+@click.option("--object", metavar="ID", help="Only events about this object.")
+@limit("newest")
+@as_json
+@speaking
+def events(
+    emulator: Emulator, *, follow: bool, type: str | None, object: str | None, limit: int, as_json: bool
+) -> None:
+    """Show what happened, and what happens now.
+
+    \b
+    payments-emulator events
+    payments-emulator events --follow --type invoice.paid
+    payments-emulator events --object sub_6Fd4sA7gH2jK9lQ1wE5rT8yU --json
+    """
+
+    def recent() -> list[Any]:
+        return [*emulator.pages("/events", limit, type=type, object=object)][::-1]
+
+    def wanted(event: Any) -> bool:
+        return type in (None, event["type"]) and object in (None, event["data"]["object"]["id"])
+
+    if not follow:
+        tell_all(recent(), line, as_json, "Nothing happened yet.")
+        return
+    for event in filter(wanted, followed(emulator, "event", recent)):
+        tell(event, line, as_json)
+
+
+def line(event: Any) -> str:
+    """An event in a line."""
+    return f"{when(event['created_at'])}  {click.style(event['type'].ljust(27), bold=True)}  {about(event)}"
+
+
+def about(event: Any) -> str:
+    """The object it is about."""
+    return str(event["data"]["object"]["id"])

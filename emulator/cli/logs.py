@@ -1,0 +1,80 @@
+"""``logs``: the journal of requests, in short and one by one."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from emulator.cli.follow import followed
+from emulator.cli.options import ID, as_json, limit, remembered, speaking
+from emulator.cli.show import tell, tell_all, when
+
+if TYPE_CHECKING:
+    from emulator.cli.client import Emulator
+
+METHODS = ("GET", "POST", "PATCH", "PUT", "DELETE")
+
+
+@click.command()
+@click.argument("request", type=ID, required=False, metavar="[REQUEST]", shell_complete=remembered("/requests", "id"))
+@click.option("--follow", "-f", is_flag=True, help="Then go on with each request as it comes, until Ctrl-C.")
+@click.option("--status", type=click.IntRange(100, 599), metavar="STATUS", help="Only those answered so.")
+@click.option("--method", type=click.Choice(METHODS, case_sensitive=False), help="Only those with this method.")
+@click.option("--operation", metavar="NAME", help="Only those of this operation, such as createCustomer.")
+@limit("newest")
+@as_json
+@speaking
+def logs(emulator: Emulator, request: str | None, follow: bool, limit: int, as_json: bool, **filters: Any) -> None:
+    """Show the requests of late, or all about one REQUEST.
+
+    \b
+    payments-emulator logs
+    payments-emulator logs --follow --status 422
+    payments-emulator logs req_4fKq9ZsT1mVbX7cR2yLdH8wN
+    """
+    if request:
+        tell(emulator.get(f"/requests/{request}"), detail, as_json)
+        return
+
+    def recent() -> list[Any]:
+        return [*emulator.pages("/requests", limit, **filters)][::-1]
+
+    def wanted(entry: Any) -> bool:
+        return all(value in (None, entry[name]) for name, value in filters.items())
+
+    if not follow:
+        tell_all(recent(), line, as_json, "No request yet.")
+        return
+    for entry in filter(wanted, followed(emulator, "request", recent)):
+        tell(entry, line, as_json)
+
+
+def line(entry: Any) -> str:
+    """A request in a line."""
+    status = click.style(entry["status"], fg="green" if entry["status"] < 400 else "red")
+    return f"{when(entry['created_at'])}  {status}  {entry['id']}  {entry['method']} {entry['path']}{took(entry)}"
+
+
+def took(entry: Any) -> str:
+    """How long the answer took."""
+    return f"  {entry['duration_ms']:g} ms"
+
+
+def detail(entry: Any) -> str:
+    """A request with its headers, bodies and consequences."""
+    parts = [line(entry)]
+    parts += [f"> {name}: {value}" for name, value in entry["request_headers"].items()]
+    parts += quoted(">", entry["request_body"]) + quoted("<", entry["response_body"])
+    parts += [f"{each['change']} {each['kind']} {each['id']}" for each in entry["changes"]]
+    parts += [f"event {id}" for id in entry["event_ids"]]
+    return "\n".join(parts)
+
+
+def quoted(mark: str, body: Any) -> list[str]:
+    """A body, indented, each line behind a mark."""
+    if body is None:
+        return []
+    text = body if isinstance(body, str) else json.dumps(body, indent=2, ensure_ascii=False)
+    return [f"{mark} {row}" for row in text.splitlines()]

@@ -1,0 +1,67 @@
+"""``trigger``: an event brought about for real, on objects that are named or made."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from emulator.cli.events import line
+from emulator.cli.options import EVENT_TYPE, as_json, speaking
+from emulator.cli.show import tell
+from emulator.events import EVENTS
+
+if TYPE_CHECKING:
+    from emulator.cli.client import Emulator
+
+
+class Override(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
+    """``name=value`` or ``kind.name=value``; a value that is JSON is taken as such, any other as a text."""
+
+    name = "NAME=VALUE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[list[str], Any]:
+        """The way to the value, and the value."""
+        path, equals, text = value.partition("=")
+        names = path.split(".")
+        if not equals or not all(names):
+            self.fail(f"{value!r}: NAME=VALUE, such as amount=7500 or customer.name=Awa", param, ctx)
+        try:
+            return names, json.loads(text)
+        except ValueError:
+            return names, text
+
+
+@click.command(epilog="\n".join(["\b", "Events:", *(f"  {type:29}{row.meaning}" for type, row in EVENTS.items())]))
+@click.argument("event", type=EVENT_TYPE)
+@click.option(
+    "--override", "-o", "overrides", type=Override(), multiple=True, help="What to use or make; may be repeated."
+)
+@as_json
+@speaking
+def trigger(emulator: Emulator, event: str, overrides: tuple[tuple[list[str], Any], ...], as_json: bool) -> None:
+    """Bring an EVENT about for real.
+
+    \b
+    payments-emulator trigger invoice.paid
+    payments-emulator trigger subscription.payment_failed -o subscription=sub_5Nw8xR3tY6uJ1mB4vC7zK2Lq
+    payments-emulator trigger payment_intent.succeeded -o amount=7500 -o customer.name=Awa
+
+    Whatever objects it takes are made, with webhooks, emails and all. An override names one that is there, or gives a
+    field of one that is made. A VALUE is JSON where it can be, else a text.
+    """
+    tell(emulator.post("/trigger", {"event": event, "overrides": nested(overrides)}), line, as_json)
+
+
+def nested(overrides: tuple[tuple[list[str], Any], ...]) -> dict[str, Any]:
+    """The overrides as one object."""
+    whole: dict[str, Any] = {}
+    for names, value in overrides:
+        part = whole
+        for name in names[:-1]:
+            part = part.setdefault(name, {})
+            if not isinstance(part, dict):
+                raise click.UsageError(f"{'.'.join(names)} goes into {name}, which is overridden itself")
+        part[names[-1]] = value
+    return whole

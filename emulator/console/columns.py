@@ -1,0 +1,64 @@
+"""Columns: what a list shows of each kind of object, and how single fields are drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "customer": ("firstname", "lastname", "email", "status"),
+    "subscription": ("status", "customer", "unit_amount", "interval", "current_period_end"),
+    "invoice": ("invoice_number", "status", "customer_email", "total", "due_date"),
+    "payment_intent": ("status", "amount", "payment_method_type", "customer"),
+    "transaction": ("status", "type", "amount", "payment_method_type"),
+    "refund": ("status", "amount", "transaction", "reason"),
+    "receipt": ("number", "amount", "customer_email"),
+    "checkout_session": ("status", "mode", "amount_total", "customer_email"),
+    "payment_link": ("name", "status", "payment_link_type", "amount", "usage_count"),
+    "payment_method": ("type", "status", "customer"),
+    "product": ("name", "unit_amount", "active"),
+    "subscription_plan": ("name", "amount", "interval", "active"),
+    "address": ("customer", "line1", "city", "country"),
+    "security_profile": ("name", "max_amount"),
+    "webhook_endpoint": ("name", "url", "enabled"),
+    "webhook_delivery": ("status", "event_type", "webhook", "attempt_count"),
+    "event": ("type",),
+}
+"""The kinds, in the order people look for them, each with its columns between id and creation."""
+
+MONEY = frozenset({"amount", "unit_amount", "total", "amount_total", "max_amount"})
+"""Fields that hold minor units of the object's own currency."""
+
+PILLS = frozenset({"status", "active", "enabled"})
+"""Fields that are drawn as a pill."""
+
+TONES: Mapping[str, str] = {
+    "succeeded": "good",
+    "completed": "good",
+    "paid": "good",
+    "active": "good",
+    "settled": "good",
+    "true": "good",
+    "open": "info",
+    "trialing": "info",
+    "processing": "info",
+    "created": "info",
+    "pending": "warn",
+    "past_due": "warn",
+    "unpaid": "warn",
+    "overdue": "warn",
+    "requires_action": "warn",
+    "requires_capture": "warn",
+    "paused": "warn",
+    "failed": "bad",
+    "disputed": "bad",
+    "blocked": "bad",
+    "false": "plain",
+}
+"""How a status sounds; what is not listed is plain."""
+
+
+def tone(status: object) -> str:
+    """The tone of a status, of a flag or of an HTTP status."""
+    if isinstance(status, int) and not isinstance(status, bool):
+        return "good" if status < 400 else "warn" if status < 500 else "bad"
+    return TONES.get(str(status).lower(), "plain")

@@ -1,0 +1,35 @@
+"""The door of a console whose emulator demands a token: a person shows it once, and then a cookie stands for it.
+
+The cookie is made from the token and does not tell it; scripts cannot read it and other sites' requests go without.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+
+class Door:
+    """Open to everybody if there is no token."""
+
+    def __init__(self, token: str | None) -> None:
+        self._token = token
+        self._pass = hmac.new((token or "").encode(), b"console", hashlib.sha256).hexdigest()
+        # Cookies know no ports: emulators side by side, each with a token of its own, keep theirs apart by name.
+        self._cookie = f"emulator_pass_{hashlib.sha256(self._pass.encode()).hexdigest()[:8]}"
+
+    def open_to(self, request: Request) -> bool:
+        """Whether a browser may come in."""
+        shown = request.cookies.get(self._cookie, "")
+        return self._token is None or hmac.compare_digest(shown.encode(), self._pass.encode())
+
+    def fits(self, token: str) -> bool:
+        """Whether this is the token."""
+        return self._token is not None and hmac.compare_digest(token.encode(), self._token.encode())
+
+    def let_in(self, response: Response) -> None:
+        """Have the browser remember that the token was shown; until it is closed."""
+        response.set_cookie(self._cookie, self._pass, path="/_emulator/", httponly=True, samesite="strict")

@@ -1,0 +1,241 @@
+// The console comes alive: news from the stream refresh the parts of the page that are marked data-live, forms act
+// without leaving the page, and keys are shortcuts. Every page works without any of this.
+
+const { stream, liveOn, liveOff, copied } = document.body.dataset;
+const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+const known = new WeakMap(); // what the server last said of each live part
+
+// -- the clock
+
+let heard = performance.now();
+const months = new Intl.DateTimeFormat(document.documentElement.lang, { month: "short", timeZone: "UTC" });
+const two = (number) => String(number).padStart(2, "0");
+
+function tick() {
+  for (const part of all("[data-now]")) {
+    if (part.dataset.mode !== "running") continue;
+    const at = new Date(Date.parse(part.dataset.now) + (performance.now() - heard) * Number(part.dataset.rate));
+    if (Number.isNaN(at.getTime())) continue;
+    const time = part.querySelector("[data-clock] time");
+    const text = `${at.getUTCDate()} ${months.format(at)} ${at.getUTCFullYear()} ${two(at.getUTCHours())}:${two(at.getUTCMinutes())}:${two(at.getUTCSeconds())}`;
+    if (time.textContent !== text) time.textContent = text;
+  }
+}
+
+// -- parts that are refreshed
+
+const parts = (page) => all("main [data-live], header [data-live]", page);
+const names = (page) => parts(page).map((part) => part.id).join(" ");
+
+function take(page, answer, withNotice) {
+  heard = performance.now();
+  if (!answer.ok || names(page) !== names(document)) return replaceMain(page);
+  for (const fresh of parts(page)) {
+    const old = document.getElementById(fresh.id);
+    if (fresh.id === "notice" && !withNotice) continue;
+    if (old.querySelector(":popover-open")) continue;
+    if (known.get(old) !== fresh.innerHTML) swap(old, fresh);
+  }
+}
+
+function swap(old, fresh) {
+  const keys = new Set(all("[data-key]", old).map((row) => row.dataset.key));
+  const focused = old.contains(document.activeElement) ? place(document.activeElement, old) : null;
+  known.set(old, fresh.innerHTML);
+  old.replaceChildren(...document.importNode(fresh, true).childNodes);
+  for (const row of all("[data-key]", old)) if (!keys.has(row.dataset.key)) row.classList.add("fresh");
+  enrich(old);
+  if (focused) find(focused, old)?.focus({ preventScroll: true });
+}
+
+function replaceMain(page) {
+  document.title = page.title;
+  for (const id of ["main", "menu", "now"]) {
+    const fresh = page.getElementById(id);
+    if (fresh) document.getElementById(id).replaceChildren(...document.importNode(fresh, true).childNodes);
+  }
+  remember();
+  enrich(document.getElementById("main"));
+}
+
+// Where the focus is, to put it back after its surroundings were replaced.
+const stops = (within) => all("a, button, input, select, textarea, summary, pre", within);
+const place = (element, within) => ({ key: element.closest("[data-key]")?.dataset.key, index: stops(element.closest("[data-key]") ?? within).indexOf(element) });
+const find = ({ key, index }, within) => stops((key && within.querySelector(`[data-key="${CSS.escape(key)}"]`)) || within)[index];
+
+function remember() {
+  for (const part of parts(document)) known.set(part, part.innerHTML);
+}
+
+// -- news
+
+let asking = false;
+let again = false;
+let pressed = false; // nothing moves away from under a finger
+let last = 0;
+
+async function refresh() {
+  if (asking || document.hidden) {
+    again = true;
+    return;
+  }
+  asking = true;
+  await pause(Math.max(0, last + 250 - performance.now()));
+  again = false;
+  try {
+    const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
+    const page = await parsed(answer);
+    if (pressed) again = true;
+    else take(page, answer, false);
+  } catch {
+    // Not reachable just now: the stream says when it is again.
+  }
+  last = performance.now();
+  asking = false;
+  if (again && !pressed) refresh();
+}
+
+addEventListener("pointerdown", () => (pressed = true));
+for (const name of ["pointerup", "pointercancel"]) {
+  addEventListener(name, () => {
+    pressed = false;
+    if (again) refresh();
+  });
+}
+
+const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+const parsed = async (answer) => new DOMParser().parseFromString(await answer.text(), "text/html");
+
+let source = null;
+
+function listen() {
+  source?.close();
+  source = new EventSource(stream);
+  for (const name of ["request", "event", "delivery", "email", "clock", "reset"]) source.addEventListener(name, refresh);
+  source.addEventListener("open", () => {
+    say(true);
+    refresh();
+  });
+  source.addEventListener("error", () => {
+    say(false);
+    // The browser tries again by itself, unless it was turned away.
+    if (source.readyState === EventSource.CLOSED) setTimeout(listen, 3000);
+  });
+}
+
+function say(on) {
+  const told = document.querySelector(".live");
+  told.classList.toggle("on", on);
+  told.querySelector(".label").textContent = on ? liveOn : liveOff;
+}
+
+// A browser has few connections to one server, so pages that nobody looks at hold none.
+document.addEventListener("visibilitychange", () => (document.hidden ? source?.close() : listen()));
+addEventListener("pagehide", () => source?.close());
+addEventListener("pageshow", (event) => event.persisted && listen());
+
+// -- forms that do something
+
+document.addEventListener("submit", async (event) => {
+  const form = event.target;
+  if (form.method !== "post" || !new URL(form.action).pathname.includes("/do/")) return;
+  event.preventDefault();
+  const button = event.submitter;
+  if (button?.getAttribute("aria-busy") === "true") return;
+  const body = new URLSearchParams(new FormData(form, button));
+  button?.setAttribute("aria-busy", "true");
+  try {
+    const answer = await fetch(form.action, { method: "POST", body, headers: { Accept: "text/html" } });
+    const page = await parsed(answer);
+    form.closest("[popover]")?.hidePopover();
+    if (new URL(answer.url).pathname === location.pathname) take(page, answer, true);
+    else arrive(answer.url, page);
+    all("#notice").forEach((notice) => notice.scrollIntoView({ block: "nearest" }));
+  } catch {
+    say(false);
+  } finally {
+    button?.removeAttribute("aria-busy");
+  }
+});
+
+// A form may lead to another page than the one it is on.
+function arrive(url, page) {
+  history.pushState(null, "", withoutNotice(url));
+  replaceMain(page);
+  document.getElementById("main").focus();
+}
+
+function withoutNotice(url) {
+  const address = new URL(url);
+  address.searchParams.delete("said");
+  return address;
+}
+
+addEventListener("popstate", () => location.reload());
+
+// -- what only a script can do
+
+function enrich(within) {
+  for (const button of all("[data-copy]", within)) button.hidden = false;
+  for (const field of all("[data-file-for]", within)) field.hidden = false;
+}
+
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("[data-copy]");
+  if (!button) return;
+  await navigator.clipboard.writeText(button.dataset.copy);
+  const label = button.textContent;
+  button.textContent = copied;
+  setTimeout(() => (button.textContent = label), 1200);
+});
+
+document.addEventListener("change", async (event) => {
+  const field = event.target.closest("[data-file-for]");
+  if (field && event.target.files[0]) document.getElementById(field.dataset.fileFor).value = await event.target.files[0].text();
+});
+
+// -- shortcuts
+
+const wanted = document.getElementById("shortcuts");
+wanted.checked = localStorage.getItem("shortcuts") !== "off";
+wanted.addEventListener("change", () => localStorage.setItem("shortcuts", wanted.checked ? "on" : "off"));
+
+const go = Object.fromEntries(all("[data-key-for]").map((entry) => [entry.dataset.key, entry.dataset.keyFor]));
+let waiting = false;
+
+const shortcuts = {
+  "/": () => document.getElementById("find").focus(),
+  "?": () => document.getElementById("help").togglePopover(),
+  c: () => document.getElementById("steering").togglePopover(),
+  n: () => document.querySelector("#steering [name=until]").form.requestSubmit(),
+  j: () => step(1),
+  k: () => step(-1),
+  g: () => {
+    waiting = true;
+    setTimeout(() => (waiting = false), 1500);
+  },
+};
+
+function step(by) {
+  const rows = all("main .cover");
+  const at = rows.indexOf(document.activeElement);
+  rows[at < 0 ? (by > 0 ? 0 : rows.length - 1) : Math.min(Math.max(at + by, 0), rows.length - 1)]?.focus();
+}
+
+document.addEventListener("keydown", (event) => {
+  if (!wanted.checked || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;
+  const page = waiting && go[event.key] && document.querySelector(`[data-go="${go[event.key]}"]`);
+  const action = page ? () => location.assign(page.href) : shortcuts[event.key];
+  if (waiting && !page) waiting = false;
+  if (!action) return;
+  event.preventDefault();
+  action();
+});
+
+// -- begin
+
+if (new URL(location.href).searchParams.has("said")) history.replaceState(null, "", withoutNotice(location.href));
+remember();
+enrich(document);
+setInterval(tick, 250);
+if (!document.hidden) listen();

@@ -1,0 +1,214 @@
+"""Triggers: an event brought about for real on demand, with whatever objects it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from emulator.control import deeds
+from emulator.core.records import Record
+from emulator.core.verbs import find
+from emulator.core.world import Event, World
+from emulator.document import store
+from emulator.engine.engine import Engine
+from emulator.engine.facts import read_yaml
+from emulator.engine.runtime import Runtime
+from emulator.errors import CODES, Refusal, inside, wrong
+from emulator.places import fixtures_folder
+from emulator.resources.checkout_sessions import CheckoutSession
+from emulator.resources.customers import Customer
+from emulator.resources.invoices import Invoice
+from emulator.resources.payment_intents import PaymentIntent
+from emulator.resources.payment_methods import PaymentMethod
+from emulator.resources.plans import SubscriptionPlan
+from emulator.resources.refunds import Refund
+from emulator.resources.settings import settings
+from emulator.resources.subscriptions import Subscription
+from emulator.resources.transactions import Transaction
+from emulator.resources.wiring import OPERATIONS as SERVICE
+from emulator.web.refusals import refusal
+from emulator.web.schemas import Schema
+
+Body = Mapping[str, Any]
+
+
+class Making(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How an object is made, as ``fixtures/triggers.yaml`` says."""
+
+    make: str | None = None
+    body: dict[str, Any] = {}
+
+
+class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"more": "with"}):
+    """What an event comes of, as ``fixtures/triggers.yaml`` says."""
+
+    of: str
+    new: bool = False
+    by: str | None = None
+    more: dict[str, Any] = {}
+
+
+class Book(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The whole of ``fixtures/triggers.yaml``."""
+
+    objects: dict[str, Making]
+    events: dict[str, Recipe]
+
+
+KINDS: Mapping[str, type[Record]] = {
+    "customer": Customer,
+    "payment_method": PaymentMethod,
+    "plan": SubscriptionPlan,
+    "payment_intent": PaymentIntent,
+    "transaction": Transaction,
+    "refund": Refund,
+    "invoice": Invoice,
+    "checkout_session": CheckoutSession,
+    "subscription": Subscription,
+}
+"""The objects that can be named, by the names they go by."""
+
+
+@cache
+def book() -> Book:
+    """The recipes."""
+    return msgspec.convert(read_yaml(fixtures_folder() / "triggers.yaml"), Book)
+
+
+@cache
+def body_of(operation_id: str) -> Schema:
+    """What the document says of the body of an operation."""
+    document = store.load("service")
+    operations = (each for item in document["paths"].values() for each in item.values() if isinstance(each, dict))
+    node = next(each for each in operations if each.get("operationId") == operation_id)
+    schema = node["requestBody"]["content"]["application/json"]["schema"]
+    return Schema({**_followed(document, schema), "components": document["components"]})
+
+
+def _followed(document: Body, schema: Body) -> dict[str, Any]:
+    name = schema.get("$ref", "").rpartition("/")[2]
+    return dict(document["components"]["schemas"][name] if name else schema)
+
+
+async def trigger(engine: Engine, runtime: Runtime, query: Body, body: Body) -> Event:
+    """POST /trigger: the event, which happened as any other."""
+    event: Event = await runtime.serve(bring_about, {"type": body["event"], "overrides": body["overrides"]}, None)
+    return event
+
+
+def bring_about(world: World, type: str, overrides: Body) -> Event:
+    """Bring an event about as one turn. 422 for overrides that do not go with it, and where it does not come."""
+    recipe = book().events[type]
+    attempt = Attempt(world, recipe, overrides)
+    try:
+        record = attempt.the(recipe.of)
+        code = attempt.code()
+        attempt.refuse_unused(type)
+        if recipe.by is not None:
+            deeds.DEEDS[recipe.by](world, record, code)
+    except Refusal as fault:
+        raise inside("overrides", fault) from None
+    event = world.happened(type)
+    if event is None:
+        raise wrong("overrides", f"{type} does not come of this {recipe.of}; {_standing(world, record)}")
+    return event
+
+
+def _standing(world: World, record: Record) -> str:
+    now: Any = world.get(type(record), record.id) or record
+    error = getattr(now, "last_error", None)
+    return f"it is {now.status}" + (f", for {error.code}" if error else "")
+
+
+class Attempt:
+    """One event on its way: the objects it takes, those that are named and those that are made."""
+
+    def __init__(self, world: World, recipe: Recipe, overrides: Body) -> None:
+        self._world = world
+        self._recipe = recipe
+        self._overrides = overrides
+        self._unused = set(overrides)
+        self._objects: dict[str, Record] = {}
+
+    def the(self, kind: str) -> Record:
+        """The object of this kind, as it stands now."""
+        if kind not in self._objects:
+            self._objects[kind] = self._named(kind) or self._made(kind)
+        found = self._objects[kind]
+        return self._world.one(type(found), found.id)
+
+    def code(self) -> str | None:
+        """Why it fails, where that is said."""
+        code = self._overrides.get("code")
+        if code is not None and code not in CODES:
+            raise wrong("code", "must be a code of the error model")
+        if self._fails():
+            self._unused.discard("code")
+        return code
+
+    def refuse_unused(self, type: str) -> None:
+        """422 for what was given and not used."""
+        if self._unused:
+            raise wrong(min(self._unused)[:60], f"does not go with {type}, or not with what is given beside it")
+
+    def _fails(self) -> bool:
+        return self._recipe.by in deeds.FAILING
+
+    def _named(self, kind: str) -> Record | None:
+        """The object whose id was given, or whom one belongs to whose id was given."""
+        id = self._overrides.get(kind)
+        if isinstance(id, str):
+            if self._recipe.new and kind == self._recipe.of:
+                raise wrong(kind, "is made anew; give its fields, or leave it out")
+            self._unused.discard(kind)
+            return find(self._world, KINDS[kind], id, kind)
+        owners = (self._world.get(KINDS[each], self._id(each)) for each in KINDS) if kind == "customer" else ()
+        owner = next((getattr(record, "customer", None) for record in owners if record is not None), None)
+        return self._world.get(Customer, owner)
+
+    def _id(self, kind: str) -> str | None:
+        value = self._overrides.get(kind)
+        return value if isinstance(value, str) else None
+
+    def _made(self, kind: str) -> Record:
+        making = book().objects[kind]
+        if making.make is None:  # a transaction, which only a payment makes
+            return deeds.deposit(self._world, self.the("payment_intent").id)
+        schema = body_of(making.make)
+        more = self._recipe.more if kind == self._recipe.of else {}
+        given = self._fields(kind, schema)
+        own = {name: self._filled_in(value) for name, value in {**making.body, **more}.items() if name not in given}
+        body = {**own, **{name: value for name, value in given.items() if value is not None}}
+        if faults := schema.faults(body):
+            raise refusal(faults)
+        made: Record = SERVICE[making.make](self._world, body=schema.complete(body))
+        return made
+
+    def _fields(self, kind: str, schema: Schema) -> Body:
+        """The overrides that are fields of an object to be made: those under its name, and those it has first."""
+        own = self._overrides.get(kind)
+        if isinstance(own, dict):
+            self._unused.discard(kind)
+        flat = {name for name in self._unused if schema.has(name) and not self._is_object(name)}
+        self._unused -= flat
+        return {**{name: self._overrides[name] for name in flat}, **(own if isinstance(own, dict) else {})}
+
+    def _is_object(self, name: str) -> bool:
+        return name in KINDS and self._overrides[name] is not None
+
+    def _filled_in(self, value: Any) -> Any:
+        if not isinstance(value, str) or "$" not in value:
+            return value
+        name = value.removeprefix("$")
+        if name in KINDS:
+            return self.the(name).id
+        words = {"currency": settings(self._world).main_currency, "number": str(self._world.count("trigger"))}
+        for word, meaning in words.items():
+            value = value.replace(f"${word}", meaning)
+        return value
+
+
+OPERATIONS = {"trigger": trigger}

@@ -1,0 +1,99 @@
+"""What the examiner reads in a document: its operations, and the links from one to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+Document = dict[str, Any]
+
+METHODS = ("get", "put", "post", "delete", "patch")
+
+
+class Operation(NamedTuple):
+    """One operation; ``node`` is its OpenAPI object."""
+
+    id: str
+    method: str
+    path: str
+    node: dict[str, Any]
+
+    @property
+    def is_endless(self) -> bool:
+        """Whether it answers for as long as one listens."""
+        return "text/event-stream" in self.node["responses"].get("200", {}).get("content", {})
+
+
+class Link(NamedTuple):
+    """One link: what an answer of ``source`` hands on to ``target``."""
+
+    name: str
+    source: Operation
+    target: Operation
+    node: dict[str, Any]
+
+
+def operations(document: Document) -> dict[str, Operation]:
+    """Every operation by its id."""
+    every = (
+        Operation(item[method]["operationId"], method.upper(), path, item[method])
+        for path, item in document["paths"].items()
+        for method in METHODS
+        if method in item
+    )
+    return {operation.id: operation for operation in every}
+
+
+def is_usable(document: Any) -> bool:
+    """Whether it is an OpenAPI 3.0 document whose operations all have names."""
+    if not isinstance(document, dict) or not str(document.get("openapi")).startswith("3.0."):
+        return False
+    every = [item[method] for item in document.get("paths", {}).values() for method in METHODS if method in item]
+    return bool(every) and all("operationId" in node for node in every)
+
+
+def links(document: Document) -> Iterator[Link]:
+    """Every link of every successful answer."""
+    known = operations(document)
+    for source in known.values():
+        for status, answer in source.node["responses"].items():
+            for name, link in resolved(document, answer).get("links", {}).items():
+                node = resolved(document, link)
+                yield Link(f"{source.id} {status} {name}", source, known[node["operationId"]], node)
+
+
+def resolved(document: Document, node: Any) -> Any:
+    """The node itself, or what its reference leads to."""
+    while "$ref" in node:
+        target: Any = document
+        for segment in node["$ref"].removeprefix("#/").split("/"):
+            target = target[segment.replace("~1", "/").replace("~0", "~")]
+        node = target
+    return node
+
+
+def handed_on(value: Any, answer: Any) -> Any:
+    """A link's value with its expressions replaced by what they say of an answer's JSON."""
+    if isinstance(value, dict):
+        return {name: handed_on(part, answer) for name, part in value.items()}
+    if isinstance(value, list):
+        return [handed_on(part, answer) for part in value]
+    if isinstance(value, str) and value.startswith("$response.body#/"):
+        for step in value.removeprefix("$response.body#/").split("/"):
+            answer = answer[int(step) if isinstance(answer, list) else step]
+        return answer
+    return value
+
+
+def with_key_patterns(node: Any) -> Any:
+    """The document with its own keyword for the length of keys said in JSON Schema's words."""
+    if isinstance(node, list):
+        return [with_key_patterns(part) for part in node]
+    if not isinstance(node, dict):
+        return node
+    schema = {name: with_key_patterns(part) for name, part in node.items()}
+    if "x-key-maxLength" in schema:
+        values = schema["additionalProperties"]
+        schema["patternProperties"] = {f"^[\\s\\S]{{1,{schema['x-key-maxLength']}}}$": values}
+        schema["additionalProperties"] = False
+    return schema
