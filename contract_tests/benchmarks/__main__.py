@@ -6,12 +6,15 @@ import os
 import platform
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import click
 
 from contract_tests.benchmarks import load
 from contract_tests.benchmarks.clock import clock
+from contract_tests.benchmarks.comparison import Standing, compare
+from contract_tests.benchmarks.comparison import markdown as peers_table
 from contract_tests.benchmarks.measures import QUICK, Row, Size, memory, requests, start
 from contract_tests.benchmarks.steps import steps
 
@@ -19,19 +22,35 @@ Measure = Callable[[Size, ProcessPoolExecutor], Iterator[Row]]
 
 MEASURES: dict[str, Measure] = {"start": start, "memory": memory, "requests": requests, "clock": clock, "steps": steps}
 
+PEERS = "peers"
+"""The comparison with the peers: it installs them, so it needs pip's and npm's registries."""
+
 
 @click.command()
 @click.option("--quick", is_flag=True, help="Fewer and shorter rounds: a minute instead of several.")
-@click.option("--only", multiple=True, type=click.Choice(list(MEASURES)), help="One measure; may be repeated.")
+@click.option("--only", multiple=True, type=click.Choice([*MEASURES, PEERS]), help="One measure; may be repeated.")
 @click.option("--rounds", type=click.IntRange(1, 100), help="Rounds of each load; the table gives their medians.")
 @click.option("--objects", type=click.IntRange(1_001, 1_000_000), help="What counts as many objects.")
 @click.option("--subscriptions", multiple=True, type=click.IntRange(1, 100_000), help="For the clock; may be repeated.")
-def main(quick: bool, only: Sequence[str], **chosen: Any) -> None:
-    """Measure the emulator beside a bare Starlette app that does the same work."""
+@click.option("--write", type=click.Path(dir_okay=False, path_type=Path), help="Write the tables here, as Markdown.")
+def main(quick: bool, only: Sequence[str], write: Path | None, **chosen: Any) -> None:
+    """Measure the emulator beside a bare Starlette app that does the same work, and beside its peers."""
     names = {"rounds": "rounds", "objects": "many", "subscriptions": "subscriptions"}
     size = (QUICK if quick else Size())._replace(**{names[name]: value for name, value in chosen.items() if value})
     click.echo(f"Python {platform.python_version()}, {os.cpu_count()} cores, {size}")
-    show(rows(only or list(MEASURES), size))
+    names_wanted = only or [*MEASURES, PEERS]
+    measured = list(show(rows([name for name in names_wanted if name != PEERS], size)))
+    standings = beside_peers(size) if PEERS in names_wanted else []
+    if write:
+        write.write_text(page(measured, standings), "utf-8")
+
+
+def beside_peers(size: Size) -> list[Standing]:
+    """The comparison with the peers, printed."""
+    with load.generator() as pool:
+        standings = compare(size, pool)
+    click.echo(f"\n{peers_table(standings)}")
+    return standings
 
 
 def rows(names: Iterable[str], size: Size) -> Iterator[Row]:
@@ -41,18 +60,57 @@ def rows(names: Iterable[str], size: Size) -> Iterator[Row]:
             yield from MEASURES[name](size, pool)
 
 
-def show(rows: Iterable[Row]) -> None:
-    """Print the table, a row as soon as it is known."""
+def show(rows: Iterable[Row]) -> Iterator[Row]:
+    """Print the table, a row as soon as it is known, and hand the rows on."""
     click.echo(f"{'':44}{'unit':>5}{'bare':>12}{'emulator':>12}{'ratio':>8}  aim")
     for row in rows:
         figures = f"{_figure(row.bare):>12}{_figure(row.emulator):>12}{_figure(row.ratio):>8}"
         click.echo(f"{row.measure:44}{row.unit:>5}{figures}  {row.aim}".rstrip())
+        yield row
 
 
 def _figure(value: float | None) -> str:
     if value is None:
         return "–"
     return f"{value:,.0f}" if value >= 100 else f"{value:.2f}"
+
+
+HEAD = """# Benchmarks
+
+What `python -m contract_tests.benchmarks --write docs/guide/benchmarks.md` measured: {machine}. All servers run side by side
+and are loaded in turn, over 16 connections; figures are medians of the rounds, ratios medians of the rounds' own.
+Absolute figures are those of the machine and of what else it did; read the ratios.
+"""
+
+BESIDE_BARE = """
+## Beside a bare Starlette application
+
+It does the same work by hand: it compares the key, validates the body, keeps customers in a dict. It has no clock,
+events, webhooks, journal, guards or idempotency; the emulator has all of them on.
+"""
+
+BESIDE_PEERS = """
+## Beside peers
+
+Answers per second with {present} objects in each; in brackets, how many times as many the emulator gives.
+"""
+
+
+def page(measured: Sequence[Row], standings: Sequence[Standing]) -> str:
+    """The tables as a Markdown document."""
+    machine = f"Python {platform.python_version()}, {os.cpu_count()} cores"
+    parts = [HEAD.format(machine=machine)]
+    if measured:
+        lines = ["| measure | unit | bare | emulator | ratio | aim |", "|---|---|--:|--:|--:|---|"]
+        lines += [f"| {' | '.join(_cells(row))} |" for row in measured]
+        parts += [BESIDE_BARE, *lines]
+    if standings:
+        parts += [BESIDE_PEERS.format(present=Size().present), peers_table(standings)]
+    return "\n".join(parts) + "\n"
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    return (row.measure, row.unit, _figure(row.bare), _figure(row.emulator), _figure(row.ratio), row.aim)
 
 
 if __name__ == "__main__":

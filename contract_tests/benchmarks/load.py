@@ -34,10 +34,16 @@ class Result(NamedTuple):
     p99: float
 
 
-def request(method: str, path: str, body: Mapping[str, object] | None = None) -> bytes:
-    """The bytes of one request."""
-    content = b"" if body is None else msgspec.json.encode(body)
-    fields = {"Host": "127.0.0.1", **HEADERS, "Content-Length": len(content)}
+def request(
+    method: str,
+    path: str,
+    body: Mapping[str, object] | None = None,
+    content: bytes = b"",
+    headers: Mapping[str, str] = HEADERS,
+) -> bytes:
+    """The bytes of one request, with a JSON body or with any other content."""
+    content = content if body is None else msgspec.json.encode(body)
+    fields = {"Host": "127.0.0.1", **headers, "Content-Length": len(content)}
     head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
     return f"{method} {path} HTTP/1.1\r\n{head}\r\n".encode() + content
 
@@ -59,7 +65,7 @@ async def _run(port: int, requests: Sequence[bytes]) -> Result:
     started = time.perf_counter()
     async with asyncio.timeout(AT_MOST):
         lines = [
-            (await loop.create_connection(lambda: _Line(waiting, latencies), "127.0.0.1", port))[1]
+            (await loop.create_connection(lambda: _Line(port, waiting, latencies), "127.0.0.1", port))[1]
             for _ in range(min(CONNECTIONS, len(requests)))
         ]
         await asyncio.gather(*(line.finished for line in lines))
@@ -72,17 +78,25 @@ def _share(latencies: list[float], share: float) -> float:
     return latencies[min(int(len(latencies) * share), len(latencies) - 1)] * 1000
 
 
-class _Line(asyncio.Protocol):
-    """One connection: it takes the next request when the last one is answered."""
+def _is_whole(head: bytes, body: bytes) -> bool:
+    length = _LENGTH.search(head)
+    return body.endswith(b"0\r\n\r\n") if length is None else len(body) >= int(length[1])
 
-    def __init__(self, requests: Iterator[bytes], latencies: list[float]) -> None:
+
+class _Line(asyncio.Protocol):
+    """One client: it takes the next request when the last one is answered, on a new connection if it must."""
+
+    def __init__(self, port: int, requests: Iterator[bytes], latencies: list[float]) -> None:
         self.finished: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._port = port
         self._requests = requests
         self._latencies = latencies
         self._received = b""
+        self._left: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport: asyncio.Transport = transport  # type: ignore[assignment]  # of a stream connection
+        self._left = None
         self._next()
 
     def _next(self) -> None:
@@ -97,8 +111,7 @@ class _Line(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         self._received += data
         head, end, body = self._received.partition(b"\r\n\r\n")
-        length = _LENGTH.search(head) if end else None
-        if length is None or len(body) < int(length[1]):
+        if not end or not _is_whole(head, body):
             return
         self._latencies.append(time.perf_counter() - self._sent)
         if not head.startswith(b"HTTP/1.1 2"):
@@ -106,8 +119,17 @@ class _Line(asyncio.Protocol):
             self._transport.close()
             return
         self._received = b""
-        self._next()
+        if b"\r\nconnection: close" in head.lower():
+            self._connect_anew()
+        else:
+            self._next()
+
+    def _connect_anew(self) -> None:
+        self._left = self._transport
+        self._left.close()
+        loop = asyncio.get_running_loop()
+        self._connecting = loop.create_task(loop.create_connection(lambda: self, "127.0.0.1", self._port))
 
     def connection_lost(self, exc: Exception | None) -> None:
-        if not self.finished.done():
+        if not self.finished.done() and self._left is None:
             self.finished.set_exception(exc or ConnectionError("the server closed the connection"))

@@ -19,6 +19,7 @@ class Size(NamedTuple):
     """How much is done. A round is one load of ``requests`` requests on each server in turn.
 
     ``subscriptions`` are advanced by a year, ``lives`` are those whose ``years`` are walked in different steps.
+    Peers, some of which are slow, get fewer and shorter loads, with ``present`` objects in each.
     """
 
     starts: int = 7
@@ -30,6 +31,9 @@ class Size(NamedTuple):
     subscriptions: tuple[int, ...] = (1_000, 10_000, 50_000)
     lives: int = 1_000
     years: int = 10
+    present: int = 500
+    peer_rounds: int = 3
+    peer_requests: int = 300
 
 
 QUICK = Size(starts=3, rounds=3, requests=1_000, many=5_000, customers=2_000, subscriptions=(500,), lives=100, years=2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from contract_tests.benchmarks import __main__ as command
+from contract_tests.benchmarks.comparison import Standing
 from contract_tests.benchmarks.measures import Row, Size, beside
 
 TINY = Size(starts=1, rounds=1, requests=20, few=20, many=40, customers=20, subscriptions=(2,), lives=20, years=1)
@@ -26,9 +27,17 @@ def test_every_measure_gives_its_figures() -> None:
 
 
 def test_the_table_has_a_line_for_each_row_with_its_ratio(capsys: pytest.CaptureFixture[str]) -> None:
-    command.show([beside("start", "ms", [100, 90], [240, 261], "≤ 3 ×"), Row("peak", "MiB", None, 1234.5, None)])
+    list(command.show([beside("start", "ms", [100, 90], [240, 261], "≤ 3 ×"), Row("peak", "MiB", None, 1234.5, None)]))
     assert [line.split() for line in capsys.readouterr().out.splitlines()] == [
         ["unit", "bare", "emulator", "ratio", "aim"],
         ["start", "ms", "95.00", "250", "2.65", "≤", "3", "×"],
         ["peak", "MiB", "–", "1,234", "–"],
     ]
+
+
+def test_the_page_tells_how_many_times_as_much_the_emulator_does() -> None:
+    standings = [Standing("ours", {"create": 900.0}), Standing("theirs", {"create": 300.0}), Standing("gone", {}, "no")]
+    page = command.page([beside("start", "ms", [100], [200], "≤ 2 ×")], standings)
+    assert "| start | ms | 100 | 200 | 2.00 | ≤ 2 × |" in page
+    assert "| theirs | 300/s (3.0 ×) | – | – |" in page
+    assert "gone: not measured (no)" in page

@@ -27,9 +27,11 @@ function tick() {
 const parts = (page) => all("main [data-live], header [data-live]", page);
 const names = (page) => parts(page).map((part) => part.id).join(" ");
 
+const fits = (page, answer) => answer.ok && names(page) === names(document);
+
 function take(page, answer, withNotice) {
   heard = performance.now();
-  if (!answer.ok || names(page) !== names(document)) return replaceMain(page);
+  if (!fits(page, answer)) return replaceMain(page);
   for (const fresh of parts(page)) {
     const old = document.getElementById(fresh.id);
     if (fresh.id === "notice" && !withNotice) continue;
@@ -72,6 +74,8 @@ function remember() {
 let asking = false;
 let again = false;
 let pressed = false; // nothing moves away from under a finger
+let acting = 0; // forms under way: they say which page comes next
+let deeds = 0; // forms that were answered: what was asked for before is out of date
 let last = 0;
 
 async function refresh() {
@@ -82,17 +86,18 @@ async function refresh() {
   asking = true;
   await pause(Math.max(0, last + 250 - performance.now()));
   again = false;
+  const before = deeds;
   try {
     const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
     const page = await parsed(answer);
-    if (pressed) again = true;
+    if (pressed || deeds !== before || (acting && !fits(page, answer))) again = true;
     else take(page, answer, false);
   } catch {
     // Not reachable just now: the stream says when it is again.
   }
   last = performance.now();
   asking = false;
-  if (again && !pressed) refresh();
+  if (again && !pressed && !acting) refresh();
 }
 
 addEventListener("pointerdown", () => (pressed = true));
@@ -143,18 +148,23 @@ document.addEventListener("submit", async (event) => {
   const button = event.submitter;
   if (button?.getAttribute("aria-busy") === "true") return;
   const body = new URLSearchParams(new FormData(form, button));
+  const sheet = form.closest("[popover]");
   button?.setAttribute("aria-busy", "true");
+  acting += 1;
   try {
     const answer = await fetch(form.action, { method: "POST", body, headers: { Accept: "text/html" } });
     const page = await parsed(answer);
-    form.closest("[popover]")?.hidePopover();
+    deeds += 1;
+    if (sheet?.matches(":popover-open")) sheet.hidePopover();
     if (new URL(answer.url).pathname === location.pathname) take(page, answer, true);
     else arrive(answer.url, page);
     all("#notice").forEach((notice) => notice.scrollIntoView({ block: "nearest" }));
   } catch {
     say(false);
   } finally {
+    acting -= 1;
     button?.removeAttribute("aria-busy");
+    if (again) refresh();
   }
 });
 

@@ -1,0 +1,166 @@
+"""Plan and stock: what our compiled plans hear of a request is what Connexion's own chain hears of it."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import httpx
+import pytest
+from connexion import AsyncApp
+from connexion.resolver import Resolver
+
+from contract_tests.document.reader import Document, Operation, examples, operations, parameters, request_schema
+from emulator.core import calendar
+from emulator.document import store
+from emulator.web.edge import Edge
+from emulator.web.stack import stack
+
+DOCUMENT: Document = store.load("service")
+BASE = "/v1"
+ID = "cust_8Kd2mQ5rT1vX7zB3nC6pF9sL"
+
+Heard = list[tuple[str, dict[str, Any]]]
+Request = tuple[str, str, dict[str, Any]]
+"""Method, path with its query, and what else httpx is told."""
+
+
+def _open(document: Document) -> Document:
+    """The document without keys: who asks is not what is compared."""
+    bare = copy.deepcopy(document)
+    bare.pop("security", None)
+    for operation in operations(bare):
+        operation.node.pop("security", None)
+    return bare
+
+
+def _recorders(wrap: Callable[[str], Any]) -> dict[str, Any]:
+    return {operation.node["operationId"]: wrap(operation.node["operationId"]) for operation in operations(DOCUMENT)}
+
+
+def _plan(heard: Heard) -> Any:
+    """Our stack, whose functions only tell what they hear."""
+
+    async def perform(call: Any, plan: Any, scope: Any, arguments: dict[str, Any], raw: bytes) -> None:
+        heard.append((plan.operation_id, arguments))
+
+    functions = _recorders(lambda name: lambda: None)
+    app = stack(
+        _open(DOCUMENT), functions, authenticate=lambda call, scope, required: None, perform=perform, strict=False
+    )
+    return Edge([("", app)], lambda: "req_0", _nothing, _nothing, "http://sandbox.local")
+
+
+async def _nothing() -> None:
+    """Starts and stops nothing."""
+
+
+def _stock(heard: Heard) -> Any:
+    """Connexion as it comes, with the same document."""
+
+    def recorder(name: str) -> Any:
+        async def function(**arguments: Any) -> tuple[str, int]:
+            heard.append((name, arguments))
+            return "", 200
+
+        return function
+
+    functions = _recorders(recorder)
+    app = AsyncApp("stock", resolver=Resolver(functions.__getitem__))
+    app.add_api(_open(DOCUMENT), strict_validation=True)
+    return app
+
+
+def bodies(operation: Operation) -> Iterator[dict[str, Any]]:
+    """The document's own bodies, and each of them spoilt."""
+    schema = request_schema(DOCUMENT, operation)
+    if schema is None:
+        return
+    known = [each.value for each in examples(DOCUMENT) if each.pointer[: len(operation.pointer)] == operation.pointer]
+    known = [value for value in known if isinstance(value, dict)]
+    yield from known
+    for body in known[:1]:
+        yield {**body, "colour": "red"}
+        for name in body:
+            yield {**body, name: {"a": [1]}}
+            yield {other: value for other, value in body.items() if other != name}
+
+
+def queries(operation: Operation) -> Iterator[str]:
+    """Queries that are all right, and some that are not."""
+    yield ""
+    for parameter in parameters(DOCUMENT, operation):
+        if parameter["in"] == "query":
+            name, schema = parameter["name"], parameter["schema"]
+            good = schema.get("enum") or [schema.get("default") or schema.get("minimum") or parameter.get("example")]
+            yield from (f"?{name}={value}" for value in good if isinstance(value, int | str) and value is not True)
+    yield "?colour=red"
+
+
+def requests() -> Iterator[Request]:
+    """Requests for every operation."""
+    for operation in operations(DOCUMENT):
+        path = BASE + operation.path
+        for parameter in ("id", "did", "number"):
+            path = path.replace(f"{{{parameter}}}", ID)
+        for query in queries(operation):
+            body = next(bodies(operation), None) if operation.method in ("POST", "PATCH") else None
+            yield operation.method, path + query, {} if body is None else {"json": body}
+        for body in bodies(operation):
+            yield operation.method, path, {"json": body}
+
+
+async def _told(app: Any, heard: Heard, asked: list[Request]) -> list[Heard]:
+    """What the functions heard of each request; of one that was refused, nothing."""
+    told = []
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+    async with httpx.AsyncClient(transport=transport, base_url="http://sandbox.local") as http:
+        for method, path, options in asked:
+            heard.clear()
+            await http.request(method, path, **options)
+            told.append(list(heard))
+    return told
+
+
+def _flat(heard: Heard) -> list[tuple[str, dict[str, Any], Any]]:
+    """Operation, parameters and body; ours come in a mapping of their own, and instants in one form."""
+    flat = []
+    for name, arguments in heard:
+        parameters = {key: _instant(value) for key, value in arguments.items() if key not in ("body", "query")}
+        parameters |= {key: _instant(value) for key, value in arguments.get("query", {}).items()}
+        flat.append((name, parameters, arguments.get("body") or {}))
+    return flat
+
+
+def _instant(value: Any) -> Any:
+    try:
+        return calendar.normalise(value)
+    except (TypeError, ValueError, AttributeError):
+        return value
+
+
+def _within(stock: Any, plan: Any) -> bool:
+    """Whether a plan hears all that the stock chain hears; it also fills in the body's defaults."""
+    if isinstance(stock, dict) and isinstance(plan, dict):
+        return all(name in plan and _within(part, plan[name]) for name, part in stock.items())
+    if isinstance(stock, list) and isinstance(plan, list):
+        return len(stock) == len(plan) and all(map(_within, stock, plan))
+    return bool(stock == plan)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of what Connexion's own validators use
+def test_plans_accept_and_hear_what_connexions_own_chain_does(caplog: pytest.LogCaptureFixture) -> None:
+    """Every operation, with the document's own bodies and queries and with each of them spoilt."""
+    caplog.set_level("CRITICAL")  # the stock chain logs each refusal
+    asked = list(requests())
+    heard: Heard = []
+    by_plan = asyncio.run(_told(_plan(heard), heard, asked))
+    by_stock = asyncio.run(_told(_stock(heard), heard, asked))
+    assert min(sum(map(bool, by_plan)), by_plan.count([])) > 100
+    for request, plan, stock in zip(asked, by_plan, by_stock, strict=True):
+        assert len(plan) == len(stock), request
+        for (name, given, body), expected in zip(_flat(plan), _flat(stock), strict=True):
+            assert (name, given) == expected[:2], request
+            assert _within(expected[2], body), request
