@@ -17,6 +17,7 @@ import pytest
 from hypothesis import settings
 
 import emulator
+from contract_tests import postgres
 from contract_tests.contract import Contract
 from contract_tests.coverage.plugin import (  # noqa: F401  # pytest finds its hooks here
     pytest_addoption,
@@ -26,6 +27,7 @@ from contract_tests.coverage.plugin import (  # noqa: F401  # pytest finds its h
     pytest_testnodedown,
 )
 from contract_tests.coverage.watch import WATCH
+from contract_tests.crashes import proxy
 from contract_tests.receiver import Receiver
 from contract_tests.sandbox import RunningServer, Sandbox
 
@@ -45,8 +47,14 @@ for _module in pkgutil.walk_packages(emulator.__path__, "emulator."):
 
 # The browser tests need Debian's Chromium (apt-get install chromium). Where it is missing they are not collected,
 # unless PAYMENTS_EMULATOR_BROWSER_TESTS=required, as in CI: then they fail.
+collect_ignore = []
 if shutil.which("chromium") is None and os.environ.get("PAYMENTS_EMULATOR_BROWSER_TESTS") != "required":
-    collect_ignore = ["browser"]
+    collect_ignore.append("browser")
+
+# So do those of shared worlds: Debian's postgresql and nginx, and PAYMENTS_EMULATOR_SHARED_TESTS=required.
+HAS_SERVERS = postgres.programs() is not None and proxy.PROGRAM is not None
+if not HAS_SERVERS and os.environ.get("PAYMENTS_EMULATOR_SHARED_TESTS") != "required":
+    collect_ignore.append("shared")
 
 
 @pytest.fixture(autouse=True)

@@ -27,6 +27,8 @@ from emulator.errors import Refusal
 from emulator.pages import handset
 from emulator.resources.keys import Key
 from emulator.resources.wiring import WIRING
+from emulator.state.form import Saved, fill
+from emulator.state.places import open_store
 from emulator.web.edge import Edge
 from emulator.web.later import Later
 from emulator.web.local_only import LocalOnly, hostname
@@ -44,6 +46,7 @@ class Options:
     ``base_url`` is where the sandbox is reached, for links in objects. ``strict`` checks every answer against the
     document. ``geoip`` is a MaxMind database that tells the countries of addresses. ``allow_hosts`` are names, beside
     those of loopback, that the control API may be called by; ``control_token`` is a token it demands.
+    ``state`` is where worlds are kept (:mod:`emulator.state.places`).
     ``smtp`` is where emails are handed in, beside being kept.
     ``answer_time`` is how many seconds webhook receivers have to answer, ``clock`` the kind of clock that worlds have
     and ``starts`` how single worlds first open, by the App's name; only tests need others.
@@ -60,6 +63,7 @@ class Options:
     allow_hosts: tuple[str, ...] = ()
     control_token: str | None = None
     smtp: SmtpServer | None = None
+    state: str = "memory"
     answer_time: float = ANSWER_TIME
     clock: type[Clock] = Clock
     starts: Mapping[str, Start] = field(default_factory=dict)
@@ -76,28 +80,49 @@ class Sandbox:
         self.facts = Facts(self.options.geoip)
         self.seed = str(secrets.randbits(64) if self.options.seed is None else self.options.seed)
         mailer = Mailer(self.options.smtp) if self.options.smtp else None
-        self.engine = Engine(self.build_world, self.facts, Postman(self.options.answer_time), mailer)
+        self.store = open_store(self.options.state)
+        postman = Postman(self.options.answer_time)
+        self.engine = Engine(self.build_world, self.facts, postman, mailer, self.store)
+        try:
+            self.engine.open_kept()
+        except BaseException:
+            if self.store:
+                self.store.close()
+            raise
 
-    def build_world(self, key: Key, start: Start = AS_TOLD) -> tuple[World, Clock]:
-        """The world of a key, new, with its clock. Raises 401 ``INVALID_API_KEY`` for one that is not listed (B-02)."""
+    def build_world(self, key: Key, start: Start = AS_TOLD, saved: Saved | None = None) -> tuple[World, Clock]:
+        """The world of a key with its clock, new or as it was saved, or else as the fixtures have it.
+
+        Raises 401 ``INVALID_API_KEY`` for one that is not listed (B-02), and :class:`Unreadable`.
+        """
         if start is AS_TOLD:
             start = self.options.starts.get(key.name, start)
         own_settings = self.fixtures.settings(key.name, start.fixture)
         if self.options.listed_keys_only and str(key) not in self.fixtures.keys:
             raise Refusal("INVALID_API_KEY")
+        saved = saved or self.fixtures.worlds.get(key)
         clock = self.options.clock(*(start.clock or (self.options.clock_mode, self.options.clock_at)))
         world = World(
             name=key.name,
             livemode=key.livemode,
             wiring=WIRING,
             facts=self.facts,
-            seed=self.seed if start.seed is None else str(start.seed),
+            seed=self._seed(start, saved),
             now=clock.now(),
             base_url=self.options.base_url,
         )
-        with world.turn():
-            world.add(own_settings)
+        if saved is None:
+            with world.turn():
+                world.add(own_settings)
+            return world, clock
+        fill(world, saved)
+        if start.clock is None:
+            clock = clock.another(world.now, saved.head.mode, saved.head.rate)
+            clock.go_on(world.now, saved.head.since)
         return world, clock
+
+    def _seed(self, start: Start, saved: Saved | None) -> str:
+        return str(start.seed) if start.seed is not None else (saved and saved.head.seed) or self.seed
 
     def _locked(self, face: ASGIApp, token: str | None) -> ASGIApp:
         names = (hostname(urlsplit(self.options.base_url).netloc), *self.options.allow_hosts)

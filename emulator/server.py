@@ -44,6 +44,11 @@ class Server:
         if self._uvicorn:
             self._uvicorn.should_exit = True
 
+    def save(self) -> None:
+        """Have what is not yet written down written now, where worlds last; from any thread or signal."""
+        if self.sandbox.store:
+            self.sandbox.store.save()
+
     def discard(self, key: str) -> None:
         """Throw the world of a secret key away, from any thread but the server's own, and wait until that is done."""
         if self._uvicorn and self._uvicorn.loop:

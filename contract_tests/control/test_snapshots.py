@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
+from tinydb import Query, TinyDB
 
 from contract_tests.client import Client
+from contract_tests.receiver import Receiver, Reply
 from contract_tests.sandbox import RunningServer, Sandbox
 
 
@@ -81,21 +86,101 @@ def test_an_export_holds_no_card_number(sandbox: Sandbox) -> None:
     assert "424242424242" not in json.dumps(sandbox.control.get("/snapshots/paid")).replace(" ", "")
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"format": 2},
-        {"records": {"spaceship": []}},
-        {"records": {"customer": [[1, {"id": "cust_1"}]]}},
-        {"now": "noon"},
-    ],
-    ids=str,
-)
-def test_what_is_no_world_is_refused(sandbox: Sandbox, change: Any) -> None:
+def spoilt(change: Callable[[Any], None]) -> Callable[[Any], Any]:
+    """An export after a change."""
+
+    def spoil(exported: Any) -> Any:
+        change(exported)
+        return exported
+
+    return spoil
+
+
+NO_WORLD: dict[str, Callable[[Any], Any]] = {
+    "of a newer version": spoilt(lambda file: file["emulator"]["1"].update(format=3)),
+    "of no version": spoilt(lambda file: file["emulator"].clear()),
+    "without a world": spoilt(lambda file: file["worlds"].clear()),
+    "of a key that is none": spoilt(lambda file: file["worlds"]["1"].update(key="demo")),
+    "with unknown records": spoilt(lambda file: file.update({f"{file['worlds']['1']['key']}/spaceship": {"1": {}}})),
+    "with records of nobody": spoilt(lambda file: file.update({"sk_test_else/customer": {"1": {}}})),
+    "with half a record": spoilt(lambda file: file.update({f"{file['worlds']['1']['key']}/customer": {"9": {}}})),
+    "without settings": spoilt(lambda file: file.pop(f"{file['worlds']['1']['key']}/settings")),
+    "at no instant": spoilt(lambda file: file["worlds"]["1"].update(now="noon")),
+    "with a clock that goes back": spoilt(lambda file: file["worlds"]["1"].update(rate=-1)),
+    "with a number that is none": spoilt(lambda file: file.update({f"{file['worlds']['1']['key']}/job": {"x": {}}})),
+    "of tables that are none": spoilt(lambda file: file.update(snapshots=[1])),
+    "of format 1, in part": lambda file: {"format": 1, "records": {}},
+    "of something else": lambda file: {"format": "A4"},
+    "of nothing": lambda file: {},
+}
+
+
+@pytest.mark.parametrize("spoil", NO_WORLD.values(), ids=NO_WORLD)
+def test_what_is_no_world_is_refused(sandbox: Sandbox, spoil: Callable[[Any], Any]) -> None:
     sandbox.control.post("/snapshots", {"name": "a"})
-    exported = {**sandbox.control.get("/snapshots/a"), **change}
-    assert sandbox.control.request("PUT", "/snapshots/b", json=exported).status_code == 422
+    exported = spoil(sandbox.control.get("/snapshots/a"))
+    sandbox.control.refused("PUT", "/snapshots/b", 422, "INVALID_FIELD", json=exported)
     assert [row["name"] for row in sandbox.control.get("/snapshots")["data"]] == ["a"]
+
+
+def test_an_export_of_an_earlier_version_is_read(sandbox: Sandbox) -> None:
+    """Format 1: one world, its records in lists."""
+    sandbox.subscribe()
+    sandbox.control.post("/snapshots", {"name": "a"})
+    exported = sandbox.control.get("/snapshots/a")
+    (world,) = exported["worlds"].values()
+    records = {
+        name.partition("/")[2]: [[int(number), row] for number, row in table.items()]
+        for name, table in exported.items()
+        if "/" in name
+    }
+    old = {"format": 1, **{name: world[name] for name in ("now", "mode", "rate", "counters")}, "records": records}
+    sandbox.control.request("PUT", "/snapshots/old", json=old)
+    sandbox.control.post("/snapshots/old/restore")
+    sandbox.control.post("/snapshots", {"name": "again"})
+    assert sandbox.control.get("/snapshots/again") == exported
+
+
+def test_of_several_worlds_its_own_is_brought_in(sandbox: Sandbox) -> None:
+    """The file of a whole server will do."""
+    sandbox.control.post("/snapshots", {"name": "a"})
+    exported = sandbox.control.get("/snapshots/a")
+    own = exported["worlds"]["1"]
+    both = {**exported, "worlds": {"1": {**own, "key": "sk_test_other"}, "2": own}}
+    sandbox.control.request("PUT", "/snapshots/b", json=both)
+    sandbox.control.post("/snapshots/b/restore")
+    neither = {**exported, "worlds": {"1": {**own, "key": "sk_test_other"}, "2": {**own, "key": "sk_test_another"}}}
+    del neither[f"{sandbox.key}/settings"]
+    sandbox.control.refused("PUT", "/snapshots/c", 422, "INVALID_FIELD", json=neither)
+
+
+def test_an_export_is_a_file_of_tinydb(sandbox: Sandbox, tmp_path: Path) -> None:
+    """Who has it can ask it anything."""
+    customer = sandbox.customer()
+    sandbox.control.post("/snapshots", {"name": "a"})
+    file = tmp_path / "a.json"
+    file.write_text(json.dumps(sandbox.control.get("/snapshots/a")))
+    with TinyDB(file) as base:
+        found = base.table(f"{sandbox.key}/customer").get(Query().email == customer["email"])
+    assert isinstance(found, Mapping)
+    assert found["id"] == customer["id"]
+
+
+def test_a_restored_world_takes_up_what_was_under_way(sandbox: Sandbox, receiver: Receiver) -> None:
+    """A delivery that was pending when the snapshot was taken and that no job would attempt is attempted again."""
+    sandbox.api.post("/webhooks/", {"name": "Shop", "url": receiver.url, "events": ["customer.created"]})
+    arrived = threading.Event()
+    receiver.reply = lambda received: Reply(held=not received.is_ping)
+    receiver.react = lambda received: None if received.is_ping else arrived.set()
+    customer = sandbox.customer()
+    assert arrived.wait(30)
+    sandbox.control.post("/snapshots", {"name": "a"})
+    receiver.release()
+    sandbox.settle()
+    sandbox.control.post("/snapshots/a/restore")
+    sandbox.settle()
+    assert [event["data"]["object"]["id"] for event in receiver.events] == [customer["id"]] * 2
+    assert [item.headers["emulator-attempt"] for item in receiver.deliveries] == ["1", "1"]
 
 
 @pytest.mark.parametrize("name", ["", "a b", "x" * 65, "../a"])

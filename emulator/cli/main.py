@@ -26,6 +26,7 @@ from emulator.cli.schedule import schedule
 from emulator.cli.serve import serve
 from emulator.cli.snapshot import snapshot
 from emulator.cli.spec import spec
+from emulator.cli.state import state
 from emulator.cli.trigger import trigger
 from emulator.version import VERSION
 
@@ -50,7 +51,7 @@ def cli() -> None:
 for command in (
     *(demo, serve, execute),
     *(clock, schedule, trigger, events, logs, emails, listen),
-    *(snapshot, rewind, reset, check, spec, completion),
+    *(snapshot, rewind, reset, check, state, spec, completion),
 ):
     cli.add_command(command)
 

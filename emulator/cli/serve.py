@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from emulator.cli.options import DEFAULT_PORT, decorated, option
+from emulator.state.places import FORMS, is_place
 
 RUNNING = "running"
 
@@ -37,14 +38,14 @@ class ClockStart(click.ParamType):  # type: ignore[type-arg]  # older clicks hav
 
 
 class State(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
-    """Where worlds are kept; so far only in memory."""
+    """Where worlds are kept."""
 
-    name = "memory"
+    name = "PLACE"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Only ``memory``."""
-        if value != "memory":
-            self.fail(f"{value!r}: this version keeps worlds in memory only", param, ctx)
+        """The place as it is written, if it has the form of one."""
+        if not is_place(value):
+            self.fail(f"{value!r}: {FORMS}", param, ctx)
         return value
 
 
@@ -87,7 +88,9 @@ OPTIONS = (
         help="A MaxMind database that tells the countries of addresses (extra geo).",
     ),
     option("--smtp", type=Smtp(), help="A server that emails are handed in at, beside being kept."),
-    option("--state", type=State(), default="memory", help="Where worlds are kept."),
+    option(
+        "--state", type=State(), default="memory", help="Where worlds last: tinydb:FILE, sqlite:///FILE, postgresql://…"
+    ),
     option(
         "--allow-host",
         "allow_hosts",
@@ -121,6 +124,8 @@ def serve(**chosen: Any) -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     port_file: Path | None = chosen["port_file"]
     server = make_server(**chosen)
+    if hasattr(signal, "SIGUSR1"):
+        signal.signal(signal.SIGUSR1, lambda *_: server.save())
     if port_file:
         # Who waits for the file must not find the port of a server that is gone.
         with told(port_file):
@@ -170,6 +175,7 @@ def make_server(**chosen: Any) -> Any:
     from emulator.engine.fixtures import BrokenFixture
     from emulator.sandbox import Options
     from emulator.server import CannotListen, Server
+    from emulator.state.store import BrokenState, NotStored
 
     mode, at = chosen["clock"]
     options = Options(
@@ -183,11 +189,14 @@ def make_server(**chosen: Any) -> Any:
         allow_hosts=chosen["allow_hosts"],
         control_token=chosen["control_token"],
         smtp=chosen["smtp"],
+        state=chosen["state"],
     )
     try:
         return Server(options, chosen["host"], chosen["port"], _public_url(chosen["public_url"]))
-    except (CannotListen, BrokenFixture, NoDatabase) as fault:
+    except (CannotListen, BrokenFixture, BrokenState, NoDatabase) as fault:
         raise click.ClickException(str(fault)) from None
+    except NotStored as fault:
+        raise click.ClickException(fault.why) from None
 
 
 def _public_url(url: str | None) -> str | None:

@@ -75,7 +75,10 @@ def control(engine: Engine, *, strict: bool) -> ASGIApp:
     async def perform(call: Call, plan: Plan, scope: Scope, arguments: dict[str, Any], raw: bytes) -> Any:
         if plan.header_names:
             arguments["headers"] = plan.headers(scope)
-        return await plan.function(engine, call.runtime, **arguments)
+        result = await plan.function(engine, call.runtime, **arguments)
+        if call.runtime is not None:
+            call.runtime.keep_rest()
+        return result
 
     return stack(store.load("control"), OPERATIONS, authenticate=by_key_or_name(engine), perform=perform, strict=strict)
 

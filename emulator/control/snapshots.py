@@ -8,11 +8,13 @@ from typing import Any
 
 from emulator.core.verbs import Page
 from emulator.engine import archive
+from emulator.engine.archive import Snapshot
 from emulator.engine.engine import Engine
-from emulator.engine.runtime import Runtime, Snapshot
+from emulator.engine.runtime import Runtime
 from emulator.errors import Refusal, wrong
 from emulator.resources.reset import TRACES
 from emulator.resources.settings import Settings
+from emulator.state.form import Unreadable
 
 Query = Mapping[str, Any]
 
@@ -45,8 +47,8 @@ async def bring_in(engine: Engine, runtime: Runtime, name: str, query: Query, bo
         raise Refusal("NOT_FOUND", message="A snapshot has a name of 1 to 64 of A-Z a-z 0-9 . _ -")
     try:
         snapshot = archive.bring_back(body, runtime.world)
-    except archive.Unreadable as fault:
-        raise wrong("records", str(fault)) from None
+    except Unreadable as fault:
+        raise wrong("worlds", str(fault)) from None
     return _keep(runtime, name, snapshot)
 
 
@@ -60,12 +62,16 @@ async def restore(engine: Engine, runtime: Runtime, name: str, query: Query) -> 
 async def delete(engine: Engine, runtime: Runtime, name: str, query: Query) -> None:
     """DELETE /snapshots/{name}."""
     find(runtime, name)
+    if runtime.keeping:
+        runtime.keeping.snapshot(name, None)
     del runtime.snapshots[name]
 
 
 def _keep(runtime: Runtime, name: str, snapshot: Snapshot) -> dict[str, Any]:
     if name not in runtime.snapshots and len(runtime.snapshots) >= AT_MOST:
         raise wrong("name", f"there are {AT_MOST} snapshots; delete one first")
+    if runtime.keeping:
+        runtime.keeping.snapshot(name, snapshot)
     runtime.snapshots.pop(name, None)
     runtime.snapshots[name] = snapshot
     return summary(name, snapshot)

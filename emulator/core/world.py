@@ -77,6 +77,7 @@ class World:
     ) -> None:
         self.facts = facts
         self.name = name
+        self.seed = seed
         self.livemode = livemode
         self.base_url = base_url
         self.now = now
@@ -105,6 +106,10 @@ class World:
 
     def table(self, kind: type[R]) -> Table[R]:
         return self._tables[kind.kind]
+
+    def named(self, kind: str) -> Table[Any]:
+        """The table of the records whose ``kind`` is called so."""
+        return self._tables[kind]
 
     def tables(self) -> Iterator[Table[Any]]:
         """Every table."""
@@ -242,15 +247,13 @@ class World:
             self.wiring.jobs[job.name](self, job)
         return turn
 
-    def give_up(self, job: Job, error: Exception) -> FailedJob:
-        """Take a job that raised off the schedule, and keep it to be looked at."""
-        with self.turn():
+    def give_up(self, job: Job, error: Exception) -> Turn:
+        """Take a job that raised off the schedule, and keep it, as a :class:`FailedJob`, to be looked at."""
+        told = f"{type(error).__name__}: {error}"
+        with self.turn() as turn:
             self.remove(job)
-            return self.add(
-                FailedJob(
-                    id=job.id, name=job.name, due=job.due, about=job.about, error=f"{type(error).__name__}: {error}"
-                )
-            )
+            self.add(FailedJob(id=job.id, name=job.name, due=job.due, about=job.about, error=told))
+        return turn
 
     def _working(self) -> Turn:
         if self._turn is None:

@@ -1,75 +1,70 @@
-"""The archive: a world as plain JSON, to be kept outside and brought back."""
+"""The archive: a world at one instant, to come back to, to be saved as plain values and brought back from them."""
 
 from __future__ import annotations
 
-from typing import Any
+import time
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import msgspec
 
-from emulator.core.records import Record
-from emulator.core.world import Event, World
-from emulator.engine.runtime import Snapshot
-
-FORMAT = 1
-"""The version of the form below; another one is refused."""
-
-
-class Unreadable(ValueError):
-    """What was to be brought back is no world of ours; the message says why."""
+from emulator.core.calendar import Timestamp
+from emulator.core.world import World
+from emulator.engine.clock import Clock
+from emulator.resources.keys import Key
+from emulator.state import form
+from emulator.state.form import Head, Saved, Unreadable
 
 
-class Archive(msgspec.Struct, forbid_unknown_fields=True):
-    """A snapshot as it is exported: every record by kind, with its number in the order of creation."""
+class Snapshot(NamedTuple):
+    """A world at one instant, with how its clock went."""
 
-    format: int
-    now: str
+    world: World
+    now: Timestamp
     mode: str
     rate: float
-    counters: dict[str, int]
-    records: dict[str, list[tuple[int, dict[str, Any]]]]
 
 
 def export(snapshot: Snapshot) -> dict[str, Any]:
-    """The snapshot as plain values."""
-    world = snapshot.world
-    records = {
-        table.kind.kind: [(table.slots[record.id][1], _plain(record)) for record in table]
-        for table in world.tables()
-        if len(table)
-    }
-    archive = Archive(FORMAT, snapshot.now, snapshot.mode, snapshot.rate, world.counters, records)
-    plain: dict[str, Any] = msgspec.to_builtins(archive)
+    """The snapshot as plain values: a TinyDB file with this one world."""
+    plain: dict[str, Any] = msgspec.to_builtins(form.tables([saved(snapshot)]))
     return plain
 
 
-def _plain(record: Record) -> Any:
-    # An event keeps its object as it was shown; what was hidden of it was for nobody else's eyes.
-    return msgspec.to_builtins(record.shown() if isinstance(record, Event) else record)
+def saved(snapshot: Snapshot) -> Saved:
+    """The snapshot as it is saved; its clock goes on from where it was, however long that is ago."""
+    world, now, mode, rate = snapshot
+    head = Head(now=now, mode=_mode(mode), rate=rate, counters=dict(world.counters), seed=world.seed)
+    return Saved(Key(world.name, world.livemode), head, form.all_rows(world))
+
+
+def head(world: World, clock: Clock) -> Head:
+    """What a world that is at work is beside its records; its clock goes on while nobody looks."""
+    now, counters = clock.now(), dict(world.counters)
+    return Head(now=now, mode=_mode(clock.mode), rate=clock.rate, counters=counters, since=time.time(), seed=world.seed)
+
+
+def _mode(mode: str) -> Any:
+    return mode
 
 
 def bring_back(value: Any, into: World) -> Snapshot:
-    """The snapshot that was exported so, as a world like ``into`` (same App, same side). Raises :class:`Unreadable`."""
-    try:
-        archive = msgspec.convert(value, Archive)
-        if archive.format != FORMAT:
-            raise Unreadable(f"its format is {archive.format}; this version reads format {FORMAT}")
-        world = emptied(into)
-        with world.turn():
-            for kind, rows in archive.records.items():
-                _file(world, kind, rows)
-        world.counters = dict(archive.counters)
-        world.now = archive.now
-    except (msgspec.ValidationError, ValueError) as fault:
-        raise Unreadable(str(fault)) from None
-    return Snapshot(world, archive.now, archive.mode, archive.rate)
+    """The snapshot that was exported so, as a world like ``into`` (same App, same side). Raises :class:`Unreadable`.
+
+    Of several worlds it is the one of that App.
+    """
+    worlds: Mapping[Key, Saved] = form.content(value).worlds
+    own = worlds.get(Key(into.name, into.livemode))
+    if own is None and len(worlds) != 1:
+        raise Unreadable(f"it holds {len(worlds)} worlds, and none of them is that of {into.name}")
+    return revive(own or next(iter(worlds.values())), into)
 
 
-def _file(world: World, kind: str, rows: list[tuple[int, dict[str, Any]]]) -> None:
-    known = {table.kind.kind: table.kind for table in world.tables()}
-    if kind not in known:
-        raise Unreadable(f"there is no kind of record {kind!r}")
-    for number, row in rows:
-        world.put_back(msgspec.convert(row, known[kind]), number)
+def revive(saved: Saved, into: World) -> Snapshot:
+    """What was saved, as a world like ``into``. Raises :class:`Unreadable`."""
+    world = emptied(into)
+    form.fill(world, saved)
+    return Snapshot(world, world.now, saved.head.mode, saved.head.rate)
 
 
 def emptied(world: World) -> World:

@@ -89,6 +89,17 @@ class Clock:
         """A clock of the same kind at any instant, also a past one; it goes as this one does unless that is said."""
         return type(self)(mode or self.mode, at, self.rate if rate is None else rate)
 
+    def go_on(self, from_: Timestamp, since: float | None) -> None:
+        """Go on as if this clock had read an instant when real time was ``since``, though never before that instant."""
+        self._go_on_from(from_)
+        if since is not None:
+            self._since = since
+
+    @property
+    def course(self) -> tuple[str, float, Timestamp, float]:
+        """How the clock goes; another one once it was moved or changed by hand, and not by the passing of time."""
+        return self.mode, self.rate, self._anchor, self._since
+
     def _go_on_from(self, position: Timestamp) -> None:
         self._position = self._anchor = min(position, calendar.END)
         self._since = self.wall()

@@ -79,6 +79,7 @@ class Dispatcher:
         # A worker canceled before its first step had no chance to clear up.
         self._workers.clear()
         self._queues.clear()
+        self._held.clear()
 
     def _queue(self, post: Post) -> None:
         self._queues[post.webhook].append(post)

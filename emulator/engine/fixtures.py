@@ -1,4 +1,4 @@
-"""Fixture files: the settings that worlds start with, and the keys that are known (B-02, B-90)."""
+"""Fixture files: settings and keys in YAML, or whole worlds in a TinyDB file, such as an exported snapshot (B-90)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ import msgspec
 from emulator.core.calendar import Timestamp
 from emulator.engine.facts import read_yaml
 from emulator.resources import keys
+from emulator.resources.keys import Key
 from emulator.resources.settings import Settings, changed
+from emulator.state import form
+from emulator.state.form import Content, Saved
 
 
 class BrokenFixture(Exception):
@@ -45,9 +48,14 @@ class Fixtures:
 
     def __init__(self, files: Iterable[Path] = ()) -> None:
         self._all: list[Fixture] = []
+        self.worlds: dict[Key, Saved] = {}
         for file in files:
-            self._all.append(_read(file))
-            self._check(file)
+            found = _read(file)
+            if isinstance(found, Fixture):
+                self._all.append(found)
+                self._check(file)
+            else:
+                self.worlds |= found.worlds
         self.keys = frozenset(key for fixture in self._all for key in fixture.keys)
 
     def settings(self, app: str, *more: Fixture) -> Settings:
@@ -79,12 +87,14 @@ class Fixtures:
             raise BrokenFixture(f"{file}: {unfit[0]!r} is no secret key; they read sk_test_NAME or sk_prod_NAME")
 
 
-def _read(file: Path) -> Fixture:
+def _read(file: Path) -> Fixture | Content:
     # PyYAML's errors span several lines; the first two say what and where.
     import yaml
 
     try:
         content = read_yaml(file)
+        if isinstance(content, dict) and ("emulator" in content or "format" in content):
+            return form.content(content)
         return msgspec.convert({} if content is None else content, Fixture)
     except (OSError, UnicodeDecodeError) as fault:
         raise BrokenFixture(f"{file}: cannot be read: {getattr(fault, 'strerror', None) or fault}") from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from emulator.core.calendar import Timestamp
@@ -98,10 +98,14 @@ class Journal:
         """Whether every turn since a mark is still known."""
         return self.count == mark.turns or (bool(self._turns) and self._turns[0][0] <= mark.turns + 1)
 
-    def take_back(self, mark: Mark) -> Iterator[Turn]:
-        """The turns since a mark, the last one first; they are forgotten, and so are the requests since then."""
+    def since(self, mark: Mark) -> list[Turn]:
+        """The turns since a mark, the last one first."""
+        return [turn for number, turn in reversed(self._turns) if number > mark.turns]
+
+    def take_back(self, mark: Mark) -> None:
+        """Forget the turns since a mark, and the requests since then."""
         while self._turns and self._turns[-1][0] > mark.turns:
-            yield self._turns.pop()[1]
+            self._turns.pop()
         self.count = mark.turns
         while self.entries and self.entries[-1].mark.turns >= mark.turns and self.entries[-1].last_turn > mark.turns:
             self.entries.pop()

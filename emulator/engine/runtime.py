@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Generator, Mapping
+from contextlib import suppress
 from inspect import isgenerator
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from emulator.core.calendar import Timestamp
 from emulator.core.effects import Answer, Effect, Post
-from emulator.core.jobs import Job
-from emulator.core.turns import Turn
+from emulator.core.jobs import FailedJob, Job
+from emulator.core.turns import Change, Turn
 from emulator.core.world import World
 from emulator.engine.advances import Advances, Plot, Tally
+from emulator.engine.archive import Snapshot
 from emulator.engine.clock import Clock, Reading
 from emulator.engine.dispatch import Dispatcher
 from emulator.engine.inbox import Inbox
 from emulator.engine.journal import Journal, Mark
+from emulator.engine.keeping import Keeping
 from emulator.engine.mailer import Mailer
 from emulator.engine.news import Newsroom, restarted
 from emulator.engine.pace import Pace
@@ -27,17 +30,9 @@ from emulator.resources.faults import DELIVERY, Fault, strike_delivery
 from emulator.resources.outcomes import Outcome
 from emulator.resources.outcomes import take as take_outcome
 from emulator.resources.signing import Outgoing
+from emulator.state.store import NotStored
 
 logger = logging.getLogger("emulator")
-
-
-class Snapshot(NamedTuple):
-    """A world at one instant, with how its clock went."""
-
-    world: World
-    now: Timestamp
-    mode: str
-    rate: float
 
 
 Steps = Generator[Effect, Answer, Any]
@@ -54,18 +49,27 @@ class Runtime:
     """Runs turns on a world. Everything here is called on one event loop, and no turn awaits.
 
     ``running_keys`` are the Idempotency-Keys of requests that are not answered yet (B-16), ``traffic`` counts the
-    requests themselves (B-25).
+    requests themselves (B-25). ``keeping`` is where the world lasts, if it does.
     """
 
-    def __init__(self, world: World, clock: Clock, postman: Postman, mailer: Mailer | None = None) -> None:
+    def __init__(
+        self,
+        world: World,
+        clock: Clock,
+        postman: Postman,
+        mailer: Mailer | None = None,
+        keeping: Keeping | None = None,
+    ) -> None:
         self.world = world
         self.clock = clock
+        self.keeping = keeping
         self.dispatcher = Dispatcher(self, postman, mailer)
         self.running_keys: set[str] = set()
         self.inbox = Inbox()
         self.journal = Journal()
         self.snapshots: dict[str, Snapshot] = {}
         self.traffic = Traffic()
+        self._driven = 0
         self.tally: Tally | None = None
         self.advances = Advances(self)
         self.news = Newsroom()
@@ -85,7 +89,9 @@ class Runtime:
         result = self._turn(command, arguments, cause)
         if isgenerator(result):
             result = await self._drive(cast("Steps", result), cause)
-        self._run_until(self.world.now)
+        # The command is kept. A job that cannot be kept now stays planned, and is no reason to say no.
+        with suppress(NotStored):
+            self._run_until(self.world.now)
         return result
 
     def _turn(self, command: Callable[..., Any], arguments: Mapping[str, Any], cause: str | None) -> Any:
@@ -96,10 +102,14 @@ class Runtime:
         return result
 
     async def _drive(self, steps: Steps, cause: str | None) -> Any:
-        done, outcome = self._turn(_step, {"steps": steps, "answer": None}, cause)
-        while not done:
-            answer = await self.dispatcher.ask(outcome)
-            done, outcome = self._turn(_step, {"steps": steps, "answer": answer}, cause)
+        self._driven += 1
+        try:
+            done, outcome = self._turn(_step, {"steps": steps, "answer": None}, cause)
+            while not done:
+                answer = await self.dispatcher.ask(outcome)
+                done, outcome = self._turn(_step, {"steps": steps, "answer": answer}, cause)
+        finally:
+            self._driven -= 1
         return outcome
 
     # -- the past
@@ -110,13 +120,15 @@ class Runtime:
 
     async def rewind(self, mark: Mark) -> None:
         """Take back every turn since a mark, clock and counters included. What is being delivered is given up."""
-        await self.advances.close()
-        await self.dispatcher.close()
-        for turn in self.journal.take_back(mark):
-            self.world.undo(turn)
-        self.world.counters = mark.counters.copy()
-        self.world.now = mark.now
-        self.clock = self.clock.another(mark.now)
+        await self._stop()
+        turns = self.journal.since(mark)
+        world = self.world.copy()
+        for turn in turns:
+            world.undo(turn)
+        world.counters, world.now = mark.counters.copy(), mark.now
+        undone = [change for turn in turns for change in turn.changes]
+        self._become(world, self.clock.another(mark.now), undone)
+        self.journal.take_back(mark)
         self._tell_restart("rewind")
 
     def snapshot(self) -> Snapshot:
@@ -132,15 +144,42 @@ class Runtime:
 
     async def begin(self, world: World, clock: Clock, cause: str) -> None:
         """Put another world in this one's place; it has no past. What is being delivered or advanced is given up."""
-        await self.advances.close()
-        await self.dispatcher.close()
-        self.world, self.clock = world, clock
+        await self._stop()
+        self._become(world, clock)
         self.journal.forget()
         self._tell_restart(cause)
 
     def _tell_restart(self, cause: str) -> None:
         self.news.tell("reset", restarted(cause, self.clock.now()))
         self.news.tell("clock", self.reading())
+
+    async def _stop(self) -> None:
+        """Give up what is being advanced or delivered."""
+        await self.advances.close()
+        await self.dispatcher.close()
+
+    def _become(self, world: World, clock: Clock, changes: list[Change] | None = None) -> None:
+        """Let another world be this one; ``changes`` are what led there, or None if it has nothing to do with it."""
+        try:
+            if self.keeping:
+                self.keeping.whole(Snapshot(world, clock.now(), clock.mode, clock.rate), changes)
+            self.world, self.clock = world, clock
+        finally:
+            self.resume()
+
+    def resume(self) -> None:
+        """Take up what was under way in the world as it was kept: deliveries no job will attempt, unsent emails."""
+        self.dispatcher.perform([*deliveries.under_way(self.world), *emails.unsent(self.world)])
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a request is under way here that takes more than one turn."""
+        return self.tally is not None or self._driven > 0
+
+    def keep_rest(self) -> None:
+        """Keep clock and counters, where the world is to last, if they moved without a turn. Raises ``NotStored``."""
+        if self.keeping:
+            self.keeping.rest(self.world, self.clock)
 
     # -- time
 
@@ -179,9 +218,9 @@ class Runtime:
             turn = self.world.run(job)
         except Exception as error:  # a failed job must not stop the clock
             logger.exception("job %s (%s of %s) failed", job.id, job.name, job.about)
-            failed = self.world.give_up(job, error)
+            self._kept(self.world.give_up(job, error))
             if self.tally:
-                self.tally.failures.append(failed)
+                self.tally.failures.append(self.world.one(FailedJob, job.id))
             return
         self._kept(turn)
         if self.tally:
@@ -227,6 +266,8 @@ class Runtime:
         self._turn(emails.record_outcome, {"id": id, "error": error}, None)
 
     def _kept(self, turn: Turn) -> None:
+        if self.keeping:
+            self.keeping.turn(self.world, self.clock, turn)
         self.journal.keep(turn)
         self.dispatcher.perform(turn.wishes)
         if turn.wiped:
@@ -240,8 +281,9 @@ class Runtime:
     async def close(self) -> None:
         """Stop what is under way."""
         self.news.close()
-        await self.advances.close()
-        await self.dispatcher.close()
+        await self._stop()
+        with suppress(NotStored):  # what matters is kept already
+            self.keep_rest()
 
 
 def _step(world: World, steps: Steps, answer: Answer) -> tuple[bool, Any]:

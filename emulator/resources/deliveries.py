@@ -97,6 +97,16 @@ def _post(delivery: WebhookDelivery) -> Post:
     return Post(webhook=delivery.webhook, delivery=delivery.id)
 
 
+def under_way(world: World) -> list[Post]:
+    """The attempts that were due and have no outcome yet, oldest first: no job will make them."""
+    jobs = world.table(Job)
+    return [
+        _post(delivery)
+        for delivery in world.table(WebhookDelivery)
+        if delivery.status == "pending" and not jobs.having("about", delivery.id)
+    ]
+
+
 # -- attempts
 
 

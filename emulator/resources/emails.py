@@ -122,4 +122,9 @@ def record_outcome(world: World, id: str, error: str | None) -> None:
         world.replace(email, error=error, sent_at=None if error else world.now)
 
 
+def unsent(world: World) -> list[Mail]:
+    """The emails no SMTP server has answered for yet, oldest first."""
+    return [Mail(email=email.id) for email in world.table(Email) if email.sent_at is None and email.error is None]
+
+
 JOBS = {"invoice.mail": invoice}

@@ -64,9 +64,9 @@ class Fault(Record, frozen=True, kw_only=True):
     about: Annotated[str, HIDDEN]
     match: Match
     times: int | None
-    probability: float | None
+    probability: int | float | None
     then: Then
-    seconds: Annotated[float, HIDDEN] = 0
+    seconds: Annotated[int | float, HIDDEN] = 0
     created_at: str
 
 

@@ -19,14 +19,15 @@ FEE_RATES = {"starter": 3.5, "growth": 2.9, "business": 2.4, "enterprise": 1.9}
 
 Currency = Annotated[str, Meta(pattern="^[A-Z]{3}$")]
 Country = Annotated[str, Meta(pattern="^[A-Z]{2}$")]
-Rate = Annotated[float, Meta(ge=0, le=100)]
+# Numbers are int | float and not float alone: what was sent as 18 stays 18, also in a world that was put away.
+Rate = Annotated[int, Meta(ge=0, le=100)] | Annotated[float, Meta(ge=0, le=100)]
 Count = Annotated[int, Meta(ge=0)]
 
 
 class RateLimit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Requests a key may make: a steady rate and a burst above it (B-25). Counted in real time."""
 
-    per_second: Annotated[float, Meta(gt=0)]
+    per_second: Annotated[int, Meta(gt=0)] | Annotated[float, Meta(gt=0)]
     burst: Annotated[int, Meta(ge=1)]
 
 
@@ -51,7 +52,7 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     concurrency_limit: Annotated[int, Meta(ge=1)] | None = None
     renewal_retry_days: tuple[Annotated[int, Meta(ge=1)], ...] = (1, 3, 5, 7)
     reactivation_days: Count = 30
-    operator_delay: Annotated[float, Meta(ge=0)] = 0
+    operator_delay: Annotated[int, Meta(ge=0)] | Annotated[float, Meta(ge=0)] = 0
     mobile_money: Literal["auto", "handset"] = "auto"
     refund_timing: Literal["documented", "instant"] = "documented"
     refund_review: bool = False

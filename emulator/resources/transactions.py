@@ -32,9 +32,9 @@ class Transaction(Record, frozen=True, kw_only=True):
     amount: int
     amount_refunded: int = 0
     fee: int
-    fee_rate: float
+    fee_rate: int | float
     commission: int
-    commission_rate: float
+    commission_rate: int | float
     net_amount: int
     currency: str
     status: str

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from connexion.middleware.abstract import RoutedAPI
@@ -11,9 +13,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from emulator.engine.runtime import Runtime
 from emulator.errors import Refusal
+from emulator.state.store import Elsewhere
 from emulator.web import call as calls
 from emulator.web.call import Call
 from emulator.web.routing import OperationLayer
+
+TRIES, BETWEEN = 40, 0.1
+"""How often, and after how many seconds each time, a world that another process runs is asked for again."""
 
 Authenticate = Callable[[Call, Scope, bool], Runtime | None]
 """Finds the world a request is for, or refuses it; the flag tells whether the document demands a key."""
@@ -29,10 +35,21 @@ class GuardedOperation:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         call = calls.of(scope)
-        call.runtime = self._authenticate(call, scope, self._required)
+        try:
+            call.runtime = self._authenticate(call, scope, self._required)
+        except Elsewhere:
+            call.runtime = await self._once_here(call, scope)
         if call.runtime is not None:
             call.mark = call.runtime.mark()
         await self._next_app(scope, receive, send)
+
+    async def _once_here(self, call: Call, scope: Scope) -> Runtime | None:
+        """Wait a little for a world that another process runs: it was asked to hand it over."""
+        for _ in range(TRIES):
+            await asyncio.sleep(BETWEEN)
+            with suppress(Elsewhere):
+                return self._authenticate(call, scope, self._required)
+        return self._authenticate(call, scope, self._required)
 
 
 class GuardAPI(RoutedAPI[GuardedOperation]):

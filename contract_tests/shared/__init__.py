@@ -1,0 +1,1 @@
+"""Worlds that several processes share; these tests need PostgreSQL and nginx."""

@@ -1,0 +1,148 @@
+"""Worlds in PostgreSQL: kept as in a file, and run by one process at a time however many there are."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import httpx
+import psycopg
+import pytest
+
+from contract_tests.contract import Contract
+from contract_tests.crashes.load import HEADERS
+from contract_tests.crashes.rounds import play
+from contract_tests.crashes.servers import Emulator, started
+from contract_tests.receiver import Receiver
+from contract_tests.sandbox import RunningServer, Sandbox
+from contract_tests.state.story import played_through, with_restarts
+from emulator.sandbox import Options
+from emulator.sandbox import Sandbox as Parts
+from emulator.state import care
+from emulator.state.store import BrokenState
+
+KEY = "sk_test_shared"
+
+
+@pytest.fixture
+def pair(place: str, contracts: tuple[Contract, Contract]) -> Iterator[tuple[Sandbox, Sandbox]]:
+    """Two servers over one database, and the same world on each."""
+    with ExitStack() as cleanup:
+        made = []
+        for _ in range(2):
+            server = RunningServer(state=place)
+            cleanup.callback(server.stop)
+            sandbox = Sandbox(server.url, KEY, *contracts)
+            cleanup.callback(sandbox.close)
+            made.append(sandbox)
+        yield made[0], made[1]
+
+
+def test_the_story_is_the_same(place: str) -> None:
+    """With another server for every step it ends in the same bytes as played through."""
+    assert with_restarts(place) == played_through("memory")
+
+
+def test_nothing_is_lost_by_a_kill(place: str, tmp_path: Path) -> None:
+    """A few rounds; ``python -m contract_tests.crashes postgresql`` plays as many as one likes."""
+    assert len(list(play(tmp_path, place, 2, random.Random(7)))) == 2
+
+
+def test_a_world_goes_where_it_is_asked_for(pair: tuple[Sandbox, Sandbox]) -> None:
+    """Whoever is asked has the whole of it, the last write included."""
+    here, there = pair
+    made = [(here, there)[turn % 2].customer(email=f"{turn}@example.com")["id"] for turn in range(4)]
+    assert [row["id"] for row in here.api.get("/customers/", ordering="created_at")["data"]] == made
+    assert [row["id"] for row in there.api.get("/customers/", ordering="created_at")["data"]] == made
+
+
+def test_a_world_stays_while_a_request_is_under_way(pair: tuple[Sandbox, Sandbox], receiver: Receiver) -> None:
+    """One of several turns, such as the creation of an endpoint, which is pinged: 503, and when to try again."""
+    here, there = pair
+    here.customer()
+    pinged = threading.Event()
+    receiver.react = lambda received: (pinged.set(), receiver.wait())
+    body = {"name": "Shop", "url": receiver.url, "events": ["*"]}
+    creating = threading.Thread(target=here.api.post, args=("/webhooks/", body))
+    creating.start()
+    assert pinged.wait(30)
+    refused = there.api.http.get("/customers/")
+    assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+    assert "is run by another process" in refused.json()["message"]
+    receiver.release()
+    creating.join(30)
+    assert [row["url"] for row in there.api.get("/webhooks/")["data"]] == [receiver.url]
+
+
+def test_another_process_takes_over_when_one_dies(place: str, tmp_path: Path) -> None:
+    """Without being asked: what falls due is done."""
+    first, second = (Emulator(tmp_path, place, "--clock", "running") for _ in range(2))
+    with started(first, second):
+        body = {"email": "a@example.com", "name": "Awa"}
+        url = f"{first.url}/v1/customers/"
+        httpx.post(url, json=body, headers=HEADERS, timeout=60, trust_env=False).raise_for_status()
+        health = f"{second.url}/_emulator/health"
+        assert httpx.get(health, trust_env=False).json()["apps"] == 0
+        first.kill()
+        until = time.monotonic() + 60
+        while httpx.get(health, trust_env=False).json()["apps"] == 0:
+            assert time.monotonic() < until
+        found = httpx.get(f"{second.url}/v1/customers/", headers=HEADERS, timeout=60, trust_env=False).json()
+        assert [row["email"] for row in found["data"]] == ["a@example.com"]
+
+
+@contextmanager
+def administrator(place: str) -> Iterator[psycopg.Connection]:
+    """A session beside those of the emulators."""
+    with psycopg.connect(place, autocommit=True) as connection:
+        yield connection
+
+
+def test_a_lost_session_loses_no_write(place: str, contracts: tuple[Contract, Contract]) -> None:
+    """Nobody writes who may not: the worlds are read anew once the database is there again."""
+    server = RunningServer(state=place)
+    sandbox = Sandbox(server.url, KEY, *contracts)
+    try:
+        made = [sandbox.customer(email="a@example.com")["id"]]
+        with administrator(place) as connection:
+            others = (
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'payments-emulator'"
+            )
+            connection.execute(others)
+        answer = sandbox.api.http.post("/customers/", json={"email": "b@example.com", "name": "B"})
+        while not answer.is_success:
+            assert answer.json()["code"] == "DATABASE_ERROR"
+            answer = sandbox.api.http.post("/customers/", json={"email": "b@example.com", "name": "B"})
+        made.append(answer.json()["id"])
+        assert [row["id"] for row in sandbox.api.get("/customers/", ordering="created_at")["data"]] == made
+    finally:
+        sandbox.close()
+        server.stop()
+
+
+def test_it_is_checked_compacted_and_converted(place: str, tmp_path: Path) -> None:
+    server = RunningServer(state=place)
+    httpx.post(f"{server.url}/v1/customers/", json={"email": "a@example.com", "name": "A"}, headers=HEADERS, timeout=60)
+    assert [str(found.key) for found in care.check(place)] == ["sk_test_crash"]
+    server.stop()
+    care.compact(place)
+    care.convert(place, f"tinydb:{tmp_path}/worlds.json")
+    assert care.check(f"tinydb:{tmp_path}/worlds.json") == care.check(place)
+
+
+def test_a_newer_database_is_refused(place: str) -> None:
+    RunningServer(state=place).stop()
+    with administrator(place) as connection:
+        connection.execute("UPDATE emulator_format SET format = 99")
+    with pytest.raises(BrokenState, match="its format is 99"):
+        Parts(Options(state=place))
+
+
+def test_a_server_that_is_not_there_is_told_without_the_password() -> None:
+    with pytest.raises(BrokenState, match=r"shop:\*\*\*@127.0.0.1") as told:
+        Parts(Options(state="postgresql://shop:secret@127.0.0.1:1/worlds"))
+    assert "secret" not in str(told.value)

@@ -1,0 +1,1 @@
+"""State that lasts: files, what a start makes of them, and what goes wrong with them."""

@@ -1,0 +1,116 @@
+"""A story told in steps, with an end to every step at which a server may go and another one come."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+
+from contract_tests.sandbox import CARD, RunningServer
+
+KEY = "sk_test_story"
+
+
+class Teller:
+    """Tells the story to whatever server there is; ``told`` are its answers, byte for byte."""
+
+    def __init__(self) -> None:
+        self.url = ""
+        self.told: list[bytes] = []
+
+    def ask(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
+        """One request, which must succeed."""
+        every = {"Authorization": f"Bearer {KEY}", "Host": "127.0.0.1:4747", **headers}
+        response = httpx.request(method, self.url + path, json=body, headers=every, timeout=60, trust_env=False)
+        assert response.is_success, response.text
+        # Ids of requests to the service are the world's own, those of control calls are not.
+        mine = response.headers["request-id"].encode() if path.startswith("/v1") else b""
+        self.told.append(mine + response.content)
+        return json.loads(response.content) if response.content else None
+
+    def end(self) -> bytes:
+        """Everything the world is, at last."""
+        self.ask("POST", "/_emulator/snapshots", {"name": "end"})
+        self.ask("GET", "/_emulator/snapshots/end")
+        return self.told[-1]
+
+
+def steps(teller: Teller) -> list[Callable[[], Any]]:
+    """The story: a customer, who is sent twice, a plan, renewals, payments, a refund, and a look back."""
+    ask, seen = teller.ask, {}
+
+    def first(path: str) -> Any:
+        return ask("GET", path)["data"][0]
+
+    def pay() -> None:
+        body = {"customer": seen["customer"], **CARD}
+        seen["method"] = ask("POST", "/v1/payment-methods/", body, **{"Idempotency-Key": "m"})["id"]
+        bill = {"amount": 7000, "currency": "XAF", "payment_method": seen["method"]}
+        seen["intent"] = ask("POST", "/v1/payment-intents/", bill)["id"]
+
+    def refund() -> None:
+        seen["refund"] = ask("POST", "/v1/refunds/", {"transaction": seen["transaction"], "amount": 500})["id"]
+
+    def customer() -> None:
+        body = {"email": "awa@example.com", "name": "Awa Diop", "phone": "+24177000000", "metadata": {"b": 1, "a": 2}}
+        seen["customer"] = ask("POST", "/v1/customers/", body, **{"Idempotency-Key": "c"})["id"]
+
+    def subscribe() -> None:
+        plan = {"name": "Basic", "amount": 5000, "currency": "XAF", "interval": "month"}
+        seen["plan"] = ask("POST", "/v1/subscription-plans/", plan)["id"]
+        body = {"customer": seen["customer"], "plan": seen["plan"]}
+        seen["subscription"] = ask("POST", "/v1/subscriptions/", body)["id"]
+
+    def confirm() -> None:
+        seen["transaction"] = ask("POST", f"/v1/payment-intents/{seen['intent']}/confirm/")["transaction"]
+
+    return [
+        lambda: ask("PATCH", "/_emulator/app", {"settings": {"tax_rate": 18}}),
+        customer,
+        customer,
+        subscribe,
+        lambda: ask("POST", "/_emulator/snapshots", {"name": "before"}),
+        lambda: ask("POST", "/_emulator/clock/advance", {"by": "31d"}),
+        pay,
+        confirm,
+        refund,
+        lambda: ask("GET", f"/v1/refunds/{seen['refund']}/"),
+        lambda: ask("POST", "/_emulator/clock/advance", {"to": "2026-02-20T12:00:00Z"}),
+        lambda: ask("PATCH", f"/v1/customers/{seen['customer']}/", {"phone": "+24177000001"}),
+        lambda: ask("POST", "/_emulator/clock/advance", {"until": "next"}),
+        lambda: first("/v1/invoices/"),
+        lambda: ask("POST", f"/v1/subscriptions/{seen['subscription']}/cancel/", {}),
+        lambda: ask("GET", "/_emulator/events?page_size=100"),
+        lambda: ask("POST", "/_emulator/snapshots/before/restore"),
+        lambda: ask("POST", "/_emulator/clock/advance", {"by": "31d"}),
+        lambda: ask("DELETE", "/_emulator/snapshots/before"),
+        lambda: ask("GET", "/_emulator/emails"),
+    ]
+
+
+def played_through(place: str) -> tuple[list[bytes], bytes]:
+    """The story on one server: its answers, and everything the world is in the end."""
+    teller = Teller()
+    server = RunningServer("http://127.0.0.1:4747", state=place)
+    teller.url = server.url
+    try:
+        for step in steps(teller):
+            step()
+        return teller.told, teller.end()
+    finally:
+        server.stop()
+
+
+def with_restarts(place: str) -> tuple[list[bytes], bytes]:
+    """The story with another server for every step."""
+    teller = Teller()
+    for step in [*steps(teller), teller.end]:
+        server = RunningServer("http://127.0.0.1:4747", state=place)
+        teller.url = server.url
+        try:
+            step()
+        finally:
+            server.stop()
+    return teller.told, teller.told[-1]

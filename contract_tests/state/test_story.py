@@ -1,0 +1,18 @@
+"""The same story with another server for every step ends in the same bytes as played through."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from contract_tests.state.story import played_through, with_restarts
+
+
+@pytest.mark.parametrize("place", ["tinydb:{}/worlds.json", "sqlite:///{}/worlds.db"])
+def test_restarts_change_nothing(place: str, tmp_path: Path) -> None:
+    """Ids, numbers, times, remembered answers, snapshots and the clock go on (B-93)."""
+    through, end = played_through("memory")
+    told, finally_told = with_restarts(place.format(tmp_path))
+    assert told == through
+    assert finally_told == end

@@ -1,0 +1,179 @@
+"""Worlds in a SQL database: every turn is one transaction, committed before anybody hears of it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import DBAPIError
+
+from emulator.core.turns import Change
+from emulator.core.world import World
+from emulator.resources.keys import Key
+from emulator.state import form
+from emulator.state.form import Head, Saved, Unreadable
+from emulator.state.rows import (
+    RECORDS,
+    SNAPSHOTS,
+    WORLDS,
+    as_tables,
+    in_json,
+    prepare,
+    put_in,
+    row_of,
+    saved_in,
+    snapshot_row,
+    snapshots_in,
+)
+from emulator.state.store import BrokenState, Elsewhere, NotStored
+
+logger = logging.getLogger("emulator")
+
+OF_RECORD = (RECORDS.c.world, RECORDS.c.kind, RECORDS.c.id)
+
+INSERTS: dict[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
+
+
+class SqlStore:
+    """Worlds in one database, on one connection. The subclasses open it and see to who may.
+
+    ``alone`` is what makes sure that no other process makes the tables at the same time.
+    """
+
+    shared = False
+
+    def __init__(self, engine: sa.Engine, place: str, alone: sa.Executable | None = None) -> None:
+        self._engine = engine
+        self._place = place
+        self._numbers: dict[Key, int] = {}
+        self._failing = False
+        insert = INSERTS[engine.dialect.name](RECORDS)
+        data = {"number": insert.excluded.number, "data": insert.excluded.data}
+        self._put = insert.on_conflict_do_update(index_elements=OF_RECORD, set_=data)
+        self._drop = sa.delete(RECORDS).where(
+            OF_RECORD[0] == sa.bindparam("of"), OF_RECORD[1] == sa.bindparam("k"), OF_RECORD[2] == sa.bindparam("i")
+        )
+        self._head = sa.update(WORLDS).where(WORLDS.c.id == sa.bindparam("of")).values(head=sa.bindparam("text"))
+        with self._opening():
+            self._connect()
+            prepare(self._connection, alone)
+
+    def _connect(self) -> None:
+        self._connection = self._engine.connect()
+
+    # -- what is there
+
+    def vacant(self) -> list[Key]:
+        with self._opening(), self._turn() as connection:
+            found = connection.execute(sa.select(WORLDS.c.key).order_by(WORLDS.c.id)).scalars().all()
+        return [form.key(text) for text in found]
+
+    def load(self, key: Key) -> Saved | None:
+        with self._opening(), self._turn() as connection:
+            self._numbers[key], saved = saved_in(connection, key)
+        return saved
+
+    def snapshots(self, key: Key) -> dict[str, Saved]:
+        with self._opening(), self._turn() as connection:
+            return snapshots_in(connection, self._numbers.get(key))
+
+    # -- what changes
+
+    def write(self, key: Key, world: World, changes: Iterable[Change], head: Head) -> None:
+        number = self._number(key)
+        put, gone = [], []
+        for each in form.filed(world, changes):
+            if each.record is None:
+                gone.append({"of": number, "k": each.kind, "i": each.id})
+            else:
+                put.append(row_of(number, each))
+        with self._turn() as connection:
+            if gone:
+                connection.execute(self._drop, gone)
+            if put:
+                connection.execute(self._put, put)
+            connection.execute(self._head, {"of": number, "text": in_json(head)})
+
+    def replace(self, saved: Saved) -> None:
+        with self._turn() as connection:
+            self._numbers[saved.key] = put_in(connection, saved)
+
+    def remove(self, key: Key) -> None:
+        number = self._number(key)
+        with self._turn() as connection:
+            connection.execute(sa.delete(RECORDS).where(RECORDS.c.world == number))
+            connection.execute(sa.delete(SNAPSHOTS).where(SNAPSHOTS.c.world == number))
+            connection.execute(sa.delete(WORLDS).where(WORLDS.c.id == number))
+
+    def keep_snapshot(self, key: Key, name: str, saved: Saved | None) -> None:
+        number = self._number(key)
+        with self._turn() as connection:
+            connection.execute(sa.delete(SNAPSHOTS).where(SNAPSHOTS.c.world == number, SNAPSHOTS.c.name == name))
+            if saved is not None:
+                connection.execute(snapshot_row(number, name, saved))
+
+    def release(self, key: Key) -> None:
+        self._numbers.pop(key, None)
+
+    def claimed(self, busy: Collection[Key]) -> list[Key]:
+        return []
+
+    def save(self) -> None:
+        """Nothing waits: a turn is committed when it is kept."""
+
+    def close(self) -> None:
+        self._connection.close()
+        self._engine.dispose()
+
+    def _number(self, key: Key) -> int:
+        """The number of a world that this process runs; what ran it until just now must not write any more."""
+        if key not in self._numbers:
+            raise Elsewhere(key)
+        return self._numbers[key]
+
+    # -- failures
+
+    @contextmanager
+    def _turn(self) -> Iterator[sa.Connection]:
+        """One transaction. What goes wrong undoes it; it is told once in the log, and to each client."""
+        try:
+            with self._connection.begin():
+                yield self._connection
+            self._failing = False
+        except DBAPIError as fault:
+            why = f"{self._place}: {in_words(fault)}"
+            if not self._failing:
+                logger.error("%s", why)
+            self._failing = True
+            raise NotStored(why) from None
+
+    @contextmanager
+    def _opening(self) -> Iterator[None]:
+        try:
+            yield
+        except DBAPIError as fault:
+            raise BrokenState(f"{self._place}: {in_words(fault)}") from None
+        except Unreadable as fault:
+            raise BrokenState(f"{self._place}: {fault}") from None
+
+
+def contents(engine: sa.Engine, place: str) -> form.Content:
+    """Everything a database holds, read at one moment. Raises :class:`BrokenState`."""
+    try:
+        with engine.connect() as connection:
+            return form.content(as_tables(connection))
+    except DBAPIError as fault:
+        raise BrokenState(f"{place}: {in_words(fault)}") from None
+    except Unreadable as fault:
+        raise BrokenState(f"{place}: {fault}") from None
+    finally:
+        engine.dispose()
+
+
+def in_words(fault: DBAPIError) -> str:
+    """What the database said, on one line."""
+    return " ".join(str(fault.orig).split())
