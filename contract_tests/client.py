@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 
 from contract_tests.contract import Contract
+from contract_tests.coverage.watch import WATCH
 
 NO_AUTHORITIES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 """Trusts nobody, for clients that speak plain HTTP: reading the authorities for each one took half of the suite."""
@@ -35,6 +36,7 @@ class Client:
         faults = self.contract.faults(
             method, response.request.url.path, response.status_code, response.headers, response.content
         )
+        WATCH.judged.add(response.headers.get("request-id", ""))
         assert not faults, f"{method} {path} -> {response.status_code} breaks the document: {faults}"
         return response
 

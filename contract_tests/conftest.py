@@ -19,9 +19,19 @@ from hypothesis import settings
 import emulator
 from contract_tests import postgres
 from contract_tests.contract import Contract
+from contract_tests.coverage.plugin import (  # noqa: F401  # pytest finds its hooks here
+    pytest_addoption,
+    pytest_configure,
+    pytest_runtest_setup,
+    pytest_sessionfinish,
+    pytest_testnodedown,
+)
+from contract_tests.coverage.watch import WATCH
 from contract_tests.crashes import proxy
 from contract_tests.receiver import Receiver
 from contract_tests.sandbox import RunningServer, Sandbox
+
+pytest_plugins = ["pytester"]
 
 # A busy machine is no defect: property tests are not timed. They try the same examples every time, so that a verdict on
 # a change is about the change; `pytest --hypothesis-profile=explore` looks for new ones.
@@ -45,6 +55,13 @@ if shutil.which("chromium") is None and os.environ.get("PAYMENTS_EMULATOR_BROWSE
 HAS_SERVERS = postgres.programs() is not None and proxy.PROGRAM is not None
 if not HAS_SERVERS and os.environ.get("PAYMENTS_EMULATOR_SHARED_TESTS") != "required":
     collect_ignore.append("shared")
+
+
+@pytest.fixture(autouse=True)
+def _every_answer(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Every answer of every server in this process is one the documents allow, whoever asked for it."""
+    yield
+    assert list(WATCH.faults(judges=request.node.get_closest_marker("breaks_the_document") is None)) == []
 
 
 @pytest.fixture(scope="session")

@@ -10,6 +10,8 @@ from typing import Any
 
 from contract_tests.client import Client
 from contract_tests.contract import Contract
+from contract_tests.coverage.tap import tapped
+from contract_tests.coverage.watch import WATCH
 from emulator.sandbox import Options
 from emulator.server import Server
 
@@ -35,6 +37,8 @@ class RunningServer:
     def __init__(self, public_url: str | None = None, **options: Any) -> None:
         chosen = {"clock_mode": "frozen", "clock_at": START, "seed": 7, "strict": True, **options}
         self.server = Server(Options(**chosen), "127.0.0.1", 0, public_url)
+        application = self.server.sandbox.application
+        self.server.sandbox.application = lambda: tapped(application(), WATCH.hear)  # type: ignore[method-assign]
         ready = threading.Event()
         self._thread = threading.Thread(target=self.server.run, args=(ready.set,), daemon=True)
         self._thread.start()

@@ -1,1 +1,19 @@
 """A local sandbox of a Payments and Recurring Billing API, with a clock that can be moved."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from emulator.testing import AsyncEmulator, Emulator
+
+__all__ = ["AsyncEmulator", "Emulator"]
+
+
+def __getattr__(name: str) -> Any:
+    """What test suites import from here; loaded on first use, for a plain start needs none of it."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module("emulator.testing"), name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
@@ -47,7 +48,8 @@ class Options:
     those of loopback, that the control API may be called by; ``control_token`` is a token it demands.
     ``state`` is where worlds are kept (:mod:`emulator.state.places`).
     ``smtp`` is where emails are handed in, beside being kept.
-    ``answer_time`` is how many seconds webhook receivers have to answer; only tests need another.
+    ``answer_time`` is how many seconds webhook receivers have to answer, ``clock`` the kind of clock that worlds have
+    and ``starts`` how single worlds first open, by the App's name; only tests need others.
     """
 
     clock_mode: str = RUNNING
@@ -63,6 +65,8 @@ class Options:
     smtp: SmtpServer | None = None
     state: str = "memory"
     answer_time: float = ANSWER_TIME
+    clock: type[Clock] = Clock
+    starts: Mapping[str, Start] = field(default_factory=dict)
 
 
 @dataclass
@@ -91,11 +95,13 @@ class Sandbox:
 
         Raises 401 ``INVALID_API_KEY`` for one that is not listed (B-02), and :class:`Unreadable`.
         """
+        if start is AS_TOLD:
+            start = self.options.starts.get(key.name, start)
         own_settings = self.fixtures.settings(key.name, start.fixture)
         if self.options.listed_keys_only and str(key) not in self.fixtures.keys:
             raise Refusal("INVALID_API_KEY")
         saved = saved or self.fixtures.worlds.get(key)
-        clock = Clock(*(start.clock or (self.options.clock_mode, self.options.clock_at)))
+        clock = self.options.clock(*(start.clock or (self.options.clock_mode, self.options.clock_at)))
         world = World(
             name=key.name,
             livemode=key.livemode,
@@ -111,7 +117,7 @@ class Sandbox:
             return world, clock
         fill(world, saved)
         if start.clock is None:
-            clock = Clock(saved.head.mode, world.now, saved.head.rate)
+            clock = clock.another(world.now, saved.head.mode, saved.head.rate)
             clock.go_on(world.now, saved.head.since)
         return world, clock
 

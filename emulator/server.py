@@ -65,6 +65,8 @@ class Server:
             # Whose word about the client's address counts is a setting of the App (B-70), not of the server.
             proxy_headers=False,
             lifespan="on",
+            # Logging is set up by whoever owns the process, which may be somebody's test suite.
+            log_config=None,
             log_level="warning",
             access_log=False,
             server_header=False,

@@ -17,10 +17,18 @@ from contract_tests.benchmarks.comparison import Standing, compare
 from contract_tests.benchmarks.comparison import markdown as peers_table
 from contract_tests.benchmarks.measures import QUICK, Row, Size, memory, requests, start
 from contract_tests.benchmarks.steps import steps
+from contract_tests.benchmarks.worlds import worlds
 
 Measure = Callable[[Size, ProcessPoolExecutor], Iterator[Row]]
 
-MEASURES: dict[str, Measure] = {"start": start, "memory": memory, "requests": requests, "clock": clock, "steps": steps}
+MEASURES: dict[str, Measure] = {
+    "start": start,
+    "memory": memory,
+    "requests": requests,
+    "clock": clock,
+    "steps": steps,
+    "worlds": worlds,
+}
 
 PEERS = "peers"
 """The comparison with the peers: it installs them, so it needs pip's and npm's registries."""
@@ -77,8 +85,8 @@ def _figure(value: float | None) -> str:
 
 HEAD = """# Benchmarks
 
-What `python -m contract_tests.benchmarks --write docs/guide/benchmarks.md` measured: {machine}. All servers run side by side
-and are loaded in turn, over 16 connections; figures are medians of the rounds, ratios medians of the rounds' own.
+What `python -m contract_tests.benchmarks --write docs/guide/benchmarks.md` measured: {machine}. All servers run side by
+side and are loaded in turn, over 16 connections; figures are medians of the rounds, ratios medians of the rounds' own.
 Absolute figures are those of the machine and of what else it did; read the ratios.
 """
 

@@ -34,9 +34,20 @@ class Size(NamedTuple):
     present: int = 500
     peer_rounds: int = 3
     peer_requests: int = 300
+    worlds: int = 1_000
 
 
-QUICK = Size(starts=3, rounds=3, requests=1_000, many=5_000, customers=2_000, subscriptions=(500,), lives=100, years=2)
+QUICK = Size(
+    starts=3,
+    rounds=3,
+    requests=1_000,
+    many=5_000,
+    customers=2_000,
+    subscriptions=(500,),
+    lives=100,
+    years=2,
+    worlds=200,
+)
 
 
 class Row(NamedTuple):

@@ -14,6 +14,8 @@ from contract_tests.client import http_client
 from contract_tests.sandbox import START, RunningServer, Sandbox
 from emulator.errors import CODES, ERRORS
 
+pytestmark = pytest.mark.breaks_the_document
+
 AWA = {"email": "awa@example.com", "name": "Awa Diop"}
 FAILING = {"code": "DATABASE_ERROR"}
 

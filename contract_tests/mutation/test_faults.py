@@ -57,6 +57,7 @@ def test_without_a_fault_there_is_nothing_to_notice(test: str, world_name: str, 
     attempt(test, world_name)
 
 
+@pytest.mark.breaks_the_document
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_a_fault_is_noticed(fault: Fault, world_name: str, attempt: Attempt, monkeypatch: pytest.MonkeyPatch) -> None:
     owner, _, name = fault.target.rpartition(".")

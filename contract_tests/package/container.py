@@ -28,9 +28,9 @@ FOLDERS = ("/source", "/opt/emulator", "/state")
 
 PLUGIN_TEST = """
 def test_a_customer(payments):
-    customer = payments.client.post("/customers/", json={"email": "awa@example.com", "name": "Awa Diop"}).json()
+    customer = payments.client.post("/v1/customers/", json={"email": "awa@example.com", "name": "Awa Diop"}).json()
     payments.clock.advance("31d")
-    assert payments.client.get(f"/customers/{customer['id']}/").json() == customer
+    assert payments.client.get(f"/v1/customers/{customer['id']}/").json() == customer
 """
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Self
 
 import msgspec
 
@@ -46,7 +47,7 @@ class Clock:
     def __init__(self, mode: str = RUNNING, at: Timestamp | None = None, rate: float = 1.0) -> None:
         self.mode = mode
         self.rate = rate
-        self._go_on_from(at or calendar.from_epoch(time.time()))
+        self._go_on_from(at or calendar.from_epoch(self.wall()))
 
     def now(self) -> Timestamp:
         """The present instant."""
@@ -80,6 +81,14 @@ class Clock:
         self._go_on_from(self.now())
         self.mode, self.rate = RUNNING, rate
 
+    def wall(self) -> float:
+        """Real time, in seconds since 1970."""
+        return time.time()
+
+    def another(self, at: Timestamp, mode: str | None = None, rate: float | None = None) -> Self:
+        """A clock of the same kind at any instant, also a past one; it goes as this one does unless that is said."""
+        return type(self)(mode or self.mode, at, self.rate if rate is None else rate)
+
     def go_on(self, from_: Timestamp, since: float | None) -> None:
         """Go on as if this clock had read an instant when real time was ``since``, though never before that instant."""
         self._go_on_from(from_)
@@ -93,11 +102,11 @@ class Clock:
 
     def _go_on_from(self, position: Timestamp) -> None:
         self._position = self._anchor = min(position, calendar.END)
-        self._since = time.time()
+        self._since = self.wall()
         self._elapsed = 0.0
 
     def _catch_up(self) -> None:
-        elapsed = (time.time() - self._since) * self.rate
+        elapsed = (self.wall() - self._since) * self.rate
         if elapsed >= self._elapsed + 0.001:
             self._elapsed = elapsed
             self._position = min(calendar.plus(self._anchor, seconds=elapsed), calendar.END)

@@ -66,6 +66,13 @@ class Fixtures:
             start = changed(start, fixture.apps.get(app, AppFixture()).settings)
         return start
 
+    def said(self, app: str) -> dict[str, Any]:
+        """All that the files say of an App's settings."""
+        found: dict[str, Any] = {}
+        for fixture in self._all:
+            found |= fixture.settings | fixture.apps.get(app, AppFixture()).settings
+        return found
+
     def _check(self, file: Path) -> None:
         """Whether a file goes together with those before it; what does not is found now and not by a request."""
         apps = {name for fixture in self._all for name in fixture.apps}

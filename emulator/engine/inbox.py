@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hmac
 from collections.abc import Mapping
 from itertools import count
 from typing import Annotated, Any, ClassVar
@@ -124,7 +123,7 @@ def check(world: World, headers: Mapping[str, str], raw: bytes) -> Check:
         return UNKNOWN
     suspects = _suspects(world, headers, raw)
     for endpoint in suspects:
-        if genuine(endpoint, headers, raw):
+        if signing.genuine(endpoint, headers, raw):
             return Check(valid=True, webhook=endpoint.id, method=endpoint.security_profile)
     return Check(valid=False, webhook=suspects[0].id if len(suspects) == 1 else None) if suspects else UNKNOWN
 
@@ -140,29 +139,6 @@ def _suspects(world: World, headers: Mapping[str, str], raw: bytes) -> list[Webh
         return list(world.table(WebhookEndpoint))
     endpoint = world.get(WebhookEndpoint, named)
     return [] if endpoint is None else [endpoint]
-
-
-def genuine(endpoint: WebhookEndpoint, headers: Mapping[str, str], raw: bytes) -> bool:
-    """What a careful receiver asks, by each of the methods (Delivery rule 1; B-83)."""
-    scheme, _, token = headers.get("authorization", "").partition(" ")
-    match endpoint.security_profile:
-        case "HMAC_SHA256":
-            given = headers.get("service-signature", "")
-            return hmac.compare_digest(given.encode(), signing.signature(endpoint.secret, raw).encode())
-        case "JWT":
-            return scheme == "Bearer" and _vouches(token, endpoint.secret, raw)
-    return scheme == "Basic" and hmac.compare_digest(token.encode(), signing.credentials(endpoint).encode())
-
-
-def _vouches(token: str, secret: str, raw: bytes) -> bool:
-    # Loaded on first use: few endpoints are signed so.
-    import jwt
-
-    try:
-        claims = jwt.decode(token, secret, algorithms=["HS256"], options={"require": ["exp", "body_sha256"]})
-    except jwt.InvalidTokenError:
-        return False
-    return bool(claims["body_sha256"] == signing.digest(raw))
 
 
 def _json(raw: bytes) -> Any:

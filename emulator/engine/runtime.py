@@ -127,7 +127,7 @@ class Runtime:
             world.undo(turn)
         world.counters, world.now = mark.counters.copy(), mark.now
         undone = [change for turn in turns for change in turn.changes]
-        self._become(world, Clock(self.clock.mode, mark.now, self.clock.rate), undone)
+        self._become(world, self.clock.another(mark.now), undone)
         self.journal.take_back(mark)
         self._tell_restart("rewind")
 
@@ -140,7 +140,7 @@ class Runtime:
         """Put a snapshot in the place of the world; its past begins with it."""
         world = snapshot.world.copy()
         world.now = snapshot.now
-        await self.begin(world, Clock(snapshot.mode, snapshot.now, snapshot.rate), "restore")
+        await self.begin(world, self.clock.another(snapshot.now, snapshot.mode, snapshot.rate), "restore")
 
     async def begin(self, world: World, clock: Clock, cause: str) -> None:
         """Put another world in this one's place; it has no past. What is being delivered or advanced is given up."""

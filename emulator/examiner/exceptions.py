@@ -75,6 +75,7 @@ RULES: dict[str, dict[str, str]] = {
     "arrangeOutcome": {"code": "goes with the result failed (B-94)"},
     "answerPaymentIntent": {"code": "goes with the result failed (B-94)"},
     "answerRefund": {"code": "goes with the result failed (B-94)"},
+    "answerPrompt": {"pin": "goes with the answer approve"},
     "importSnapshot": {"*": "a snapshot is what an export gave"},
     "resetWorld": {
         "fixtures": "hold what fixture files hold (B-90)",

@@ -116,7 +116,7 @@ class Stage:
         prop = PROPS[kind]
         if prop.after:
             self.object(prop.after, scene)
-        body = None if prop.method == "GET" else self.filled(prop.body, scene)
+        body = self.filled(prop.body, scene) or None
         answer = self.http.request(prop.method, self.filled(prop.path, scene).lstrip("/"), json=body)
         if not answer.is_success:
             raise CannotMake(f"{kind}: {prop.method} {prop.path} answered {answer.status_code}: {answer.text[:300]}")

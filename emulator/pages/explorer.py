@@ -10,6 +10,7 @@ from starlette.routing import Route
 
 from emulator.errors import Refusal
 from emulator.pages.render import HEADERS, page
+from emulator.places import guide_folder
 from emulator.web import call as calls
 
 DOCUMENTS = {"service": ("/openapi.json", "The service"), "control": ("/_emulator/openapi.json", "The control API")}
@@ -39,6 +40,7 @@ async def _show(request: Request) -> Response:
         documents=DOCUMENTS,
         chosen=chosen,
         key=KEY,
+        has_guide=guide_folder().is_dir(),
         nonce=nonce,
     )
 

@@ -6,7 +6,7 @@ import base64
 import hashlib
 import hmac
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 import msgspec
 
@@ -14,6 +14,23 @@ from emulator.core.effects import Ping
 
 if TYPE_CHECKING:
     from emulator.resources.webhooks import WebhookEndpoint
+
+
+class Signer(Protocol):
+    """Of an endpoint what its signature is made from."""
+
+    @property
+    def id(self) -> str:
+        """The endpoint's id."""
+
+    @property
+    def secret(self) -> str:
+        """The endpoint's secret."""
+
+    @property
+    def security_profile(self) -> str:
+        """How it signs: ``HMAC_SHA256``, ``BASIC`` or ``JWT``."""
+
 
 TOKEN_LIFETIME = 300
 """Seconds a JWT stays valid."""
@@ -51,7 +68,7 @@ def signature(secret: str, body: bytes) -> str:
     return hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
 
 
-def credentials(endpoint: WebhookEndpoint) -> str:
+def credentials(endpoint: Signer) -> str:
     """The endpoint's id as user and its secret as password, as HTTP Basic writes them."""
     return base64.b64encode(f"{endpoint.id}:{endpoint.secret}".encode()).decode()
 
@@ -59,6 +76,29 @@ def credentials(endpoint: WebhookEndpoint) -> str:
 def digest(body: bytes) -> str:
     """The claim ``body_sha256`` of a JWT."""
     return hashlib.sha256(body).hexdigest()
+
+
+def genuine(endpoint: Signer, headers: Mapping[str, str], raw: bytes) -> bool:
+    """What a careful receiver asks, by each of the methods (Delivery rule 1; B-83)."""
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    match endpoint.security_profile:
+        case "HMAC_SHA256":
+            given = headers.get("service-signature", "")
+            return hmac.compare_digest(given.encode(), signature(endpoint.secret, raw).encode())
+        case "JWT":
+            return scheme == "Bearer" and _vouches(token, endpoint.secret, raw)
+    return scheme == "Basic" and hmac.compare_digest(token.encode(), credentials(endpoint).encode())
+
+
+def _vouches(token: str, secret: str, raw: bytes) -> bool:
+    # Loaded on first use: few endpoints are signed so.
+    import jwt
+
+    try:
+        claims = jwt.decode(token, secret, algorithms=["HS256"], options={"require": ["exp", "body_sha256"]})
+    except jwt.InvalidTokenError:
+        return False
+    return bool(claims["body_sha256"] == digest(raw))
 
 
 def _token(endpoint: WebhookEndpoint, body: bytes, delivery: str, event: str, epoch: int) -> str:

@@ -1,0 +1,86 @@
+"""What pytest is told of coverage: ``--spec-coverage FILE`` writes the table, ``--spec-coverage-complete`` minds it.
+
+With the second option a run of the whole suite fails where a row of the table is empty; parts of the suite run as ever
+without it. It works with xdist: each worker hands on what it saw.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contract_tests.coverage.points import Point, Points
+from contract_tests.coverage.watch import WATCH
+from emulator.core.lifecycle import LifeCycle, Row
+from emulator.core.records import Record
+from emulator.core.world import Event, World
+
+OPTION, COMPLETE = "--spec-coverage", "--spec-coverage-complete"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(OPTION, metavar="FILE", help="Write which test exercises what of the specification.")
+    parser.addoption(COMPLETE, action="store_true", help="Fail where no test exercises a promise of the document.")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption(OPTION):
+        _listen_to_the_rules()
+
+
+def _listen_to_the_rules() -> None:
+    tell, event = LifeCycle._tell, World.event
+
+    def telling(self: Any, world: World, row: Row, record: Record) -> Any:
+        WATCH.note_move(self.kind.kind, row.source, row.trigger, row.target)
+        return tell(self, world, row, record)
+
+    def noting(self: World, type: str, data: dict[str, Any]) -> Event:
+        WATCH.note(Point("event", type))
+        return event(self, type, data)
+
+    LifeCycle._tell, World.event = telling, noting  # type: ignore[assignment, method-assign]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    WATCH.test = item.nodeid.split("[")[0].removeprefix("contract_tests/")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    for kind, name, test in node.workeroutput.get("exercised", ()):
+        WATCH.exercised.setdefault(Point(kind, name), test)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    config = session.config
+    if hasattr(config, "workeroutput"):
+        config.workeroutput["exercised"] = [[*point, test] for point, test in WATCH.exercised.items()]
+    elif file := config.getoption(OPTION):
+        points = WATCH.points
+        Path(file).write_text("".join(_table(points)), "utf-8")
+        missing = sorted(points.promised() - WATCH.exercised.keys())
+        if missing and config.getoption(COMPLETE) and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
+        reporter.write_line(f"\n{len(missing)} of {len(points.promised())} promises without a test; table in {file}")
+        for point in missing:
+            reporter.write_line(f"no test exercises {point.kind}: {point.name}")
+
+
+def _table(points: Points) -> Iterator[str]:
+    promised = sorted(points.promised())
+    yield "# Coverage of the specification\n\nWhich test exercises each promise of the document first.\n\n"
+    yield "| promises | exercised |\n|---|---|\n"
+    exercised = Counter(point.kind for point in promised if point in WATCH.exercised)
+    for kind, number in Counter(point.kind for point in promised).items():
+        yield f"| {kind} | {exercised[kind]} of {number} |\n"
+    yield "\n| kind | promise | test |\n|---|---|---|\n"
+    for point in promised:
+        yield f"| {point.kind} | `{point.name}` | {WATCH.exercised.get(point, '')} |\n"

@@ -1,0 +1,38 @@
+"""The documentation on test suites, and in Python altogether: every sample is run as it stands there."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from contract_tests.docs.pages import PAGES, ROOT, samples
+from contract_tests.testing.test_plugin import run
+from contract_tests.testing.test_plugin import suite as suite  # noqa: PLC0414  # a fixture
+from emulator import pytest_plugin
+from emulator.testing import Emulator, Webhooks
+
+PAGE = (ROOT / "docs/guide/testing.md").read_text("utf-8")
+SAMPLES = [each.text for page in PAGES for each in samples(page) if each.language == "python" and not each.reason]
+SUITES = [sample for sample in SAMPLES if "def test_" in sample]
+SCRIPTS = [sample for sample in SAMPLES if "def test_" not in sample]
+
+
+def test_the_suites_of_the_pages_pass(suite: pytest.Pytester) -> None:
+    """All in one run, each as a module of its own."""
+    result = run(suite, **{f"test_sample_{number}": sample for number, sample in enumerate(SUITES)})
+    result.assert_outcomes(passed=sum(sample.count("def test_") for sample in SUITES))
+
+
+@pytest.mark.parametrize("sample", SCRIPTS)
+def test_the_scripts_of_the_pages_run(sample: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PAYMENTS_EMULATOR_URL", raising=False)
+    exec(compile(sample, "sample", "exec"), {"__name__": "sample"})
+
+
+def test_the_page_tells_every_option_and_every_word_of_the_helpers() -> None:
+    for option in (*pytest_plugin.ARGUMENTS, "payments_clock", "payments_seed", "payments_fixtures", "--payments-url"):
+        assert option in PAGE
+    said = set(re.findall(r"\w+", PAGE))
+    untold = {name for kind in (Emulator, Webhooks) for name in vars(kind) if not name.startswith("_")} - said
+    assert untold == {"close", "told", "so_far"}

@@ -1,0 +1,35 @@
+"""The example shop in Python: its own test suite passes beside an emulator, and in parallel with one in each worker."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from contract_tests.testing.test_plugin import PLUGIN
+
+SHOPS = Path(__file__).parents[2] / "docs/examples"
+PYTEST = (sys.executable, "-m", "pytest", "-q", *PLUGIN)
+
+
+def run(shop: str, *command: str) -> subprocess.CompletedProcess[str]:
+    """Run a command in the folder of a shop."""
+    surely_ours = {name: value for name, value in os.environ.items() if not name.startswith("PAYMENTS_EMULATOR_")}
+    return subprocess.run(
+        command, cwd=SHOPS / shop, env=surely_ours, capture_output=True, text=True, timeout=300, check=False
+    )
+
+
+def beside_an_emulator(*command: str) -> tuple[str, ...]:
+    """The command under ``payments-emulator exec``."""
+    return (sys.executable, "-m", "emulator.cli.main", "exec", "--", *command)
+
+
+@pytest.mark.parametrize("command", [beside_an_emulator(*PYTEST), (*PYTEST, "-n", "2")], ids=["exec", "xdist"])
+def test_the_python_shop(command: tuple[str, ...]) -> None:
+    told = run("python-shop", *command)
+    assert told.returncode == 0, told.stdout + told.stderr
+    assert "9 passed" in told.stdout

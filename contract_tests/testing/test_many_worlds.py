@@ -1,0 +1,59 @@
+"""Worlds are thrown away wholly: a long run keeps no thread, socket or world of the tests that are over.
+
+``python -m contract_tests.benchmarks --only worlds`` does the same with a thousand, and measures time and memory.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+from contract_tests.benchmarks.worlds import one
+from emulator.engine.runtime import Runtime
+from emulator.testing import LocalServer
+from emulator.testing.receiver import Box
+
+MANY = 40
+
+
+def held() -> tuple[int, int, int]:
+    """Threads, worlds and boxes for webhooks that are alive."""
+    gc.collect()
+    alive = gc.get_objects()
+    return threading.active_count(), sum(type(o) is Runtime for o in alive), sum(type(o) is Box for o in alive)
+
+
+def comes_true(what: Callable[[], bool]) -> bool:
+    """Whether it does, with all the time a busy machine may need."""
+    deadline = time.monotonic() + 60
+    while not what() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return what()
+
+
+def no_more_than(before: tuple[int, int, int]) -> bool:
+    """Whether no more is alive than before; what other tests left to end by itself may have done so meanwhile."""
+    return all(now <= then for now, then in zip(held(), before, strict=True))
+
+
+@pytest.mark.parametrize("webhooks", [False, True])
+def test_nothing_stays_of_many_worlds(webhooks: bool) -> None:
+    before_all = held()
+    server = LocalServer()
+    one(server, "first", webhooks)
+    threads, worlds, boxes = before_all
+    # The connection that was last closed, and the world it was about, live until the next one takes its place.
+    at_work = threads + 1 + webhooks, worlds + 1, boxes
+    assert comes_true(lambda: no_more_than(at_work)), (held(), at_work)
+    files = len(os.listdir("/proc/self/fd"))
+    for number in range(MANY):
+        one(server, str(number), webhooks)
+    assert comes_true(lambda: no_more_than(at_work)), (held(), at_work)
+    assert comes_true(lambda: len(os.listdir("/proc/self/fd")) <= files)
+    server.stop()
+    assert comes_true(lambda: no_more_than(before_all)), (held(), before_all)

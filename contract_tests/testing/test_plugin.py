@@ -1,0 +1,278 @@
+"""The pytest plugin, run by pytest itself on small suites: a world for each test, told well when something is wrong."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.metadata import entry_points
+
+import pytest
+
+# Kept loaded here: a run inside this one forgets the modules it was the first to import.
+import emulator.pytest_plugin
+import emulator.server
+import emulator.testing.follow
+from emulator.testing import LocalServer
+
+PLUGIN = ("-p", "no:payments_emulator", "-p", "emulator.pytest_plugin", "-p", "no:cacheprovider", "-p", "no:randomly")
+"""The plugin as it stands here, whatever is installed; loaded as its entry point would be."""
+
+
+@pytest.fixture
+def suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    monkeypatch.delenv("PAYMENTS_EMULATOR_URL", raising=False)
+    monkeypatch.delenv("PAYMENTS_EMULATOR_KEY", raising=False)
+    return pytester
+
+
+def run(suite: pytest.Pytester, *options: str, **files: str) -> pytest.RunResult:
+    """Run pytest, in this process, on these modules."""
+    suite.makepyfile(**files)
+    return suite.runpytest_inprocess(*PLUGIN, "-Werror", "--strict-markers", *options)
+
+
+def test_whoever_installs_the_package_has_the_plugin() -> None:
+    (found,) = entry_points(group="pytest11", name="payments_emulator")
+    assert found.load() is emulator.pytest_plugin
+
+
+def test_who_does_not_use_it_pays_nothing_for_it() -> None:
+    """Neither the helpers nor any library of theirs is loaded at the start of a run."""
+    code = (
+        "import sys, pytest; before = set(sys.modules); import emulator.pytest_plugin;"
+        "print(sorted(name for name in set(sys.modules) - before if '.' not in name or name.startswith('emulator')))"
+    )
+    told = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
+    assert told.stderr == ""
+    assert set(eval(told.stdout)) - set(sys.stdlib_module_names) == {"emulator", "emulator.pytest_plugin"}
+
+
+def test_each_test_has_a_world_of_its_own_and_always_the_same_one(suite: pytest.Pytester) -> None:
+    module = """
+        import pytest
+
+        WORLDS = []
+
+        @pytest.mark.parametrize("number", [1, 2])
+        def test_worlds(payments, payments_server, number):
+            assert payments.events.types == []
+            made = payments.api.post("/v1/customers/", {"email": "awa@example.com", "name": "Awa Diop"})
+            WORLDS.append((payments.key, made["id"]))
+            assert payments.url == payments_server.url
+
+        def test_they_differ():
+            assert len(set(WORLDS)) == 2
+            with open("worlds.txt", "a") as file:
+                print(WORLDS, file=file)
+    """
+    for _ in range(2):
+        run(suite, test_shop=module).assert_outcomes(passed=3)
+    first, second = (suite.path / "worlds.txt").read_text().splitlines()
+    assert first == second
+    assert "-test-worlds-1" in first
+
+
+def test_the_ini_file_says_how_worlds_start_and_markers_what_is_different(suite: pytest.Pytester) -> None:
+    suite.makeini(
+        """
+        [pytest]
+        payments_clock = 2026-01-01T00:00:00Z
+        payments_seed = 7
+        payments_fixtures = all.yaml
+        """
+    )
+    suite.path.joinpath("all.yaml").write_text("settings: {tax_rate: 5, minimum_amount: 7}")
+    suite.path.joinpath("own.yaml").write_text("settings: {maximum_amount: 5000}")
+    module = """
+        import datetime
+        import pytest
+
+        pytestmark = pytest.mark.payments(settings={"tax_rate": 10, "commission_rate": 1})
+
+        def told(payments):
+            settings = payments.api.get("/_emulator/app")["settings"]
+            names = "tax_rate", "commission_rate", "minimum_amount", "maximum_amount"
+            return [settings[name] for name in names]
+
+        def test_usual(payments):
+            assert payments.clock.now == "2026-01-01T00:00:00.000Z"
+            assert told(payments) == [10, 1, 7, 99999999]
+
+        @pytest.mark.payments(clock="running", settings={"tax_rate": 20}, fixtures="own.yaml")
+        def test_other(payments):
+            assert payments.clock.show()["mode"] == "running"
+            assert told(payments) == [20, 1, 7, 5000]
+
+        @pytest.mark.payments(clock=datetime.datetime(2027, 1, 1), seed=8, fixtures=["own.yaml"])
+        class TestClass:
+            @pytest.mark.payments(seed=9)
+            def test_nearest_counts(self, payments):
+                assert payments.clock.now == "2027-01-01T00:00:00.000Z"
+    """
+    run(suite, test_shop=module).assert_outcomes(passed=3)
+
+
+@pytest.mark.parametrize(
+    ("marker", "told"),
+    [
+        ("sed=1", "does not take sed=; there are clock, seed, settings, fixtures"),
+        ("7", "does not take 7; there are clock, seed, settings, fixtures"),
+        ("seed='x'", "payments: seed='x': a whole number"),
+        ("clock='tomorrow'", "clock='tomorrow': 'running', 'frozen', or an instant"),
+        ("settings=[1]", "settings=[1]): a dict, such as"),
+        ("settings={'tax': 1}", "the world of this test cannot start: tax is no setting; there are"),
+        ("fixtures=7", "fixtures=7): a path, or a list of paths"),
+        ("fixtures='nowhere.yaml'", "nowhere.yaml: cannot be read"),
+    ],
+)
+def test_a_wrong_marker_is_told_in_a_line(suite: pytest.Pytester, marker: str, told: str) -> None:
+    module = f"import pytest\n@pytest.mark.payments({marker})\ndef test_shop(payments): pass"
+    result = run(suite, test_shop=module)
+    result.assert_outcomes(errors=1)
+    assert told in result.stdout.str()
+    assert "Traceback" not in result.stdout.str()
+    assert "During handling" not in result.stdout.str()
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("payments_seed = many", "payments_seed = 'many': a whole number"),
+        ("payments_clock = noon", "clock='noon': 'running', 'frozen', or an instant"),
+    ],
+)
+def test_a_wrong_ini_file_is_told_in_a_line(suite: pytest.Pytester, line: str, told: str) -> None:
+    suite.makeini(f"[pytest]\n{line}")
+    result = run(suite, test_shop="def test_shop(payments): pass")
+    result.assert_outcomes(errors=1)
+    assert told in result.stdout.str()
+
+
+def test_a_failing_test_shows_the_story_of_its_world(suite: pytest.Pytester) -> None:
+    module = """
+        def test_shop(payments):
+            payments.webhooks.listen()
+            payments.api.post("/v1/customers/", {"email": "awa@example.com", "name": "Awa Diop"})
+            payments.webhooks.assert_delivered("customer.created")
+            assert payments.client.post("/v1/customers/", json={}).status_code == 201
+
+        def test_expectation(payments):
+            with payments.expect("invoice.paid"):
+                payments.clock.advance("1d")
+
+        def test_without_a_world():
+            assert False
+    """
+    result = run(suite, test_shop=module)
+    result.assert_outcomes(failed=3)
+    result.stdout.fnmatch_lines(
+        [
+            "*- payments emulator -*",
+            "world sk_test_*-test-shop at http://127.0.0.1:*",
+            "clock: *, frozen",
+            "Nothing is planned.",
+            "*POST /v1/webhooks/ -> 201",
+            "*POST /v1/customers/ -> 201",
+            "*└ customer.created  cust_*",
+            "*POST /v1/customers/ -> 422 VALIDATION_ERROR: *",
+            "Webhooks received:",
+            "*customer.created  evt_* -> 200",
+            '>*with payments.expect("invoice.paid"):',
+            "E*AssertionError: did not happen: invoice.paid",
+            "*- payments emulator -*",
+        ]
+    )
+    assert result.stdout.str().count("- payments emulator -") == 2
+    assert "emulator/testing" not in result.stdout.str(), "a traceback ends in the test and not in the helpers"
+
+
+def test_a_story_that_cannot_be_told_hides_nothing(suite: pytest.Pytester) -> None:
+    module = """
+        def test_shop(payments, monkeypatch):
+            monkeypatch.setattr(payments, "url", "http://127.0.0.1:1")
+            assert not "this is what went wrong"
+    """
+    result = run(suite, test_shop=module)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["E*this is what went wrong*", "(its story cannot be told: ConnectError: *"])
+
+
+def test_a_suite_may_have_a_fixture_of_the_same_name(suite: pytest.Pytester) -> None:
+    module = """
+        import pytest
+
+        @pytest.fixture
+        def payments():
+            return 7
+
+        def test_shop(payments):
+            assert payments == 8
+    """
+    result = run(suite, test_shop=module)
+    result.assert_outcomes(failed=1)
+    assert "payments emulator" not in result.stdout.str()
+
+
+def test_logging_stays_as_it_was(suite: pytest.Pytester) -> None:
+    module = """
+        import logging
+
+        def test_shop(payments):
+            payments.clock.advance("1d")
+            assert [logging.getLogger(name).handlers for name in ("uvicorn", "emulator")] == [[], []]
+    """
+    run(suite, test_shop=module).assert_outcomes(passed=1)
+
+
+def test_a_decorator_of_freezegun_freezes_the_world(suite: pytest.Pytester) -> None:
+    module = """
+        import pytest
+        from freezegun import freeze_time
+
+        @pytest.mark.payments(settings={"tax_rate": 20})
+        @freeze_time("2024-02-29")
+        def test_shop(payments):
+            assert payments.clock.now == "2024-02-29T00:00:00.000Z"
+    """
+    run(suite, test_shop=module).assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize("by", ["option", "environment"])
+def test_a_server_elsewhere_is_used_with_worlds_of_this_run_alone(
+    suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, local_server: LocalServer, by: str
+) -> None:
+    module = f"""
+        import pytest
+
+        @pytest.mark.payments(clock="2026-01-01T00:00:00Z", seed=7, settings={{"tax_rate": 18}})
+        def test_shop(payments, payments_server):
+            assert payments.url == payments_server.url == {local_server.url!r}
+            assert payments.events.types == []
+            payments.webhooks.listen()
+            payments.api.post("/v1/customers/", {{"email": "awa@example.com", "name": "Awa Diop"}})
+            payments.webhooks.assert_delivered("customer.created")
+            assert payments.clock.now == "2026-01-01T00:00:00.000Z"
+            assert payments.configure()["tax_rate"] == 18
+            with open("keys.txt", "a") as keys:
+                print(payments.key, file=keys)
+    """
+    if by == "environment":
+        monkeypatch.setenv("PAYMENTS_EMULATOR_URL", local_server.url)
+    options = ("--payments-url", local_server.url) if by == "option" else ()
+    for _ in range(2):
+        run(suite, *options, test_shop=module).assert_outcomes(passed=1)
+    first, second = (suite.path / "keys.txt").read_text().splitlines()
+    assert first != second
+
+
+def test_a_server_elsewhere_that_does_not_answer_is_told(suite: pytest.Pytester) -> None:
+    result = run(suite, "--payments-url", "http://127.0.0.1:1", test_shop="def test_shop(payments): pass")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*no emulator answers at http://127.0.0.1:1: *"])
+    assert "Traceback" not in result.stdout.str()
+
+
+def test_the_marker_and_the_options_explain_themselves(suite: pytest.Pytester) -> None:
+    suite.runpytest_inprocess(*PLUGIN, "--markers").stdout.fnmatch_lines(["@pytest.mark.payments(*how the world of*"])
+    told = suite.runpytest_inprocess(*PLUGIN, "--help").stdout
+    told.fnmatch_lines(["*--payments-url=URL*", "*payments_clock*", "*payments_seed*", "*payments_fixtures*"])

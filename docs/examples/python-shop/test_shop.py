@@ -1,0 +1,81 @@
+"""The shop's test suite: what buyers do, and what the shop makes of it."""
+
+from urllib.error import HTTPError
+
+import pytest
+from shop import Shop
+
+from emulator.testing import RequestRefused
+
+
+@pytest.fixture
+def shop(payments):
+    """The shop, which is sent the webhooks of the test's world."""
+    shop = Shop(payments.url, payments.key, payments.webhooks.secret)
+    payments.webhooks.forward_to(shop)
+    return shop
+
+
+def order(shop, baskets=1):
+    """An order that is not paid yet: the id of its checkout session."""
+    return shop.order("awa@example.com", baskets).rpartition("/")[2]
+
+
+def test_an_order_is_fulfilled_when_it_is_paid(payments, shop):
+    id = order(shop, baskets=3)
+    assert payments.pay(id, phone="+24177123456")["amount"] == 6000
+    payments.webhooks.assert_delivered("checkout.session.completed", id)
+    assert shop.orders[id]["status"] == "paid"
+
+
+@pytest.mark.parametrize("phone", ["+24177000001", "+24177000002", "+24177000005"])
+def test_an_order_stays_open_when_the_payment_fails(payments, shop, phone):
+    id = order(shop)
+    assert payments.pay(id, phone=phone)["status"] == "canceled"
+    payments.webhooks.assert_delivered("payment_intent.failed")
+    assert shop.orders[id]["status"] == "open"
+    payments.pay(id)
+    payments.webhooks.assert_delivered("checkout.session.completed")
+    assert shop.orders[id]["status"] == "paid"
+
+
+def test_an_order_nobody_pays_stays_open(payments, shop):
+    id = order(shop)
+    with payments.expect():
+        payments.clock.advance("2d")
+    with pytest.raises(RequestRefused, match="CHECKOUT_SESSION_EXPIRED"):
+        payments.pay(id)
+    assert shop.orders[id]["status"] == "open"
+
+
+def test_a_webhook_that_comes_twice_counts_once(payments, shop):
+    payments.fault({"duplicate": 2}, event="checkout.session.completed")
+    id = order(shop)
+    payments.pay(id)
+    payments.webhooks.assert_delivered("checkout.session.completed", times=1)
+    copies = [item for item in payments.webhooks.deliveries if item.event["type"] == "checkout.session.completed"]
+    assert (len(copies), shop.orders[id]["status"]) == (3, "paid")
+
+
+def test_a_webhook_that_is_lost_on_the_way_comes_again(payments, shop):
+    id = order(shop)
+    payments.fail_next("delivery", times=2)
+    payments.pay(id)
+    payments.clock.advance("1h")
+    assert shop.orders[id]["status"] == "paid"
+
+
+def test_a_webhook_of_somebody_else_is_refused(payments):
+    shop = Shop(payments.url, payments.key, secret="whsec_of_somebody_else")
+    payments.webhooks.forward_to(shop)
+    id = order(shop)
+    payments.pay(id)
+    payments.webhooks.assert_delivered("checkout.session.completed")
+    assert {delivery.status for delivery in payments.webhooks.deliveries} == {401}
+    assert shop.orders[id]["status"] == "open"
+
+
+def test_the_shop_says_so_when_the_service_is_down(payments, shop):
+    payments.fault({"status": 503}, path="/checkout-sessions/")
+    with pytest.raises(HTTPError, match="503"):
+        order(shop)

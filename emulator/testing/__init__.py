@@ -1,0 +1,22 @@
+"""Helpers for test suites: an emulator in this process or elsewhere, a world for each test, and what one asks of it."""
+
+from emulator.testing.api import Api, RequestRefused
+from emulator.testing.asynchronous import AsyncEmulator
+from emulator.testing.emulator import Emulator, Snapshot
+from emulator.testing.receiver import Delivery
+from emulator.testing.servers import LocalServer, RemoteServer
+from emulator.testing.start import Start
+from emulator.testing.webhooks import Webhooks
+
+__all__ = [
+    "Api",
+    "AsyncEmulator",
+    "Delivery",
+    "Emulator",
+    "LocalServer",
+    "RemoteServer",
+    "RequestRefused",
+    "Snapshot",
+    "Start",
+    "Webhooks",
+]
