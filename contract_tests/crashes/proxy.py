@@ -17,7 +17,7 @@ from contract_tests.crashes.load import Load
 from contract_tests.crashes.rounds import LONGEST, START, look, receiving, wipe
 from contract_tests.crashes.servers import Emulator, free_port, started
 
-DOCUMENTED = Path(__file__).parents[2] / "docs" / "state.md"
+DOCUMENTED = Path(__file__).parents[2] / "docs" / "guide" / "state.md"
 
 PROGRAM = shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin")
 

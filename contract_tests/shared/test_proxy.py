@@ -1,4 +1,4 @@
-"""Two servers and a proxy over one PostgreSQL, with the configuration that docs/state.md shows."""
+"""Two servers and a proxy over one PostgreSQL, with the configuration that docs/guide/state.md shows."""
 
 from __future__ import annotations
 

@@ -171,6 +171,8 @@ class Engine:
             for runtime in list(self.runtimes.values()):
                 try:
                     await runtime.keep_up()
+                    # What reading draws, ids of requests, is kept now and then: no answer waits for it.
+                    runtime.keep_rest()
                 except NotStored:  # the store has told it, once; the jobs stay planned
                     pass
                 except Exception:  # whatever is wrong with one world, the others' clocks go on

@@ -6,13 +6,11 @@ import asyncio
 import logging
 import re
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from functools import lru_cache
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from emulator.errors import Refusal
-from emulator.state.store import NotStored
 from emulator.web.call import SCOPE_KEY, Call
 from emulator.web.guard import header
 from emulator.web.recorder import Recorder
@@ -65,7 +63,6 @@ class Edge:
             nonlocal started
             if message["type"] == "http.response.start":
                 started = True
-                _keep_ids(call)
                 message["headers"] = [*message.get("headers", ()), (b"request-id", call.request_id.encode())]
             recorder.note(message)
             await send(message)
@@ -105,14 +102,6 @@ class Edge:
         """Where the client found us, for links it is to follow: the host it called, if that is one."""
         host = header(scope, b"host")
         return f"{scope['scheme']}://{host}" if host and is_host(host) else self._base_url
-
-
-def _keep_ids(call: Call) -> None:
-    """Where worlds last, an id that was told, be it that of a request, is kept before it is told."""
-    if call.runtime is not None:
-        with suppress(NotStored):  # reading goes on where nothing can be stored
-            _ = call.request_id
-            call.runtime.keep_rest()
 
 
 _HOST = re.compile(r"([A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(:(?P<port>[0-9]{1,5}))?", re.ASCII)
