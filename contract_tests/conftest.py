@@ -103,8 +103,8 @@ def sandbox(world_name: str, server: RunningServer, contracts: tuple[Contract, C
 
 @pytest.fixture(scope="session")
 def impatient_server() -> Iterator[RunningServer]:
-    """A server that gives webhook receivers not ten seconds but a fraction of one."""
-    server = RunningServer(answer_time=0.4)
+    """A server that gives webhook receivers a second and a half instead of ten."""
+    server = RunningServer(answer_time=1.5)
     yield server
     server.stop()
 

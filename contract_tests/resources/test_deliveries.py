@@ -300,9 +300,9 @@ def test_silence_is_a_failure_that_is_tried_again(impatient: Sandbox, receiver: 
     impatient.customer()
     (delivery,) = impatient.deliveries(endpoint)
     (attempt,) = delivery["attempts"]
-    assert attempt["error"] == "no answer within 0.4 s"
+    assert attempt["error"] == "no answer within 1.5 s"
     assert (attempt["status_code"], attempt["response_body"]) == (None, None)
-    assert 400 <= attempt["duration_ms"] < 5000
+    assert attempt["duration_ms"] > 1000
     assert delivery["next_attempt_at"] == instants(MINUTE)[-1]
     impatient.advance("1m")
     assert [each["status"] for each in impatient.deliveries(endpoint)] == ["succeeded"]
