@@ -165,13 +165,12 @@ def test_a_client_that_leaves_does_not_stop_its_advance(sandbox: Sandbox, receiv
     listen(sandbox, receiver, events=["invoice.paid"])
     gate = Gate(receiver)
     address = urlsplit(sandbox.url)
-    head = f"POST /_emulator/clock/advance HTTP/1.1\r\nHost: {address.netloc}\r\n"
-    body = (
-        f"Authorization: Bearer {sandbox.key}\r\nContent-Type: application/json\r\nContent-Length: 13\r\n\r\n"
-        + '{"by": "10d"}'
+    request = (
+        f"POST /_emulator/clock/advance HTTP/1.1\r\nHost: {address.netloc}\r\nAuthorization: Bearer {sandbox.key}\r\n"
+        'Content-Type: application/json\r\nContent-Length: 13\r\n\r\n{"by": "10d"}'
     )
     with socket.create_connection((address.hostname or "", address.port or 0)) as client:
-        client.sendall((head + body).encode())
+        client.sendall(request.encode())
         assert gate.reached.wait(30)
     gate.open()
     assert sandbox.advance("1d")["now"] == "2026-01-12T00:00:00.000Z"
