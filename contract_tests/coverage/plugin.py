@@ -1,4 +1,4 @@
-"""What pytest is told of coverage: ``--spec-coverage FILE`` writes the table, ``--spec-coverage-complete`` minds it.
+"""What pytest is told of coverage: ``--spec-coverage=FILE`` writes the table, ``--spec-coverage-complete`` minds it.
 
 With the second option a run of the whole suite fails where a row of the table is empty; parts of the suite run as ever
 without it. It works with xdist: each worker hands on what it saw.
