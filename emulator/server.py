@@ -26,7 +26,11 @@ class Server:
         self.host = host
         self.port: int = self.socket.getsockname()[1]
         self.url = public_url or f"http://{_shown(host)}:{self.port}"
-        self.sandbox = Sandbox(replace(options, base_url=self.url))
+        try:
+            self.sandbox = Sandbox(replace(options, base_url=self.url))
+        except BaseException:
+            self.socket.close()
+            raise
         self._uvicorn: _Uvicorn | None = None
 
     def run(self, ready: Callable[[], None] = lambda: None) -> None:

@@ -8,8 +8,8 @@ from functools import cached_property
 from contract_tests.contract import Contract
 from contract_tests.coverage.points import Exchange, Point, Points, transition
 
-UNDOCUMENTED = ("/_emulator/inbox/", "/_emulator/openapi")
-"""What is under a document's address but answers as it is told, or is the document."""
+UNDOCUMENTED = ("/_emulator/inbox/", "/_emulator/openapi", "/_emulator/console/")
+"""What is under a document's address but answers as it is told, or is the document, or belongs to pages."""
 
 
 class Watch:
@@ -60,10 +60,17 @@ class Watch:
 
     def _faults(self, exchange: Exchange) -> Iterator[str]:
         prefix = next((each for each in self.contracts if exchange.path.startswith(each)), None)
-        if prefix and exchange.method not in ("OPTIONS", "HEAD") and not exchange.path.startswith(UNDOCUMENTED):
+        if prefix and _is_documented(exchange):
             contract = self.contracts[prefix]
             for fault in contract.faults(*exchange[:2], exchange.status, exchange.headers, exchange.body):
                 yield f"{exchange.method} {exchange.path} -> {exchange.status}: {fault}"
+
+
+def _is_documented(exchange: Exchange) -> bool:
+    """Whether a document describes such an exchange; none does pages for people, and where their forms lead."""
+    is_page = exchange.headers.get("content-type", "").startswith("text/html") or exchange.status == 303
+    own = exchange.path.startswith("/_emulator/") and is_page and not exchange.path.endswith("/html")
+    return exchange.method not in ("OPTIONS", "HEAD") and not exchange.path.startswith(UNDOCUMENTED) and not own
 
 
 WATCH = Watch()

@@ -21,7 +21,10 @@ from contract_tests.document.reader import (
     subschemas,
 )
 
-TWO_KINDS_OF_CONTROL = {"body": "the text that an inbox received; anything that a fault answers"}
+TWO_KINDS_OF_CONTROL = {
+    "body": "the text that an inbox received; anything that a fault answers",
+    "seed": "the number that a world starts anew with; the text that the ids of a saved world are drawn from",
+}
 
 TWO_KINDS = {
     "customer": "an id; who a buyer is",
