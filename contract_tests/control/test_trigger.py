@@ -193,3 +193,13 @@ def test_a_rule_that_forbids_it_is_told(sandbox: Sandbox) -> None:
 @pytest.mark.parametrize("event", ["webhook.ping", "pigs.fly", None, 7])
 def test_only_events_that_tell_of_something_can_be_had(sandbox: Sandbox, event: Any) -> None:
     sandbox.control.refused("POST", "/trigger", 422, "INVALID_FIELD", json={"event": event})
+
+
+def test_no_refund_comes_of_a_payment_that_cannot_be(sandbox: Sandbox) -> None:
+    """It is said which object is at fault, and nothing is left of what was made on the way."""
+    canceled = sandbox.api.post(f"/payment-intents/{sandbox.intent()['id']}/cancel/")
+    events = sandbox.events()
+    body = {"event": "refund.succeeded", "overrides": {"payment_intent": canceled["id"]}}
+    told = sandbox.control.refused("POST", "/trigger", 422, "INVALID_FIELD", json=body)
+    assert told["param"] == "overrides.payment_intent"
+    assert sandbox.events() == events

@@ -10,6 +10,7 @@ from emulator.core import calendar
 from emulator.core.jobs import Job
 from emulator.core.records import Record
 from emulator.core.world import World
+from emulator.errors import wrong
 from emulator.resources import (
     buyers,
     cashier,
@@ -88,9 +89,12 @@ def decline(world: World, intent: PaymentIntent, code: str | None) -> None:
 
 
 def deposit(world: World, intent: str) -> Transaction:
-    """The transaction of a payment that succeeds."""
+    """The transaction of a payment that succeeds; 422 where it cannot, such as for a buyer whose number says so."""
     collect(world, world.one(PaymentIntent, intent), None)
-    return world.one(Transaction, world.one(PaymentIntent, intent).transaction)
+    paid = world.one(PaymentIntent, intent)
+    if paid.transaction is None:
+        raise wrong("payment_intent", f"it is {paid.status}, and no transaction comes of it")
+    return world.one(Transaction, paid.transaction)
 
 
 def bought(world: World, command: Callable[..., Any], id: str) -> None:
