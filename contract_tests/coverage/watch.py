@@ -20,7 +20,6 @@ class Watch:
         self.exercised: dict[Point, str] = {}
         self.judged: set[str] = set()
         self._heard: list[Exchange] = []
-        self.counts = {"judged by its client": 0, "judged by the watch": 0}
 
     @cached_property
     def contracts(self) -> dict[str, Contract]:
@@ -50,7 +49,6 @@ class Watch:
         for exchange in heard:
             id = exchange.headers.get("request-id", "")
             by_client = id in self.judged
-            self.counts["judged by its client" if by_client else "judged by the watch"] += 1
             self.judged.discard(id)
             if judges and not by_client:
                 yield from self._faults(exchange)

@@ -61,7 +61,6 @@ def _serves(sample: Sample) -> bool:
 def test_what_is_typed_gives_what_is_said(page: Path, server: RunningServer, tmp_path: Path) -> None:
     """All samples of a page in one shell, as a reader would go through them."""
     typed = scripts(page)
-    (tmp_path / "repository").symlink_to(ROOT)
     lines = "".join(f"{sample.text}\necho '{MARK}'\n" for sample in typed).replace(HOME, server.url)
     environment = {
         "PATH": PATH,

@@ -10,11 +10,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from typing import Any
-from urllib.parse import parse_qsl
 
 from starlette.requests import Request
 
 from emulator.console.inside import Refused
+from emulator.web import form as posted
 
 MOST_BYTES = 3 * 1024 * 1024
 """The most a request to the API may hold, once each of its characters was written as three."""
@@ -22,13 +22,10 @@ MOST_BYTES = 3 * 1024 * 1024
 
 async def read(request: Request) -> dict[str, str]:
     """The posted fields. Raises :class:`Refused` for what is no form or too large."""
-    raw = bytearray()
-    async for part in request.stream():
-        raw += part
-        if len(raw) > MOST_BYTES:
-            raise Refused(413, f"A form may have {MOST_BYTES} bytes.")
     try:
-        return dict(parse_qsl(raw.decode(), keep_blank_values=True, max_num_fields=200))
+        return posted.fields(await posted.body(request, MOST_BYTES), 200)
+    except posted.TooLong:
+        raise Refused(413, f"A form may have {MOST_BYTES} bytes.") from None
     except ValueError:
         raise Refused(400, "This is no form.") from None
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
-from urllib.parse import parse_qsl
 
 import msgspec
 from starlette.requests import Request
@@ -33,6 +32,7 @@ from emulator.resources import payment_intents, security_profiles
 from emulator.resources.payment_intents import PaymentIntent
 from emulator.resources.receipts import Receipt
 from emulator.web import call as calls
+from emulator.web import form as posted
 
 MOST_BYTES = 65_536
 """A form is a few hundred bytes; more is not read."""
@@ -219,15 +219,11 @@ def _show(
 
 async def _form(request: Request) -> dict[str, str]:
     """The posted fields, from a form or from JSON; empty where they cannot be read or are too many."""
-    raw = b""
-    async for part in request.stream():
-        raw += part
-        if len(raw) > MOST_BYTES:
-            return {}
     try:
+        raw = await posted.body(request, MOST_BYTES)
         if request.headers.get("content-type", "").startswith("application/json"):
             return {name: str(value) for name, value in msgspec.json.decode(raw, type=dict[str, str | int]).items()}
-        return dict(parse_qsl(raw.decode(), keep_blank_values=True, max_num_fields=100))
+        return posted.fields(raw, 100)
     except (ValueError, msgspec.MsgspecError):
         return {}
 

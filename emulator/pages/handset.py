@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import parse_qsl, quote, urlencode
+from urllib.parse import quote, urlencode
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -17,6 +17,7 @@ from emulator.pages import languages
 from emulator.pages.render import buyer_headers, page
 from emulator.resources import handsets
 from emulator.web import call as calls
+from emulator.web import form as posted
 
 PREFIX = "/_emulator/phones/"
 MOST_BYTES = 4096
@@ -112,12 +113,7 @@ def _world(request: Request) -> dict[str, str]:
 
 async def _form(request: Request) -> dict[str, str]:
     """The posted fields; none where they cannot be read or are too many."""
-    raw = b""
-    async for part in request.stream():
-        raw += part
-        if len(raw) > MOST_BYTES:
-            return {}
     try:
-        return dict(parse_qsl(raw.decode(), keep_blank_values=True, max_num_fields=20))
+        return posted.fields(await posted.body(request, MOST_BYTES), 20)
     except ValueError:
         return {}
