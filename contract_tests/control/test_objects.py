@@ -42,6 +42,24 @@ def test_an_arranged_email_is_taken(sandbox: Sandbox) -> None:
     assert sandbox.api.post("/customers/", {**body, "email": customer["email"]})["email"] == customer["email"]
 
 
+@pytest.mark.parametrize("resource", ["customers", "receipts"])
+def test_what_no_two_may_have_is_refused_to_another(sandbox: Sandbox, resource: str) -> None:
+    """A customer's email, letter case aside; the transaction of a receipt."""
+    field = {"customers": "email", "receipts": "transaction"}[resource]
+    for _ in range(2):
+        sandbox.api.post(
+            "/subscriptions/", {"customer": sandbox.customer(phone="+24177000000")["id"], "plan": sandbox.plan()["id"]}
+        )
+    one, other = sandbox.api.get(f"/{resource}/")["data"]
+    path, value = f"/objects/{one['id']}", other[field]
+    told = sandbox.control.refused(
+        "PATCH", path, 422, "INVALID_FIELD", json={field: value if resource == "receipts" else value.upper()}
+    )
+    assert told["param"] == field
+    assert sandbox.control.get(path) == one
+    assert sandbox.control.patch(path, {field: one[field]}) == one
+
+
 def test_a_new_creation_date_moves_the_object_in_lists(sandbox: Sandbox) -> None:
     """Lists are ordered by what the objects say (B-19)."""
     first, second = sandbox.customer(), sandbox.customer()

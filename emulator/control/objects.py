@@ -54,7 +54,17 @@ def set_fields(world: World, id: str, fields: Body) -> Record:
     wanted = {**msgspec.to_builtins(wire(record)), **fields}
     if faults := schema_of(type(record)).faults(wanted):
         raise refusal(faults)
-    return world.replace(record, **_typed(type(record), fields))
+    values = _typed(type(record), fields)
+    _refuse_taken(world, record, values)
+    return world.replace(record, **values)
+
+
+def _refuse_taken(world: World, record: Record, values: Body) -> None:
+    """422 for a value that no two of its kind may have, and another one has."""
+    for field in record.unique:
+        holder = world.table(type(record)).find(field, values[field]) if field in values else None
+        if holder is not None and holder is not record:
+            raise wrong(field, f"is the {field} of another {record.kind.replace('_', ' ')}")
 
 
 def _typed(kind: type[Record], fields: Body) -> dict[str, Any]:
