@@ -29,13 +29,13 @@ INTEGERS = [
     "true",
     "null",
     "1,2",
-    "9" * 26,
+    "9" * 301,
     "9" * 5000,
 ]
 
 
 @pytest.mark.parametrize("name", ["page", "page_size"])
-@pytest.mark.parametrize("value", ["0", "-1", "-0", "-" + "9" * 25, *INTEGERS])
+@pytest.mark.parametrize("value", ["0", "-1", "-0", "-" + "9" * 300, *INTEGERS])
 def test_page_and_page_size_are_integers_from_1(sandbox: Sandbox, name: str, value: str) -> None:
     """General conventions; digits are ASCII digits, and nothing else is let pass as a number."""
     told = sandbox.api.refused("GET", f"/customers/?{name}={value}", 422, "INVALID_FILTER_PARAM")
@@ -43,7 +43,7 @@ def test_page_and_page_size_are_integers_from_1(sandbox: Sandbox, name: str, val
     assert list(told["errors"]) == [name]
 
 
-@pytest.mark.parametrize(("size", "status"), [(1, 200), (100, 200), (101, 422), (10**24, 422)])
+@pytest.mark.parametrize(("size", "status"), [(1, 200), (100, 200), (101, 422), (10**299, 422)])
 def test_page_size_ends_at_100(sandbox: Sandbox, size: int, status: int) -> None:
     """Limits."""
     response = sandbox.api.request("GET", f"/customers/?page_size={size}")
@@ -51,7 +51,7 @@ def test_page_size_ends_at_100(sandbox: Sandbox, size: int, status: int) -> None
     assert status == 422 or response.json()["pagination"]["page_size"] == size
 
 
-@pytest.mark.parametrize("page", [2, 10**9, 2**63, 10**24])
+@pytest.mark.parametrize("page", [2, 10**9, 2**63, 10**299])
 @pytest.mark.parametrize("filters", ["", "&status=active", "&status=blocked", "&ordering=email"])
 def test_a_page_past_the_end_is_empty_however_far(sandbox: Sandbox, page: int, filters: str) -> None:
     """B-19: 200, and ``previous`` is the last real page."""

@@ -8,7 +8,7 @@ from typing import Any
 from schemathesis.core.failures import Failure, ServerError
 from schemathesis.openapi.checks import RejectedPositiveData, UnsupportedMethodResponse, UseAfterFree
 
-MAX_DIGITS = 25
+MAX_DIGITS = 300
 """Digits of an integer; the service reads no longer ones (B-12)."""
 
 FORM = frozenset(["MISSING_FIELD", "INVALID_FIELD", "INVALID_FILTER_PARAM", "INVALID_CURRENCY", "VALIDATION_ERROR"])

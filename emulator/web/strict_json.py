@@ -10,8 +10,8 @@ from typing import Any, NoReturn
 
 from emulator.errors import Refusal
 
-MAX_DIGITS = 25
-"""Digits of an integer; more than any amount could need, fewer than a conversion takes long for."""
+MAX_DIGITS = 300
+"""Digits of an integer: more than anyone tries a limit with, and still a number to every library that reads it."""
 
 MAX_DEPTH = 64
 """Objects and arrays within each other. Documented bodies need four; whatever reads them further on is recursive."""
