@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 AUTHENTICATION = "AUTHENTICATION_ERROR"
@@ -172,6 +172,14 @@ class Refusal(Exception):
 def wrong(param: str, message: str, code: str = "INVALID_FIELD") -> Refusal:
     """One field is at fault: 422, with ``param`` and ``errors`` naming it (B-11)."""
     return Refusal(code, param=param, errors={param: [message]}, message=f"{param}: {message}")
+
+
+def together(faults: Sequence[Refusal]) -> Refusal:
+    """Several fields at fault, told at once: ``VALIDATION_ERROR``; a single fault stays what it is (B-12)."""
+    if len(faults) == 1:
+        return faults[0]
+    errors = {name: messages for fault in faults for name, messages in (fault.errors or {}).items()}
+    return Refusal("VALIDATION_ERROR", errors=errors)
 
 
 def inside(name: str, fault: Refusal) -> Refusal:

@@ -213,6 +213,29 @@ def test_the_body_of_a_get_has_no_meaning(sandbox: Sandbox, body: bytes, headers
     assert response.json()["data"] == []
 
 
+@pytest.mark.parametrize(
+    ("resource", "body", "fields"),
+    [
+        ("subscriptions", {}, {"customer", "unit_amount", "interval"}),
+        ("subscriptions", {"customer": "cust_1"}, {"unit_amount", "interval"}),
+        ("subscriptions", {"plan": "plan_1"}, {"customer"}),
+        ("checkout-sessions", {}, {"line_items", "currency", "success_url"}),
+        ("checkout-sessions", {"mode": "setup"}, {"line_items", "currency"}),
+        ("payment-links", {}, {"currency", "payment_link_type"}),
+        ("payment-links", {"payment_link_type": "product"}, {"currency", "products"}),
+        ("payment-links", {"payment_link_type": "custom"}, {"currency", "amount"}),
+        ("payment-links", {"payment_link_type": "donation"}, {"currency"}),
+    ],
+)
+def test_what_is_required_unless_is_told_with_the_rest(
+    sandbox: Sandbox, resource: str, body: Any, fields: set[str]
+) -> None:
+    """B-12: also a field that some other one makes needless (B-40, B-58, Payment links)."""
+    code = "VALIDATION_ERROR" if len(fields) > 1 else "MISSING_FIELD"
+    told = sandbox.api.refused("POST", f"/{resource}/", 422, code, json=body)
+    assert told["errors"] == {field: ["is required"] for field in fields}
+
+
 def test_faults_are_told_all_at_once_by_dotted_path(sandbox: Sandbox) -> None:
     """B-12."""
     body = {

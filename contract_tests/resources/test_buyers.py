@@ -255,6 +255,15 @@ def test_what_cannot_be_paid_with_is_refused(sandbox: Sandbox, fields: Any, code
     assert sandbox.api.get("/payment-intents/")["data"] == []
 
 
+def test_a_link_that_asks_who_pays_names_all_that_is_missing(sandbox: Sandbox) -> None:
+    """B-12, B-59."""
+    link = sandbox.api.post("/payment-links/", {"currency": "XAF", "payment_link_type": "custom", "amount": 500})
+    path = f"/payment-links/{link['id']}/pay"
+    told = sandbox.control.refused("POST", path, 422, "VALIDATION_ERROR", json={"method": CARD})
+    assert set(told["errors"]) == {"customer.name", "customer.email"}
+    assert sandbox.api.get(f"/payment-links/{link['id']}/") == link
+
+
 def test_a_type_the_session_does_not_allow_is_refused(sandbox: Sandbox) -> None:
     """B-55: 422, nothing made."""
     session = sandbox.session(payment_method_types=["mobile_money"])

@@ -24,7 +24,7 @@ def refused(sandbox: Sandbox, status: int, code: str, **body: Any) -> Any:
 @pytest.mark.parametrize(
     ("fields", "status", "code", "param"),
     [
-        ({}, 422, "MISSING_FIELD", "unit_amount"),
+        ({"interval": "month"}, 422, "MISSING_FIELD", "unit_amount"),
         ({"unit_amount": 5000}, 422, "MISSING_FIELD", "interval"),
         ({**MONTHLY, "plan": f"plan_{NOWHERE}"}, 404, "NOT_FOUND", "plan"),
         ({**MONTHLY, "product": f"prod_{NOWHERE}"}, 404, "PRODUCT_NOT_FOUND", "product"),

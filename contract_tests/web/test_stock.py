@@ -69,8 +69,20 @@ def _stock(heard: Heard) -> Any:
 
     functions = _recorders(recorder)
     app = AsyncApp("stock", resolver=Resolver(functions.__getitem__))
-    app.add_api(_open(DOCUMENT), strict_validation=True)
+    app.add_api(_in_plain_words(_open(DOCUMENT)), strict_validation=True)
     return app
+
+
+def _in_plain_words(node: Any) -> Any:
+    """The document with its own ``x-required-unless`` said in JSON Schema's words, which are all that others know."""
+    if isinstance(node, list):
+        return [_in_plain_words(part) for part in node]
+    if not isinstance(node, dict):
+        return node
+    plain = {name: _in_plain_words(part) for name, part in node.items()}
+    excuses = plain.pop("x-required-unless", {})
+    choices = [{"anyOf": [{"required": [name]}, excuse]} for name, excuse in excuses.items()]
+    return {**plain, "allOf": choices} if choices else plain
 
 
 def bodies(operation: Operation) -> Iterator[dict[str, Any]]:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from emulator.core.verbs import find
 from emulator.core.world import World
-from emulator.errors import Refusal, inside, missing, wrong
+from emulator.errors import Refusal, inside, missing, together, wrong
 from emulator.resources import (
     amounts,
     checkout_sessions,
@@ -251,7 +251,7 @@ def _visitor(world: World, link: PaymentLink, payment: Payment) -> tuple[Custome
     given = payment.get("customer", {})
     if not link.collect_customer_info:
         return None, given.get("email")
-    for field in ("name", "email"):
-        if not given.get(field):
-            raise missing(f"customer.{field}", "is required: the link collects it")
+    absent = [field for field in ("name", "email") if not given.get(field)]
+    if absent:
+        raise together([missing(f"customer.{field}", "is required: the link collects it") for field in absent])
     return _buyer(world, payment, None, None)

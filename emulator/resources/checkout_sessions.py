@@ -11,7 +11,7 @@ from emulator.core.lifecycle import LifeCycle
 from emulator.core.records import HIDDEN, Metadata, Record
 from emulator.core.verbs import find, lister, retriever
 from emulator.core.world import Event, World
-from emulator.errors import Refusal, missing, wrong
+from emulator.errors import Refusal, wrong
 from emulator.resources import amounts, checkout_lines, instruments, invoices
 from emulator.resources.checkout_lines import Lines
 from emulator.resources.customers import Customer
@@ -110,11 +110,8 @@ def create(world: World, body: Mapping[str, Any]) -> CheckoutSession:
 
 def _check(body: Mapping[str, Any]) -> None:
     """What the fields of a new session ask of each other."""
-    if body["mode"] != "setup":
-        if "success_url" not in body:
-            raise missing("success_url", "is required but in setup mode")
-        if not body["line_items"]:
-            raise wrong("line_items", "must not be empty but in setup mode")
+    if body["mode"] != "setup" and not body["line_items"]:
+        raise wrong("line_items", "must not be empty but in setup mode")
     if "customer" in body and "customer_email" in body:
         raise wrong("customer_email", "cannot be given beside customer")
     if "subscription_data" in body and body["mode"] != "subscription":

@@ -11,7 +11,7 @@ import msgspec
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
 from emulator.core.world import World
-from emulator.errors import Refusal, missing, wrong
+from emulator.errors import missing, together, wrong
 from emulator.resources import magic, phones
 from emulator.resources.magic import MagicValue
 
@@ -80,11 +80,8 @@ def _check_fields(fields: Fields) -> None:
     foreign = [name for names in FIELDS.values() for name in names if name in fields and name not in own]
     faults = [missing(name) for name in absent]
     faults += [wrong(name, f"does not belong to a method of type {fields['type']}") for name in foreign]
-    if len(faults) > 1:
-        errors = {name: messages for fault in faults for name, messages in (fault.errors or {}).items()}
-        raise Refusal("VALIDATION_ERROR", errors=errors)
     if faults:
-        raise faults[0]
+        raise together(faults)
 
 
 def _phone(world: World, fields: Fields) -> Instrument:

@@ -12,7 +12,7 @@ from emulator.core.lifecycle import LifeCycle
 from emulator.core.records import HIDDEN, Metadata, Record, only
 from emulator.core.verbs import find, lister, patched, retriever
 from emulator.core.world import World
-from emulator.errors import missing, wrong
+from emulator.errors import wrong
 from emulator.resources import amounts, instruments, lines
 from emulator.resources.products import Product
 
@@ -102,8 +102,6 @@ def _products(world: World, body: Mapping[str, Any], currency: str) -> list[Prod
     """What a ``product`` link sells; other types sell nothing."""
     if body["payment_link_type"] != "product":
         return []
-    if "products" not in body:
-        raise missing("products", "is required for the type product")
     if not body["products"]:
         raise wrong("products", "must name at least one product")
     named = {id: f"products.{number}" for number, id in reversed(list(enumerate(body["products"])))}
@@ -114,8 +112,6 @@ def _amount(world: World, body: Mapping[str, Any], currency: str) -> int | None:
     """What a ``custom`` link asks for; ignored for other types."""
     if body["payment_link_type"] != "custom":
         return None
-    if "amount" not in body:
-        raise missing("amount", "is required for the type custom")
     return amounts.chargeable(world, body["amount"], currency, "amount")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from emulator.core import calendar
 from emulator.core.verbs import find
 from emulator.core.world import World
-from emulator.errors import missing, wrong
+from emulator.errors import wrong
 from emulator.resources import amounts, payment_methods
 from emulator.resources.payment_methods import PaymentMethod
 from emulator.resources.plans import SubscriptionPlan
@@ -44,9 +44,6 @@ def _of_plan(world: World, body: Mapping[str, Any]) -> Terms:
 
 
 def _of_body(world: World, body: Mapping[str, Any], product: Product | None) -> Terms:
-    for field in ("unit_amount", "interval"):
-        if field not in body:
-            raise missing(field, "is required unless a plan is given")
     currency = _currency(world, body, product)
     return {
         "plan": None,

@@ -111,7 +111,10 @@ def _cut(value: Any, schema: Mapping[str, Any]) -> Any:
 
 
 def to_draft4(node: Any) -> Any:
-    """A schema of OpenAPI 3.0 as JSON Schema draft 4: ``nullable`` becomes a type, ``x-key-maxLength`` a pattern."""
+    """A schema of OpenAPI 3.0 as JSON Schema draft 4.
+
+    ``nullable`` becomes a type, ``x-key-maxLength`` a pattern, ``x-required-unless`` a choice for each field it names.
+    """
     if isinstance(node, list):
         return [to_draft4(part) for part in node]
     if not isinstance(node, dict):
@@ -123,6 +126,9 @@ def to_draft4(node: Any) -> Any:
         values = schema.pop("additionalProperties")
         schema["patternProperties"] = {f"^[\\s\\S]{{1,{schema.pop('x-key-maxLength')}}}$": values}
         schema["additionalProperties"] = False
+    if "x-required-unless" in node:
+        excuses = schema.pop("x-required-unless").items()
+        schema["allOf"] = [{"anyOf": [{"required": [name]}, excuse]} for name, excuse in excuses]
     return _with_null(schema) if schema.pop("nullable", False) else schema
 
 
