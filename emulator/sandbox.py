@@ -98,7 +98,7 @@ class Sandbox:
         if start is AS_TOLD:
             start = self.options.starts.get(key.name, start)
         own_settings = self.fixtures.settings(key.name, start.fixture)
-        if self.options.listed_keys_only and str(key) not in self.fixtures.keys:
+        if self.options.listed_keys_only and not self._knows(key):
             raise Refusal("INVALID_API_KEY")
         saved = saved or self.fixtures.worlds.get(key)
         clock = self.options.clock(*(start.clock or (self.options.clock_mode, self.options.clock_at)))
@@ -120,6 +120,10 @@ class Sandbox:
             clock = clock.another(world.now, saved.head.mode, saved.head.rate)
             clock.go_on(world.now, saved.head.since)
         return world, clock
+
+    def _knows(self, key: Key) -> bool:
+        """Whether a fixture lists the key: one that was given, or the emulator's own of magic keys (B-02, B-04)."""
+        return str(key) in self.fixtures.keys or any(rule.concerns(key) for rule in self.facts.magic_keys)
 
     def _seed(self, start: Start, saved: Saved | None) -> str:
         return str(start.seed) if start.seed is not None else (saved and saved.head.seed) or self.seed

@@ -287,6 +287,8 @@ def test_only_listed_keys_are_known_if_that_is_wished(serve: Serve, tmp_path: Pa
     }
     assert answers["sk_prod_shop"].json()["code"] == "INVALID_API_KEY"
     assert served.get("/_emulator/health").json()["apps"] == 2
+    magic = {name: served.get("/v1/customers/", f"sk_test_{name}").json()["code"] for name in ("expired1", "disabled1")}
+    assert magic == {"expired1": "EXPIRED_API_KEY", "disabled1": "APP_DISABLED"}  # B-04: in both modes
 
 
 def test_without_a_list_no_key_is_known(serve: Serve) -> None:
