@@ -68,6 +68,23 @@ def test_a_new_creation_date_moves_the_object_in_lists(sandbox: Sandbox) -> None
 
 
 @pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ("2026-03-01T00:00:00Z", "2026-03-01T00:00:00.000Z"),
+        ("2026-03-01T01:30+01:30", "2026-03-01T00:00:00.000Z"),
+        (None, None),
+    ],
+)
+def test_an_instant_is_set_in_any_form_and_shown_in_one(
+    sandbox: Sandbox, subscription: Any, given: str | None, shown: str | None
+) -> None:
+    """B-17."""
+    path = f"/objects/{subscription['id']}"
+    assert sandbox.control.patch(path, {"trial_end": given})["trial_end"] == shown
+    assert sandbox.api.get(f"/subscriptions/{subscription['id']}/")["trial_end"] == shown
+
+
+@pytest.mark.parametrize(
     ("fields", "param"),
     [
         ({"status": "asleep"}, "status"),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from typing import Any, get_type_hints
 
 import msgspec
 
+from emulator.core import calendar
 from emulator.core.records import Record, hidden_fields, wire
 from emulator.core.world import World
 from emulator.document import store
@@ -51,12 +53,24 @@ def set_fields(world: World, id: str, fields: Body) -> Record:
     for name in fields:
         if name in FIXED or name not in shown or name in hidden_fields(type(record)):
             raise wrong(name[:60], "cannot be changed" if name in FIXED else "unknown field")
+    fields = _as_kept(type(record), fields)
     wanted = {**msgspec.to_builtins(wire(record)), **fields}
     if faults := schema_of(type(record)).faults(wanted):
         raise refusal(faults)
     values = _typed(type(record), fields)
     _refuse_taken(world, record, values)
     return world.replace(record, **values)
+
+
+def _as_kept(kind: type[Record], fields: Body) -> Body:
+    """The fields, each instant in the one form that objects show (B-17). What is no instant the schema refuses."""
+    return {name: _instant(value) if name in _instants(kind) else value for name, value in fields.items()}
+
+
+def _instant(value: object) -> object:
+    with suppress(ValueError):
+        return calendar.normalise(value) if isinstance(value, str) else value
+    return value
 
 
 def _refuse_taken(world: World, record: Record, values: Body) -> None:
@@ -82,6 +96,14 @@ def schema_of(kind: type[Record]) -> Schema:
 def documented(kind: type[Record]) -> bool:
     """Whether the service's document knows objects of this kind; the others are the emulator's own."""
     return _name(kind) in _schemas()
+
+
+@cache
+def _instants(kind: type[Record]) -> frozenset[str]:
+    """The fields of a kind that hold an instant."""
+    timestamp = {"$ref": "#/components/schemas/Timestamp"}
+    fields = _schemas()[_name(kind)]["properties"].items()
+    return frozenset(name for name, part in fields if timestamp in part.get("allOf", ()))
 
 
 def _name(kind: type[Record]) -> str:
