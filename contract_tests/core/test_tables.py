@@ -38,8 +38,8 @@ class TableMachine(RuleBasedStateMachine):
         self.model[new.id] = (self.model[new.id][0], new)
 
     def drop(self, toy: Toy) -> None:
-        del self.model[toy.id]
-        self.table.remove(toy)
+        number, _ = self.model.pop(toy.id)
+        assert self.table.remove(toy) == number
 
     @rule(fields=FIELDS, label=LABELS)
     def add(self, fields: dict[str, object], label: str | None) -> None:

@@ -9,11 +9,11 @@ _DIGITS = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 # One byte makes one character. The first eight digits come a little more often, which no id minds.
 _CHARACTERS = bytes(_DIGITS[byte % len(_DIGITS)] for byte in range(256))
 
-LINE = 64
+LINE = 32
 """Characters of each position, and so the longest text."""
 
 _LINES = 64
-"""Positions that are drawn at once: one long hash costs far less than many short ones, and a renewal draws nine ids."""
+"""Positions that are drawn at once: one long hash costs far less than many short ones."""
 
 
 class Source:
@@ -28,7 +28,7 @@ class Source:
         self._number, self._page = -1, ""
 
     def text(self, position: int, length: int = 24) -> str:
-        """``length`` characters (at most 64) of ``0-9A-Za-z`` for this position."""
+        """``length`` characters (at most 32) of ``0-9A-Za-z`` for this position."""
         number, line = divmod(position, _LINES)
         if number != self._number:
             self._number, self._page = number, self._drawn(number)

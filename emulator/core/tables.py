@@ -98,10 +98,13 @@ class Table(Generic[R]):
                 found[self._key(field, value)] = slot
 
     def replace(self, old: R, new: R) -> None:
-        """Put a record in the place of its former self."""
+        """Put a record in the place of its former self.
+
+        Raises ``RuntimeError``, as :meth:`remove` does, for one that is not here, or no longer as it is.
+        """
+        slot = self._slot_of(old)
         if self.unique:
             self._refuse_taken(new)
-        slot = self.slots[new.id]
         if slot.created_at != getattr(new, "created_at", ""):
             self.remove(old)
             self.add(new, slot.number)
@@ -119,15 +122,23 @@ class Table(Generic[R]):
                     found[self._key(field, after)] = slot
         slot.record = new
 
-    def remove(self, record: R) -> None:
-        """Take a record out."""
-        slot = self.slots.pop(record.id)
+    def remove(self, record: R) -> int:
+        """Take a record out; its number in the order of creation."""
+        slot = self._slot_of(record)
+        del self.slots[record.id]
         if self.kind.paged:
             del self.order[bisect_left(self.order, slot)]
         for field, index in self.indexes.items():
             _remove(index, getattr(record, field), slot)
         for field, found in self.unique.items():
             found.pop(self._key(field, getattr(record, field)), None)
+        return slot.number
+
+    def _slot_of(self, record: R) -> Slot[R]:
+        slot = self.slots.get(record.id)
+        if slot is None or slot.record is not record:
+            raise RuntimeError(f"{record.id} was changed or removed meanwhile; look it up again")
+        return slot
 
     def _key(self, field: str, value: Any) -> Any:
         """What unique values are compared by."""

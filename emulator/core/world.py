@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, ClassVar, NamedTuple, Self, cast
+from typing import Any, ClassVar, NamedTuple, Self
 
 import msgspec
 
@@ -126,7 +126,7 @@ class World:
 
     def one(self, kind: type[R], id: str | None) -> R:
         """The record that must be there: a reference between records. Raises ``KeyError`` where it is not."""
-        return self.table(kind).slots[cast("str", id)].record
+        return self._tables[kind.kind].slots[id].record  # type: ignore[index, no-any-return]  # see get; of this kind
 
     # -- changing, inside a turn
 
@@ -136,7 +136,11 @@ class World:
 
     def put_back(self, record: R, number: int) -> R:
         """File a record again in its old place in the order of creation."""
-        self._apply(None, record, number)
+        turn = self._working()
+        # A table refuses before it changes anything, and what it refused is nothing to undo.
+        self._tables[record.kind].add(record, number)
+        turn.changes.append(Change(None, record, number))
+        self._scheduled(record)
         return record
 
     def replace(self, record: R, **changes: Any) -> R:
@@ -145,17 +149,20 @@ class World:
         Raises ``RuntimeError``, as :meth:`remove` does, for a record that was changed meanwhile: what others changed
         would be lost.
         """
-        self._must_be_present(record)
+        turn = self._working()
         if hasattr(record, "updated_at"):
             changes.setdefault("updated_at", self.now)
-        changed = record.replace(**changes)
-        self._apply(record, changed, 0)
+        changed = msgspec.structs.replace(record, **changes)
+        self._tables[record.kind].replace(record, changed)
+        turn.changes.append(Change(record, changed, 0))
+        self._scheduled(changed)
         return changed
 
     def remove(self, record: Record) -> None:
         """Take a record out for good."""
-        self._must_be_present(record)
-        self._apply(record, None, self._tables[record.kind].slots[record.id].number)
+        turn = self._working()
+        number = self._tables[record.kind].remove(record)
+        turn.changes.append(Change(record, None, number))
 
     def wipe(self, keep: tuple[type[Record], ...]) -> dict[type[Record], int]:
         """Take out every record but those of the kinds to keep, as part of a turn; how many went of each kind."""
@@ -170,7 +177,7 @@ class World:
 
     def new_id(self, kind: type[Record]) -> str:
         """An id for a new record of this kind."""
-        return self.draw(kind.prefix)
+        return f"{kind.prefix}_{self._source.text(self.count('draw'))}"
 
     def draw(self, prefix: str, length: int = 24) -> str:
         """``prefix_`` and so many characters from the world's own random source."""
@@ -263,16 +270,6 @@ class World:
             raise RuntimeError("a world changes only inside a turn")
         return self._turn
 
-    def _must_be_present(self, record: Record) -> None:
-        if self.get(type(record), record.id) is not record:
-            raise RuntimeError(f"{record.id} was changed or removed meanwhile; look it up again")
-
-    def _apply(self, old: Record | None, new: Record | None, number: int) -> None:
-        turn = self._working()
-        # A table refuses before it changes anything; what it refused is nothing to undo.
-        self._file(old, new, number)
-        turn.changes.append(Change(old, new, number))
-
     def undo(self, turn: Turn) -> None:
         """Put back everything a turn changed: the one that failed, or the last one that was kept."""
         for change in reversed(turn.changes):
@@ -287,8 +284,11 @@ class World:
             table.add(new, number)
         else:
             table.replace(old, new)
-        if isinstance(new, Job):
-            self.schedule.push(new)
+        self._scheduled(new)
+
+    def _scheduled(self, record: Record | None) -> None:
+        if isinstance(record, Job):
+            self.schedule.push(record)
 
 
 def encode(value: Any) -> bytes:
