@@ -9,7 +9,8 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from contract_tests.console.visitor import PLACE, Page, Visitor
+from contract_tests.console.visitor import PLACE, Visitor
+from contract_tests.page import Page
 from contract_tests.sandbox import RunningServer
 
 TOKEN = "s3crét token"
