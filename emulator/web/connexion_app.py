@@ -15,7 +15,7 @@ from connexion.spec import OpenAPISpecification
 class FinishedSpecification(OpenAPISpecification):
     """A document with nothing left to do: the tests validate every bundle, and :func:`lean` has followed references.
 
-    To have Connexion do both, and copy the document twice, would take a quarter of the start.
+    To have Connexion do both, and copy the document twice, would take a third of the start.
     """
 
     def __init__(self, document: dict[str, Any], *, base_uri: str = "") -> None:
