@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from starlette.types import ASGIApp
 
 from emulator.console.entrance import PLACE, before
-from emulator.control import inbox, worlds
+from emulator.control import inbox
 from emulator.core.calendar import Timestamp
 from emulator.core.ids import Source
 from emulator.core.world import World
@@ -24,7 +24,6 @@ from emulator.engine.fixtures import Fixtures, Start
 from emulator.engine.mailer import Mailer, SmtpServer
 from emulator.engine.post import ANSWER_TIME, Postman
 from emulator.errors import Refusal
-from emulator.pages import handset
 from emulator.resources.keys import Key
 from emulator.resources.wiring import WIRING
 from emulator.state.form import Saved, fill
@@ -156,7 +155,6 @@ class Sandbox:
         api = service(self.engine, strict=self.options.strict)
         unlocked, others = Later(self._control), Later(self._site)
         controls = self._locked(unlocked, token)
-        phones = self._locked(handset.handset(unlocked, partial(worlds.of_caller, self.engine)), token)
         edge = partial(
             Edge,
             new_request_id=lambda: source.id("req", next(numbers)),
@@ -173,7 +171,6 @@ class Sandbox:
                 ("/_emulator/openapi.json", others),
                 # A webhook cannot carry the token; whoever reads what came in must.
                 (inbox.PREFIX, self._locked(inbox.receiving(self.engine, controls), None)),
-                (handset.PREFIX, phones),
                 (PLACE, screens),
                 ("/_emulator/", before(screens, controls)),
                 ("/_emulator", screens),

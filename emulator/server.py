@@ -63,7 +63,7 @@ class Server:
         edge = self.sandbox.application()
         return uvicorn.Config(
             edge,
-            loop="uvloop",
+            loop="auto",
             http=connection_to(edge),
             ws="none",
             # Whose word about the client's address counts is a setting of the App (B-70), not of the server.

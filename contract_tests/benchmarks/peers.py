@@ -12,13 +12,13 @@ import time
 import venv
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from http.client import HTTPConnection, HTTPException
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from contract_tests.benchmarks.load import request
-from contract_tests.benchmarks.servers import HEADERS
+from contract_tests.benchmarks.servers import HEADERS, Ask, ask
 from emulator.places import openapi_folder
 
 PATIENCE = 60
@@ -30,9 +30,6 @@ AWS = {
     "Content-Type": "application/x-amz-json-1.0",
     "Authorization": "AWS4-HMAC-SHA256 Credential=a/20260101/us-east-1/dynamodb/aws4_request",
 }
-
-Ask = tuple[str, str, bytes, Mapping[str, str]]
-"""Method, path, body and headers of one request."""
 
 
 class Peer(NamedTuple):
@@ -203,19 +200,9 @@ class Running:
         self.name = peer.name
         self.port = port
 
-    def ask(self, ask: Ask) -> Any:
+    def ask(self, wanted: Ask) -> Any:
         """The JSON of one request outside the measurements."""
-        method, path, body, headers = ask
-        connection = HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
-        try:
-            connection.request(method, path, body or None, dict(headers))
-            answer = connection.getresponse()
-            content = answer.read()
-        finally:
-            connection.close()
-        if answer.status >= 300:
-            raise RuntimeError(f"{self.name}: {method} {path} -> {answer.status} {content[:300]!r}")
-        return json.loads(content)
+        return ask(self.name, self.port, wanted, PATIENCE)
 
     def make(self, number: int) -> str:
         """The id of a customer made now."""

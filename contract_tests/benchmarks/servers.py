@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
@@ -23,8 +24,32 @@ BARE = ("bare", ("-m", "contract_tests.benchmarks.bare"))
 EMULATOR = ("emulator", ("-m", "emulator.cli.main", "serve", "--port", "0"))
 FROZEN = ("emulator", (*EMULATOR[1], "--clock", "frozen@2026-01-01T00:00:00Z"))
 
+# An installed package has its bytecode, and here the first start leaves it for those that are measured.
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
 Kind = tuple[str, tuple[str, ...]]
 """A server's name in the table and what Python is started with; it says its address and at last ``Ready.``."""
+
+Ask = tuple[str, str, bytes, Mapping[str, str]]
+"""Method, path, body and headers of one request."""
+
+
+def ask(name: str, port: int, wanted: Ask, timeout: float) -> Any:
+    """The JSON of one request outside the measurements, asked of the server of this name on this port.
+
+    Raises ``RuntimeError`` for an answer that is no success.
+    """
+    method, path, body, headers = wanted
+    connection = HTTPConnection("127.0.0.1", port, timeout=timeout)
+    try:
+        connection.request(method, path, body or None, dict(headers))
+        answer = connection.getresponse()
+        content = answer.read()
+    finally:
+        connection.close()
+    if answer.status >= 300:
+        raise RuntimeError(f"{name}: {method} {path} -> {answer.status} {content[:300]!r}")
+    return msgspec.json.decode(content)
 
 
 class Server:
@@ -33,7 +58,8 @@ class Server:
     def __init__(self, kind: Kind) -> None:
         self.name, arguments = kind
         self._started = time.perf_counter()
-        self._process = subprocess.Popen([sys.executable, *arguments], stdout=subprocess.PIPE, text=True, cwd=ROOT)
+        command = [sys.executable, *arguments]
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=ENVIRONMENT)
         self.port = 0
         self.start_ms = 0.0
 
@@ -55,16 +81,8 @@ class Server:
     def call(self, method: str, path: str, body: Any = None, timeout: float = 1800, key: str = KEY) -> Any:
         """The JSON of one request outside the measurements."""
         headers = {**HEADERS, "Authorization": f"Bearer {key}"}
-        connection = HTTPConnection("127.0.0.1", self.port, timeout=timeout)
-        try:
-            connection.request(method, path, None if body is None else msgspec.json.encode(body), headers)
-            answer = connection.getresponse()
-            content = answer.read()
-        finally:
-            connection.close()
-        if answer.status >= 300:
-            raise RuntimeError(f"{self.name}: {method} {path} -> {answer.status} {content[:300]!r}")
-        return msgspec.json.decode(content)
+        content = b"" if body is None else msgspec.json.encode(body)
+        return ask(self.name, self.port, (method, path, content, headers), timeout)
 
     def ids(self, path: str, count: int) -> list[str]:
         """The ids of so many objects of a list, the newest ones."""

@@ -152,6 +152,24 @@ def test_the_panel_fills_a_value_in(sandbox: Sandbox, surf: Surf) -> None:
     expect(tab).to_have_url(THANKS)
 
 
+@pytest.mark.parametrize(
+    ("currency", "lang", "one", "three"),
+    [("XAF", "en", "FCFA 5,000", "FCFA 15,000"), ("EUR", "fr", "50,00 €", "150,00 €")],
+)
+def test_the_total_follows_the_quantity(
+    sandbox: Sandbox, surf: Surf, currency: str, lang: str, one: str, three: str
+) -> None:
+    tab = surf(f"{link(sandbox, allow_quantity=True, currency=currency)['url']}?lang={lang}")
+    total, quantity = tab.get_by_test_id("total"), tab.get_by_test_id("quantity")
+    for typed, shown in (("1", one), ("3", three), ("x", three), ("01", three), (" 1 ", one)):
+        quantity.fill(typed)
+        expect(total).to_have_text(shown)
+    quantity.fill("3")
+    pay(tab, {**CARD, **WHO})
+    tab.get_by_test_id("page-paid").wait_for()
+    assert sandbox.api.get("/payment-intents/")["data"][0]["amount"] == 15000
+
+
 def test_it_can_be_paid_by_keyboard_alone(sandbox: Sandbox, surf: Surf) -> None:
     tab = surf(session(sandbox)["url"])
     tab.keyboard.press("Tab")

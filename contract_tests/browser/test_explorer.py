@@ -12,8 +12,28 @@ from contract_tests.sandbox import RunningServer
 
 Surf = Callable[..., Any]
 
+TOKEN = "a token"
+
 PATIENCE = 60_000
 """Milliseconds: a page of eighty operations is a lot to draw for a machine that has other things to do."""
+
+
+def test_the_control_token_goes_with_what_is_tried_out_once_it_is_put_in(surf: Surf) -> None:
+    server = RunningServer(control_token=TOKEN)
+    try:
+        tab = surf(f"{server.url}/docs/?api=control")
+        tab.set_default_timeout(PATIENCE)
+        tab.locator("button.authorize").first.click()
+        asked = tab.locator(".auth-container", has_text="controlToken")
+        asked.get_by_role("textbox").fill(TOKEN)
+        asked.get_by_role("button", name="Authorize").click()
+        asked.get_by_role("button", name="Close").click()
+        block = tab.locator("#operations-Clock-getClock")
+        block.locator("button.opblock-summary-control").click()
+        block.get_by_role("button", name="Execute").click()
+        expect(block.locator(".live-responses-table .response-col_status").last).to_have_text("200", timeout=PATIENCE)
+    finally:
+        server.stop()
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def asked(sandbox: Sandbox) -> Any:
 @pytest.mark.parametrize("lang", ["en", "fr"])
 def test_it_rings_by_itself_and_everyone_can_use_it(sandbox: Sandbox, surf: Surf, address: str, lang: str) -> None:
     tab = surf("about:blank", **PHONE_SIZED)
-    with tab.expect_response(lambda response: "/_emulator/stream" in response.url):
+    with tab.expect_response(lambda response: "/_emulator/console/stream" in response.url):
         tab.goto(f"{address}&lang={lang}")
     expect(tab.get_by_test_id("nothing")).to_be_visible()
     intent = asked(sandbox)

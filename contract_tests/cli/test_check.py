@@ -128,9 +128,10 @@ def test_what_cannot_be_checked_is_told_in_one_line(arguments: list[str], told: 
     assert told in str(result.exception)
 
 
-def test_without_the_extra_it_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("command", [["check"], ["spec", "validate"]])
+def test_without_the_extra_it_says_how_to_install_it(command: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    result = CliRunner().invoke(cli, ["check"], standalone_mode=False)
+    result = CliRunner().invoke(cli, command, standalone_mode=False)
     assert "pip install 'payments-emulator[check]'" in str(result.exception)
 
 

@@ -15,6 +15,7 @@ import pytest
 from contract_tests.cli.conftest import Cli, OnScreen
 from contract_tests.cli.terminal import COMMAND, clean, processes
 from contract_tests.sandbox import Sandbox
+from emulator.cli.main import COMMANDS
 
 BOLD = "\x1b[1m"
 
@@ -119,8 +120,20 @@ def test_requests_are_followed(sandbox: Sandbox, follow: Follow) -> None:
 HEAVY = {"httpx", "uvicorn", "connexion", "rich", "http.server", "msgspec", "yaml", "jinja2", "asyncio"}
 
 
+def loaded(*line: str) -> set[str]:
+    """What Python has loaded once this line is done."""
+    call = f"from emulator.cli.main import cli; cli({line}, standalone_mode=False)"
+    script = f"import sys; {call}; print('--', *sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    return {*done.stdout.rpartition("--")[2].split()}
+
+
 def test_help_comes_fast() -> None:
     """It needs none of what a server or a client is made of."""
-    script = "import sys, emulator.cli.main; print(*sys.modules)"
-    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
-    assert HEAVY & {*loaded.stdout.split()} == set()
+    assert HEAVY & loaded("--help") == set()
+
+
+def test_a_line_loads_its_own_command_only() -> None:
+    modules = {place.partition(":")[0] for place in COMMANDS.data.values()}
+    # The program's name stands in completion, and reset takes the clocks of serve.
+    assert modules & loaded("reset", "--help") == {f"emulator.cli.{name}" for name in ("completion", "serve", "reset")}

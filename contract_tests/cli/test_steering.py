@@ -74,6 +74,10 @@ def test_a_long_advance_shows_how_far_it_is_and_ctrl_c_stops_it(sandbox: Sandbox
     terminal.until(" jobs")
     terminal.type("\x03")
     assert terminal.status() == 130
+    shown, _, rest = terminal.text.partition("\rStopped. ")
+    assert re.fullmatch(r"#*-+ +[0-9]+%  [0-9-]{10}T[0-9:]{8}Z  [0-9]+ jobs?", shown.split("\r")[1])
+    assert shown.endswith("\r" + " " * 59), "the bar is gone from the terminal"
+    assert "%" not in rest
     stopped = re.search(r"Stopped\. It is (\S+)\.", terminal.text)
     assert stopped, terminal.text
     assert stopped[1] == f"{sandbox.now[:19]}Z"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import html
+import re
 from collections.abc import Iterator
 
 import httpx
 import pytest
 
-from contract_tests.console.visitor import PLACE, Page, Visitor
+from contract_tests.console.visitor import PLACE, Visitor
+from contract_tests.page import Page
 from contract_tests.sandbox import RunningServer
 
 TOKEN = "s3crét token"
@@ -66,6 +69,26 @@ def test_the_token_opens_all_of_it(visitor: Visitor) -> None:
     with visitor.http.stream("GET", f"{PLACE}stream", params={"app": "door"}) as stream:
         assert stream.headers["content-type"].startswith("text/event-stream")
         assert len(stream.headers.get_list("request-id")) == 1
+
+
+def test_a_phone_is_behind_the_same_door(visitor: Visitor) -> None:
+    phone = "/_emulator/phones/+24177123456"
+    closed = visitor.open(phone)
+    assert (closed.status, "Control token" in closed.text) == (401, True)
+    assert visitor.http.post(f"{phone}/answer", data={"answer": "approve"}).status_code == 401
+    back = html.unescape(re.findall(r'name="_back" value="([^"]+)"', closed.html)[0])
+    assert back == f"{phone}?app=door"
+    opened = visitor.http.post(f"{PLACE}login", data={"token": TOKEN, "_back": back})
+    assert "Nothing to confirm" in opened.text
+    assert opened.url.params["app"] == "door"
+    assert visitor.http.post(f"{phone}/answer", data={"answer": "approve"}).status_code == 200
+    assert visitor.http.get(phone, headers={"Accept": "application/json"}).status_code == 403
+
+
+def test_a_program_may_show_the_token_as_it_does_elsewhere(visitor: Visitor) -> None:
+    for path in ("/_emulator/phones/+24177123456", PLACE):
+        assert visitor.http.get(path, headers={"Emulator-Token": TOKEN.encode()}).status_code == 200
+        assert visitor.http.get(path, headers={"Emulator-Token": "wrong"}).status_code == 401
 
 
 def test_the_cookie_is_no_token_for_the_control_api(visitor: Visitor) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from contract_tests.console.visitor import Page, Visitor, visiting, within
+from contract_tests.console.visitor import Visitor, visiting, within
+from contract_tests.page import Page
 from contract_tests.sandbox import CARD, FAILING_PHONE, Sandbox
 from emulator.console.pages import PAGES
 

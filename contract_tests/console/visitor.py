@@ -5,58 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from html.parser import HTMLParser
 from typing import Any
 
 import httpx
 
+from contract_tests.page import Page
 from contract_tests.sandbox import Sandbox
 
 HOME = "/_emulator/"
 PLACE = "/_emulator/console/"
-
-
-class Page(HTMLParser):
-    """A page: its text, its links, and what is in elements with a ``data-testid``."""
-
-    def __init__(self, answer: httpx.Response) -> None:
-        super().__init__()
-        self.answer = answer
-        self.status = answer.status_code
-        self.html = answer.text
-        self.links: list[str] = []
-        self.strange: list[str] = []
-        self._parts: list[str] = []
-        self._marked: dict[str, list[str]] = {}
-        self._inside: list[str | None] = []
-        self.feed(self.html)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        found = dict(attrs)
-        self.strange += [f"{tag} {name}" for name in found if name.startswith("on") or name == "style"]
-        self.strange += [tag] if tag == "style" or str(found.get("href")).startswith("javascript:") else []
-        if tag == "a" and found.get("href"):
-            self.links.append(str(found["href"]))
-        if tag not in ("meta", "link", "img", "input", "path", "circle", "use", "br"):
-            self._inside.append(found.get("data-testid"))
-
-    def handle_endtag(self, tag: str) -> None:
-        if self._inside:
-            self._inside.pop()
-
-    def handle_data(self, data: str) -> None:
-        self._parts.append(data)
-        for mark in filter(None, self._inside):
-            self._marked.setdefault(mark, []).append(data)
-
-    @property
-    def text(self) -> str:
-        """All there is to read, white space put together."""
-        return " ".join("".join(self._parts).split())
-
-    def said(self, mark: str) -> str:
-        """What stands in an element, or nothing."""
-        return " ".join("".join(self._marked.get(mark, [])).split())
 
 
 class Visitor:

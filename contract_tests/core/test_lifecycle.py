@@ -60,7 +60,7 @@ def test_a_start_files_the_record_and_tells_of_it() -> None:
     with world.turn() as turn:
         toy = life.start(world, "make", Toy(id="toy_1"))
     assert world.one(Toy, "toy_1") is toy
-    assert [(event.type, event.data["object"]) for event in turn.events] == [("toy.made", toy)]
+    assert [(event.type, event.data.object) for event in turn.events] == [("toy.made", toy)]
     with pytest.raises(AssertionError), world.turn():
         life.start(world, "make", Toy(id="toy_2", status="used"))
     assert world.get(Toy, "toy_2") is None
@@ -68,7 +68,7 @@ def test_a_start_files_the_record_and_tells_of_it() -> None:
 
 def test_a_move_returns_what_the_reactions_made_of_the_record() -> None:
     def paint(world: object, event: Event) -> None:
-        world.replace(world.one(Toy, event.data["object"].id), colour="blue")  # type: ignore[attr-defined]
+        world.replace(world.one(Toy, event.data.object.id), colour="blue")  # type: ignore[attr-defined]
 
     life = LifeCycle(Toy, ("new", "use", "used", "toy.used"))
     world = toy_world(reactions={"toy.used": (paint,)})
@@ -82,7 +82,7 @@ def test_carried_metadata_goes_with_the_event() -> None:
     world = toy_world()
     with world.turn() as turn:
         life.move(world, make(world), "use")
-    assert turn.events[0].data["metadata"] == {"box": {"of": "toy.used"}}
+    assert turn.events[0].data.metadata == {"box": {"of": "toy.used"}}
 
 
 def test_a_table_does_not_say_two_things_about_one_trigger() -> None:

@@ -26,12 +26,11 @@ def image(world: World) -> bytes:
     """Everything a world holds, as bytes: equal images are equal worlds, the order of everything included."""
     tables = {
         kind: [
-            sorted(table.rows),
             [msgspec.structs.asdict(record) for record in table],
             table.order,
             sorted(table.slots.items()),
             {field: sorted((str(value), slots) for value, slots in ix.items()) for field, ix in table.indexes.items()},
-            {field: sorted(ids.items()) for field, ids in table.unique.items()},
+            {field: sorted(found.items()) for field, found in table.unique.items()},
         ]
         for kind, table in world._tables.items()
     }
@@ -118,11 +117,11 @@ def test_a_turn_lists_what_it_changed(steps: list[Step]) -> None:
         take(world, steps)
     kept = {record.id: record for table in world._tables.values() for record in table}
     replayed: dict[str, Any] = {}
-    for old, new, _ in turn.changes:
-        if old is not None:
-            assert replayed.pop(old.id) is old
-        if new is not None:
-            replayed[new.id] = new
+    for change in turn.changes:
+        if change.old is not None:
+            assert replayed.pop(change.old.id) is change.old
+        if change.new is not None:
+            replayed[change.new.id] = change.new
     assert replayed == kept
     assert turn.events == list(world.table(Event))
 
@@ -240,7 +239,7 @@ def test_an_id_or_a_unique_value_is_never_taken_twice() -> None:
 def test_an_event_shows_its_object_as_it_was_and_reactions_hear_all_of_it() -> None:
     """B-80. A hidden field is there for the reactions and stays off the wire."""
     heard: list[Toy] = []
-    world = toy_world(reactions={"toy.used": (lambda world, event: heard.append(event.data["object"]),)})
+    world = toy_world(reactions={"toy.used": (lambda world, event: heard.append(event.data.object),)})
     with world.turn("req_1") as turn:
         toy = LIFE.move(world, make(world, secret="s"), "use")
         world.replace(toy, size=4)

@@ -81,9 +81,10 @@ def differences(struct: type[msgspec.Struct], part: Part, path: str, hidden: fro
     }
     yield from (f"{path}.{name}: only in the document" for name in declared.keys() - fields.keys())
     yield from (f"{path}.{name}: only in the code" for name in fields.keys() - declared.keys())
+    sometimes = {field.encode_name for field in msgspec.structs.fields(struct) if field.default is msgspec.UNSET}
     for name in fields.keys() & declared.keys():
-        if name not in required(part):
-            yield f"{path}.{name}: always there, but not required"
+        if (name in sometimes) == (name in required(part)):
+            yield f"{path}.{name}: always there in one of the two only"
         yield from field_differences(fields[name].type, declared[name], f"{path}.{name}")
 
 

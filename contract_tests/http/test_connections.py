@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 
 import pytest
 
 from contract_tests.http.line import Line
-from contract_tests.sandbox import Sandbox
+from contract_tests.sandbox import RunningServer, Sandbox
 
 LIST = b"GET /v1/customers/ HTTP/1.1"
 NONE = b"GET /v1/customers/cust_x/ HTTP/1.1"
@@ -213,3 +214,16 @@ def test_the_word_of_a_proxy_counts_only_where_the_app_says_so(line: Line) -> No
     """B-70: links do not follow ``X-Forwarded-Proto`` of anybody."""
     line.request(NONE, b"X-Forwarded-Proto: wss", b"X-Forwarded-For: 203.0.113.7")
     assert b'"doc_url":"http://' in line.answer().body
+
+
+def test_where_there_is_no_uvloop_it_is_served_on_the_loop_of_python_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on Windows."""
+    monkeypatch.setitem(sys.modules, "uvloop", None)
+    server = RunningServer()
+    try:
+        with Line(server.url, "sk_test_loop") as line:
+            assert line.post(AWA).status == 201
+        loop = server.server._uvicorn and server.server._uvicorn.loop
+        assert type(loop).__module__.startswith("asyncio.")
+    finally:
+        server.stop()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from html.parser import HTMLParser
 from typing import Any, Self
 from urllib.parse import urlsplit
 
 import httpx
 
 from contract_tests.client import http_client
+from contract_tests.page import Page
 from contract_tests.sandbox import Sandbox
 
 CARD = {"method": "bank_card", "number": "4242 4242 4242 4242", "expiry": "12/30", "cvc": "123"}
@@ -21,63 +21,6 @@ PHONE = {"method": "mobile_money", "phone": "+241 77 00 00 00"}
 TRANSFER = {"method": "bank_transfer", "iban": "FR14 2004 1010 0505 0001 3M02 606"}
 PAYPAL = {"method": "paypal", "paypal_email": "awa@example.com"}
 WHO = {"name": "Awa Diop", "email": "awa@example.com"}
-
-
-VOID = ("meta", "link", "input", "br", "img")
-"""The elements without an end that the pages use."""
-
-
-class Page(HTMLParser):
-    """What an answer shows: its text, the elements with a ``data-testid``, the fields of its forms."""
-
-    def __init__(self, answer: httpx.Response) -> None:
-        super().__init__()
-        self.answer = answer
-        self.status = answer.status_code
-        self.html = answer.text
-        self.elements: dict[str, dict[str, str | None]] = {}
-        self.fields: dict[str, str] = {}
-        self.language: str | None = None
-        self.text = ""
-        self._open: list[tuple[str, str | None]] = []
-        self._texts: dict[str, str] = {}
-        self.feed(answer.text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        known = dict(attrs)
-        if tag == "html":
-            self.language = known.get("lang")
-        testid = known.get("data-testid")
-        if testid is not None:
-            self.elements[testid] = known
-            self._texts[testid] = ""
-        if tag == "input" and known.get("name") and (known.get("type") != "radio" or "checked" in known):
-            self.fields[str(known["name"])] = known.get("value") or ""
-        if tag not in VOID:
-            self._open.append((tag, testid))
-
-    def handle_endtag(self, tag: str) -> None:
-        while self._open and self._open.pop()[0] != tag:
-            pass  # an element whose end HTML lets one leave out
-
-    def handle_data(self, data: str) -> None:
-        if self._open and self._open[-1][0] in ("style", "script"):
-            return
-        self.text += data
-        for _, testid in self._open:
-            if testid is not None:
-                self._texts[testid] += data
-
-    def said(self, testid: str) -> str:
-        """The text inside an element."""
-        return " ".join(self._texts[testid].split())
-
-    def has(self, testid: str) -> bool:
-        return testid in self.elements
-
-    @property
-    def state(self) -> str:
-        return next(name.removeprefix("page-") for name in self.elements if name.startswith("page-"))
 
 
 class Buyer:

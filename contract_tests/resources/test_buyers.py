@@ -157,6 +157,16 @@ def test_a_card_with_a_check_waits_for_it(sandbox: Sandbox, result: str, status:
     assert seen(sandbox, session)["status"] == status
 
 
+def test_a_check_nobody_passes_holds_its_session_until_the_payment_is_taken_back(sandbox: Sandbox) -> None:
+    """B-54, B-58: processing, it cannot expire; once the payment is over, the time that went by meanwhile counts."""
+    session = sandbox.session(expires_in=300)
+    intent = sandbox.buy(session, THREE_STEP)
+    sandbox.advance("31d")
+    assert seen(sandbox, session)["status"] == "processing"
+    sandbox.api.post(f"/payment-intents/{intent['id']}/cancel/")
+    assert seen(sandbox, session)["status"] == "expired"
+
+
 def test_product_metadata_is_carried_of_the_first_line(sandbox: Sandbox) -> None:
     """B-80, B-97: in ``payment_intent.succeeded`` and ``checkout.session.completed``."""
     hat = sandbox.product(name="Hat", metadata={"kind": "hat"})

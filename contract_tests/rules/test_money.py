@@ -15,6 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from contract_tests.sandbox import START
 from emulator.core import calendar
+from emulator.core.jobs import Job
 from emulator.core.records import Record
 from emulator.core.verbs import find
 from emulator.core.world import Event, World, encode
@@ -53,7 +54,7 @@ def shown(record: Any) -> Any:
 
 def told_as_shown(world: World, told: Event) -> None:
     """Reaction to every event: its object is what GET shows at that moment (B-80)."""
-    record = told.data["object"]
+    record = told.data.object
     assert shown(told)["data"]["object"] == shown(world.get(type(record), record.id))
 
 
@@ -116,7 +117,7 @@ class Money(RuleBasedStateMachine):
         self.world.now = instant
 
     def everything(self) -> dict[str, dict[str, Record]]:
-        return {table.kind.kind: dict(table.rows) for table in self.world.tables()}
+        return {table.kind.kind: {record.id: record for record in table} for table in self.world.tables()}
 
     def pick(self, kind: type[Record], number: int, wanted: str | None = None) -> str:
         """Mostly one of those in the wanted state, if there are such."""
@@ -265,7 +266,7 @@ class Money(RuleBasedStateMachine):
     @invariant()
     def what_waits_for_a_time_has_a_job(self) -> None:
         """Nothing hangs: what only time can move is planned, and what has ended is planned no more."""
-        planned = {job.about: job for job in self.world.schedule._jobs.values() if "payment_method" not in job.name}
+        planned = {job.about: job for job in self.world.table(Job) if "payment_method" not in job.name}
         for refund in self.world.table(Refund):
             assert (refund.id in planned) == (refund.status in ("pending", "processing"))
         for intent in self.world.table(PaymentIntent):

@@ -10,11 +10,13 @@ from typing import Any
 import httpx
 import pytest
 from connexion import AsyncApp
+from connexion.json_schema import resolve_refs
 from connexion.resolver import Resolver
 
 from contract_tests.document.reader import Document, Operation, examples, operations, parameters, request_schema
 from emulator.core import calendar
 from emulator.document import store
+from emulator.web.connexion_app import lean
 from emulator.web.edge import Edge
 from emulator.web.stack import stack
 
@@ -176,3 +178,11 @@ def test_plans_accept_and_hear_what_connexions_own_chain_does(caplog: pytest.Log
         for (name, given, body), expected in zip(_flat(plan), _flat(stock), strict=True):
             assert (name, given) == expected[:2], request
             assert _within(expected[2], body), request
+
+
+@pytest.mark.parametrize("name", store.SOURCES)
+def test_references_lead_where_connexion_would_follow_them(name: str) -> None:
+    document = store.load(name)
+    assert "$ref" in repr(document)
+    assert lean(document) == lean(resolve_refs(document))
+    assert "$ref" not in repr(lean(document))

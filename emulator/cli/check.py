@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import secrets
 import sys
@@ -14,14 +13,13 @@ from urllib.parse import urlsplit
 
 import click
 
+from emulator.cli.extras import need
 from emulator.cli.options import DEFAULT_URL, option
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from emulator.examiner.report import Report, Tally
-
-MISSING = "check needs the extra 'check': pip install 'payments-emulator[check]'"
 
 
 @click.command()
@@ -43,8 +41,7 @@ def check(*, url: str, key: str, junit: Path | None, as_json: bool, **choices: A
     answer is put to all checks. Only /v1 is used, so the server need not be this emulator. Its own document at
     /openapi.json counts if it has one, else the one that is shipped. Takes about a minute; --examples bounds it.
     """
-    if importlib.util.find_spec("schemathesis") is None:
-        raise click.ClickException(MISSING)
+    need("check", "schemathesis")
     if key.startswith("sk_prod_"):
         raise click.UsageError("check makes thousands of objects and wipes them: give it the key of a test App")
     base_url, document = _found(url)

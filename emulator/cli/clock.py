@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -196,24 +198,26 @@ def progress() -> Iterator[Callable[[Any], None]]:
 
 
 class Bar:
-    """How far an advance is: its share, its instant, its jobs. Nothing where the error output is no terminal."""
+    """How far an advance is: its share, its instant, its jobs, on a line of the terminal that the next one covers.
+
+    Nothing where the error output is no terminal.
+    """
 
     def __init__(self) -> None:
-        # Imported here: few advances are long.
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn
-
-        console = Console(stderr=True)
-        parts = (BarColumn(None), TextColumn("{task.percentage:3.0f} %  {task.description}"))
-        self._progress = Progress(*parts, console=console, transient=True, disable=not console.is_terminal, expand=True)
-        self._progress.start()
-        self._task = self._progress.add_task("", total=1)
+        # The last column stays free: what is written there may begin another line.
+        self._width = shutil.get_terminal_size().columns - 1 if sys.stderr.isatty() else 0
 
     def show(self, state: Any) -> None:
         """Where it is now."""
-        told = f"{when(state['now'])}  {counted(state['jobs'], 'job')}"
-        self._progress.update(self._task, completed=state["progress"], description=told)
+        told = f" {state['progress']:4.0%}  {when(state['now'])}  {counted(state['jobs'], 'job')}"
+        room = max(0, self._width - len(told))
+        done = int(room * state["progress"])
+        self._write("#" * done + "-" * (room - done) + told)
 
     def close(self) -> None:
         """Take it off the terminal."""
-        self._progress.stop()
+        self._write(" " * self._width)
+
+    def _write(self, line: str) -> None:
+        if self._width:
+            click.echo(f"\r{line[: self._width]}\r", err=True, nl=False)

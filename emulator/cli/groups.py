@@ -1,14 +1,24 @@
-"""Groups of commands that help whoever mistypes one, and that do the usual thing where none is named."""
+"""Groups of commands that help whoever mistypes one, do the usual thing where none is named, and load when called."""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections import UserDict
+from importlib import import_module
 from typing import Any
 
 import click
 
 from emulator.cli.options import guidance
+
+
+class Imported(UserDict[str, Any]):
+    """Commands by name, written as ``module:attribute``; each is imported when it is asked for."""
+
+    def __getitem__(self, name: str) -> Any:
+        module, _, attribute = self.data[name].partition(":")
+        return getattr(import_module(module), attribute)
 
 
 class Commands(click.Group):

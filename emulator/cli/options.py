@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from difflib import get_close_matches
 from functools import wraps
 from typing import Any
 
@@ -108,6 +107,9 @@ class Words(click.ParamType):  # type: ignore[type-arg]  # older clicks have no 
 
 def guidance(mistyped: str, words: Iterable[str]) -> str:
     """The nearest of the words that are allowed, and all of them."""
+    # Imported here: only who mistypes needs it.
+    from difflib import get_close_matches
+
     allowed = [*words]
     near = get_close_matches(mistyped, allowed, n=1)
     return (f"did you mean {near[0]}? " if near else "") + f"allowed: {', '.join(allowed)}"

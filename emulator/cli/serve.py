@@ -164,7 +164,7 @@ def spare_collector() -> None:
     It is off until then, because nothing that a start makes is garbage.
     """
     gc.freeze()
-    gc.set_threshold(100_000, 50, 1_000)
+    gc.set_threshold(20_000, 50, 1_000)
     gc.enable()
 
 

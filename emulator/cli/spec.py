@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from emulator.cli.extras import need
+
 
 @click.group()
 def spec() -> None:
@@ -31,8 +33,9 @@ def validate() -> int:
     \b
     payments-emulator spec validate
 
-    Exit status 1 if one breaks it.
+    Exit status 1 if one breaks it. Needs the extra 'check'.
     """
+    need("check", "openapi_spec_validator")
     from openapi_spec_validator import OpenAPIV30SpecValidator, OpenAPIV31SpecValidator
 
     from emulator.document import store

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from emulator.console import forms
-from emulator.console.entrance import HOME, PLACE
+from emulator.console.entrance import HOME, PHONES, PLACE
 from emulator.console.inside import Refused
 from emulator.console.visit import Visit
 
@@ -102,7 +102,7 @@ def figures(answer: Any) -> dict[str, Any]:
     return fields
 
 
-_OURS = re.compile(rf"({re.escape(HOME)}|{re.escape(PLACE)}[A-Za-z0-9/_.~%-]*)(\?[^\s#\\]*)?")
+_OURS = re.compile(rf"({re.escape(HOME)}|({re.escape(PLACE)}|{re.escape(PHONES)})[A-Za-z0-9/_.~%+-]*)(\?[^\s#\\]*)?")
 
 
 def back(path: str | None) -> str:

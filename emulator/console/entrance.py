@@ -1,4 +1,4 @@
-"""The entrance: where in the emulator the console is. Light, for a start needs no more of the console than this."""
+"""The entrance: where in the emulator its pages are. Light, for a start needs no more of the console than this."""
 
 from __future__ import annotations
 
@@ -8,13 +8,21 @@ from emulator.web.guard import header
 
 HOME = "/_emulator/"
 PLACE = "/_emulator/console/"
+PHONES = "/_emulator/phones/"
 
 
 def before(console: ASGIApp, controls: ASGIApp) -> ASGIApp:
-    """The console where a browser asks for ``/_emulator/`` itself; everything else is the control API's."""
+    """The console where a person asks for ``/_emulator/`` itself or a phone; everything else is the control API's."""
 
     async def choose(scope: Scope, receive: Receive, send: Send) -> None:
-        asked = scope["path"] == HOME and "text/html" in (header(scope, b"accept") or "")
-        await (console if asked else controls)(scope, receive, send)
+        asked = scope["path"] == HOME or scope["path"].startswith(PHONES)
+        await (console if asked and _person(scope) else controls)(scope, receive, send)
 
     return choose
+
+
+def _person(scope: Scope) -> bool:
+    """Whether this comes from a page or wants one."""
+    if scope["method"] == "POST":
+        return (header(scope, b"content-type") or "").startswith("application/x-www-form-urlencoded")
+    return scope["method"] == "GET" and "text/html" in (header(scope, b"accept") or "")

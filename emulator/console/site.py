@@ -13,11 +13,11 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from emulator.console import actions, forms, pages, papers, static
+from emulator.console import actions, forms, handset, pages, papers, static
 from emulator.console.actions import Notice, Notices
 from emulator.console.door import Door
 from emulator.console.drawing import ID
-from emulator.console.entrance import HOME, PLACE
+from emulator.console.entrance import HOME, PHONES, PLACE
 from emulator.console.inside import CONTROL, Inside, Refused
 from emulator.console.pages import PAGES, Reader
 from emulator.console.render import page, place
@@ -31,7 +31,7 @@ YEAR = 365 * 86400
 
 
 class Console:
-    """The application behind ``/_emulator/console/`` and, for browsers, ``/_emulator/`` itself.
+    """The application behind ``/_emulator/console/`` and, for browsers, ``/_emulator/`` itself and phones.
 
     ``app`` is the rest of the emulator, without its lock; ``token`` what a person must show to come in.
     """
@@ -53,6 +53,8 @@ class Console:
             Route(HOME, self._behind_the_door(partial(self._read, pages.overview))),
             *(Route(PLACE + path, self._behind_the_door(handler)) for path, handler in handlers.items()),
             Route(PLACE + "do/{action}", self._behind_the_door(self._do), methods=["POST"]),
+            Route(PHONES + "{number}", self._behind_the_door(handset.show)),
+            Route(PHONES + "{number}/answer", self._behind_the_door(handset.answer), methods=["POST"]),
             Route(PLACE + "login", self._log_in, methods=["POST"]),
             Route(PLACE + "choose", self._choose, methods=["POST"]),
             Route(PLACE + "static/{hash}/{name}", static.show),
@@ -130,14 +132,17 @@ class Console:
 
     # -- the door
 
-    def _ask_for_token(self, visit: Visit, wrong: bool = False) -> Response:
-        return page(visit, "apart.html", 401, problem=None, wrong=wrong)
+    def _ask_for_token(self, visit: Visit) -> Response:
+        here = visit.request.url
+        wanted = f"{here.path}{'?' * bool(here.query)}{here.query}" if visit.request.method == "GET" else HOME
+        return page(visit, "apart.html", 401, problem=None, wrong=False, wanted=wanted)
 
     async def _log_in(self, request: Request) -> Response:
         form = await forms.read(request)
+        wanted = actions.back(form.get("_back"))
         if not self._door.fits(form.get("token", "")):
-            return self._ask_for_token(Visit(request, self._inside), wrong=True)
-        response = RedirectResponse(actions.back(form.get("_back")), 303)
+            return page(Visit(request, self._inside), "apart.html", 401, problem=None, wrong=True, wanted=wanted)
+        response = RedirectResponse(wanted, 303)
         self._door.let_in(response)
         return response
 

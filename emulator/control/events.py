@@ -13,7 +13,7 @@ from emulator.engine.runtime import Runtime
 
 
 def _about(event: Event, id: str) -> bool:
-    shown = event.data["object"]
+    shown = event.data.object
     return bool((shown["id"] if isinstance(shown, dict) else shown.id) == id)
 
 

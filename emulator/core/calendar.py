@@ -55,6 +55,7 @@ def from_epoch(seconds: float) -> Timestamp:
     return stamp(datetime.fromtimestamp(seconds, UTC))
 
 
+@lru_cache(maxsize=4096)  # whatever was made at one instant goes on at the same ones
 def plus(instant: Timestamp, *, days: float = 0, hours: float = 0, seconds: float = 0) -> Timestamp:
     """The instant so much later; beyond the calendar it is its last instant."""
     try:
@@ -63,7 +64,7 @@ def plus(instant: Timestamp, *, days: float = 0, hours: float = 0, seconds: floa
         return LAST
 
 
-@lru_cache(maxsize=4096)  # whatever was made at one instant renews at the same ones
+@lru_cache(maxsize=4096)
 def step(anchor: Timestamp, interval: str, count: int) -> Timestamp:
     """``count`` intervals (day, week, month, year) after the anchor, the day clamped to its month's end (B-42).
 

@@ -9,6 +9,7 @@ import msgspec
 
 from emulator.core.calendar import Timestamp
 from emulator.core.records import Record
+from emulator.core.tables import Table
 
 
 class Job(Record, frozen=True, kw_only=True):
@@ -52,11 +53,11 @@ class Schedule:
     the heap; when stale entries are the most of it, it is made anew.
     """
 
-    def __init__(self, jobs: dict[str, Job]) -> None:
+    def __init__(self, jobs: Table[Job]) -> None:
         self._jobs = jobs
         self._heap: list[tuple[Timestamp, int, str]] = []
 
-    def copy(self, jobs: dict[str, Job]) -> Schedule:
+    def copy(self, jobs: Table[Job]) -> Schedule:
         """The same order over a copy of the jobs."""
         twin = Schedule(jobs)
         twin._heap = self._heap.copy()
@@ -65,7 +66,7 @@ class Schedule:
     def push(self, job: Job) -> None:
         heapq.heappush(self._heap, (job.due, job.sequence, job.id))
         if len(self._heap) > 2 * len(self._jobs) + SLACK:
-            self._heap = [(job.due, job.sequence, job.id) for job in self._jobs.values()]
+            self._heap = [(job.due, job.sequence, job.id) for job in self._jobs]
             heapq.heapify(self._heap)
 
     def next(self) -> Job | None:

@@ -6,69 +6,85 @@ from bisect import bisect_left, insort
 from collections.abc import Iterator
 from typing import Any, Generic
 
+import msgspec
+
 from emulator.core.records import R
 
-Slot = tuple[str, int, str]
-"""Where a record stands among its kind: (created_at, number in order of creation, id)."""
+
+class Slot(msgspec.Struct, Generic[R], order=True, gc=False):
+    """Where a record stands among its kind: by its instant, then by its number in the order of creation.
+
+    A record that is replaced leaves its slot to its successor.
+    """
+
+    created_at: str
+    number: int
+    record: R
 
 
 class Table(Generic[R]):
     """All records of one kind. Reading, adding, replacing and a page of any list cost the same at any size.
 
-    ``order`` and every index hold *slots* in order of creation. A slot is found again by bisection, so removal and
-    undo keep the order without a search; but what comes after it moves up, so a kind that is not paged has no order.
+    ``slots`` finds them by id; ``order`` and every index hold the same slots in order of creation. There a slot is
+    found again by bisection, so removal and undo keep the order without a search; but what comes after it moves up,
+    so a kind that is not paged has no order.
     """
 
     def __init__(self, kind: type[R]) -> None:
         self.kind = kind
-        self.rows: dict[str, R] = {}
-        self.slots: dict[str, Slot] = {}
-        self.order: list[Slot] = []
-        self.indexes: dict[str, dict[Any, list[Slot]]] = {field: {} for field in kind.indexes}
-        self.unique: dict[str, dict[Any, str]] = {field: {} for field in kind.unique}
+        self.slots: dict[str, Slot[R]] = {}
+        self.order: list[Slot[R]] = []
+        self.indexes: dict[str, dict[Any, list[Slot[R]]]] = {field: {} for field in kind.indexes}
+        self.unique: dict[str, dict[Any, Slot[R]]] = {field: {} for field in kind.unique}
 
     def copy(self) -> Table[R]:
-        """The same records, filed anew: what is added or removed here is not there."""
+        """The same records, filed anew: what is added, replaced or removed here is not there."""
         twin = Table(self.kind)
-        twin.rows, twin.slots, twin.order = self.rows.copy(), self.slots.copy(), self.order.copy()
-        twin.indexes = {field: {key: run.copy() for key, run in index.items()} for field, index in self.indexes.items()}
-        twin.unique = {field: ids.copy() for field, ids in self.unique.items()}
+        slots = twin.slots = {id: Slot(slot.created_at, slot.number, slot.record) for id, slot in self.slots.items()}
+
+        def again(run: list[Slot[R]]) -> list[Slot[R]]:
+            return [slots[slot.record.id] for slot in run]
+
+        twin.order = again(self.order)
+        twin.indexes = {field: {key: again(run) for key, run in index.items()} for field, index in self.indexes.items()}
+        twin.unique = {
+            field: {key: slots[slot.record.id] for key, slot in index.items()} for field, index in self.unique.items()
+        }
         return twin
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return len(self.slots)
 
     def __iter__(self) -> Iterator[R]:
-        return iter([self.rows[slot[2]] for slot in (self.order if self.kind.paged else sorted(self.slots.values()))])
+        return iter([slot.record for slot in (self.order if self.kind.paged else sorted(self.slots.values()))])
 
     def get(self, id: str) -> R | None:
-        return self.rows.get(id)
+        slot = self.slots.get(id)
+        return None if slot is None else slot.record
 
     def oldest(self) -> R | None:
         """The record that was made first."""
-        return self.rows[self.order[0][2]] if self.order else None
+        return self.order[0].record if self.order else None
 
     def having(self, field: str, value: object) -> list[R]:
         """The records whose indexed field has this value, oldest first."""
-        return [self.rows[slot[2]] for slot in self.indexes[field].get(value, ())]
+        return [slot.record for slot in self.indexes[field].get(value, ())]
 
     def find(self, field: str, value: object) -> R | None:
         """The record whose unique field has this value."""
-        id = self.unique[field].get(self._key(field, value))
-        return None if id is None else self.rows[id]
+        slot = self.unique[field].get(self._key(field, value))
+        return None if slot is None else slot.record
 
     def add(self, record: R, number: int) -> None:
         """File a new record; ``number`` is its place in the order of creation.
 
         Raises ``ValueError``, as :meth:`replace` does, before anything changes where an id or a unique value is taken.
         """
-        if record.id in self.rows:
+        if record.id in self.slots:
             raise ValueError(f"there is a {self.kind.kind} {record.id} already")
         if self.unique:
             self._refuse_taken(record)
-        slot = (getattr(record, "created_at", ""), number, record.id)
-        self.rows[record.id] = record
-        self.slots[record.id] = slot
+        self.slots[record.id] = slot = Slot(getattr(record, "created_at", ""), number, record)
         if self.kind.paged:
             _insert(self.order, slot)
         for field, index in self.indexes.items():
@@ -77,43 +93,52 @@ class Table(Generic[R]):
                 index[value] = [slot]
             else:
                 _insert(run, slot)
-        for field, ids in self.unique.items():
+        for field, found in self.unique.items():
             if (value := getattr(record, field)) is not None:
-                ids[self._key(field, value)] = record.id
+                found[self._key(field, value)] = slot
 
     def replace(self, old: R, new: R) -> None:
-        """Put a record in the place of its former self."""
+        """Put a record in the place of its former self.
+
+        Raises ``RuntimeError``, as :meth:`remove` does, for one that is not here, or no longer as it is.
+        """
+        slot = self._slot_of(old)
         if self.unique:
             self._refuse_taken(new)
-        if getattr(old, "created_at", "") != getattr(new, "created_at", ""):
-            number = self.remove(old)
-            self.add(new, number)
+        if slot.created_at != getattr(new, "created_at", ""):
+            self.remove(old)
+            self.add(new, slot.number)
             return
-        self.rows[new.id] = new
-        slot = self.slots[new.id]
         for field, index in self.indexes.items():
             before, after = getattr(old, field), getattr(new, field)
             if before != after:
                 _remove(index, before, slot)
                 _insert(index.setdefault(after, []), slot)
-        for field, ids in self.unique.items():
+        for field, found in self.unique.items():
             before, after = getattr(old, field), getattr(new, field)
             if before != after:
-                ids.pop(self._key(field, before), None)
+                found.pop(self._key(field, before), None)
                 if after is not None:
-                    ids[self._key(field, after)] = new.id
+                    found[self._key(field, after)] = slot
+        slot.record = new
 
     def remove(self, record: R) -> int:
-        """Take a record out; its number in the order of creation, so that undo can put it back there."""
-        slot = self.slots.pop(record.id)
-        del self.rows[record.id]
+        """Take a record out; its number in the order of creation."""
+        slot = self._slot_of(record)
+        del self.slots[record.id]
         if self.kind.paged:
             del self.order[bisect_left(self.order, slot)]
         for field, index in self.indexes.items():
             _remove(index, getattr(record, field), slot)
-        for field, ids in self.unique.items():
-            ids.pop(self._key(field, getattr(record, field)), None)
-        return slot[1]
+        for field, found in self.unique.items():
+            found.pop(self._key(field, getattr(record, field)), None)
+        return slot.number
+
+    def _slot_of(self, record: R) -> Slot[R]:
+        slot = self.slots.get(record.id)
+        if slot is None or slot.record is not record:
+            raise RuntimeError(f"{record.id} was changed or removed meanwhile; look it up again")
+        return slot
 
     def _key(self, field: str, value: Any) -> Any:
         """What unique values are compared by."""
@@ -123,12 +148,13 @@ class Table(Generic[R]):
         return value if (folded := value.casefold()) == value else folded
 
     def _refuse_taken(self, record: R) -> None:
-        for field, ids in self.unique.items():
-            if ids.get(self._key(field, getattr(record, field)), record.id) != record.id:
+        for field, found in self.unique.items():
+            slot = found.get(self._key(field, getattr(record, field)))
+            if slot is not None and slot.record.id != record.id:
                 raise ValueError(f"another {self.kind.kind} has the {field} of {record.id}")
 
 
-def _insert(slots: list[Slot], slot: Slot) -> None:
+def _insert(slots: list[Slot[R]], slot: Slot[R]) -> None:
     """New records are the newest, so appending is the rule and searching the exception (undo, an edited date)."""
     if not slots or slots[-1] < slot:
         slots.append(slot)
@@ -136,7 +162,7 @@ def _insert(slots: list[Slot], slot: Slot) -> None:
         insort(slots, slot)
 
 
-def _remove(index: dict[Any, list[Slot]], value: object, slot: Slot) -> None:
+def _remove(index: dict[Any, list[Slot[R]]], value: object, slot: Slot[R]) -> None:
     slots = index[value]
     del slots[bisect_left(slots, slot)]
     if not slots:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from emulator.core.effects import Effect
 from emulator.core.records import Record
@@ -11,8 +13,12 @@ if TYPE_CHECKING:
     from emulator.core.world import Event, World
 
 
-class Change(NamedTuple):
-    """One record before and after; ``old`` is None for a new one, ``new`` for one that is gone."""
+class Change(msgspec.Struct, frozen=True, gc=False):
+    """One record before and after; ``old`` is None for a new one, ``new`` for one that is gone.
+
+    ``number`` is the record's place in the order of creation where one is added or removed. Like records (see there),
+    changes are nothing to the garbage collector.
+    """
 
     old: Record | None
     new: Record | None

@@ -94,8 +94,8 @@ def listing(table: Table[R], query: Query, tests: Mapping[str, Test] = BOUNDS) -
     page, size = query["page"], query["page_size"]
     first = min((page - 1) * size, len(table))  # a page number may be any integer, an index may not
     if not rest and ordering == "-created_at":
-        return Page(_records(table, _newest(runs, first, size)), sum(map(len, runs)), page, size)
-    matches = [record for record in _records(table, _newest(runs)) if _fits(record, rest, tests)]
+        return Page(_records(_newest(runs, first, size)), sum(map(len, runs)), page, size)
+    matches = [record for record in _records(_newest(runs)) if _fits(record, rest, tests)]
     if ordering != "-created_at":
         matches.reverse()
         matches.sort(key=lambda record: getattr(record, ordering.lstrip("-")))
@@ -106,12 +106,12 @@ def listing(table: Table[R], query: Query, tests: Mapping[str, Test] = BOUNDS) -
 
 def _narrow(
     table: Table[R], wanted: Mapping[str, Any], tests: Mapping[str, Test]
-) -> tuple[list[list[Slot]], dict[str, Any]]:
+) -> tuple[list[list[Slot[R]]], dict[str, Any]]:
     """The runs of slots that an index gives for one filter (the narrowest), and the filters still to be put.
 
     A filter with a test of its own asks for something else than the field's value, so no index answers it.
     """
-    best: tuple[int, list[list[Slot]], str | None] = (len(table), [table.order], None)
+    best: tuple[int, list[list[Slot[R]]], str | None] = (len(table), [table.order], None)
     for field in (wanted.keys() & table.indexes.keys()) - tests.keys():
         values = wanted[field] if isinstance(wanted[field], list) else [wanted[field]]
         runs = [table.indexes[field].get(value, []) for value in dict.fromkeys(values)]
@@ -119,7 +119,7 @@ def _narrow(
     return best[1], {name: value for name, value in wanted.items() if name != best[2]}
 
 
-def _newest(runs: list[list[Slot]], first: int = 0, size: int | None = None) -> Iterator[Slot]:
+def _newest(runs: list[list[Slot[R]]], first: int = 0, size: int | None = None) -> Iterator[Slot[R]]:
     """Slots of one or several runs, newest first."""
     stop = None if size is None else first + size
     if len(runs) == 1:
@@ -129,8 +129,8 @@ def _newest(runs: list[list[Slot]], first: int = 0, size: int | None = None) -> 
     return islice(merge(*map(reversed, runs), reverse=True), first, stop)
 
 
-def _records(table: Table[R], slots: Iterator[Slot]) -> list[R]:
-    return [table.rows[slot[2]] for slot in slots]
+def _records(slots: Iterator[Slot[R]]) -> list[R]:
+    return [slot.record for slot in slots]
 
 
 def _fits(record: Any, wanted: Mapping[str, Any], tests: Mapping[str, Test]) -> bool:

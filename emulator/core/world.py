@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, ClassVar, NamedTuple, Self, cast
+from typing import Any, ClassVar, NamedTuple, Self
 
 import msgspec
 
@@ -17,11 +17,15 @@ from emulator.core.tables import Table
 from emulator.core.turns import Change, Running, Turn
 
 
-class Event(Record, frozen=True, kw_only=True):
-    """Something that happened, with its object as it was at that moment (B-80).
+class EventData(msgspec.Struct, frozen=True, gc=False):
+    """What an event tells: its object and, where some is carried along, the metadata of others (B-80)."""
 
-    ``data`` is ``{"object": …}`` and, where other metadata is carried along, ``"metadata"``.
-    """
+    object: Any
+    metadata: Mapping[str, Any] | msgspec.UnsetType = msgspec.UNSET
+
+
+class Event(Record, frozen=True, kw_only=True):
+    """Something that happened, with its object as it was at that moment (B-80)."""
 
     kind: ClassVar[str] = "event"
     prefix: ClassVar[str] = "evt"
@@ -34,11 +38,11 @@ class Event(Record, frozen=True, kw_only=True):
     livemode: bool
     created_at: Timestamp
     request: str | None
-    data: dict[str, Any]
+    data: EventData
 
     def shown(self) -> Self:
         """The event as it goes on the wire, its object without what is hidden."""
-        return self.replace(data={**self.data, "object": wire(self.data["object"])})
+        return self.replace(data=EventData(wire(self.data.object), self.data.metadata))
 
 
 _OWN_KINDS: tuple[type[Record], ...] = (Job, FailedJob, Event)
@@ -87,7 +91,7 @@ class World:
         self.app = Source(name).id("app", int(livemode))
         self._turn: Turn | None = None
         self._tables: dict[str, Table[Any]] = {kind.kind: Table(kind) for kind in (*_OWN_KINDS, *wiring.kinds)}
-        self.schedule = Schedule(self.table(Job).rows)
+        self.schedule = Schedule(self.table(Job))
 
     def copy(self) -> World:
         """This world once more, to try the future on: what is done to one does not reach the other.
@@ -99,7 +103,7 @@ class World:
         twin = copy.copy(self)
         twin.counters = self.counters.copy()
         twin._tables = {kind: table.copy() for kind, table in self._tables.items()}
-        twin.schedule = self.schedule.copy(twin.table(Job).rows)
+        twin.schedule = self.schedule.copy(twin.table(Job))
         return twin
 
     # -- reading
@@ -117,23 +121,26 @@ class World:
 
     def get(self, kind: type[R], id: str | None) -> R | None:
         """The record of this kind with this id, or None."""
-        return None if id is None else self._tables[kind.kind].rows.get(id)
+        slot = self._tables[kind.kind].slots.get(id)  # type: ignore[arg-type]  # nothing has the id None
+        return None if slot is None else slot.record
 
     def one(self, kind: type[R], id: str | None) -> R:
         """The record that must be there: a reference between records. Raises ``KeyError`` where it is not."""
-        return self.table(kind).rows[cast("str", id)]
+        return self._tables[kind.kind].slots[id].record  # type: ignore[index, no-any-return]  # see get; of this kind
 
     # -- changing, inside a turn
 
     def add(self, record: R) -> R:
         """File a new record."""
-        number = self.count("record")
-        self._apply(Change(None, record, number))
-        return record
+        return self.put_back(record, self.count("record"))
 
     def put_back(self, record: R, number: int) -> R:
         """File a record again in its old place in the order of creation."""
-        self._apply(Change(None, record, number))
+        turn = self._working()
+        # A table refuses before it changes anything, and what it refused is nothing to undo.
+        self._tables[record.kind].add(record, number)
+        turn.changes.append(Change(None, record, number))
+        self._scheduled(record)
         return record
 
     def replace(self, record: R, **changes: Any) -> R:
@@ -142,17 +149,20 @@ class World:
         Raises ``RuntimeError``, as :meth:`remove` does, for a record that was changed meanwhile: what others changed
         would be lost.
         """
-        self._must_be_present(record)
+        turn = self._working()
         if hasattr(record, "updated_at"):
             changes.setdefault("updated_at", self.now)
-        changed = record.replace(**changes)
-        self._apply(Change(record, changed, 0))
+        changed = msgspec.structs.replace(record, **changes)
+        self._tables[record.kind].replace(record, changed)
+        turn.changes.append(Change(record, changed, 0))
+        self._scheduled(changed)
         return changed
 
     def remove(self, record: Record) -> None:
         """Take a record out for good."""
-        self._must_be_present(record)
-        self._apply(Change(record, None, self.table(type(record)).slots[record.id][1]))
+        turn = self._working()
+        number = self._tables[record.kind].remove(record)
+        turn.changes.append(Change(record, None, number))
 
     def wipe(self, keep: tuple[type[Record], ...]) -> dict[type[Record], int]:
         """Take out every record but those of the kinds to keep, as part of a turn; how many went of each kind."""
@@ -167,11 +177,11 @@ class World:
 
     def new_id(self, kind: type[Record]) -> str:
         """An id for a new record of this kind."""
-        return self.draw(kind.prefix)
+        return f"{kind.prefix}_{self._source.text(self.count('draw'))}"
 
     def draw(self, prefix: str, length: int = 24) -> str:
         """``prefix_`` and so many characters from the world's own random source."""
-        return self._source.id(prefix, self.count("draw"), length)
+        return f"{prefix}_{self._source.text(self.count('draw'), length)}"
 
     def count(self, name: str) -> int:
         """The next number of a counter; the first is 1."""
@@ -200,18 +210,18 @@ class World:
 
     def emit(self, type: str, record: Record, metadata: Mapping[str, Any] | None = None) -> Event:
         """Tell that something happened to a record, and let those react who wait for it, in the same turn."""
-        event = self.note(type, {"object": record, **({"metadata": dict(metadata)} if metadata else {})})
+        event = self.note(type, EventData(record, metadata or msgspec.UNSET))
         for reaction in (*self.wiring.reactions.get("*", ()), *self.wiring.reactions.get(type, ())):
             reaction(self, event)
         return event
 
-    def note(self, type: str, data: dict[str, Any]) -> Event:
+    def note(self, type: str, data: EventData) -> Event:
         """File an event that nobody reacts to."""
         event = self.add(self.event(type, data))
         self._working().events.append(event)
         return event
 
-    def event(self, type: str, data: dict[str, Any]) -> Event:
+    def event(self, type: str, data: EventData) -> Event:
         """An event of this moment that is not filed."""
         return Event(
             id=self.new_id(Event),
@@ -260,16 +270,6 @@ class World:
             raise RuntimeError("a world changes only inside a turn")
         return self._turn
 
-    def _must_be_present(self, record: Record) -> None:
-        if self.get(type(record), record.id) is not record:
-            raise RuntimeError(f"{record.id} was changed or removed meanwhile; look it up again")
-
-    def _apply(self, change: Change) -> None:
-        turn = self._working()
-        # A table refuses before it changes anything; what it refused is nothing to undo.
-        self._file(change.old, change.new, change.number)
-        turn.changes.append(change)
-
     def undo(self, turn: Turn) -> None:
         """Put back everything a turn changed: the one that failed, or the last one that was kept."""
         for change in reversed(turn.changes):
@@ -277,15 +277,18 @@ class World:
         self.counters = turn.counters
 
     def _file(self, old: Record | None, new: Record | None, number: int) -> None:
-        table = self._tables[type(new or old).kind]  # type: ignore[union-attr]  # one of the two is a record
+        table = self._tables[(new or old).kind]  # type: ignore[union-attr]  # one of the two is a record
         if new is None:
             table.remove(old)
         elif old is None:
             table.add(new, number)
         else:
             table.replace(old, new)
-        if isinstance(new, Job):
-            self.schedule.push(new)
+        self._scheduled(new)
+
+    def _scheduled(self, record: Record | None) -> None:
+        if isinstance(record, Job):
+            self.schedule.push(record)
 
 
 def encode(value: Any) -> bytes:

@@ -275,7 +275,8 @@ class Runtime:
             self._tell_restart("reset")
         self.news.report(turn)
         if self.tally:
-            self.tally.events.update(event.type for event in turn.events)
+            for event in turn.events:
+                self.tally.events[event.type] += 1
             self.news.tick(self.reading)
 
     async def close(self) -> None:

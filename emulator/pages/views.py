@@ -123,6 +123,7 @@ class View:
             "button": self._button(),
             "terms": self._terms(),
             "trial": self._trial,
+            "each": self._each(),
             "magic_values": magic,
             "values": values,
             "filled": filled,
@@ -173,6 +174,13 @@ class View:
         if offer.total is None or offer.asks_quantity:
             return t("donate" if offer.mode == "donation" else "pay")
         return t("pay_amount", amount=t.money(offer.total, offer.currency))
+
+    def _each(self) -> dict[str, Any] | None:
+        """What one costs, for the page to reckon with, where the buyer says how many."""
+        offer = self.offer
+        if offer.total is None or not offer.asks_quantity:
+            return None
+        return {"amount": offer.total, "currency": offer.currency, "decimals": decimals(offer.currency)}
 
     @property
     def _trial(self) -> int:

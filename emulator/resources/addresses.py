@@ -95,7 +95,7 @@ def show_default(world: World, id: str) -> None:
 
 def discard(world: World, event: Event) -> None:
     """Reaction to ``customer.deleted``: addresses go with their customer (B-32)."""
-    for address in of_customer(world, event.data["object"].id):
+    for address in of_customer(world, event.data.object.id):
         world.remove(address)
 
 

@@ -194,7 +194,7 @@ def product_of(session: CheckoutSession) -> str | None:
 
 def release_customer(world: World, event: Event) -> None:
     """Reaction to ``customer.deleted``: sessions that are not over go on without their customer."""
-    for session in world.table(CheckoutSession).having("customer", event.data["object"].id):
+    for session in world.table(CheckoutSession).having("customer", event.data.object.id):
         if session.status not in ("complete", "expired"):
             world.replace(session, customer=None)
 

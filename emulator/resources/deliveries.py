@@ -13,7 +13,7 @@ from emulator.core.jobs import Job
 from emulator.core.lifecycle import LifeCycle
 from emulator.core.records import HIDDEN, Record, wire
 from emulator.core.verbs import Page, Query, find, lister
-from emulator.core.world import Event, World, encode
+from emulator.core.world import Event, EventData, World, encode
 from emulator.errors import Refusal
 from emulator.resources.signing import Outgoing, masked, signed
 from emulator.resources.webhooks import WebhookEndpoint
@@ -191,14 +191,14 @@ def send_test(world: World, id: str, body: Mapping[str, Any]) -> Generator[Post,
     return find(world, WebhookDelivery, delivery.id)
 
 
-def _shown(world: World, endpoint: WebhookEndpoint, type: str) -> dict[str, Any]:
+def _shown(world: World, endpoint: WebhookEndpoint, type: str) -> EventData:
     """What a test event shows: the endpoint, or for a type that tells of something the document's own example."""
     sample = world.facts.samples.get(type)
     if sample is None:
-        return {"object": wire(endpoint)}
+        return EventData(wire(endpoint))
     own = {"app": world.app, "livemode": world.livemode}
     shown = sample["object"]
-    return {**sample, "object": shown | {name: own[name] for name in own.keys() & shown.keys()}}
+    return EventData(**{**sample, "object": shown | {name: own[name] for name in own.keys() & shown.keys()}})
 
 
 def _willing(world: World, id: str) -> WebhookEndpoint:

@@ -70,7 +70,7 @@ def invoice(world: World, job: Job) -> None:
 
 def receipt(world: World, event: Event) -> None:
     """Reaction to ``transaction.succeeded``, once its receipt is issued (B-44, B-53)."""
-    transaction = world.one(Transaction, event.data["object"].id)
+    transaction = world.one(Transaction, event.data.object.id)
     intent = world.get(PaymentIntent, transaction.payment_intent)
     paid = world.get(Invoice, intent.invoice if intent else None)
     _to_payer(world, "receipt", transaction, invoice=paid)
@@ -78,7 +78,7 @@ def receipt(world: World, event: Event) -> None:
 
 def refund(world: World, event: Event) -> None:
     """Reaction to ``refund.succeeded``: to whom the receipt went."""
-    refund = world.one(Refund, event.data["object"].id)
+    refund = world.one(Refund, event.data.object.id)
     _to_payer(world, "refund", world.one(Transaction, refund.transaction), refund=refund)
 
 
@@ -92,7 +92,7 @@ def _to_payer(world: World, topic: str, transaction: Transaction, **about: Any) 
 
 def renewal_failed(world: World, event: Event) -> None:
     """Reaction to ``subscription.payment_failed``, at each attempt (B-45)."""
-    subscription = world.one(Subscription, event.data["object"].id)
+    subscription = world.one(Subscription, event.data.object.id)
     owed = world.get(Invoice, subscription.unpaid_invoice)
     again_at = renewals.next_try(world, subscription)
     _to_subscriber(world, "renewal_failed", subscription, invoice=owed, again_at=again_at)
@@ -100,12 +100,12 @@ def renewal_failed(world: World, event: Event) -> None:
 
 def trial_ending(world: World, event: Event) -> None:
     """Reaction to ``subscription.trial_will_end`` (B-43)."""
-    _to_subscriber(world, "trial_ending", world.one(Subscription, event.data["object"].id))
+    _to_subscriber(world, "trial_ending", world.one(Subscription, event.data.object.id))
 
 
 def canceled(world: World, event: Event) -> None:
     """Reaction to ``subscription.canceled``: now, not when it was scheduled (B-47)."""
-    _to_subscriber(world, "subscription_canceled", world.one(Subscription, event.data["object"].id))
+    _to_subscriber(world, "subscription_canceled", world.one(Subscription, event.data.object.id))
 
 
 def _to_subscriber(world: World, topic: str, subscription: Subscription, **about: Any) -> None:

@@ -18,7 +18,7 @@ from emulator.resources.transactions import Transaction
 
 def settle(world: World, event: Event) -> None:
     """Reaction to ``transaction.succeeded``: the payment was for a session."""
-    transaction: Transaction = event.data["object"]
+    transaction: Transaction = event.data.object
     intent = world.get(PaymentIntent, transaction.payment_intent)
     session = None if intent is None else _session_of(world, intent, "complete")
     if intent is not None and session is not None:
@@ -27,7 +27,7 @@ def settle(world: World, event: Event) -> None:
 
 def attempt_failed(world: World, event: Event) -> None:
     """Reaction to ``payment_intent.failed``: the session takes another attempt."""
-    _fail(world, event.data["object"])
+    _fail(world, event.data.object)
 
 
 def attempt_canceled(world: World, job: Job) -> None:
@@ -88,7 +88,7 @@ def _bill(
     """The first period's invoice, paid by what the session collected (B-97)."""
     lines = checkout_lines.billed(session.line_items)
     invoice = invoices.draft(world, customer, lines, session.currency, subscription=subscription.id)
-    invoice = invoices.issue(world, invoice)
+    invoice = invoices.lock(world, invoice)
     intent = world.get(PaymentIntent, session.payment_intent)
     if intent is not None:
         world.replace(intent, invoice=invoice.id, subscription=subscription.id, payment_method=method.id)

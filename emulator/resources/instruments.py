@@ -18,7 +18,7 @@ from emulator.resources.magic import MagicValue
 Fields = Mapping[str, Any]
 
 
-class Instrument(msgspec.Struct, frozen=True, kw_only=True):
+class Instrument(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """``details`` as a payment method of this ``type`` has them; ``magic`` names the magic line of a card."""
 
     type: str

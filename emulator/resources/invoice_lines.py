@@ -12,7 +12,7 @@ from emulator.resources import lines
 from emulator.resources.products import Product
 
 
-class InvoiceLine(msgspec.Struct, frozen=True, kw_only=True):
+class InvoiceLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One line; amounts are minor units, ``amount`` is ``quantity * unit_amount``."""
 
     product: str | None

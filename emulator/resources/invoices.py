@@ -203,6 +203,11 @@ def totals(world: World, lines: Lines) -> dict[str, Any]:
 
 
 def issue(world: World, invoice: Invoice) -> Invoice:
+    """Finalize it; from now on its money is awaited."""
+    return expect(world, lock(world, invoice))
+
+
+def lock(world: World, invoice: Invoice) -> Invoice:
     """Lock lines and amounts, set due date and links; what comes to nothing is paid at once (B-66)."""
     due_date = invoice.due_date or calendar.day_plus(calendar.day(world.now), DAYS_TO_PAY)
     token = world.draw("token")
@@ -214,9 +219,13 @@ def issue(world: World, invoice: Invoice) -> Invoice:
         payment_url=f"{world.base_url}/invoice/{invoice.id}",
         pdf_url=f"{world.base_url}/v1/invoices/{invoice.id}/pdf/?token={token}",
     )
-    if invoice.total == 0:
-        return mark_paid(world, invoice)
-    world.at(calendar.midnight(calendar.day_plus(due_date, 1)), "invoice.overdue", invoice)
+    return mark_paid(world, invoice) if invoice.total == 0 else invoice
+
+
+def expect(world: World, invoice: Invoice) -> Invoice:
+    """Plan what happens if it is not paid in time; where it is collected at once, that is asked after the attempt."""
+    if invoice.status == "open" and invoice.due_date is not None:
+        world.at(calendar.midnight(calendar.day_plus(invoice.due_date, 1)), "invoice.overdue", invoice)
     return invoice
 
 
@@ -251,7 +260,7 @@ def fall_overdue(world: World, job: Job) -> None:
 
 def settle(world: World, event: Event) -> None:
     """Reaction to ``transaction.succeeded``: the payment was for an invoice."""
-    transaction: Transaction = event.data["object"]
+    transaction: Transaction = event.data.object
     intent = world.get(PaymentIntent, transaction.payment_intent)
     invoice = None if intent is None else world.get(Invoice, intent.invoice)
     if invoice is not None and LIFE.allows(invoice, "pay"):

@@ -41,10 +41,15 @@ ORDINARY = MagicValue(name="", value="", example="", meaning="Succeeds at once."
 
 def of_value(world: World, type: str, value: str) -> MagicValue:
     """The first line that fits what a buyer gave for a method of this type; ``ORDINARY`` where none does."""
-    return next((line for form, line in _forms(world.facts, type) if form.match(value)), ORDINARY)
+    return _fitting(world.facts, type, value)
 
 
-@lru_cache(maxsize=64)  # read by every payment; facts never change
+@lru_cache(maxsize=4096)  # every payment asks several times; facts never change
+def _fitting(facts: Any, type: str, value: str) -> MagicValue:
+    return next((line for form, line in _forms(facts, type) if form.match(value)), ORDINARY)
+
+
+@lru_cache(maxsize=64)
 def _forms(facts: Any, type: str) -> tuple[tuple[re.Pattern[str], MagicValue], ...]:
     """The lines of a type, each with the form of the values that it fits."""
     return tuple((re.compile(translate(line.value)), line) for line in facts.magic.get(type, ()))

@@ -88,4 +88,4 @@ def _refund_due(world: World, type: str) -> Timestamp:
 
 
 def _later(world: World, delay: timedelta) -> Timestamp:
-    return calendar.plus(world.now, seconds=delay.total_seconds())
+    return calendar.plus(world.now, seconds=delay.total_seconds()) if delay else world.now

@@ -150,14 +150,7 @@ def charge(
     off_session: bool = False,
 ) -> PaymentIntent:
     """Send the payment to the operator. Its answer comes at once or later; a decline is an outcome, no exception."""
-    intent = LIFE.move(
-        world,
-        intent,
-        "choose",
-        payment_method=payment_method,
-        payment_method_type=instrument.type,
-        instrument=instrument,
-    )
+    intent = _choose(world, intent, instrument, payment_method)
     customer = world.get(Customer, intent.customer)
     if customer is not None and customers.barred(customer):
         return fail(world, intent, "CUSTOMER_BLACKLISTED")
@@ -165,6 +158,21 @@ def charge(
         world, instrument, customer=intent.customer, amount=intent.amount, off_session=off_session
     )
     return _await(world, _send(world, intent, instrument, verdict), verdict)
+
+
+def _choose(world: World, intent: PaymentIntent, instrument: Instrument, payment_method: str | None) -> PaymentIntent:
+    """What the intent is paid with; the one that it was made with needs no choice."""
+    made_with = (intent.payment_method, intent.instrument) == (payment_method, instrument)
+    if made_with and intent.status == "requires_confirmation":
+        return intent
+    return LIFE.move(
+        world,
+        intent,
+        "choose",
+        payment_method=payment_method,
+        payment_method_type=instrument.type,
+        instrument=instrument,
+    )
 
 
 def _send(world: World, intent: PaymentIntent, instrument: Instrument, verdict: Verdict) -> PaymentIntent:
@@ -266,7 +274,7 @@ OVER = ("succeeded", "canceled")
 
 def release_customer(world: World, event: Event) -> None:
     """Reaction to ``customer.deleted``: payments under way stay valid without their customer (Customers, DELETE)."""
-    for intent in world.table(PaymentIntent).having("customer", event.data["object"].id):
+    for intent in world.table(PaymentIntent).having("customer", event.data.object.id):
         if intent.status not in OVER:
             world.replace(intent, customer=None)
 

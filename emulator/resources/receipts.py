@@ -34,7 +34,7 @@ class Receipt(Record, frozen=True, kw_only=True):
 
 def issue(world: World, event: Event) -> None:
     """Reaction to ``transaction.succeeded``."""
-    transaction: Transaction = event.data["object"]
+    transaction: Transaction = event.data.object
     intent = world.get(PaymentIntent, transaction.payment_intent)
     id = world.new_id(Receipt)
     world.add(

@@ -104,10 +104,14 @@ def charge(world: World, subscription: Subscription) -> None:
     customer = world.get(Customer, subscription.customer)
     if customer is None:
         return
-    invoice = invoices.issue(world, _invoice(world, subscription, customer))
-    method = payment_methods.usable(world, customer.id, subscription.payment_method)
-    if invoice.status != "open":
-        return
+    invoice = invoices.lock(world, _invoice(world, subscription, customer))
+    if invoice.status == "open":
+        _ask(world, subscription, invoice)
+        invoices.expect(world, world.one(Invoice, invoice.id))
+
+
+def _ask(world: World, subscription: Subscription, invoice: Invoice) -> None:
+    method = payment_methods.usable(world, subscription.customer, subscription.payment_method)
     if subscription.collection_method == "charge_automatically" and method is not None:
         collect(world, subscription, invoice, method)
     else:
@@ -156,7 +160,7 @@ def collect(world: World, subscription: Subscription, invoice: Invoice, method: 
 
 def charge_failed(world: World, event: Event) -> None:
     """Reaction to ``payment_intent.failed``: a charge failed; silenced once its invoice is settled."""
-    intent: PaymentIntent = event.data["object"]
+    intent: PaymentIntent = event.data.object
     subscription = world.get(Subscription, intent.subscription)
     invoice = world.get(Invoice, intent.invoice)
     if subscription is not None and invoice is not None and invoice.status == "open":
@@ -202,14 +206,14 @@ def next_try(world: World, subscription: Subscription) -> Timestamp | None:
 
 def fall_behind(world: World, event: Event) -> None:
     """Reaction to ``invoice.payment_overdue``: the subscription it is for is past due (B-44)."""
-    subscription = _subscription_of(world, world.one(Invoice, event.data["object"].id))
+    subscription = _subscription_of(world, world.one(Invoice, event.data.object.id))
     if subscription is not None and LIFE.allows(subscription, "fall behind"):
         LIFE.move(world, subscription, "fall behind")
 
 
 def invoice_paid(world: World, event: Event) -> None:
     """Reaction to ``invoice.paid``: the subscription may have waited for it."""
-    recover(world, world.one(Invoice, event.data["object"].id))
+    recover(world, world.one(Invoice, event.data.object.id))
 
 
 def recover(world: World, invoice: Invoice) -> None:

@@ -249,7 +249,7 @@ def end(world: World, subscription: Subscription, trigger: str) -> Subscription:
 
 def end_with_customer(world: World, event: Event) -> None:
     """Reaction to ``customer.deleted``: the live subscriptions are canceled (B-32)."""
-    for subscription in world.table(Subscription).having("customer", event.data["object"].id):
+    for subscription in world.table(Subscription).having("customer", event.data.object.id):
         if LIFE.allows(subscription, "end"):
             end(world, subscription, "end")
 

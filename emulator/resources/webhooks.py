@@ -11,7 +11,7 @@ import msgspec
 from emulator.core.effects import Answer, Ping
 from emulator.core.records import HIDDEN, Metadata, Record, merge_metadata, wire
 from emulator.core.verbs import find, lister, retriever
-from emulator.core.world import World, encode
+from emulator.core.world import EventData, World, encode
 from emulator.errors import Refusal, wrong
 from emulator.resources.destinations import forbidden, loopback
 from emulator.resources.settings import settings
@@ -151,7 +151,7 @@ _HTTP_REFUSED = {
 
 def pinged(world: World, endpoint: WebhookEndpoint) -> Generator[Ping, Answer, None]:
     """Send the validation ping and wait for its outcome; no 2xx within 10 s is ``WEBHOOK_ENDPOINT_UNREACHABLE``."""
-    event = world.event("webhook.ping", {"object": wire(endpoint)})
+    event = world.event("webhook.ping", EventData(wire(endpoint)))
     answer = yield Ping(endpoint=endpoint, event=event.id, body=encode(event))
     if not answer.ok:
         raise Refusal(

@@ -81,7 +81,7 @@ def filed(world: World, changes: Iterable[Change]) -> Iterator[Filed]:
     for (kind, id), number in numbers.items():
         table = world.named(kind)
         present = table.get(id)
-        yield Filed(kind, id, number if present is None else table.slots[id][1], shown(present))
+        yield Filed(kind, id, number if present is None else table.slots[id].number, shown(present))
 
 
 def shown(record: Any) -> Any:
@@ -98,7 +98,7 @@ def id_of(row: Any) -> str:
 def all_rows(world: World) -> dict[str, list[tuple[int, Any]]]:
     """Every record of a world as it is kept."""
     return {
-        table.kind.kind: [(table.slots[record.id][1], shown(record)) for record in table]
+        table.kind.kind: [(table.slots[record.id].number, shown(record)) for record in table]
         for table in world.tables()
         if len(table)
     }

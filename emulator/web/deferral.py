@@ -33,3 +33,18 @@ def deferred(*names: str) -> Iterator[None]:
     finally:
         for name in absent:
             del sys.modules[name]
+
+
+@contextmanager
+def forgotten(*packages: str) -> Iterator[None]:
+    """Packages first imported inside, with modules of their own deferred, are theirs alone who import them there.
+
+    Their namespaces keep the stand-ins. Whoever wants such a package afterwards imports it anew, and gets it whole.
+    """
+    known = set(sys.modules)
+    try:
+        yield
+    finally:
+        for name in sys.modules.keys() - known:
+            if name.partition(".")[0] in packages:
+                del sys.modules[name]

@@ -7,8 +7,6 @@ from functools import cached_property
 from itertools import islice
 from typing import Any, NamedTuple, cast
 
-import jsonschema_rs
-
 from emulator.web.formats import EXPLAINED, FORMATS
 
 MAX_FAULTS = 100
@@ -32,6 +30,9 @@ class Schema:
 
     @cached_property
     def _validator(self) -> Any:
+        # Loaded on first use: a start checks nothing.
+        import jsonschema_rs
+
         return jsonschema_rs.Draft4Validator(to_draft4(self.source), validate_formats=True, formats=FORMATS)
 
     def accepts(self, value: object) -> bool:

@@ -1,0 +1,95 @@
+"""A page as a program reads it: its text, its links, what has a ``data-testid``, the fields of its forms."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+import httpx
+
+VOID = ("br", "circle", "img", "input", "link", "meta", "path", "rect", "use")
+"""The elements without an end that our pages use."""
+
+UNSEEN = ("script", "style")
+"""The elements whose content nobody reads."""
+
+Attributes = dict[str, str | None]
+
+
+class Page(HTMLParser):
+    """What an answer shows. ``elements`` are the attributes of those with a ``data-testid``, by that.
+
+    ``strange`` is what a strict policy forbids: scripts and styles within elements, and links that are scripts.
+    """
+
+    def __init__(self, answer: httpx.Response) -> None:
+        super().__init__()
+        self.answer = answer
+        self.status = answer.status_code
+        self.html = answer.text
+        self.language: str | None = None
+        self.elements: dict[str, Attributes] = {}
+        self.fields: dict[str, str] = {}
+        self.links: list[str] = []
+        self.strange: list[str] = []
+        self._parts: list[str] = []
+        self._open: list[tuple[str, str | None]] = []
+        self._marked: dict[str, list[str]] = {}
+        self.feed(self.html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        known = dict(attrs)
+        mark = known.get("data-testid")
+        if mark is not None:
+            self.elements[mark] = known
+            self._marked.setdefault(mark, [])
+        if tag not in VOID:
+            self._open.append((tag, mark))
+        self._note(tag, known)
+        self.strange += _strange(tag, known)
+
+    def _note(self, tag: str, known: Attributes) -> None:
+        if tag == "html":
+            self.language = known.get("lang")
+        if tag == "a" and known.get("href"):
+            self.links.append(str(known["href"]))
+        if tag == "input" and known.get("name") and (known.get("type") != "radio" or "checked" in known):
+            self.fields[str(known["name"])] = known.get("value") or ""
+
+    def handle_endtag(self, tag: str) -> None:
+        while tag not in VOID and self._open and self._open.pop()[0] != tag:
+            pass  # an element whose end HTML lets one leave out
+
+    def handle_data(self, data: str) -> None:
+        if self._open and self._open[-1][0] in UNSEEN:
+            return
+        self._parts.append(data)
+        for _, mark in self._open:
+            if mark is not None:
+                self._marked[mark].append(data)
+
+    @property
+    def text(self) -> str:
+        """All there is to read, white space put together."""
+        return _together(self._parts)
+
+    def said(self, mark: str) -> str:
+        """The text of the elements marked so; ``KeyError`` where there is none."""
+        return _together(self._marked[mark])
+
+    def has(self, mark: str) -> bool:
+        """Whether there is an element marked so."""
+        return mark in self.elements
+
+    @property
+    def state(self) -> str:
+        """The state a buyer's page is in."""
+        return next(name.removeprefix("page-") for name in self.elements if name.startswith("page-"))
+
+
+def _together(parts: list[str]) -> str:
+    return " ".join("".join(parts).split())
+
+
+def _strange(tag: str, known: Attributes) -> list[str]:
+    found = [f"{tag} {name}" for name in known if name.startswith("on") or name == "style"]
+    return found + ([tag] if tag == "style" or str(known.get("href")).startswith("javascript:") else [])
