@@ -384,6 +384,7 @@ def test_filters_paging_and_one(sandbox: Sandbox) -> None:
     assert [email["customer"] for email in outbox(sandbox, kind="receipt")] == [first["customer"]]
     assert outbox(sandbox, to=to, kind="receipt") == []
     assert outbox(sandbox, to="nobody@example.com") == []
+    assert outbox(sandbox, to=to.upper()) == outbox(sandbox, to=to)  # B-30
     page = sandbox.control.get("/emails", page_size=2, page=2)
     assert (page["pagination"]["count"], len(page["data"])) == (3, 1)
     newest = sandbox.control.get("/emails", page_size=1)["data"][0]

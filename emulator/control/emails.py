@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from emulator.control.waiting import first_match
+from emulator.core.tables import Table
 from emulator.core.verbs import Page, find, listing
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
@@ -53,10 +54,16 @@ def shown(email: Email) -> dict[str, Any]:
 
 async def index(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
     """GET /emails: filters ``to`` and ``kind``; ``wait`` answers as soon as one matches (real seconds)."""
-    filters = {name: query[name] for name in ("to", "page", "page_size") if name in query}
-    filters["topic"] = query.get("kind")
-    page = await first_match(runtime, query["wait"], lambda: listing(runtime.world.table(Email), filters))
+    page = await first_match(runtime, query["wait"], lambda: _asked_for(runtime.world.table(Email), query))
     return msgspec.structs.replace(page, data=[shown(email) for email in page.data])
+
+
+def _asked_for(table: Table[Email], query: Query) -> Page[Email]:
+    """Addresses are compared case-blind (B-30)."""
+    filters = {"topic": query.get("kind"), "page": query["page"], "page_size": query["page_size"]}
+    if "to" in query:
+        filters["to"] = [to for to in table.indexes["to"] if to.casefold() == query["to"].casefold()]
+    return listing(table, filters)
 
 
 async def show(engine: Engine, runtime: Runtime, id: str, query: Query) -> dict[str, Any]:
