@@ -157,3 +157,11 @@ def test_error_shape_nested_nests_everything_in_lower_case(sandbox: Sandbox) -> 
     assert answer.status_code == 404
     told = answer.json()["error"]
     assert (told["type"], told["code"]) == ("not_found_error", "customer_not_found")
+
+
+def test_the_nested_shape_tells_several_faults_in_its_message(sandbox: Sandbox) -> None:
+    """B-12: all faults at once, though the shape has no ``errors`` (B-10)."""
+    sandbox.control.patch("/app", {"settings": {"error_shape": "nested"}})
+    told = sandbox.api.request("POST", "/customers/", json={"name": 5}).json()["error"]
+    assert told["code"] == "validation_error"
+    assert sorted(told["message"].split("; ")) == ["email: is required", "name: must be a string"]

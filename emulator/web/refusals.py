@@ -34,7 +34,11 @@ def body_of(error: Refusal, *, request_id: str, docs_url: str, shape: str) -> by
 
 def _nested(error: Refusal) -> dict[str, Any]:
     inner = {"type": error.category.lower(), "code": error.code.lower(), "message": error.message}
-    return {"error": {**inner, "param": error.param} if error.param else inner}
+    if error.param:
+        inner["param"] = error.param
+    elif error.errors:  # for which this shape has no field
+        inner["message"] = "; ".join(f"{field}: {', '.join(told)}" for field, told in error.errors.items())
+    return {"error": inner}
 
 
 def _flat(error: Refusal, request_id: str, docs_url: str) -> dict[str, Any]:
