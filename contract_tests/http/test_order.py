@@ -45,7 +45,7 @@ EMPTY: dict[str, Any] = {"json": {}}
         # Parameters and fields come before the objects.
         ("GET", "/customers/x/?x=1", {}, 422, "INVALID_FILTER_PARAM"),
         ("GET", "/customers/?page=0", {}, 422, "INVALID_FILTER_PARAM"),
-        ("POST", "/subscriptions/", {"json": {"customer": "cust_x", "interval": 1}}, 422, "INVALID_FIELD"),
+        ("POST", "/subscriptions/", {"json": {"customer": "c", "plan": "p", "interval": 1}}, 422, "INVALID_FIELD"),
         ("POST", "/subscriptions/x/pause/", {"json": {"x": 1}}, 422, "INVALID_FIELD"),
         ("POST", "/subscriptions/x/cancel/", {"json": {"x": 1}}, 422, "INVALID_FIELD"),
     ],
