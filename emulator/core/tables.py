@@ -68,7 +68,8 @@ class Table(Generic[R]):
 
     def having(self, field: str, value: object) -> list[R]:
         """The records whose indexed field has this value, oldest first."""
-        return [slot.record for slot in self.indexes[field].get(value, ())]
+        run = self.indexes[field].get(value)
+        return [slot.record for slot in run] if run else []
 
     def find(self, field: str, value: object) -> R | None:
         """The record whose unique field has this value."""
@@ -91,8 +92,10 @@ class Table(Generic[R]):
             run = index.get(value := getattr(record, field))
             if run is None:
                 index[value] = [slot]
+            elif run[-1] < slot:
+                run.append(slot)
             else:
-                _insert(run, slot)
+                insort(run, slot)
         for field, found in self.unique.items():
             if (value := getattr(record, field)) is not None:
                 found[self._key(field, value)] = slot

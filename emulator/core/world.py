@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, NoReturn, Self
 
 import msgspec
 
@@ -136,11 +136,12 @@ class World:
 
     def put_back(self, record: R, number: int) -> R:
         """File a record again in its old place in the order of creation."""
-        turn = self._working()
+        turn = self._turn or _outside()
         # A table refuses before it changes anything, and what it refused is nothing to undo.
         self._tables[record.kind].add(record, number)
         turn.changes.append(Change(None, record, number))
-        self._scheduled(record)
+        if isinstance(record, Job):
+            self.schedule.push(record)
         return record
 
     def replace(self, record: R, **changes: Any) -> R:
@@ -149,18 +150,19 @@ class World:
         Raises ``RuntimeError``, as :meth:`remove` does, for a record that was changed meanwhile: what others changed
         would be lost.
         """
-        turn = self._working()
+        turn = self._turn or _outside()
         if hasattr(record, "updated_at"):
             changes.setdefault("updated_at", self.now)
         changed = msgspec.structs.replace(record, **changes)
         self._tables[record.kind].replace(record, changed)
         turn.changes.append(Change(record, changed, 0))
-        self._scheduled(changed)
+        if isinstance(changed, Job):
+            self.schedule.push(changed)
         return changed
 
     def remove(self, record: Record) -> None:
         """Take a record out for good."""
-        turn = self._working()
+        turn = self._turn or _outside()
         number = self._tables[record.kind].remove(record)
         turn.changes.append(Change(record, None, number))
 
@@ -168,7 +170,7 @@ class World:
         """Take out every record but those of the kinds to keep, as part of a turn; how many went of each kind."""
         tables = [table for table in self._tables.values() if table.kind not in keep]
         gone = {table.kind: len(table) for table in tables}
-        self._working().wiped = True
+        (self._turn or _outside()).wiped = True
         for table in tables:
             # The newest first: so no table has to search for a record's place.
             for record in reversed(list(table)):
@@ -211,14 +213,16 @@ class World:
     def emit(self, type: str, record: Record, metadata: Mapping[str, Any] | None = None) -> Event:
         """Tell that something happened to a record, and let those react who wait for it, in the same turn."""
         event = self.note(type, EventData(record, metadata or msgspec.UNSET))
-        for reaction in (*self.wiring.reactions.get("*", ()), *self.wiring.reactions.get(type, ())):
+        for reaction in self.wiring.reactions.get("*", ()):
+            reaction(self, event)
+        for reaction in self.wiring.reactions.get(type, ()):
             reaction(self, event)
         return event
 
     def note(self, type: str, data: EventData) -> Event:
         """File an event that nobody reacts to."""
         event = self.add(self.event(type, data))
-        self._working().events.append(event)
+        (self._turn or _outside()).events.append(event)
         return event
 
     def event(self, type: str, data: EventData) -> Event:
@@ -229,17 +233,17 @@ class World:
             app=self.app,
             livemode=self.livemode,
             created_at=self.now,
-            request=self._working().cause,
+            request=(self._turn or _outside()).cause,
             data=data,
         )
 
     def happened(self, type: str) -> Event | None:
         """The last event of this type in the running turn."""
-        return next((event for event in reversed(self._working().events) if event.type == type), None)
+        return next((event for event in reversed((self._turn or _outside()).events) if event.type == type), None)
 
     def wish(self, effect: Effect) -> None:
         """Ask for something outside; it is done after this turn, and only if the turn is kept."""
-        self._working().wishes.append(effect)
+        (self._turn or _outside()).wishes.append(effect)
 
     # -- turns
 
@@ -265,11 +269,6 @@ class World:
             self.add(FailedJob(id=job.id, name=job.name, due=job.due, about=job.about, error=told))
         return turn
 
-    def _working(self) -> Turn:
-        if self._turn is None:
-            raise RuntimeError("a world changes only inside a turn")
-        return self._turn
-
     def undo(self, turn: Turn) -> None:
         """Put back everything a turn changed: the one that failed, or the last one that was kept."""
         for change in reversed(turn.changes):
@@ -284,11 +283,12 @@ class World:
             table.add(new, number)
         else:
             table.replace(old, new)
-        self._scheduled(new)
+        if isinstance(new, Job):
+            self.schedule.push(new)
 
-    def _scheduled(self, record: Record | None) -> None:
-        if isinstance(record, Job):
-            self.schedule.push(record)
+
+def _outside() -> NoReturn:
+    raise RuntimeError("a world changes only inside a turn")
 
 
 def encode(value: Any) -> bytes:
