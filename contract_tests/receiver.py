@@ -8,6 +8,7 @@ import json
 import ssl
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -105,6 +106,8 @@ class Receiver:
 
 def _handler(receiver: Receiver) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
+        wbufsize = -1  # head and body go out in one piece
+
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers.get("content-length", 0)))
             headers = {name.lower(): value for name, value in self.headers.items()}
@@ -119,9 +122,8 @@ def _handler(receiver: Receiver) -> type[BaseHTTPRequestHandler]:
 
         def _send(self, reply: Reply) -> None:
             self.send_response(reply.status)
-            for name, value in reply.headers.items():
+            for name, value in {"content-length": str(len(reply.body)), **reply.headers}.items():
                 self.send_header(name, value)
-            self.send_header("content-length", str(len(reply.body)))
             self.end_headers()
             self.wfile.write(reply.body)
 
@@ -130,6 +132,10 @@ def _handler(receiver: Receiver) -> type[BaseHTTPRequestHandler]:
                 super().handle()
             except OSError:
                 self.close_connection = True  # the emulator hung up, as it may when its patience is at an end
+
+        def finish(self) -> None:
+            with suppress(OSError):  # the same: what could not be written is tried once more here
+                super().finish()
 
         def log_message(self, format: str, *args: object) -> None:
             """Silence: tests print what they need."""

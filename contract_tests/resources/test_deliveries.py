@@ -258,6 +258,18 @@ def test_any_2xx_is_success(sandbox: Sandbox, receiver: Receiver, status: int) -
     assert [each["status"] for each in sandbox.deliveries(endpoint)] == ["succeeded"]
 
 
+@pytest.mark.parametrize("status", [200, 204])
+def test_what_wrongly_follows_an_answer_does_not_unmake_it(sandbox: Sandbox, receiver: Receiver, status: int) -> None:
+    """B-84: a body after a 204, more of it than was announced; all in one piece, and so with the ping."""
+    extra = {"content-length": "0"} if status == 200 else {}
+    receiver.reply = lambda received: Reply(status, extra, body=b"ok")
+    endpoint = sandbox.endpoint(receiver.url)
+    sandbox.customer()
+    (delivery,) = sandbox.deliveries(endpoint)
+    assert [each["status_code"] for each in delivery["attempts"]] == [status]
+    assert delivery["status"] == "succeeded"
+
+
 @pytest.mark.parametrize("status", [300, 304, 400, 401, 404, 409, 410, 429, 499])
 def test_other_answers_below_500_fail_at_once(sandbox: Sandbox, receiver: Receiver, status: int) -> None:
     """B-84."""

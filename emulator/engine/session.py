@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import socket
 import ssl
-from functools import cached_property
+from functools import cached_property, partial
 
 import aiohttp
 import certifi
 from aiohttp.abc import ResolveResult
+from aiohttp.client_proto import ResponseHandler
 from yarl import URL
 
 from emulator.resources.destinations import forbidden
@@ -37,12 +38,35 @@ class Resolver(aiohttp.ThreadedResolver):
         return found
 
 
+class Answering(ResponseHandler):
+    """What a connection brings. Its head is read by itself, so that whatever wrongly follows cannot spoil it.
+
+    A body after a 204, or more of it than was announced, would make nonsense of an answer that stands, or not: it
+    hangs on how the bytes happen to arrive.
+    """
+
+    def data_received(self, data: bytes) -> None:
+        head, end, rest = data.partition(b"\r\n\r\n")
+        super().data_received(head + end)
+        if rest:
+            super().data_received(rest)
+
+
+class Connector(aiohttp.TCPConnector):
+    """Connections each for one POST alone."""
+
+    def __init__(self) -> None:
+        super().__init__(limit=0, force_close=True, resolver=Resolver())
+        handler: type[ResponseHandler] = Answering
+        self._factory = partial(handler, loop=self._loop)
+
+
 class Session:
     """POSTs without cookies, redirects or proxies of the environment, so that no request knows of another."""
 
     def __init__(self) -> None:
         self._client = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, force_close=True, resolver=Resolver()),
+            connector=Connector(),
             timeout=aiohttp.ClientTimeout(total=None, connect=None, sock_connect=None, sock_read=None),
             cookie_jar=aiohttp.DummyCookieJar(),
             headers={"User-Agent": USER_AGENT, "Accept-Encoding": "identity"},
