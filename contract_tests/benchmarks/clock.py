@@ -24,6 +24,8 @@ intent change twice, subscription, customer and transaction once; the job that w
 def clock(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
     """Renewals per second and memory per renewal, the number of subscriptions making no difference."""
     for subscriptions in size.subscriptions:
+        renewals = subscriptions * MONTHS
+        bare = [renewals / pool.submit(bare_loop, renewals).result()]
         with running(FROZEN) as (server,):
             _subscribe(server, subscriptions, pool)
             before = server.memory()
@@ -32,10 +34,10 @@ def clock(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
                 waits = list(_waits(server, advance))
                 seconds = advance.result()
             peak = server.memory("VmHWM")
-        renewals = subscriptions * MONTHS
-        bare = renewals / pool.submit(bare_loop, renewals).result()
+        # Before and after, for what else the machine does comes and goes.
+        bare.append(renewals / pool.submit(bare_loop, renewals).result())
         name = f"{subscriptions:,} subscriptions, {MONTHS} months"
-        yield beside(f"{name}: renewals", "/s", [bare], [renewals / seconds], "≥ 0.25 ×")
+        yield beside(f"{name}: renewals", "/s", bare, [renewals / seconds] * 2, "≥ 0.25 ×")
         yield Row(f"{name}: peak", "MiB", None, peak / 2**20, None)
         yield Row(f"{name}: another world's longest wait", "ms", None, max(waits) * 1000, None, "≤ 50 ms")
         yield Row(f"{name}: each renewal", "KiB", None, (peak - before) / renewals / 1024, None)

@@ -46,36 +46,43 @@ SLACK = 64
 """Stale entries of a schedule that are not worth a thought."""
 
 
-class Schedule:
-    """Which job comes next. The jobs themselves are records in their table; this is only their order.
+class Schedule(Table[Job]):
+    """The jobs, and which of them comes next.
 
-    An entry whose job is gone, or is now another one, is stale and passed over, so undo and cancelling never search
-    the heap; when stale entries are the most of it, it is made anew.
+    An entry of the heap whose job is gone, or is now another one, is stale and passed over, so undo and cancelling
+    never search the heap; when stale entries are the most of it, it is made anew.
     """
 
-    def __init__(self, jobs: Table[Job]) -> None:
-        self._jobs = jobs
+    def __init__(self, kind: type[Job] = Job) -> None:
+        super().__init__(kind)
         self._heap: list[tuple[Timestamp, int, str]] = []
 
-    def copy(self, jobs: Table[Job]) -> Schedule:
-        """The same order over a copy of the jobs."""
-        twin = Schedule(jobs)
+    def copy(self) -> Schedule:
+        twin = super().copy()
         twin._heap = self._heap.copy()
         return twin
 
-    def push(self, job: Job) -> None:
-        heapq.heappush(self._heap, (job.due, job.sequence, job.id))
-        if len(self._heap) > 2 * len(self._jobs) + SLACK:
-            self._heap = [(job.due, job.sequence, job.id) for job in self._jobs]
-            heapq.heapify(self._heap)
+    def add(self, record: Job, number: int) -> None:
+        super().add(record, number)
+        self._push(record)
+
+    def replace(self, old: Job, new: Job) -> None:
+        super().replace(old, new)
+        self._push(new)
 
     def next(self) -> Job | None:
         """The job that is due first (of those due at one instant, the one planned first), or None."""
         while self._heap:
             due, sequence, id = self._heap[0]
-            job = self._jobs.get(id)
+            job = self.get(id)
             # An undone turn gives its sequence numbers back, so an id alone may be that of a later job.
             if job is not None and (job.due, job.sequence) == (due, sequence):
                 return job
             heapq.heappop(self._heap)
         return None
+
+    def _push(self, job: Job) -> None:
+        heapq.heappush(self._heap, (job.due, job.sequence, job.id))
+        if len(self._heap) > 2 * len(self.slots) + SLACK:
+            self._heap = [(job.due, job.sequence, job.id) for job in self]
+            heapq.heapify(self._heap)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Iterator
-from typing import Any, Generic
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from typing import Any, Generic, Self
 
 import msgspec
 
@@ -34,19 +35,20 @@ class Table(Generic[R]):
         self.kind = kind
         self.slots: dict[str, Slot[R]] = {}
         self.order: list[Slot[R]] = []
-        self.indexes: dict[str, dict[Any, list[Slot[R]]]] = {field: {} for field in kind.indexes}
+        self.indexes: dict[str, dict[Any, list[Slot[R]]]] = {field: defaultdict(list) for field in kind.indexes}
         self.unique: dict[str, dict[Any, Slot[R]]] = {field: {} for field in kind.unique}
 
-    def copy(self) -> Table[R]:
+    def copy(self) -> Self:
         """The same records, filed anew: what is added, replaced or removed here is not there."""
-        twin = Table(self.kind)
+        twin = type(self)(self.kind)
         slots = twin.slots = {id: Slot(slot.created_at, slot.number, slot.record) for id, slot in self.slots.items()}
 
         def again(run: list[Slot[R]]) -> list[Slot[R]]:
             return [slots[slot.record.id] for slot in run]
 
         twin.order = again(self.order)
-        twin.indexes = {field: {key: again(run) for key, run in index.items()} for field, index in self.indexes.items()}
+        for field, index in self.indexes.items():
+            twin.indexes[field].update((key, again(run)) for key, run in index.items())
         twin.unique = {
             field: {key: slots[slot.record.id] for key, slot in index.items()} for field, index in self.unique.items()
         }
@@ -86,16 +88,13 @@ class Table(Generic[R]):
         if self.unique:
             self._refuse_taken(record)
         self.slots[record.id] = slot = Slot(getattr(record, "created_at", ""), number, record)
+        file: Callable[..., None] = insort
         if self.kind.paged:
-            _insert(self.order, slot)
+            # New records are the newest, so appending is the rule and searching the exception (undo, an edited date).
+            file = list.append if not self.order or self.order[-1] < slot else insort
+            file(self.order, slot)
         for field, index in self.indexes.items():
-            run = index.get(value := getattr(record, field))
-            if run is None:
-                index[value] = [slot]
-            elif run[-1] < slot:
-                run.append(slot)
-            else:
-                insort(run, slot)
+            file(index[getattr(record, field)], slot)
         for field, found in self.unique.items():
             if (value := getattr(record, field)) is not None:
                 found[self._key(field, value)] = slot
@@ -116,7 +115,7 @@ class Table(Generic[R]):
             before, after = getattr(old, field), getattr(new, field)
             if before != after:
                 _remove(index, before, slot)
-                _insert(index.setdefault(after, []), slot)
+                _insert(index[after], slot)
         for field, found in self.unique.items():
             before, after = getattr(old, field), getattr(new, field)
             if before != after:
@@ -158,7 +157,7 @@ class Table(Generic[R]):
 
 
 def _insert(slots: list[Slot[R]], slot: Slot[R]) -> None:
-    """New records are the newest, so appending is the rule and searching the exception (undo, an edited date)."""
+    """File it, mostly at the end: it was made by the running turn, or lately."""
     if not slots or slots[-1] < slot:
         slots.append(slot)
     else:

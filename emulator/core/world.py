@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, ClassVar, NamedTuple, NoReturn, Self
+from typing import Any, ClassVar, NamedTuple, NoReturn, Self, cast
 
 import msgspec
 
@@ -46,6 +46,7 @@ class Event(Record, frozen=True, kw_only=True):
 
 
 _OWN_KINDS: tuple[type[Record], ...] = (Job, FailedJob, Event)
+"""The kinds of every world, whatever its wiring."""
 
 
 Reaction = Callable[["World", Event], None]
@@ -90,8 +91,9 @@ class World:
         self._source = Source(f"{seed}/{name}/{'live' if livemode else 'test'}")
         self.app = Source(name).id("app", int(livemode))
         self._turn: Turn | None = None
+        self.schedule = Schedule()
         self._tables: dict[str, Table[Any]] = {kind.kind: Table(kind) for kind in (*_OWN_KINDS, *wiring.kinds)}
-        self.schedule = Schedule(self.table(Job))
+        self._tables[Job.kind] = self.schedule
 
     def copy(self) -> World:
         """This world once more, to try the future on: what is done to one does not reach the other.
@@ -103,7 +105,7 @@ class World:
         twin = copy.copy(self)
         twin.counters = self.counters.copy()
         twin._tables = {kind: table.copy() for kind, table in self._tables.items()}
-        twin.schedule = self.schedule.copy(twin.table(Job))
+        twin.schedule = cast("Schedule", twin._tables[Job.kind])
         return twin
 
     # -- reading
@@ -130,18 +132,14 @@ class World:
 
     # -- changing, inside a turn
 
-    def add(self, record: R) -> R:
-        """File a new record."""
-        return self.put_back(record, self.count("record"))
-
-    def put_back(self, record: R, number: int) -> R:
-        """File a record again in its old place in the order of creation."""
+    def add(self, record: R, number: int | None = None) -> R:
+        """File a new record, or one again in its old place (``number``) in the order of creation."""
+        if number is None:
+            number = self.count("record")
         turn = self._turn or _outside()
         # A table refuses before it changes anything, and what it refused is nothing to undo.
         self._tables[record.kind].add(record, number)
         turn.changes.append(Change(None, record, number))
-        if isinstance(record, Job):
-            self.schedule.push(record)
         return record
 
     def replace(self, record: R, **changes: Any) -> R:
@@ -156,8 +154,6 @@ class World:
         changed = msgspec.structs.replace(record, **changes)
         self._tables[record.kind].replace(record, changed)
         turn.changes.append(Change(record, changed, 0))
-        if isinstance(changed, Job):
-            self.schedule.push(changed)
         return changed
 
     def remove(self, record: Record) -> None:
@@ -283,8 +279,6 @@ class World:
             table.add(new, number)
         else:
             table.replace(old, new)
-        if isinstance(new, Job):
-            self.schedule.push(new)
 
 
 def _outside() -> NoReturn:

@@ -104,14 +104,14 @@ def refuse_country(world: World, address: Address) -> None:
 def refuse_amount(world: World, amount: int) -> None:
     """Raise 403 for a payment intent of more minor units than a profile allows, before it is made (rule 3; B-51)."""
     for profile in in_force(world):
-        if profile.max_amount is not None and amount > profile.max_amount:
+        if _is_too_much(profile, amount):
             raise _forbidden(profile, "max_amount", f"a payment of {amount}, which is more than {profile.max_amount}")
 
 
 def refuse_method(world: World, type: str, param: str = "payment_method") -> None:
     """Raise 422 ``PAYMENT_METHOD_NOT_SUPPORTED`` for a type of method that a profile does not list (rule 4; B-55)."""
     for profile in in_force(world):
-        if profile.allowed_payment_methods and type not in profile.allowed_payment_methods:
+        if _lacks(profile, type):
             message = f"the security profile {profile.name!r} (allowed_payment_methods) does not allow {type}"
             raise wrong(param, message, "PAYMENT_METHOD_NOT_SUPPORTED")
 
@@ -124,12 +124,15 @@ def permitted(world: World, types: Iterable[str]) -> tuple[str, ...]:
 
 def permits(world: World, amount: int, type: str) -> bool:
     """Whether a payment may be made at all, for jobs, which cannot be refused (rules 3 and 4)."""
-    try:
-        refuse_amount(world, amount)
-        refuse_method(world, type)
-    except Refusal:
-        return False
-    return True
+    return not any(_is_too_much(profile, amount) or _lacks(profile, type) for profile in in_force(world))
+
+
+def _is_too_much(profile: SecurityProfile, amount: int) -> bool:
+    return profile.max_amount is not None and amount > profile.max_amount
+
+
+def _lacks(profile: SecurityProfile, type: str) -> bool:
+    return bool(profile.allowed_payment_methods) and type not in profile.allowed_payment_methods
 
 
 def opens_to(world: World, origin: str) -> bool:

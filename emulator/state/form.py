@@ -113,7 +113,7 @@ def fill(world: World, saved: Saved) -> None:
                 if kind not in known:
                     raise Unreadable(f"there is no kind of record {kind!r}")
                 for number, row in rows:
-                    world.put_back(revived(known[kind], row), number)
+                    world.add(revived(known[kind], row), number)
         world.now = calendar.normalise(saved.head.now)
         settings(world)
     except KeyError:
