@@ -34,6 +34,9 @@ ASKED = ("create", "get", "list")
 KNOWN = 50
 """Customers that are asked for one by one."""
 
+PACE = 50
+"""Requests that tell how fast a server is."""
+
 _numbers = count(1)
 
 
@@ -70,7 +73,9 @@ def _measured(servers: Sequence[Running], size: Size, pool: ProcessPoolExecutor)
     for _ in range(size.peer_rounds):
         for what in ASKED:
             for server in servers:
-                asks = _asks(server, what, known, size.peer_requests)
+                # Their first answers tell how many there will be in time; and whoever waited long is awake then.
+                pace = _send(pool, server, _asks(server, what, known, PACE)).rate
+                asks = _asks(server, what, known, max(PACE, int(pace * size.peer_seconds)))
                 rates[server.name][what].append(_send(pool, server, asks).rate)
     for name, each in rates.items():
         yield Standing(name, {what: median(figures) for what, figures in each.items()})

@@ -19,7 +19,8 @@ class Size(NamedTuple):
     """How much is done. A round is one load of ``requests`` requests on each server in turn.
 
     ``subscriptions`` are advanced by a year, ``lives`` are those whose ``years`` are walked in different steps.
-    Peers, some of which are slow, get fewer and shorter loads, with ``present`` objects in each.
+    Peers, some of which are slow, get fewer loads, each as many requests as it answers in ``peer_seconds``, with
+    ``present`` objects in each at first.
     """
 
     starts: int = 7
@@ -32,8 +33,8 @@ class Size(NamedTuple):
     lives: int = 1_000
     years: int = 10
     present: int = 500
-    peer_rounds: int = 3
-    peer_requests: int = 300
+    peer_rounds: int = 5
+    peer_seconds: float = 0.5
     worlds: int = 1_000
 
 
@@ -47,6 +48,7 @@ QUICK = Size(
     lives=100,
     years=2,
     worlds=200,
+    peer_rounds=3,
 )
 
 
@@ -103,23 +105,35 @@ def requests(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
             for server in servers:
                 _send(pool, server, creates(f"fill{objects}", objects - present))
             present = objects
-            for name, make in (("GET one", _gets), ("list 20", _lists), ("create", _creates)):
-                yield from _compare(f"{name}, {objects:,} objects", servers, make, size, pool)
+            for name, make in KINDS.items():
+                results = _compare(servers, make, size, pool)
+                for field, unit, aim in (("rate", "/s", "≥ 0.6 ×"), ("p50", "ms", ""), ("p99", "ms", "≤ 2 ×")):
+                    figures = [[getattr(result, field) for result in each] for each in results]
+                    yield beside(f"{name}, {objects:,} objects: {field}", unit, *figures, aim)
+
+
+def sizes(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
+    """The same requests to two emulators: the first, in the place of the bare application, has few objects."""
+    with running(EMULATOR, EMULATOR) as servers:
+        for server, objects in zip(servers, (size.few, size.many), strict=True):
+            _send(pool, server, creates("fill", objects))
+        for name, make in KINDS.items():
+            few, many = ([result.rate for result in each] for each in _compare(servers, make, size, pool))
+            yield beside(f"{name}: {size.many:,} objects beside {size.few:,}", "/s", few, many, "≥ 0.9 ×")
 
 
 Make = Callable[[Server, int, int], list[bytes]]
 """The requests of one round for one server: server, number of the round, how many."""
 
 
-def _compare(name: str, servers: list[Server], make: Make, size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
-    results: dict[str, list[Result]] = defaultdict(list)
+def _compare(servers: Sequence[Server], make: Make, size: Size, pool: ProcessPoolExecutor) -> list[list[Result]]:
+    """How each of the servers did in every round; they take turns to go first."""
+    results: list[list[Result]] = [[] for _ in servers]
+    pairs = list(zip(servers, results, strict=True))
     for number in range(size.rounds):
-        for server in servers if number % 2 else reversed(servers):
-            results[server.name].append(_send(pool, server, make(server, number, size.requests)))
-    units = (("rate", "/s", "≥ 0.6 ×"), ("p50", "ms", ""), ("p99", "ms", "≤ 2 ×"))
-    for field, unit, aim in units:
-        bare, emulator = ([getattr(result, field) for result in results[kind]] for kind in ("bare", "emulator"))
-        yield beside(f"{name}: {field}", unit, bare, emulator, aim)
+        for server, own in pairs if number % 2 else reversed(pairs):
+            own.append(_send(pool, server, make(server, number, size.requests)))
+    return results
 
 
 def _send(pool: ProcessPoolExecutor, server: Server, batch: Sequence[bytes]) -> Result:
@@ -157,3 +171,6 @@ def _gets(server: Server, number: int, how_many: int) -> list[bytes]:
 
 def _lists(server: Server, number: int, how_many: int) -> list[bytes]:
     return [request("GET", "/v1/customers/?page_size=20")] * how_many
+
+
+KINDS: dict[str, Make] = {"GET one": _gets, "list 20": _lists, "create": _creates}

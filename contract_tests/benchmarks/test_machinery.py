@@ -19,6 +19,7 @@ def test_every_measure_gives_its_figures() -> None:
         "memory at start",
         "memory per customer",
         *(f"{name}, {objects} objects: rate" for objects in (20, 40) for name in ("GET one", "list 20", "create")),
+        *(f"{name}: 40 objects beside 20" for name in ("GET one", "list 20", "create")),
         "2 subscriptions, 12 months: renewals",
         "2 subscriptions, 12 months: peak",
         "2 subscriptions, 12 months: each renewal",

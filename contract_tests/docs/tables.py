@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from contract_tests.docs.pages import PAGES
+from contract_tests.docs.pages import PAGES, ROOT
 from contract_tests.document.reader import operations
 from contract_tests.drift import commands as cli
 from contract_tests.mutation.faults import FAULTS
@@ -130,6 +130,12 @@ def seeded_faults() -> str:
     return _table("fault", "breaks", "noticed by", rows=[(f.name, f.breaks, _code(f.caught_by)) for f in FAULTS])
 
 
+def speed() -> str:
+    """Answers per second beside the peers, as the benchmarks wrote them down."""
+    _, _, peers = (ROOT / "docs/guide/benchmarks.md").read_text("utf-8").partition("## Beside peers")
+    return "\n".join(line for line in peers.splitlines() if line.startswith("|"))
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "errors": errors,
     "events": events,
@@ -141,6 +147,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "commands": commands,
     "variables": variables,
     "seeded faults": seeded_faults,
+    "speed": speed,
 }
 """What each pair of markers ``<!-- begin: NAME -->`` and ``<!-- end: NAME -->`` holds."""
 
