@@ -278,6 +278,7 @@ def test_only_listed_keys_are_known_if_that_is_wished(serve: Serve, tmp_path: Pa
     file = tmp_path / "keys.yaml"
     file.write_text("keys: [sk_test_shop, sk_prod_till]")
     served = serve("--port", "0", "--fixtures", file, "--keys", "listed")
+    assert "sk_test_demo" not in "\n".join(served.said)
     answers = {key: served.get("/v1/customers/", key) for key in ("sk_test_shop", "sk_prod_till", "sk_prod_shop", "x")}
     assert {key: answer.status_code for key, answer in answers.items()} == {
         "sk_test_shop": 200,

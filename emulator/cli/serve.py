@@ -130,7 +130,8 @@ def serve(**chosen: Any) -> None:
         # Who waits for the file must not find the port of a server that is gone.
         with told(port_file):
             port_file.unlink(missing_ok=True)
-    click.echo(f"The service     {server.url}/v1/   (Authorization: Bearer sk_test_demo)")
+    key = "sk_test_demo" if chosen["keys"] == "open" else "KEY, one of those that the fixtures list"
+    click.echo(f"The service     {server.url}/v1/   (Authorization: Bearer {key})")
     click.echo(f"Web console     {server.url}/_emulator/")
     click.echo(f"Control API     {server.url}/_emulator/openapi.json")
     click.echo(f"The document    {server.url}/openapi.json")
