@@ -5,11 +5,13 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from functools import cache
+from operator import attrgetter
 from typing import Any, Generic, Self
 
 import msgspec
 
-from emulator.core.records import R
+from emulator.core.records import R, Record
 
 
 class Slot(msgspec.Struct, Generic[R], order=True, gc=False):
@@ -37,6 +39,8 @@ class Table(Generic[R]):
         self.order: list[Slot[R]] = []
         self.indexes: dict[str, dict[Any, list[Slot[R]]]] = {field: defaultdict(list) for field in kind.indexes}
         self.unique: dict[str, dict[Any, Slot[R]]] = {field: {} for field in kind.unique}
+        self._filing = _reader(kind.indexes)
+        self._standing = _reader(("id", *sorted({"created_at", *kind.unique} & {*kind.__struct_fields__})))
 
     def copy(self) -> Self:
         """The same records, filed anew: what is added, replaced or removed here is not there."""
@@ -100,28 +104,22 @@ class Table(Generic[R]):
                 found[self._key(field, value)] = slot
 
     def replace(self, old: R, new: R) -> None:
-        """Put a record in the place of its former self.
+        """Put a record in the place of its former self; it is filed anew if its instant or a unique value is another.
 
         Raises ``RuntimeError``, as :meth:`remove` does, for one that is not here, or no longer as it is.
         """
         slot = self._slot_of(old)
-        if self.unique:
+        if self._standing(old) != self._standing(new):
             self._refuse_taken(new)
-        if slot.created_at != getattr(new, "created_at", ""):
             self.remove(old)
             self.add(new, slot.number)
             return
-        for field, index in self.indexes.items():
-            before, after = getattr(old, field), getattr(new, field)
-            if before != after:
-                _remove(index, before, slot)
-                _insert(index[after], slot)
-        for field, found in self.unique.items():
-            before, after = getattr(old, field), getattr(new, field)
-            if before != after:
-                found.pop(self._key(field, before), None)
-                if after is not None:
-                    found[self._key(field, after)] = slot
+        befores, afters = self._filing(old), self._filing(new)
+        if befores != afters:
+            for index, before, after in zip(self.indexes.values(), befores, afters, strict=True):
+                if before != after:
+                    _remove(index, before, slot)
+                    _insert(index[after], slot)
         slot.record = new
 
     def remove(self, record: R) -> int:
@@ -154,6 +152,14 @@ class Table(Generic[R]):
             slot = found.get(self._key(field, getattr(record, field)))
             if slot is not None and slot.record.id != record.id:
                 raise ValueError(f"another {self.kind.kind} has the {field} of {record.id}")
+
+
+@cache
+def _reader(fields: tuple[str, ...]) -> Callable[[Record], tuple[Any, ...]]:
+    """What gives the values of these fields of a record."""
+    if len(fields) > 1:
+        return attrgetter(*fields)
+    return lambda record: tuple([getattr(record, name) for name in fields])
 
 
 def _insert(slots: list[Slot[R]], slot: Slot[R]) -> None:

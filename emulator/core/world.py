@@ -175,7 +175,8 @@ class World:
 
     def new_id(self, kind: type[Record]) -> str:
         """An id for a new record of this kind."""
-        return f"{kind.prefix}_{self._source.text(self.count('draw'))}"
+        self.counters["draw"] = position = self.counters.get("draw", 0) + 1
+        return f"{kind.prefix}_{self._source.text(position)}"
 
     def draw(self, prefix: str, length: int = 24) -> str:
         """``prefix_`` and so many characters from the world's own random source."""
