@@ -62,7 +62,8 @@ def _asked_for(table: Table[Email], query: Query) -> Page[Email]:
     """Addresses are compared case-blind (B-30)."""
     filters = {"topic": query.get("kind"), "page": query["page"], "page_size": query["page_size"]}
     if "to" in query:
-        filters["to"] = [to for to in table.indexes["to"] if to.casefold() == query["to"].casefold()]
+        wanted = query["to"].casefold()
+        filters["to"] = [to for to in table.indexes["to"] if to.casefold() == wanted]
     return listing(table, filters)
 
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from functools import cache
-from operator import attrgetter
 from typing import Any, Generic, Self
 
 import msgspec
 
-from emulator.core.records import R, Record
+from emulator.core.records import R
 
 
 class Slot(msgspec.Struct, Generic[R], order=True, gc=False):
@@ -39,8 +37,6 @@ class Table(Generic[R]):
         self.order: list[Slot[R]] = []
         self.indexes: dict[str, dict[Any, list[Slot[R]]]] = {field: defaultdict(list) for field in kind.indexes}
         self.unique: dict[str, dict[Any, Slot[R]]] = {field: {} for field in kind.unique}
-        self._filing = _reader(kind.indexes)
-        self._standing = _reader(("id", *sorted({"created_at", *kind.unique} & {*kind.__struct_fields__})))
 
     def copy(self) -> Self:
         """The same records, filed anew: what is added, replaced or removed here is not there."""
@@ -94,8 +90,7 @@ class Table(Generic[R]):
         self.slots[record.id] = slot = Slot(getattr(record, "created_at", ""), number, record)
         file: Callable[..., None] = insort
         if self.kind.paged:
-            # New records are the newest, so appending is the rule and searching the exception (undo, an edited date).
-            file = list.append if not self.order or self.order[-1] < slot else insort
+            file = _way(self.order, slot)
             file(self.order, slot)
         for field, index in self.indexes.items():
             file(index[getattr(record, field)], slot)
@@ -109,17 +104,17 @@ class Table(Generic[R]):
         Raises ``RuntimeError``, as :meth:`remove` does, for one that is not here, or no longer as it is.
         """
         slot = self._slot_of(old)
-        if self._standing(old) != self._standing(new):
+        if slot.created_at != getattr(new, "created_at", "") or (self.unique and self._unlike(old, new)):
             self._refuse_taken(new)
             self.remove(old)
             self.add(new, slot.number)
             return
-        befores, afters = self._filing(old), self._filing(new)
-        if befores != afters:
-            for index, before, after in zip(self.indexes.values(), befores, afters, strict=True):
-                if before != after:
-                    _remove(index, before, slot)
-                    _insert(index[after], slot)
+        for field, index in self.indexes.items():
+            before, after = getattr(old, field), getattr(new, field)
+            if before != after:
+                _remove(index, before, slot)
+                run = index[after]
+                _way(run, slot)(run, slot)
         slot.record = new
 
     def remove(self, record: R) -> int:
@@ -147,6 +142,10 @@ class Table(Generic[R]):
         # One that is small already serves as its own key: there is one such string for each customer.
         return value if (folded := value.casefold()) == value else folded
 
+    def _unlike(self, old: R, new: R) -> bool:
+        """Whether a unique value is another."""
+        return any(getattr(old, field) != getattr(new, field) for field in self.unique)
+
     def _refuse_taken(self, record: R) -> None:
         for field, found in self.unique.items():
             slot = found.get(self._key(field, getattr(record, field)))
@@ -154,20 +153,9 @@ class Table(Generic[R]):
                 raise ValueError(f"another {self.kind.kind} has the {field} of {record.id}")
 
 
-@cache
-def _reader(fields: tuple[str, ...]) -> Callable[[Record], tuple[Any, ...]]:
-    """What gives the values of these fields of a record."""
-    if len(fields) > 1:
-        return attrgetter(*fields)
-    return lambda record: tuple([getattr(record, name) for name in fields])
-
-
-def _insert(slots: list[Slot[R]], slot: Slot[R]) -> None:
-    """File it, mostly at the end: it was made by the running turn, or lately."""
-    if not slots or slots[-1] < slot:
-        slots.append(slot)
-    else:
-        insort(slots, slot)
+def _way(run: list[Slot[R]], slot: Slot[R]) -> Callable[[list[Slot[R]], Slot[R]], None]:
+    """How to file a slot there: what is new is the newest, so searching is the exception (undo, an edited date)."""
+    return list.append if not run or run[-1] < slot else insort
 
 
 def _remove(index: dict[Any, list[Slot[R]]], value: object, slot: Slot[R]) -> None:

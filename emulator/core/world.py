@@ -175,8 +175,7 @@ class World:
 
     def new_id(self, kind: type[Record]) -> str:
         """An id for a new record of this kind."""
-        self.counters["draw"] = position = self.counters.get("draw", 0) + 1
-        return f"{kind.prefix}_{self._source.text(position)}"
+        return self.draw(kind.prefix)
 
     def draw(self, prefix: str, length: int = 24) -> str:
         """``prefix_`` and so many characters from the world's own random source."""
