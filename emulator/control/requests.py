@@ -73,7 +73,7 @@ def summary(entry: Entry) -> dict[str, Any]:
         "method": entry.method,
         "path": entry.target,
         "status": entry.status,
-        "duration_ms": entry.duration_ms,
+        "duration_ms": round(entry.duration_ms, 3),
         "created_at": entry.mark.now,
     }
 

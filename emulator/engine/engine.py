@@ -106,6 +106,7 @@ class Engine:
         world, clock = self._build(key, start)
         runtime.inbox = Inbox()
         await runtime.begin(world, clock, "reset")
+        runtime.journal.uncover()
 
     async def discard(self, key: Key) -> None:
         """Throw a key's world away; the next use of the key opens a new one."""

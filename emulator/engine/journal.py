@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+import msgspec
 
 from emulator.core.calendar import Timestamp
 from emulator.core.turns import Turn
+from emulator.engine.coverage import Coverage
 from emulator.engine.masking import masked, masked_header
 
 REQUESTS = 1000
@@ -19,8 +22,14 @@ TURNS = 5000
 BODY = 64 * 1024
 """Bytes of a body that are kept."""
 
+BATCH = 16
+"""Requests, or turns, that the coverage notes at a time."""
 
-class Mark(NamedTuple):
+IN_A_ROW = 500
+"""Turns after a request whose every change the coverage notes; of a long advance's further ones only the events."""
+
+
+class Mark(msgspec.Struct, frozen=True, gc=False):
     """A place in a world's history: how many turns came before, and what clock and counters read."""
 
     turns: int
@@ -28,10 +37,11 @@ class Mark(NamedTuple):
     counters: dict[str, int]
 
 
-class Entry(NamedTuple):
+class Entry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One request as it is kept. ``duration_ms`` is real time.
 
     A body, which may hold a card, is masked before it is kept; path, query, headers and answer when they are shown.
+    Like records, marks and entries are nothing to the garbage collector.
     """
 
     id: str
@@ -59,18 +69,42 @@ class Journal:
 
     def __init__(self) -> None:
         self.entries: deque[Entry] = deque(maxlen=REQUESTS)
-        self._turns: deque[tuple[int, Turn]] = deque(maxlen=TURNS)
+        self._turns: deque[Turn] = deque(maxlen=TURNS)
         self.count = 0
+        self._coverage = Coverage()
+        # So many requests, and the turns after this one, are not noted yet; here the last request was answered.
+        self._untold = 0
+        self._told = 0
+        self._answered = 0
 
     def keep(self, turn: Turn) -> None:
         """File a turn that was kept."""
         if turn.changes:
             self.count += 1
-            self._turns.append((self.count, turn))
+            self._turns.append(turn)
+            if self.count - self._told == BATCH:
+                self.covered()
 
     def record(self, entry: Entry) -> None:
         """File a request that was answered."""
         self.entries.append(entry)
+        self._answered = self.count
+        self._untold += 1
+        if self._untold == BATCH:
+            self.covered()
+
+    def covered(self) -> Coverage:
+        """What was exercised until now, also by what is no longer kept or was taken back."""
+        self._coverage.note_requests(list(islice(reversed(self.entries), self._untold)))
+        turns = list(islice(reversed(self._turns), self.count - self._told))
+        self._coverage.note_turns(turns, whole=self.count - self._answered <= IN_A_ROW)
+        self._untold, self._told = 0, self.count
+        return self._coverage
+
+    def uncover(self) -> None:
+        """Begin anew with what is covered."""
+        self.covered()
+        self._coverage = Coverage()
 
     def find(self, id: str) -> Entry | None:
         """The request with this id."""
@@ -80,13 +114,13 @@ class Journal:
         """The turns a request brought about, what became due at once included; those of others meanwhile are not."""
         return [
             turn
-            for number, turn in self._turns
+            for number, turn in self._numbered()
             if entry.mark.turns < number <= entry.last_turn and turn.cause in (entry.id, None)
         ]
 
     def changing(self, id: str) -> set[str]:
         """The requests, by their ids, that changed the object with this id."""
-        hits = [(number, turn.cause) for number, turn in self._turns if _touches(turn, id)]
+        hits = [(number, turn.cause) for number, turn in self._numbered() if _touches(turn, id)]
         return {
             entry.id
             for entry in self.entries
@@ -96,23 +130,29 @@ class Journal:
 
     def reaches(self, mark: Mark) -> bool:
         """Whether every turn since a mark is still known."""
-        return self.count == mark.turns or (bool(self._turns) and self._turns[0][0] <= mark.turns + 1)
+        return self.count - len(self._turns) <= mark.turns
 
     def since(self, mark: Mark) -> list[Turn]:
         """The turns since a mark, the last one first."""
-        return [turn for number, turn in reversed(self._turns) if number > mark.turns]
+        return list(islice(reversed(self._turns), self.count - mark.turns))
 
     def take_back(self, mark: Mark) -> None:
         """Forget the turns since a mark, and the requests since then."""
-        while self._turns and self._turns[-1][0] > mark.turns:
+        self.covered()
+        for _ in range(min(self.count - mark.turns, len(self._turns))):
             self._turns.pop()
-        self.count = mark.turns
+        self.count = self._told = self._answered = mark.turns
         while self.entries and self.entries[-1].mark.turns >= mark.turns and self.entries[-1].last_turn > mark.turns:
             self.entries.pop()
 
+    def _numbered(self) -> Iterator[tuple[int, Turn]]:
+        """The turns with their numbers, which follow each other."""
+        return enumerate(self._turns, self.count - len(self._turns) + 1)
+
     def forget(self) -> None:
         """Start anew, in a world that has no past; no mark leads to before."""
-        self.count += 1
+        self.covered()
+        self.count = self._told = self._answered = self.count + 1
         self.entries.clear()
         self._turns.clear()
 
