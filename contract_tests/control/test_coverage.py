@@ -1,0 +1,254 @@
+"""The report on coverage: what is promised is what the document says, and what counts is what a caller did."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from contract_tests.document import specification
+from contract_tests.document.reader import Document, Part, operations, parameters, properties, request_schema, resolved
+from contract_tests.sandbox import CARD, CHARGED, FAILING_PHONE, RunningServer, Sandbox
+from emulator.document import store
+from emulator.engine import journal
+from emulator.resources.wiring import LIFE_CYCLES
+
+SERVICE = store.load("service")
+OPERATIONS = {each.node["operationId"]: each for each in operations(SERVICE)}
+GROUPS = ("operations", "statuses", "fields", "parameters", "states", "moves", "events", "errors")
+
+
+def report(sandbox: Sandbox, *groups: str) -> Any:
+    return sandbox.control.get("/coverage", **({"group": ",".join(groups)} if groups else {}))
+
+
+def exercised(sandbox: Sandbox, group: str) -> set[str]:
+    return set(report(sandbox, group)[group]["exercised"])
+
+
+def fields(document: Document, schema: Part, before: str = "") -> Iterator[str]:
+    """The fields of a schema by their dotted names, as the tests' own reader finds them."""
+    schema = resolved(document, schema)
+    if "items" in schema.node:
+        yield from fields(document, Part((*schema.pointer, "items"), schema.node["items"]), before)
+    for name, part in properties(document, schema).items():
+        yield before + name
+        yield from fields(document, part, f"{before}{name}.")
+
+
+def promised() -> dict[str, set[str]]:
+    """What each group is to be made of."""
+    sent = {id: request_schema(SERVICE, each) for id, each in OPERATIONS.items()}
+    rows = [(life.kind.kind, row) for life in LIFE_CYCLES for row in life.rows]
+    return {
+        "operations": set(OPERATIONS),
+        "statuses": {f"{id} {status}" for id, each in OPERATIONS.items() for status in each.node["responses"]},
+        "fields": {f"{id} {name}" for id, schema in sent.items() if schema for name in fields(SERVICE, schema)},
+        "parameters": {
+            f"{id} {each['name']}"
+            for id, operation in OPERATIONS.items()
+            for each in parameters(SERVICE, operation)
+            if each["in"] == "query"
+        },
+        "states": {f"{kind} {row.target}" for kind, row in rows},
+        "moves": {f"{kind} {row.source or 'new'} → {row.target}" for kind, row in rows if row.source != row.target},
+        "events": set(specification.EVENT_TYPES),
+        "errors": set(SERVICE["components"]["schemas"]["ErrorCode"]["enum"]),
+    }
+
+
+def test_before_anything_is_done_all_that_the_document_promises_is_missing(sandbox: Sandbox) -> None:
+    told = report(sandbox)
+    assert (told["requests"], told["passed_over"]) == (0, 0)
+    for group, names in promised().items():
+        own = told[group]
+        assert set(own["missing"]) == names
+        assert len(own["missing"]) == own["total"] == len(names)
+        assert (own["exercised"], own["count"], own["share"]) == ([], 0, 0)
+    assert "createWebhook retry_policy.max_attempts" in told["fields"]["missing"]
+    assert "createCheckoutSession line_items.quantity" in told["fields"]["missing"]
+
+
+def test_what_was_done_is_exercised_and_the_rest_is_not(sandbox: Sandbox) -> None:
+    sandbox.subscribe()
+    sandbox.advance("31d")
+    sandbox.api.get("/invoices/", status="paid", page_size=1)
+    told = report(sandbox)
+    assert told["operations"]["calls"] == {
+        "listCustomers": 1,
+        "createCustomer": 1,
+        "createSubscriptionPlan": 1,
+        "createSubscription": 1,
+        "listInvoices": 1,
+    }
+    assert told["requests"] == 5
+    assert {"createSubscription 201", "listInvoices 200"} <= set(told["statuses"]["exercised"])
+    assert "createSubscription 422" in told["statuses"]["missing"]
+    assert {"createSubscription plan", "createCustomer phone"} <= set(told["fields"]["exercised"])
+    assert "createSubscription trial_period_days" in told["fields"]["missing"]
+    assert told["parameters"]["exercised"] == ["listInvoices status", "listInvoices page_size"]
+    assert {"invoice draft", "invoice open", "invoice paid"} <= set(told["states"]["exercised"])
+    assert {"invoice new → draft", "invoice open → paid"} <= set(told["moves"]["exercised"])
+    assert "invoice open → void" in told["moves"]["missing"]
+    assert set(told["events"]["exercised"]) == {"customer.created", "subscription.created", *CHARGED}
+    for group, names in promised().items():
+        own = told[group]
+        assert own["exercised"] + own["missing"] != []
+        assert {*own["exercised"], *own["missing"]} == names
+        assert own["count"] == len(own["exercised"])
+        assert own["share"] == round(own["count"] / own["total"], 4)
+
+
+def test_fields_of_fields_and_of_items(sandbox: Sandbox) -> None:
+    sandbox.session()
+    lines = {"createCheckoutSession line_items", "createCheckoutSession line_items.quantity"}
+    assert lines < exercised(sandbox, "fields")
+    assert "createCheckoutSession line_items.product" not in exercised(sandbox, "fields")
+
+
+def test_what_was_refused_shows_how_it_was_answered_and_nothing_of_its_fields(sandbox: Sandbox) -> None:
+    sandbox.api.refused("POST", "/customers/", 422, "INVALID_FIELD", json={"name": "Awa", "email": "no"})
+    sandbox.api.refused("GET", "/customers/", 422, "INVALID_FILTER_PARAM", params={"status": "gone"})
+    told = report(sandbox)
+    assert set(told["operations"]["exercised"]) == {"listCustomers", "createCustomer"}
+    assert set(told["statuses"]["exercised"]) == {"listCustomers 422", "createCustomer 422"}
+    assert told["fields"]["exercised"] == told["parameters"]["exercised"] == []
+    assert set(told["errors"]["exercised"]) == {"INVALID_FIELD", "INVALID_FILTER_PARAM"}
+
+
+def test_codes_count_in_whatever_shape_they_are_told(sandbox: Sandbox) -> None:
+    """Those of the nested shape as the document lists them (B-10)."""
+    email = sandbox.customer()["email"]
+    body = {"email": email, "name": "Awa Diop"}
+    assert sandbox.api.request("POST", "/customers/", json=body).json()["error"]["code"] == "customer_email_exists"
+    sandbox.control.patch("/app", {"settings": {"error_shape": "nested"}})
+    sandbox.api.request("GET", "/customers/nobody/")
+    assert exercised(sandbox, "errors") == {"DUPLICATE_EMAIL", "CUSTOMER_NOT_FOUND"}
+
+
+def test_codes_count_that_payments_and_refunds_failed_with(sandbox: Sandbox) -> None:
+    sandbox.subscribe(phone=FAILING_PHONE)
+    assert exercised(sandbox, "errors") == {"INSUFFICIENT_FUNDS"}
+    body = {"transaction": sandbox.deposit()["id"], "amount": 100, "reason": "duplicate"}
+    refund = sandbox.api.post("/refunds/", body)
+    sandbox.control.post(f"/refunds/{refund['id']}/answer", {"result": "failed", "code": "UPSTREAM_ERROR"})
+    assert "refund.failed" in exercised(sandbox, "events")
+    assert exercised(sandbox, "errors") == {"INSUFFICIENT_FUNDS", "UPSTREAM_ERROR"}
+
+
+@pytest.mark.breaks_the_document
+@pytest.mark.parametrize("body", [{"code": 1}, {"code": "x"}, {"error": "x"}, {"error": {"code": 1}}, ["x"], None])
+def test_an_answer_that_is_arranged_can_be_anything(sandbox: Sandbox, body: Any) -> None:
+    arranged = {"match": {"operation": "listCustomers"}, "times": 1, "then": {"status": 418, "body": body}}
+    sandbox.control.post("/faults", arranged)
+    assert sandbox.api.http.get("/customers/").status_code == 418
+    assert exercised(sandbox, "errors") == set()
+
+
+def test_no_value_that_was_sent_is_told(sandbox: Sandbox) -> None:
+    """Not the masked ones either. A number that is masked in the journal does not hide the fields beside it."""
+    customer = sandbox.customer(name="Awa Diop", metadata={"secret": "sk_test_hidden", "at": 1700000000000})
+    sandbox.api.post("/payment-methods/", {"customer": customer["id"], **CARD})
+    told = report(sandbox)
+    assert {"createCustomer metadata", "createPaymentMethod number"} <= set(told["fields"]["exercised"])
+    text = json.dumps(told)
+    for value in ("4242", "Awa", "sk_test", "secret", "1700000", "****", customer["email"], customer["id"]):
+        assert value not in text
+
+
+def test_another_world_is_another_report(sandbox: Sandbox, server: RunningServer, world_name: str) -> None:
+    with server.world(f"{world_name}x", sandbox.api.contract, sandbox.control.contract) as other:
+        other.customer()
+        assert report(other)["requests"] == 2
+        assert report(sandbox)["requests"] == 0
+        assert exercised(sandbox, "events") == set()
+
+
+def test_calls_of_the_control_api_do_not_count_but_what_they_bring_about_does(sandbox: Sandbox) -> None:
+    sandbox.control.post("/trigger", {"event": "invoice.paid"})
+    sandbox.control.request("POST", "/rewind", json={"to": "req_nothing"})
+    told = report(sandbox)
+    assert (told["requests"], told["errors"]["exercised"]) == (0, [])
+    assert "invoice paid" in told["states"]["exercised"]
+    assert "invoice.paid" in told["events"]["exercised"]
+
+
+def test_it_outlasts_the_journal(sandbox: Sandbox) -> None:
+    """More than a thousand requests."""
+    sandbox.customer()
+    sandbox.api.refused("GET", "/customers/nobody/", 404, "CUSTOMER_NOT_FOUND")
+    for _ in range(journal.REQUESTS):
+        sandbox.api.http.get("/products/")
+    assert sandbox.control.get("/requests", operation="createCustomer")["data"] == []
+    told = report(sandbox)
+    assert told["operations"]["calls"]["createCustomer"] == 1
+    assert "createCustomer email" in told["fields"]["exercised"]
+    assert "CUSTOMER_NOT_FOUND" in told["errors"]["exercised"]
+    assert "customer new → active" in told["moves"]["exercised"]
+
+
+def test_going_back_and_cleaning_up_take_nothing_away(sandbox: Sandbox) -> None:
+    sandbox.control.post("/snapshots", {"name": "start"})
+    gone = sandbox.customer()["id"]
+    sandbox.control.post("/rewind", {"steps": 1})
+    sandbox.plan()
+    sandbox.control.post("/snapshots/start/restore")
+    sandbox.product()
+    sandbox.api.post("/reset/")
+    sandbox.api.refused("GET", f"/customers/{gone}/", 404, "CUSTOMER_NOT_FOUND")
+    told = report(sandbox)
+    called = {
+        "createCustomer",
+        "listCustomers",
+        "createSubscriptionPlan",
+        "createProduct",
+        "resetSandbox",
+        "getCustomer",
+    }
+    assert set(told["operations"]["exercised"]) == called
+    assert told["requests"] == 6
+    assert told["events"]["exercised"] == ["customer.created"]
+    assert told["states"]["exercised"] == ["customer active"]
+
+
+def test_a_world_made_anew_begins_anew(sandbox: Sandbox) -> None:
+    sandbox.customer()
+    sandbox.control.post("/reset")
+    told = report(sandbox)
+    assert (told["requests"], told["passed_over"]) == (0, 0)
+    assert {name: told[name]["exercised"] for name in GROUPS} == {name: [] for name in GROUPS}
+
+
+def test_what_a_snapshot_brings_along_was_not_exercised(sandbox: Sandbox) -> None:
+    sandbox.subscribe()
+    sandbox.control.post("/snapshots", {"name": "full"})
+    sandbox.control.post("/reset")
+    sandbox.control.post("/snapshots/full/restore")
+    assert exercised(sandbox, "states") == exercised(sandbox, "events") == set()
+    sandbox.advance("31d")
+    assert exercised(sandbox, "events") == set(CHARGED)
+
+
+def test_of_a_long_advance_the_first_jobs_count(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The events of all, and it is told of how many the changes were not looked at."""
+    sandbox.subscribe()
+    sandbox.control.post("/snapshots", {"name": "full"})
+    sandbox.control.post("/reset")
+    sandbox.control.post("/snapshots/full/restore")
+    monkeypatch.setattr(journal, "IN_A_ROW", 0)
+    monkeypatch.setattr(journal, "BATCH", 1)
+    sandbox.advance("62d")
+    told = report(sandbox)
+    assert told["passed_over"] == 2
+    assert told["states"]["exercised"] == []
+    assert set(told["events"]["exercised"]) == set(CHARGED)
+
+
+def test_some_groups_alone(sandbox: Sandbox) -> None:
+    assert report(sandbox, "events", "operations").keys() - {"object", "app", "requests", "passed_over"} == {
+        "events",
+        "operations",
+    }
+    sandbox.control.refused("GET", "/coverage", 422, "INVALID_FILTER_PARAM", params={"group": "evnts"})
