@@ -74,6 +74,18 @@ from emulator.events import EVENTS
         (["trigger", "invoice.paid", "-o", "a..b=1"], "NAME=VALUE, such as amount=7500"),
         (["trigger", "invoice.paid", "-o", "a=1", "-o", "a.b=1"], "a.b goes into a, which is overridden itself"),
         (["trigger", "invoice.paid", "-o", "colour=red"], "INVALID_FIELD: overrides.colour: "),
+        (
+            ["coverage", "--fail-on", "most"],
+            "'most': 0 to 100 per cent, such as 80 for every group or events=100 for one",
+        ),
+        (["coverage", "--fail-on", "101"], "'101': 0 to 100 per cent"),
+        (["coverage", "--fail-on", "nan"], "'nan': 0 to 100 per cent"),
+        (
+            ["coverage", "--fail-on", "event=10"],
+            "there is no group 'event'; did you mean events? allowed: operations, ",
+        ),
+        (["coverage", "--group", "event"], "there is no 'event'; did you mean events? allowed: operations, statuses, "),
+        (["coverage", "--group", "events", "--fail-on", "states=1"], "not shown; add --group states"),
         (["reset", "--clock", "stopped"], "running, frozen, or frozen@"),
         (["reset", "--seed", "x"], "--seed"),
         (["reset", "--fixtures", "/nowhere.yaml"], "'/nowhere.yaml': No such file"),

@@ -12,6 +12,7 @@ import pytest
 from contract_tests.document.reader import operations
 from contract_tests.drift.commands import README, commands, options, variables
 from emulator.cli.completion import PROGRAM
+from emulator.cli.coverage import GROUPS
 from emulator.cli.emails import KINDS
 from emulator.cli.main import cli
 from emulator.cli.options import NAMES, variable
@@ -93,6 +94,13 @@ def test_kinds_of_email_are_those_of_the_document() -> None:
     assert list(KINDS) == store.load("control")["components"]["schemas"]["EmailKind"]["enum"]
 
 
+def test_groups_of_coverage_are_those_of_the_document() -> None:
+    (group,) = [
+        each for each in store.load("control")["paths"]["/coverage"]["get"]["parameters"] if each.get("name") == "group"
+    ]
+    assert list(GROUPS) == group["schema"]["items"]["enum"]
+
+
 def test_the_control_api_has_what_the_commands_call() -> None:
     """Whatever they call is tried in contract_tests/cli; this finds what was renamed and is tried nowhere."""
     here = {each.path for each in operations(store.load("control"))}
@@ -106,4 +114,4 @@ def test_the_control_api_has_what_the_commands_call() -> None:
         "/emails",
         "/snapshots",
     }
-    assert here >= {"/rewind", "/reset", "/stream"}
+    assert here >= {"/rewind", "/reset", "/stream", "/coverage"}
