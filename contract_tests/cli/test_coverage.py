@@ -10,9 +10,12 @@ from contract_tests.cli.conftest import Cli, OnScreen
 from contract_tests.sandbox import Sandbox
 
 
-def test_each_group_has_its_share_and_what_is_missing(sandbox: Sandbox, cli: Cli) -> None:
+def test_each_group_has_its_share_and_what_is_missing(
+    sandbox: Sandbox, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The beginning of that, as much as a line holds, and how many more."""
     sandbox.customer()
+    monkeypatch.setenv("COLUMNS", "80")
     lines = cli("coverage").lines
     assert lines[0] == "2 requests to the service"
     told = sandbox.control.get("/coverage")
@@ -24,6 +27,14 @@ def test_each_group_has_its_share_and_what_is_missing(sandbox: Sandbox, cli: Cli
     assert f"  missing: {first}, and 82 more" in lines
     assert max(map(len, lines)) <= 80
     assert cli("coverage", "--key", f"{sandbox.key}x").lines[0] == "0 requests to the service"
+
+
+def test_what_is_missing_keeps_to_the_width(sandbox: Sandbox, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    sandbox.customer()
+    events = sandbox.control.get("/coverage")["events"]["missing"]
+    for columns, line in ((30, "13 more"), (60, f"{events[0]}, and 12 more"), (1000, ", ".join(events))):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        assert cli("coverage", "--group", "events").lines[2:] == [f"  missing: {line}"]
 
 
 def test_all_that_is_missing_a_line_each(sandbox: Sandbox, cli: Cli) -> None:

@@ -21,6 +21,11 @@ def test_every_operation_has_a_function_and_every_function_an_operation(name: st
     assert FUNCTIONS[name].keys() == {each.node["operationId"] for each in DOCUMENTED[name]}
 
 
+def test_an_operation_is_of_one_document() -> None:
+    """The journal, and what is covered, tell them apart by their names alone."""
+    assert SERVICE.keys().isdisjoint(CONTROL)
+
+
 @pytest.mark.parametrize(
     ("operation", "function"),
     [(each, SERVICE[each.node["operationId"]]) for each in DOCUMENTED["service"]],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -112,9 +113,9 @@ def lines(report: Any, every: bool) -> Iterator[str]:
 def preview(missing: Sequence[str]) -> Iterator[str]:
     """As many of them as a line of the terminal holds, and how many there are beside."""
     room = shutil.get_terminal_size().columns - len("  missing: , and 999 more")
-    fitting = 0
-    while fitting < len(missing) and len(", ".join(missing[: fitting + 1])) <= room:
-        fitting += 1
+    lengths = accumulate(len(name) + len(", ") for name in missing)
+    fitting = sum(length <= room + len(", ") for length in lengths)
+    shown = ", ".join(missing[:fitting])
+    rest = f"{len(missing) - fitting} more" if fitting < len(missing) else ""
     if missing:
-        rest = len(missing) - fitting
-        yield f"  missing: {', '.join(missing[:fitting])}" + (f", and {rest} more" if rest else "")
+        yield f"  missing: {', and '.join(filter(None, (shown, rest)))}"
