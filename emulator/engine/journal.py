@@ -84,6 +84,10 @@ class Journal:
             if entry.mark.turns < number <= entry.last_turn and turn.cause in (entry.id, None)
         ]
 
+    def numbered(self) -> list[tuple[int, Turn]]:
+        """Every turn that is kept with its number in the world's history, oldest first."""
+        return list(self._turns)
+
     def changing(self, id: str) -> set[str]:
         """The requests, by their ids, that changed the object with this id."""
         hits = [(number, turn.cause) for number, turn in self._turns if _touches(turn, id)]
