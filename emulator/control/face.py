@@ -11,6 +11,7 @@ from starlette.types import ASGIApp, Scope
 from emulator.control import (
     advances,
     app,
+    audit,
     catalog,
     clock,
     emails,
@@ -54,6 +55,7 @@ MODULES = (
     stream,
     emails,
     requests,
+    audit,
     snapshots,
     reset,
     inbox,

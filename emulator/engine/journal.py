@@ -29,7 +29,7 @@ class Mark(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """One request as it is kept. ``duration_ms`` is real time.
+    """One request as it is kept. It ``began`` and was ``answered`` in real time, in seconds of a clock that only runs.
 
     A body, which may hold a card, is masked before it is kept; path, query, headers and answer when they are shown.
     """
@@ -45,7 +45,13 @@ class Entry(NamedTuple):
     body: bytes
     status: int
     answer: bytes
-    duration_ms: float
+    began: float
+    answered: float
+
+    @property
+    def duration_ms(self) -> float:
+        """How long the answer took."""
+        return round((self.answered - self.began) * 1000, 3)
 
     @property
     def target(self) -> str:
