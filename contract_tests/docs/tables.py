@@ -13,6 +13,7 @@ from contract_tests.document.reader import operations
 from contract_tests.drift import commands as cli
 from contract_tests.mutation.faults import FAULTS
 from emulator.cli.options import NAMES
+from emulator.control.guidance.rules import RULES
 from emulator.document import store
 from emulator.engine.facts import Facts
 from emulator.engine.recipes import recipes
@@ -105,6 +106,17 @@ def control() -> str:
     return _table("call", "what it does", rows=rows)
 
 
+def rules() -> str:
+    """Every rule of the audit."""
+    return _table(
+        "rule",
+        "severity",
+        "what is asked",
+        "section",
+        rows=[(f"`{r.name}`", r.severity, r.advice, r.section) for r in RULES],
+    )
+
+
 def commands() -> str:
     """Each command with its arguments and what it does."""
     rows = [
@@ -144,6 +156,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "magic keys": magic_keys,
     "settings": settings,
     "control API": control,
+    "rules": rules,
     "commands": commands,
     "variables": variables,
     "seeded faults": seeded_faults,

@@ -11,10 +11,12 @@ import pytest
 
 from contract_tests.document.reader import operations
 from contract_tests.drift.commands import README, commands, options, variables
+from emulator.cli.audit import SEVERITIES, WIDEST
 from emulator.cli.completion import PROGRAM
 from emulator.cli.emails import KINDS
 from emulator.cli.main import cli
 from emulator.cli.options import NAMES, variable
+from emulator.control.guidance.rules import RULES
 from emulator.document import store
 
 ALL = dict(commands())
@@ -93,6 +95,11 @@ def test_kinds_of_email_are_those_of_the_document() -> None:
     assert list(KINDS) == store.load("control")["components"]["schemas"]["EmailKind"]["enum"]
 
 
+def test_severities_are_those_of_the_document() -> None:
+    assert list(SEVERITIES) == store.load("control")["components"]["schemas"]["AuditSeverity"]["enum"]
+    assert max(len(rule.name) for rule in RULES) == WIDEST
+
+
 def test_the_control_api_has_what_the_commands_call() -> None:
     """Whatever they call is tried in contract_tests/cli; this finds what was renamed and is tried nowhere."""
     here = {each.path for each in operations(store.load("control"))}
@@ -106,4 +113,4 @@ def test_the_control_api_has_what_the_commands_call() -> None:
         "/emails",
         "/snapshots",
     }
-    assert here >= {"/rewind", "/reset", "/stream"}
+    assert here >= {"/rewind", "/reset", "/stream", "/audit"}

@@ -32,6 +32,7 @@ COMMANDS = Imported(
         "snapshot": "emulator.cli.snapshot:snapshot",
         "rewind": "emulator.cli.rewind:rewind",
         "reset": "emulator.cli.reset:reset",
+        "audit": "emulator.cli.audit:audit",
         "check": "emulator.cli.check:check",
         "state": "emulator.cli.state:state",
         "spec": "emulator.cli.spec:spec",

@@ -106,7 +106,7 @@ def differences(old: Record, new: Record) -> str:
     """The fields that are shown and differ, with their values before and after."""
     hidden = {"status", "updated_at", *hidden_fields(type(new))}
     named = [
-        f"{name} {_shown(getattr(old, name))} -> {_shown(getattr(new, name))}"
+        f"{name} {_shown(getattr(old, name), getattr(new, name))}"
         for name in new.__struct_fields__
         if name not in hidden and getattr(old, name) != getattr(new, name)
     ]
@@ -114,6 +114,13 @@ def differences(old: Record, new: Record) -> str:
     return ", ".join(named[:FIELDS]) + more
 
 
-def _shown(value: Any) -> str:
-    text = value if isinstance(value, str) else json.dumps(msgspec.to_builtins(value), ensure_ascii=False)
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+def _shown(before: Any, after: Any) -> str:
+    """How a value changed; one that is too long for a sentence just did."""
+    texts = [_text(before), _text(after)]
+    if max(map(len, texts)) > LONGEST:
+        return "set" if before is None else "removed" if after is None else "changed"
+    return " -> ".join(texts)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(msgspec.to_builtins(value), ensure_ascii=False)
