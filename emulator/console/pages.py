@@ -71,6 +71,8 @@ async def thing(visit: Visit) -> Shown:
         "events": await visit.get("events", object=id, page_size=FEW),
         "requests": await visit.get("requests", object=id, page_size=FEW),
         "related": await visit.get("counts", related=id),
+        "why": await visit.get(f"explain/{id}"),
+        "few": SIZE,
         "nav": NAVIGATION.get(kind, "objects"),
         "deliveries": None,
         "payload": None,
