@@ -74,7 +74,7 @@ INVOICE = {"line_items": [{"description": "Basket", "unit_amount": 900}]}
 
 def test_a_world_without_requests_has_nothing_to_find(sandbox: Sandbox) -> None:
     told = audit(sandbox)
-    assert (told["requests"], told["findings"], told["kept"]) == (0, [], [])
+    assert (told["request_count"], told["findings"], told["kept"]) == (0, [], [])
 
 
 def test_a_finding_names_what_shows_it_the_newest_first(sandbox: Sandbox) -> None:
@@ -82,11 +82,11 @@ def test_a_finding_names_what_shows_it_the_newest_first(sandbox: Sandbox) -> Non
     body = {"transaction": transaction, "amount": 100}
     refunds = [send(sandbox, "POST", "/refunds/", body) for _ in range(22)]
     told = found(sandbox, "refund-without-key")
-    assert (told["count"], told["requests"], told["objects"]) == (22, refunds[:1:-1], [])
+    assert (told["count"], told["requests"], told["object_ids"]) == (22, refunds[:1:-1], [])
     assert (told["severity"], told["section"]) == ("warning", "Refunds")
     assert "Idempotency-Key" in told["advice"]
     entries = list(sandbox.control.pages("/requests", page_size=100))
-    assert audit(sandbox)["requests"] == sum(each["path"].startswith("/v1/") for each in entries)
+    assert audit(sandbox)["request_count"] == sum(each["path"].startswith("/v1/") for each in entries)
 
 
 def test_the_gravest_comes_first_and_looking_changes_nothing(sandbox: Sandbox) -> None:
@@ -465,7 +465,7 @@ def test_a_receiver_that_refuses_is_found(sandbox: Sandbox, receiver: Receiver) 
     delivery = delivered(sandbox)
     delivered(sandbox)
     told = found(sandbox, "webhook-not-acknowledged")
-    assert (told["requests"], told["objects"]) == ([], [delivery])
+    assert (told["requests"], told["object_ids"]) == ([], [delivery])
 
 
 def test_a_receiver_that_recovers_is_not_found(sandbox: Sandbox, receiver: Receiver) -> None:
@@ -495,7 +495,7 @@ def test_a_receiver_that_takes_too_long_is_found(impatient: Sandbox, receiver: R
     assert found(impatient, "webhook-basic") is None
     receiver.reply = lambda received: Reply(held=True)
     delivery = delivered(impatient)
-    assert found(impatient, "slow-webhook-answer")["objects"] == [delivery]
+    assert found(impatient, "slow-webhook-answer")["object_ids"] == [delivery]
 
 
 def test_a_receiver_that_answers_at_once_is_not_slow(sandbox: Sandbox, receiver: Receiver) -> None:
@@ -524,7 +524,7 @@ def test_a_forged_webhook_must_be_refused(sandbox: Sandbox, deceived: Receiver, 
     delivery = delivered(sandbox)
     delivered(sandbox)
     told = found(sandbox, "forged-webhook-believed")
-    assert (told and told["objects"]) == ([delivery] if is_found else None)
+    assert (told and told["object_ids"]) == ([delivery] if is_found else None)
     assert found(sandbox, "webhook-not-acknowledged") is None
 
 
@@ -544,7 +544,7 @@ def test_of_two_endpoints_nobody_can_tell_which_was_deceived(sandbox: Sandbox, d
     assert "forged-webhook-believed" in [each["rule"] for each in audit(sandbox)["untried"]]
     sandbox.control.post("/faults", {"match": {"webhook": one["id"]}, **TAMPER})
     delivered(sandbox)
-    (delivery,) = found(sandbox, "forged-webhook-believed")["objects"]
+    (delivery,) = found(sandbox, "forged-webhook-believed")["object_ids"]
     assert sandbox.control.get(f"/objects/{delivery}")["webhook"] == one["id"]
 
 
@@ -569,14 +569,14 @@ def test_how_an_endpoint_is_registered(
     endpoint = sandbox.endpoint(receiver.url)["id"]
     sandbox.control.patch(f"/objects/{endpoint}", fault) if fault else None
     told = found(sandbox, rule)
-    assert (told and told["objects"]) == ([endpoint] if is_found else None)
+    assert (told and told["object_ids"]) == ([endpoint] if is_found else None)
 
 
 def test_on_the_live_side_loopback_is_no_excuse(sandbox: Sandbox, receiver: Receiver) -> None:
     endpoint = sandbox.endpoint(receiver.url)["id"]
     sandbox.control.patch(f"/objects/{endpoint}", {"livemode": True, "ssl_verification": False})
-    assert found(sandbox, "webhook-without-tls")["objects"] == [endpoint]
-    assert found(sandbox, "webhook-certificate-unchecked")["objects"] == [endpoint]
+    assert found(sandbox, "webhook-without-tls")["object_ids"] == [endpoint]
+    assert found(sandbox, "webhook-certificate-unchecked")["object_ids"] == [endpoint]
 
 
 # -- the rules themselves

@@ -70,7 +70,7 @@ def paragraph(finding: Any) -> str:
     """A row, how grave and what it is and how often; below it what to do about it, and what shows it."""
     severity = click.style(finding["severity"].ljust(9), fg=COLOURS[finding["severity"]], bold=True)
     name = click.style(finding["rule"].ljust(WIDEST), bold=True)
-    shown = [*finding["requests"], *finding["objects"]][:NAMED]
+    shown = [*finding["requests"], *finding["object_ids"]][:NAMED]
     more = finding["count"] - len(shown)
     return "\n         ".join(
         [
@@ -91,4 +91,4 @@ def summary(told: Any) -> str:
     found = [sum(each["severity"] == severity for each in told["findings"]) for severity in SEVERITIES]
     numbers = f"{counted(found[0], 'error')}, {counted(found[1], 'warning')}, {found[2]} info"
     kept = f"{counted(len(told['kept']), 'rule')} kept, {len(told['untried'])} without occasion"
-    return f"{counted(told['requests'], 'request')} looked at: {numbers}; {kept}."
+    return f"{counted(told['request_count'], 'request')} looked at: {numbers}; {kept}."

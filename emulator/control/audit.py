@@ -22,7 +22,7 @@ async def show(engine: Engine, runtime: Runtime, query: Mapping[str, Any]) -> di
     broken = {found["rule"] for found in findings}
     rest = [rule for rule in RULES if rule.name not in broken]
     return {
-        "requests": len(evidence.requests),
+        "request_count": len(evidence.requests),
         "findings": findings,
         "kept": [brief(rule) for rule in rest if rule.tried(evidence)],
         "untried": [brief(rule) for rule in rest if not rule.tried(evidence)],
@@ -42,7 +42,7 @@ def finding(rule: Rule, evidence: Evidence) -> dict[str, Any] | None:
         "section": rule.section,
         "count": len(shown),
         "requests": [id for id in shown if id.startswith("req_")][:MOST],
-        "objects": [id for id in shown if not id.startswith("req_")][:MOST],
+        "object_ids": [id for id in shown if not id.startswith("req_")][:MOST],
     }
 
 
