@@ -236,3 +236,51 @@ def test_what_others_hear_is_what_the_wiring_says() -> None:
         "address",
     }
     assert set(ABOUT) <= set(Email.__struct_fields__)
+
+
+def fill(sandbox: Sandbox, receiver: Receiver) -> None:
+    """A world with an object of every kind, made in every way: by requests, by jobs, by buyers, by the tester."""
+    sandbox.endpoint(receiver.url)
+    subscription = sandbox.subscribe()
+    line = {"line1": "1 Rue des Palmes", "city": "Libreville", "country": "GA"}
+    sandbox.api.post(f"/customers/{subscription['customer']}/addresses/", line)
+    sandbox.api.post("/security-profiles/", {"name": "Shop", "max_amount": 90000})
+    sandbox.product()
+    buyer = {"name": "Ada Ndong", "email": "ada@example.com"}
+    sandbox.buy(sandbox.session(mode="subscription", subscription_data={"interval": "month"}), customer=buyer)
+    sandbox.buy(sandbox.link(), customer=buyer)
+    sandbox.control.post("/trigger", {"event": "refund.succeeded"})
+    sandbox.advance("P2M")
+
+
+def test_every_object_is_led_back_to_a_request(sandbox: Sandbox, receiver: Receiver) -> None:
+    """Whatever its kind; it was made by one of the turns, once."""
+    fill(sandbox, receiver)
+    counts = sandbox.control.get("/counts")
+    assert [kind for kind, count in counts.items() if not count] == []
+    for kind in counts:
+        for shown in sandbox.control.pages("/objects", kind=kind, page_size=100):
+            told = explain(sandbox, shown["id"])
+            assert (told["kind"], told["status"], told["complete"]) == (kind, shown.get("status"), True), told
+            assert told["chain"][0]["kind"] == "request"
+            made = [each for each in steps(told, "transition") if each.startswith("made")]
+            assert len(made) == (kind not in ("event", "webhook_delivery")), told
+            assert all(each["caused_by"] for each in told["chain"] if each["kind"] != "request"), told
+
+
+def test_on_a_running_clock_causes_come_first_too(sandbox: Sandbox, receiver: Receiver) -> None:
+    sandbox.endpoint(receiver.url)
+    sandbox.control.post("/clock/run", {"rate": 3600})
+    subscription = sandbox.subscribe()
+    sandbox.advance("P1M")
+    for id in (subscription["id"], subscription["customer"], *sandbox.invoices("id")):
+        assert explain(sandbox, id)["complete"]
+
+
+def test_a_world_that_went_back_has_forgotten_what_did_not_happen(sandbox: Sandbox) -> None:
+    customer = sandbox.customer()["id"]
+    before = explain(sandbox, customer)
+    sandbox.api.patch(f"/customers/{customer}/", {"name": "Ada Ndong"})
+    assert explain(sandbox, customer) != before
+    sandbox.control.post("/rewind", {"steps": 1})
+    assert explain(sandbox, customer) == before
