@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from contract_tests.cli.conftest import Cli
-from contract_tests.sandbox import Sandbox
-from emulator.cli.audit import NAMED
+from contract_tests.contract import Contract
+from contract_tests.sandbox import RunningServer, Sandbox
+from emulator.cli.audit import NAMED, together
 
 
 @pytest.fixture
@@ -65,3 +68,34 @@ def test_a_client_without_findings_does_not_fail(sandbox: Sandbox, cli: Cli) -> 
 
 def test_a_mistyped_severity_is_told_which_there_are(cli: Cli) -> None:
     assert "'error', 'warning', 'info'" in cli("audit", "--fail-on", "worry").refusal
+
+
+def test_of_every_app(server: RunningServer, contracts: tuple[Contract, Contract], sandbox: Sandbox, cli: Cli) -> None:
+    """A suite gives each test an App of its own; the Apps of other tests may be open beside them."""
+    sandbox.customer()
+    with server.world("everyapp", *contracts) as other:
+        body = {"transaction": other.deposit()["id"]}
+        refund = other.api.request("POST", "/refunds/", json=body).headers["request-id"]
+        assert cli("audit", "--fail-on", "warning").status == 0
+        ended = cli("audit", "--every-app", "--fail-on", "warning")
+        assert ended.status == 1
+        assert f"         App everyapp: {refund}" in ended.output.splitlines()
+        found = cli("audit", "--every-app", "--json").objects
+    assert [each["requests"] for each in found if each["app"] == "everyapp" and each["severity"] == "warning"] == [
+        [refund]
+    ]
+
+
+def test_several_audits_are_one() -> None:
+    """Kept is what was broken nowhere; untried what there was no occasion for anywhere."""
+
+    def told(*findings: tuple[str, str], kept: str = "", untried: str = "") -> Any:
+        return {
+            "request_count": 2,
+            "findings": [{"rule": rule, "severity": severity} for rule, severity in findings],
+            "kept": [{"rule": rule} for rule in kept],
+            "untried": [{"rule": rule} for rule in untried],
+        }
+
+    whole = together([told(("a", "info"), kept="bc", untried="d"), told(("b", "error"), kept="a", untried="cd")])
+    assert whole == told(("b", "error"), ("a", "info"), kept="c", untried="d") | {"request_count": 4}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -30,27 +31,54 @@ NAMED = 5
     type=click.Choice(SEVERITIES),
     help="Exit status 1 if anything as grave as this, or graver, is found. [default: never]",
 )
+@click.option("--every-app", is_flag=True, help="Of all Apps whose worlds are open, such as one for each test.")
 @as_json
 @speaking
-def audit(emulator: Emulator, fail_on: str | None, as_json: bool) -> int:
+def audit(emulator: Emulator, fail_on: str | None, every_app: bool, as_json: bool) -> int:
     """Tell how well the client follows the guidance.
 
     \b
     payments-emulator audit
     payments-emulator audit --fail-on warning
+    payments-emulator audit --every-app --fail-on warning
     payments-emulator audit --app checkout --json | jq .rule
 
     Looked at are the last thousand requests of the App, its webhook endpoints and their deliveries: whether retries
     wait and keep their Idempotency-Key, lists are followed, webhooks are signed, answered and believed as they should
     be, and secrets stay secret. 'payments-emulator logs REQUEST' shows a request that a finding names.
     """
-    told = emulator.get("/audit")
+    told = together([*audits(emulator)]) if every_app else emulator.get("/audit")
     if as_json:
         for finding in told["findings"]:
             tell(finding, paragraph, as_json)
     else:
         click.echo(report(harmless(told)))
     return 1 if fails(told["findings"], fail_on) else 0
+
+
+def audits(emulator: Emulator) -> Iterator[Any]:
+    """The audit of each App whose world is open, its findings with the App's name."""
+    for app in [*emulator.pages("/apps", 100_000)]:
+        key = f"sk_{'prod' if app['livemode'] else 'test'}_{app['name']}"
+        told = emulator.send("GET", "/audit", headers={"Authorization": f"Bearer {key}"}).json()
+        for finding in told["findings"]:
+            finding["app"] = app["name"]
+        yield told
+
+
+def together(audits: list[Any]) -> Any:
+    """Several audits as one: a rule was kept if it was broken nowhere, and untried if it was so everywhere."""
+    findings = sorted(
+        (finding for told in audits for finding in told["findings"]),
+        key=lambda finding: (SEVERITIES.index(finding["severity"]), finding["rule"]),
+    )
+    broken = {finding["rule"] for finding in findings}
+    kept = {rule["rule"]: rule for told in audits for rule in told["kept"] if rule["rule"] not in broken}
+    rest = {
+        rule["rule"]: rule for told in audits for rule in told["untried"] if rule["rule"] not in broken | kept.keys()
+    }
+    counts = sum(told["request_count"] for told in audits)
+    return {"request_count": counts, "findings": findings, "kept": [*kept.values()], "untried": [*rest.values()]}
 
 
 def fails(findings: list[Any], on: str | None) -> bool:
@@ -72,11 +100,12 @@ def paragraph(finding: Any) -> str:
     name = click.style(finding["rule"].ljust(WIDEST), bold=True)
     shown = [*finding["requests"], *finding["object_ids"]][:NAMED]
     more = finding["count"] - len(shown)
+    app = f"App {finding['app']}: " if "app" in finding else ""
     return "\n         ".join(
         [
             f"{severity}{name}  {finding['count']:>4} x  {finding['title']}",
             f"{finding['advice']} ({finding['section']})",
-            " ".join(shown) + (f" and {more} more" if more else ""),
+            f"{app}{' '.join(shown)}{f' and {more} more' if more else ''}",
         ]
     )
 
