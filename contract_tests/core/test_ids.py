@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -12,18 +13,20 @@ from contract_tests.core.toys import Toy, make, toy_world
 from emulator.core.ids import Source
 
 
-@given(st.text(), st.integers(0, 2**63), st.sampled_from(["cust", "whsec"]), st.sampled_from([24, 32]))
-def test_the_form_of_an_id(seed: str, position: int, prefix: str, length: int) -> None:
-    """B-18, B-81: prefix and 24 (a secret 32) characters of 0-9A-Za-z."""
-    assert re.fullmatch(rf"{prefix}_[0-9A-Za-z]{{{length}}}", Source(seed).id(prefix, position, length))
-
-
 @given(st.text(), st.integers(0, 2**63))
-def test_seed_and_position_decide(seed: str, position: int) -> None:
+def test_the_form_of_an_id(seed: str, position: int) -> None:
+    """B-18, B-81: prefix and 24 (a secret 32) characters of 0-9A-Za-z."""
+    assert re.fullmatch(r"cust_[0-9A-Za-z]{24}", Source(seed).id("cust", position))
+    assert re.fullmatch(r"whsec_[0-9A-Za-z]{32}", Source(seed).secret("whsec", position))
+
+
+@pytest.mark.parametrize("drawn", [Source.id, Source.secret])
+@given(st.text(), st.integers(0, 2**63))
+def test_seed_and_position_decide(drawn: Callable[[Source, str, int], str], seed: str, position: int) -> None:
     """B-93."""
-    assert Source(seed).id("x", position) == Source(seed).id("x", position)
-    assert Source(seed).id("x", position) != Source(f"{seed}.").id("x", position)
-    assert Source(seed).id("x", position) != Source(seed).id("x", position + 1)
+    assert drawn(Source(seed), "x", position) == drawn(Source(seed), "x", position)
+    assert drawn(Source(seed), "x", position) != drawn(Source(f"{seed}."), "x", position)
+    assert drawn(Source(seed), "x", position) != drawn(Source(seed), "x", position + 1)
 
 
 def test_a_hundred_thousand_ids_do_not_collide_and_use_every_character() -> None:

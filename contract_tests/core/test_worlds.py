@@ -25,7 +25,7 @@ Step = Callable[[World], object]
 def image(world: World) -> bytes:
     """Everything a world holds, as bytes: equal images are equal worlds, the order of everything included."""
     tables = {
-        kind: [
+        kind.kind: [
             [msgspec.structs.asdict(record) for record in table],
             table.order,
             sorted(table.slots.items()),
@@ -77,7 +77,7 @@ STEPS = st.lists(
         st.builds(plan, st.sampled_from(DUES), PICK),
         st.builds(cancel_one, PICK),
         st.builds(lambda colour: lambda world: world.count(colour), COLOURS),
-        st.just(lambda world: world.draw("secret", 32)),
+        st.just(lambda world: world.secret("whsec")),
     ),
     max_size=15,
 )

@@ -165,7 +165,10 @@ class Money(RuleBasedStateMachine):
     def charge_off_session(self, method: int, amount: int) -> None:
         def charge(world: World) -> None:
             stored = find(world, PaymentMethod, self.pick(PaymentMethod, method))
-            intent = payment_intents.open_with(world, stored, amount=amount, currency="XAF", customer=stored.customer)
+            types = (stored.type,)
+            intent = payment_intents.start(
+                world, stored, payment_method_types=types, amount=amount, currency="XAF", customer=stored.customer
+            )
             payment_intents.confirm(world, intent, stored, off_session=True)
 
         self.turn(charge)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from hashlib import shake_256
 
 _DIGITS = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -9,10 +10,15 @@ _DIGITS = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 # One byte makes one character. The first eight digits come a little more often, which no id minds.
 _CHARACTERS = bytes(_DIGITS[byte % len(_DIGITS)] for byte in range(256))
 
-LINE = 32
-"""Characters of each position, and so the longest text."""
+LENGTH = 24
+"""Characters of an id after its prefix (B-18)."""
 
-_LINES = 64
+SECRET_LENGTH = 32
+"""Characters of a secret after its prefix (B-81)."""
+
+_TEXTS = re.compile(f".{{{LENGTH}}}")
+
+_POSITIONS = 64
 """Positions that are drawn at once: one long hash costs far less than many short ones."""
 
 
@@ -25,20 +31,22 @@ class Source:
 
     def __init__(self, seed: str) -> None:
         self._seed = seed.encode()
-        self._number, self._page = -1, ""
+        self._page: dict[int, str] = {}
 
-    def text(self, position: int, length: int = 24) -> str:
-        """``length`` characters (at most 32) of ``0-9A-Za-z`` for this position."""
-        number, line = divmod(position, _LINES)
-        if number != self._number:
-            self._number, self._page = number, self._drawn(number)
-        return self._page[line * LINE : line * LINE + length]
+    def id(self, prefix: str, position: int) -> str:
+        """``prefix_`` and 24 characters of ``0-9A-Za-z``, those of this position."""
+        return f"{prefix}_{self._page.get(position) or self._turned_to(position)}"
 
-    def id(self, prefix: str, position: int, length: int = 24) -> str:
-        """``prefix_`` and that text."""
-        return f"{prefix}_{self.text(position, length)}"
+    def secret(self, prefix: str, position: int) -> str:
+        """``prefix_`` and 32 such characters, that no id of the same position tells anything about."""
+        return f"{prefix}_{self._characters(f'secret {position}', SECRET_LENGTH)}"
 
-    def _drawn(self, number: int) -> str:
-        """The text of so many positions."""
-        drawn = shake_256(number.to_bytes(8, "big") + self._seed).digest(LINE * _LINES)
-        return drawn.translate(_CHARACTERS).decode("ascii")
+    def _turned_to(self, position: int) -> str:
+        """The text of a position that is on another page."""
+        first = position - position % _POSITIONS
+        text = self._characters(f"page {first}", LENGTH * _POSITIONS)
+        self._page = dict(zip(range(first, first + _POSITIONS), _TEXTS.findall(text), strict=True))
+        return self._page[position]
+
+    def _characters(self, name: str, length: int) -> str:
+        return shake_256(f"{name}/".encode() + self._seed).digest(length).translate(_CHARACTERS).decode("ascii")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Collection
 from typing import ClassVar
 
 import msgspec
@@ -66,8 +67,8 @@ class Schedule(Table[Job]):
         super().add(record, number)
         self._push(record)
 
-    def replace(self, old: Job, new: Job) -> None:
-        super().replace(old, new)
+    def replace(self, old: Job, new: Job, changed: Collection[str] | None = None) -> None:
+        super().replace(old, new, changed)
         self._push(new)
 
     def next(self) -> Job | None:

@@ -48,7 +48,7 @@ class LifeCycle(Generic[R]):
         assert record.status == row.target, f"{row}: {record.status}"  # type: ignore[attr-defined]  # see allows
         return self._tell(world, row, world.add(record))
 
-    def move(self, world: World, record: R, trigger: str, **changes: Any) -> R:
+    def move(self, world: World, record: R, trigger: str, /, **changes: Any) -> R:
         """Move a record along its table, with changes to other fields in the same breath.
 
         Raises :class:`Refusal` ``INVALID_STATUS_TRANSITION`` where the table has no such row.
@@ -57,7 +57,8 @@ class LifeCycle(Generic[R]):
         row = self._moves.get((status, trigger))
         if row is None:
             raise Refusal("INVALID_STATUS_TRANSITION", object=_words(self.kind), status=status, trigger=trigger)
-        return self._tell(world, row, world.replace(record, status=row.target, **changes))
+        changes["status"] = row.target
+        return self._tell(world, row, world.change(record, changes))
 
     def _tell(self, world: World, row: Row, record: R) -> R:
         if row.event is None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, Generic, Self
 
 import msgspec
 
-from emulator.core.records import R
+from emulator.core.records import R, Record
 
 
 class Slot(msgspec.Struct, Generic[R], order=True, gc=False):
@@ -33,9 +33,16 @@ class Table(Generic[R]):
 
     def __init__(self, kind: type[R]) -> None:
         self.kind = kind
+        self._fields = kind.__struct_fields__
+        self._dated = "created_at" in self._fields
+        self._paged = kind.paged
+        self.stamped = "updated_at" in self._fields
+        # What a record is found in its slot by: where one of these is another, it needs another slot.
+        self._anchors = frozenset(kind.unique) | ({"created_at"} if self._dated else frozenset())
         self.slots: dict[str, Slot[R]] = {}
         self.order: list[Slot[R]] = []
         self.indexes: dict[str, dict[Any, list[Slot[R]]]] = {field: defaultdict(list) for field in kind.indexes}
+        self._pairs = tuple(self.indexes.items())
         self.unique: dict[str, dict[Any, Slot[R]]] = {field: {} for field in kind.unique}
 
     def copy(self) -> Self:
@@ -83,38 +90,43 @@ class Table(Generic[R]):
 
         Raises ``ValueError``, as :meth:`replace` does, before anything changes where an id or a unique value is taken.
         """
-        if record.id in self.slots:
-            raise ValueError(f"there is a {self.kind.kind} {record.id} already")
         if self.unique:
             self._refuse_taken(record)
-        self.slots[record.id] = slot = Slot(getattr(record, "created_at", ""), number, record)
-        file: Callable[..., None] = insort
-        if self.kind.paged:
-            file = _way(self.order, slot)
-            file(self.order, slot)
-        for field, index in self.indexes.items():
+        slot = Slot(record.created_at if self._dated else "", number, record)  # type: ignore[attr-defined]  # it has one
+        if self.slots.setdefault(record.id, slot) is not slot:
+            raise ValueError(f"there is a {self.kind.kind} {record.id} already")
+        order = self.order
+        # What is new is the newest, so searching for its place is the exception (undo, an edited date).
+        file = list.append if self._paged and (not order or order[-1] < slot) else insort
+        if self._paged:
+            file(order, slot)
+        for field, index in self._pairs:
             file(index[getattr(record, field)], slot)
         for field, found in self.unique.items():
             if (value := getattr(record, field)) is not None:
                 found[self._key(field, value)] = slot
 
-    def replace(self, old: R, new: R) -> None:
+    def replace(self, old: R, new: R, changed: Collection[str] | None = None) -> None:
         """Put a record in the place of its former self; it is filed anew if its instant or a unique value is another.
 
-        Raises ``RuntimeError``, as :meth:`remove` does, for one that is not here, or no longer as it is.
+        ``changed`` are the only fields that may differ; without it, all may. Raises ``RuntimeError``, as
+        :meth:`remove` does, for a record that is not here, or no longer as it is.
         """
         slot = self._slot_of(old)
-        if slot.created_at != getattr(new, "created_at", "") or (self.unique and self._unlike(old, new)):
+        fields = self._fields if changed is None else changed
+        if not self._anchors.isdisjoint(fields) and _differ(old, new, self._anchors):
             self._refuse_taken(new)
             self.remove(old)
             self.add(new, slot.number)
             return
-        for field, index in self.indexes.items():
+        for field in self.indexes.keys() & fields:
             before, after = getattr(old, field), getattr(new, field)
             if before != after:
+                index = self.indexes[field]
                 _remove(index, before, slot)
                 run = index[after]
-                _way(run, slot)(run, slot)
+                file = list.append if not run or run[-1] < slot else insort
+                file(run, slot)
         slot.record = new
 
     def remove(self, record: R) -> int:
@@ -142,10 +154,6 @@ class Table(Generic[R]):
         # One that is small already serves as its own key: there is one such string for each customer.
         return value if (folded := value.casefold()) == value else folded
 
-    def _unlike(self, old: R, new: R) -> bool:
-        """Whether a unique value is another."""
-        return any(getattr(old, field) != getattr(new, field) for field in self.unique)
-
     def _refuse_taken(self, record: R) -> None:
         for field, found in self.unique.items():
             slot = found.get(self._key(field, getattr(record, field)))
@@ -153,13 +161,15 @@ class Table(Generic[R]):
                 raise ValueError(f"another {self.kind.kind} has the {field} of {record.id}")
 
 
-def _way(run: list[Slot[R]], slot: Slot[R]) -> Callable[[list[Slot[R]], Slot[R]], None]:
-    """How to file a slot there: what is new is the newest, so searching is the exception (undo, an edited date)."""
-    return list.append if not run or run[-1] < slot else insort
+def _differ(old: Record, new: Record, fields: Iterable[str]) -> bool:
+    return any(getattr(old, field) != getattr(new, field) for field in fields)
 
 
 def _remove(index: dict[Any, list[Slot[R]]], value: object, slot: Slot[R]) -> None:
-    slots = index[value]
-    del slots[bisect_left(slots, slot)]
-    if not slots:
+    run = index[value]
+    if run[-1] is slot:  # most often it is the newest that goes on
+        run.pop()
+    else:
+        del run[bisect_left(run, slot)]
+    if not run:
         del index[value]

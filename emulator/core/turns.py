@@ -25,37 +25,31 @@ class Change(msgspec.Struct, frozen=True, gc=False):
     number: int
 
 
-class Turn:
+class Turn(msgspec.Struct, gc=False):
     """What one request or one job does: the list of its changes, its events and its wishes.
 
     ``counters`` are the world's counters as they were before, for undo. ``wiped`` tells that it took out everything.
     """
 
-    __slots__ = ("cause", "changes", "counters", "events", "wiped", "wishes")
-
-    def __init__(self, cause: str | None, counters: dict[str, int]) -> None:
-        self.cause = cause
-        self.counters = counters
-        self.changes: list[Change] = []
-        self.events: list[Event] = []
-        self.wishes: list[Effect] = []
-        self.wiped = False
+    cause: str | None
+    counters: dict[str, int]
+    changes: list[Change] = []
+    events: list[Event] = []
+    wishes: list[Effect] = []
+    wiped: bool = False
 
 
-class Running:
+class Running(msgspec.Struct):
     """A turn of a world while it runs."""
 
-    __slots__ = ("_turn", "_world")
-
-    def __init__(self, world: World, turn: Turn) -> None:
-        self._world = world
-        self._turn = turn
+    world: World
+    turn: Turn
 
     def __enter__(self) -> Turn:
-        self._world._turn = self._turn
-        return self._turn
+        self.world._turn = self.turn
+        return self.turn
 
     def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
         if kind is not None:
-            self._world.undo(self._turn)
-        self._world._turn = None
+            self.world.undo(self.turn)
+        self.world._turn = None

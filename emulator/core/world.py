@@ -92,8 +92,8 @@ class World:
         self.app = Source(name).id("app", int(livemode))
         self._turn: Turn | None = None
         self.schedule = Schedule()
-        self._tables: dict[str, Table[Any]] = {kind.kind: Table(kind) for kind in (*_OWN_KINDS, *wiring.kinds)}
-        self._tables[Job.kind] = self.schedule
+        self._tables: dict[type[Record], Table[Any]] = {kind: Table(kind) for kind in (*_OWN_KINDS, *wiring.kinds)}
+        self._tables[Job] = self.schedule
 
     def copy(self) -> World:
         """This world once more, to try the future on: what is done to one does not reach the other.
@@ -105,16 +105,12 @@ class World:
         twin = copy.copy(self)
         twin.counters = self.counters.copy()
         twin._tables = {kind: table.copy() for kind, table in self._tables.items()}
-        twin.schedule = cast("Schedule", twin._tables[Job.kind])
+        twin.schedule = cast("Schedule", twin._tables[Job])
         return twin
 
     # -- reading
 
     def table(self, kind: type[R]) -> Table[R]:
-        return self._tables[kind.kind]
-
-    def named(self, kind: str) -> Table[Any]:
-        """The table of the records whose ``kind`` is called so."""
         return self._tables[kind]
 
     def tables(self) -> Iterator[Table[Any]]:
@@ -123,43 +119,48 @@ class World:
 
     def get(self, kind: type[R], id: str | None) -> R | None:
         """The record of this kind with this id, or None."""
-        slot = self._tables[kind.kind].slots.get(id)  # type: ignore[arg-type]  # nothing has the id None
+        slot = self._tables[kind].slots.get(id)  # type: ignore[arg-type]  # nothing has the id None
         return None if slot is None else slot.record
 
     def one(self, kind: type[R], id: str | None) -> R:
         """The record that must be there: a reference between records. Raises ``KeyError`` where it is not."""
-        return self._tables[kind.kind].slots[id].record  # type: ignore[index, no-any-return]  # see get; of this kind
+        return self._tables[kind].slots[id].record  # type: ignore[index, no-any-return]  # see get; of this kind
 
     # -- changing, inside a turn
 
     def add(self, record: R, number: int | None = None) -> R:
         """File a new record, or one again in its old place (``number``) in the order of creation."""
         if number is None:
-            number = self.count("record")
+            number = self.counters["record"] = self.counters.get("record", 0) + 1  # count(), without a call for each
         turn = self._turn or _outside()
         # A table refuses before it changes anything, and what it refused is nothing to undo.
-        self._tables[record.kind].add(record, number)
+        self._tables[type(record)].add(record, number)
         turn.changes.append(Change(None, record, number))
         return record
 
-    def replace(self, record: R, **changes: Any) -> R:
+    def replace(self, record: R, /, **changes: Any) -> R:
         """Put a changed record in the place of its former self; ``updated_at`` moves with it where there is one.
 
         Raises ``RuntimeError``, as :meth:`remove` does, for a record that was changed meanwhile: what others changed
         would be lost.
         """
+        return self.change(record, changes)
+
+    def change(self, record: R, changes: dict[str, Any]) -> R:
+        """The same, for changes that are in a dict already; it is taken over."""
         turn = self._turn or _outside()
-        if hasattr(record, "updated_at"):
-            changes.setdefault("updated_at", self.now)
+        table = self._tables[type(record)]
+        if table.stamped and "updated_at" not in changes:
+            changes["updated_at"] = self.now
         changed = msgspec.structs.replace(record, **changes)
-        self._tables[record.kind].replace(record, changed)
+        table.replace(record, changed, changes)
         turn.changes.append(Change(record, changed, 0))
         return changed
 
     def remove(self, record: Record) -> None:
         """Take a record out for good."""
         turn = self._turn or _outside()
-        number = self._tables[record.kind].remove(record)
+        number = self._tables[type(record)].remove(record)
         turn.changes.append(Change(record, None, number))
 
     def wipe(self, keep: tuple[type[Record], ...]) -> dict[type[Record], int]:
@@ -175,18 +176,23 @@ class World:
 
     def new_id(self, kind: type[Record]) -> str:
         """An id for a new record of this kind."""
-        return self.draw(kind.prefix)
+        position = self.counters["draw"] = self.counters.get("draw", 0) + 1  # see add
+        return self._source.id(kind.prefix, position)
 
-    def draw(self, prefix: str, length: int = 24) -> str:
-        """``prefix_`` and so many characters from the world's own random source."""
-        return f"{prefix}_{self._source.text(self.count('draw'), length)}"
+    def draw(self, prefix: str) -> str:
+        """``prefix_`` and 24 characters from the world's own random source."""
+        return self._source.id(prefix, self.count("draw"))
+
+    def secret(self, prefix: str) -> str:
+        """``prefix_`` and 32 characters that nothing else tells of."""
+        return self._source.secret(prefix, self.count("draw"))
 
     def count(self, name: str) -> int:
         """The next number of a counter; the first is 1."""
         number = self.counters[name] = self.counters.get(name, 0) + 1
         return number
 
-    def at(self, due: Timestamp, name: str, about: Record | None = None, **data: str) -> Job:
+    def at(self, due: Timestamp, name: str, about: Record | None = None, /, **data: str) -> Job:
         """Plan a job: the one home of "later"."""
         sequence = self.count("job")
         return self.add(
@@ -202,7 +208,7 @@ class World:
 
     def forget(self, about: Record, *names: str) -> None:
         """Cancel what is planned for an object: the jobs of these names, or all of them."""
-        for job in self.table(Job).having("about", about.id):
+        for job in self.schedule.having("about", about.id):
             if not names or job.name in names:
                 self.remove(job)
 
@@ -272,7 +278,7 @@ class World:
         self.counters = turn.counters
 
     def _file(self, old: Record | None, new: Record | None, number: int) -> None:
-        table = self._tables[(new or old).kind]  # type: ignore[union-attr]  # one of the two is a record
+        table = self._tables[type(new or old)]  # type: ignore[index]  # one of the two is a record
         if new is None:
             table.remove(old)
         elif old is None:

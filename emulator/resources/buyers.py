@@ -6,6 +6,7 @@ What starts with ``pay`` or ``confirm`` is a command, to be served as a turn of 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 from emulator.core.verbs import find
@@ -155,8 +156,9 @@ def confirm_action(world: World, id: str, code: str | None = None) -> PaymentInt
 
 def under_way(world: World, invoice: Invoice) -> PaymentIntent | None:
     """The payment of an invoice that the buyer or the operator has still to answer."""
-    intents = world.table(PaymentIntent).having("invoice", invoice.id)
-    return next((intent for intent in intents if payment_intents.LIFE.allows(intent, "succeed")), None)
+    intents = world.table(PaymentIntent)
+    unanswered = chain.from_iterable(intents.having("status", state) for state in payment_intents.UNDER_WAY)
+    return next((intent for intent in unanswered if intent.invoice == invoice.id), None)
 
 
 def filled_in(world: World, page: CheckoutSession | Invoice) -> dict[str, Any]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
+
+from msgspec.structs import replace
 
 from emulator.core.effects import Mail
 from emulator.core.jobs import Job
@@ -46,7 +49,7 @@ class Email(Record, frozen=True, kw_only=True):
     error: str | None = None
 
 
-def write(world: World, topic: str, to: str, customer: Customer | None, **about: Any) -> None:
+def write(world: World, topic: str, to: str, customer: Customer | None, about: Mapping[str, Any]) -> None:
     """Put an email into the outbox, and on its way if there is a server for it."""
     email = Email(
         id=world.new_id(Email),
@@ -56,16 +59,15 @@ def write(world: World, topic: str, to: str, customer: Customer | None, **about:
         language=papers.language_of(customer.metadata if customer else {}),
         created_at=world.now,
         customer=customer,
-        **about,
     )
-    world.wish(Mail(email=world.add(email).id))
+    world.wish(Mail(email=world.add(replace(email, **about)).id))
 
 
 def invoice(world: World, job: Job) -> None:
     """Job ``invoice.mail``: an invoice was sent, with its PDF and a link to pay it (Invoices; B-41, B-44)."""
     invoice = world.get(Invoice, job.about)
     if invoice is not None:
-        write(world, "invoice", invoice.customer_email, world.get(Customer, invoice.customer), invoice=invoice)
+        write(world, "invoice", invoice.customer_email, world.get(Customer, invoice.customer), {"invoice": invoice})
 
 
 def receipt(world: World, event: Event) -> None:
@@ -73,21 +75,22 @@ def receipt(world: World, event: Event) -> None:
     transaction = world.one(Transaction, event.data.object.id)
     intent = world.get(PaymentIntent, transaction.payment_intent)
     paid = world.get(Invoice, intent.invoice if intent else None)
-    _to_payer(world, "receipt", transaction, invoice=paid)
+    _to_payer(world, "receipt", transaction, {"invoice": paid})
 
 
 def refund(world: World, event: Event) -> None:
     """Reaction to ``refund.succeeded``: to whom the receipt went."""
     refund = world.one(Refund, event.data.object.id)
-    _to_payer(world, "refund", world.one(Transaction, refund.transaction), refund=refund)
+    _to_payer(world, "refund", world.one(Transaction, refund.transaction), {"refund": refund})
 
 
-def _to_payer(world: World, topic: str, transaction: Transaction, **about: Any) -> None:
+def _to_payer(world: World, topic: str, transaction: Transaction, about: Mapping[str, Any]) -> None:
     """An email to whoever has the receipt of a deposit; one without an address has none."""
     receipt = world.table(Receipt).find("transaction", transaction.id)
     if receipt is not None and receipt.customer_email is not None:
         customer = world.get(Customer, transaction.customer)
-        write(world, topic, receipt.customer_email, customer, transaction=transaction, receipt=receipt, **about)
+        about = {"transaction": transaction, "receipt": receipt, **about}
+        write(world, topic, receipt.customer_email, customer, about)
 
 
 def renewal_failed(world: World, event: Event) -> None:
@@ -95,24 +98,24 @@ def renewal_failed(world: World, event: Event) -> None:
     subscription = world.one(Subscription, event.data.object.id)
     owed = world.get(Invoice, subscription.unpaid_invoice)
     again_at = renewals.next_try(world, subscription)
-    _to_subscriber(world, "renewal_failed", subscription, invoice=owed, again_at=again_at)
+    _to_subscriber(world, "renewal_failed", subscription, {"invoice": owed, "again_at": again_at})
 
 
 def trial_ending(world: World, event: Event) -> None:
     """Reaction to ``subscription.trial_will_end`` (B-43)."""
-    _to_subscriber(world, "trial_ending", world.one(Subscription, event.data.object.id))
+    _to_subscriber(world, "trial_ending", world.one(Subscription, event.data.object.id), {})
 
 
 def canceled(world: World, event: Event) -> None:
     """Reaction to ``subscription.canceled``: now, not when it was scheduled (B-47)."""
-    _to_subscriber(world, "subscription_canceled", world.one(Subscription, event.data.object.id))
+    _to_subscriber(world, "subscription_canceled", world.one(Subscription, event.data.object.id), {})
 
 
-def _to_subscriber(world: World, topic: str, subscription: Subscription, **about: Any) -> None:
+def _to_subscriber(world: World, topic: str, subscription: Subscription, about: Mapping[str, Any]) -> None:
     customer = world.get(Customer, subscription.customer)
     if customer is not None:
         item = renewals.item(world, subscription)
-        write(world, topic, customer.email, customer, subscription=subscription, item=item, **about)
+        write(world, topic, customer.email, customer, {"subscription": subscription, "item": item, **about})
 
 
 def record_outcome(world: World, id: str, error: str | None) -> None:

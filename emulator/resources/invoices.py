@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
 import msgspec
+from msgspec.structs import replace
 
 from emulator.core import calendar, money
 from emulator.core.jobs import Job
@@ -39,12 +40,12 @@ class Invoice(Record, frozen=True, kw_only=True):
     customer: str
     customer_email: str
     currency: str
-    subtotal: int
-    tax_amount: int
+    subtotal: int = 0
+    tax_amount: int = 0
     discount_amount: int = 0
-    total: int
+    total: int = 0
     amount_paid: int = 0
-    amount_remaining: int
+    amount_remaining: int = 0
     due_date: str | None
     description: str | None
     footer: str | None
@@ -171,28 +172,24 @@ def draft(
     subscription: str | None = None,
 ) -> Invoice:
     """A new draft with its number and its totals."""
-    return LIFE.start(
-        world,
-        "create",
-        Invoice(
-            id=world.new_id(Invoice),
-            invoice_number=f"INV-{world.now[:4]}-{world.count('invoice'):06d}",
-            status="draft",
-            customer=customer.id,
-            customer_email=customer.email,
-            currency=currency,
-            due_date=due_date,
-            description=description,
-            footer=footer,
-            line_items=lines,
-            metadata=metadata or {},
-            subscription=subscription,
-            livemode=world.livemode,
-            created_at=world.now,
-            updated_at=world.now,
-            **totals(world, lines),
-        ),
+    invoice = Invoice(
+        id=world.new_id(Invoice),
+        invoice_number=f"INV-{world.now[:4]}-{world.count('invoice'):06d}",
+        status="draft",
+        customer=customer.id,
+        customer_email=customer.email,
+        currency=currency,
+        due_date=due_date,
+        description=description,
+        footer=footer,
+        line_items=lines,
+        metadata=metadata or {},
+        subscription=subscription,
+        livemode=world.livemode,
+        created_at=world.now,
+        updated_at=world.now,
     )
+    return LIFE.start(world, "create", replace(invoice, **totals(world, lines)))
 
 
 def totals(world: World, lines: Lines) -> dict[str, Any]:

@@ -74,7 +74,7 @@ def failure_code(body: Mapping[str, Any], operation: str) -> str | None:
     return None
 
 
-def take(world: World, operation: str, **facts: Any) -> Outcome | None:
+def take(world: World, /, operation: str, **facts: Any) -> Outcome | None:
     """The outcome arranged first that fits what happens now, used up by once."""
     for outcome in world.table(Outcome).having("operation", operation):
         if outcome.match.fits(facts):

@@ -29,8 +29,8 @@ class InvoicePaper(msgspec.Struct, frozen=True, kw_only=True):
 
 def language_of(metadata: Metadata) -> str:
     """The language a customer reads: ``language`` or ``lang`` of its metadata, where it is one of ours (``fr-CM``)."""
-    wanted = str(metadata.get("language") or metadata.get("lang") or "").lower()
-    return next((language for language in LANGUAGES if wanted[:2] == language), LANGUAGES[0])
+    wanted = str(metadata.get("language") or metadata.get("lang") or "").lower()[:2]
+    return wanted if wanted in LANGUAGES else LANGUAGES[0]
 
 
 def paper(world: World, invoice: Invoice) -> InvoicePaper:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
 import msgspec
+from msgspec.structs import replace
 
 from emulator.core import calendar
 from emulator.core.jobs import Job
@@ -37,7 +38,7 @@ class PaymentIntent(Record, frozen=True, kw_only=True):
     kind: ClassVar[str] = "payment_intent"
     prefix: ClassVar[str] = "pi"
     missing: ClassVar[str] = "PAYMENT_INTENT_NOT_FOUND"
-    indexes: ClassVar[tuple[str, ...]] = ("customer", "status", "invoice")
+    indexes: ClassVar[tuple[str, ...]] = ("customer", "status")
 
     object: str = "payment_intent"
     app: str
@@ -73,13 +74,13 @@ class PaymentIntent(Record, frozen=True, kw_only=True):
 
 def carried(world: World, intent: PaymentIntent, event: str) -> Mapping[str, Any]:
     """Metadata of the product that is sold and of the link that is used goes with ``payment_intent.succeeded``."""
-    if event != "payment_intent.succeeded":
-        return {}
-    sources = {
-        "product": world.get(Product, intent.product),
-        "payment_link": world.get(PaymentLink, intent.payment_link),
-    }
-    return {name: record.metadata for name, record in sources.items() if record is not None}
+    carried: dict[str, Any] = {}
+    if event == "payment_intent.succeeded":
+        if (product := world.get(Product, intent.product)) is not None:
+            carried["product"] = product.metadata
+        if (link := world.get(PaymentLink, intent.payment_link)) is not None:
+            carried["payment_link"] = link.metadata
+    return carried
 
 
 LIFE = LifeCycle(
@@ -107,30 +108,32 @@ LIFE = LifeCycle(
 )
 
 
-def start(world: World, method: PaymentMethod | None, **fields: Any) -> PaymentIntent:
+def start(world: World, method: PaymentMethod | None, /, **fields: Any) -> PaymentIntent:
     """A new intent, with the method to charge or still without one; 403 above a profile's ``max_amount`` (B-51)."""
     security_profiles.refuse_amount(world, fields["amount"])
-    return LIFE.start(
-        world,
-        "create_with_method" if method else "create",
-        PaymentIntent(
-            id=world.new_id(PaymentIntent),
-            app=world.app,
-            status="requires_confirmation" if method else "requires_payment_method",
-            payment_method=None if method is None else method.id,
-            payment_method_type=None if method is None else method.type,
-            instrument=None if method is None else method.instrument,
-            livemode=world.livemode,
-            created_at=world.now,
-            updated_at=world.now,
-            **fields,
-        ),
+    intent = PaymentIntent(
+        id=world.new_id(PaymentIntent),
+        app=world.app,
+        amount=fields["amount"],
+        currency=fields["currency"],
+        status="requires_payment_method",
+        livemode=world.livemode,
+        created_at=world.now,
+        updated_at=world.now,
     )
+    if method is None:
+        return LIFE.start(world, "create", replace(intent, **fields))
+    return LIFE.start(world, "create_with_method", replace(_with(intent, method), **fields))
 
 
-def open_with(world: World, method: PaymentMethod, *, amount: int, currency: str, **fields: Any) -> PaymentIntent:
-    """A new intent that only this stored method is to pay, ready to be confirmed."""
-    return start(world, method, amount=amount, currency=currency, payment_method_types=(method.type,), **fields)
+def _with(intent: PaymentIntent, method: PaymentMethod) -> PaymentIntent:
+    return replace(
+        intent,
+        status="requires_confirmation",
+        payment_method=method.id,
+        payment_method_type=method.type,
+        instrument=method.instrument,
+    )
 
 
 def confirm(world: World, intent: PaymentIntent, method: PaymentMethod, *, off_session: bool = False) -> PaymentIntent:
@@ -267,6 +270,9 @@ def close_deposit(world: World, intent: PaymentIntent, trigger: str, **changes: 
     if deposit is not None and transactions.LIFE.allows(deposit, trigger):
         transactions.LIFE.move(world, deposit, trigger, **changes)
 
+
+UNDER_WAY = tuple(row.source for row in LIFE.rows if row.trigger == "succeed")
+"""States in which the buyer or the operator has still to answer."""
 
 OVER = ("succeeded", "canceled")
 """States in which nothing more happens to an intent."""

@@ -140,9 +140,10 @@ def collect(world: World, subscription: Subscription, invoice: Invoice, method: 
         # An attempt that a profile forbids is refused before it is made: there is no intent to tell of it.
         count_failure(world, subscription, invoice)
         return
-    intent = payment_intents.open_with(
+    intent = payment_intents.start(
         world,
         method,
+        payment_method_types=(method.type,),
         amount=invoice.amount_remaining,
         currency=invoice.currency,
         customer=invoice.customer,

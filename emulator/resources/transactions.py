@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
 import msgspec
+from msgspec.structs import replace
 
 from emulator.core import money
 from emulator.core.jobs import Job
@@ -31,20 +32,20 @@ class Transaction(Record, frozen=True, kw_only=True):
     app: str
     amount: int
     amount_refunded: int = 0
-    fee: int
-    fee_rate: int | float
-    commission: int
-    commission_rate: int | float
+    fee: int = 0
+    fee_rate: int | float = 0
+    commission: int = 0
+    commission_rate: int | float = 0
     net_amount: int
     currency: str
     status: str
-    type: str
+    type: str = "deposit"
     description: str | None
     payment_intent: str | None
     customer: str | None
     payment_method_type: str
-    operator: str | None
-    processed_at: str | None
+    operator: str | None = None
+    processed_at: str | None = None
     metadata: Metadata = msgspec.field(default_factory=dict)
     livemode: bool
     created_at: str
@@ -67,35 +68,51 @@ LIFE = LifeCycle(
 )
 
 
-def open_deposit(world: World, amount: int, instrument: Instrument, **fields: Any) -> Transaction:
+def open_deposit(
+    world: World,
+    amount: int,
+    instrument: Instrument,
+    *,
+    currency: str,
+    description: str | None,
+    payment_intent: str | None,
+    customer: str | None,
+    metadata: Metadata,
+) -> Transaction:
     """A deposit on its way: pending, with the fees of the App's pricing plan (B-56)."""
-    own = settings(world)
-    fee_rate = FEE_RATES[own.pricing_plan]
-    fee, commission = money.percent(amount, fee_rate), money.percent(amount, own.commission_rate)
-    return LIFE.start(
-        world,
-        "open",
-        Transaction(
-            id=world.new_id(Transaction),
-            app=world.app,
-            amount=amount,
-            fee=fee,
-            fee_rate=fee_rate,
-            commission=commission,
-            commission_rate=own.commission_rate,
-            net_amount=amount - fee - commission,
-            status="pending",
-            type="deposit",
-            payment_method_type=instrument.type,
-            operator=instruments.operator_name(instrument),
-            processed_at=None,
-            livemode=world.livemode,
-            created_at=world.now,
-            updated_at=world.now,
-            instrument=instrument,
-            **fields,
-        ),
+    deposit = Transaction(
+        id=world.new_id(Transaction),
+        app=world.app,
+        amount=amount,
+        net_amount=amount,
+        currency=currency,
+        status="pending",
+        description=description,
+        payment_intent=payment_intent,
+        customer=customer,
+        payment_method_type=instrument.type,
+        metadata=metadata,
+        livemode=world.livemode,
+        created_at=world.now,
+        updated_at=world.now,
+        instrument=instrument,
     )
+    deposit = replace(deposit, operator=instruments.operator_name(instrument), **_fees(world, amount))
+    return LIFE.start(world, "open", deposit)
+
+
+def _fees(world: World, amount: int) -> dict[str, Any]:
+    """What is kept of a deposit, and what is left of it."""
+    own = settings(world)
+    rate = FEE_RATES[own.pricing_plan]
+    fee, commission = money.percent(amount, rate), money.percent(amount, own.commission_rate)
+    return {
+        "fee": fee,
+        "fee_rate": rate,
+        "commission": commission,
+        "commission_rate": own.commission_rate,
+        "net_amount": amount - fee - commission,
+    }
 
 
 def settle(world: World, transaction: Transaction) -> Transaction:

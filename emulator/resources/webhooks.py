@@ -121,7 +121,7 @@ def roll_secret(world: World, id: str) -> dict[str, Any]:
 
 def new_secret(world: World) -> str:
     """A signing secret: ``whsec_`` and 32 characters."""
-    return world.draw("whsec", 32)
+    return world.secret("whsec")
 
 
 def shown_once(endpoint: WebhookEndpoint) -> dict[str, Any]:

@@ -73,15 +73,15 @@ class Filed(NamedTuple):
 
 def filed(world: World, changes: Iterable[Change]) -> Iterator[Filed]:
     """What a list of changes comes to, each record once."""
-    numbers: dict[tuple[str, str], int] = {}
+    numbers: dict[tuple[type[Record], str], int] = {}
     for change in changes:
         record = change.new or change.old
         assert record is not None
-        numbers[record.kind, record.id] = change.number
+        numbers[type(record), record.id] = change.number
     for (kind, id), number in numbers.items():
-        table = world.named(kind)
+        table = world.table(kind)
         present = table.get(id)
-        yield Filed(kind, id, number if present is None else table.slots[id].number, shown(present))
+        yield Filed(kind.kind, id, number if present is None else table.slots[id].number, shown(present))
 
 
 def shown(record: Any) -> Any:
