@@ -248,3 +248,21 @@ def test_of_a_long_chain_the_last_steps_stand_open(sandbox: Sandbox) -> None:
         page = visitor.open(f"objects/{customer}")
     assert "18 earlier steps" in page.said("why")
     assert "changed lastname 18 -> 19" in page.said("why")
+
+
+def test_the_audit_names_what_shows_a_fault(sandbox: Sandbox) -> None:
+    body = {"transaction": sandbox.deposit()["id"]}
+    refund = sandbox.api.request("POST", "/refunds/", json=body).headers["request-id"]
+    with visiting(sandbox) as visitor:
+        page, french = visitor.open("audit"), visitor.open("audit", lang="fr")
+    assert "A refund was asked for without an Idempotency-Key" in page.said("findings")
+    assert "warning" in page.said("findings")
+    assert f"/_emulator/console/requests/{refund}?app={visitor.app}" in page.links
+    assert "No occasion so far" in page.text
+    assert "avertissement" in french.said("findings")
+    assert "Pas encore d’occasion" in french.text
+
+
+def test_a_client_nothing_can_be_said_against(sandbox: Sandbox) -> None:
+    with visiting(sandbox) as visitor:
+        assert "Nothing to find fault with." in visitor.open("audit").said("findings")
