@@ -153,6 +153,14 @@ def test_a_refusal_is_not_found_where_something_changed_meanwhile(sandbox: Sandb
     assert found(sandbox, "retried-refusal") is None
 
 
+def test_a_refusal_is_not_found_where_the_tester_did_something_meanwhile(sandbox: Sandbox) -> None:
+    """He moves the clock, on which it may hang, even if no job was due."""
+    for _ in range(3):
+        sandbox.api.refused("GET", "/refunds/refd_nobody/", 404, "REFUND_NOT_FOUND")
+        sandbox.advance("1h")
+    assert found(sandbox, "retried-refusal") is None
+
+
 def test_what_was_refused_before_it_was_read_may_have_been_another_request(sandbox: Sandbox) -> None:
     """A profile turns everybody away: that two bodies are as long does not make them one."""
     sandbox.api.post("/security-profiles/", {"name": "Nobody", "allowed_ips": ["203.0.113.7"]})
@@ -546,6 +554,16 @@ def test_of_two_endpoints_nobody_can_tell_which_was_deceived(sandbox: Sandbox, d
     delivered(sandbox)
     (delivery,) = found(sandbox, "forged-webhook-believed")["object_ids"]
     assert sandbox.control.get(f"/objects/{delivery}")["webhook"] == one["id"]
+
+
+def test_an_endpoint_that_is_gone_may_have_been_the_one(sandbox: Sandbox, deceived: Receiver) -> None:
+    one, other = (sandbox.endpoint(deceived.url, "customer.created")["id"] for _ in range(2))
+    sandbox.control.post("/faults", TAMPER)
+    delivered(sandbox)
+    sandbox.api.delete(f"/webhooks/{one}/")
+    delivered(sandbox)
+    assert sandbox.control.get("/objects", kind="webhook_endpoint")["data"][0]["id"] == other
+    assert "forged-webhook-believed" in [each["rule"] for each in audit(sandbox)["untried"]]
 
 
 @pytest.mark.parametrize(

@@ -97,6 +97,23 @@ def test_each_request_that_changed_an_object_is_told(sandbox: Sandbox) -> None:
     assert last["caused_by"] == request_of(sandbox, "updateObject"), "a turn of the control API names no cause itself"
 
 
+def test_dates_that_the_tester_wrote_turn_no_order_round(sandbox: Sandbox) -> None:
+    customer = sandbox.customer()["id"]
+    sandbox.advance("1h")
+    for at in ("2020-01-01T00:00:00.000Z", "2030-01-01T00:00:00.000Z"):
+        sandbox.control.patch(f"/objects/{customer}", {"updated_at": at, "created_at": at})
+    told = explain(sandbox, customer)
+    assert [each["at"] for each in told["chain"]] == ["2026-01-01T00:00:00.000Z"] * 3 + ["2026-01-01T01:00:00.000Z"] * 4
+
+
+def test_what_was_arranged_long_ago_is_no_clock(sandbox: Sandbox) -> None:
+    """The first thing a payment does is to use up an outcome, which is older than it."""
+    sandbox.control.post("/outcomes", {"operation": "payment", "result": "failed", "times": 3})
+    sandbox.advance("P1D")
+    told = explain(sandbox, sandbox.pay()["id"])
+    assert {each["at"] for each in told["chain"]} == {"2026-01-02T00:00:00.000Z"}
+
+
 def test_an_answer_before_its_time_is_the_tester_s(sandbox: Sandbox) -> None:
     """It takes the planned answer off the schedule, as that job itself would."""
     sandbox.settings(operator_delay=3600)

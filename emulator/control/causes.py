@@ -23,9 +23,10 @@ class Act(NamedTuple):
 
     @property
     def at(self) -> Timestamp | None:
-        """The world's instant while it ran, as the first record it touched tells; None where none of them does."""
+        """The world's instant while it ran, as the first record it made or changed tells; None where none does."""
         for change in self.turn.changes:
-            at: Timestamp | None = getattr(change.new, "updated_at", None) or getattr(change.new, "created_at", None)
+            made = None if change.old else getattr(change.new, "created_at", None)
+            at: Timestamp | None = getattr(change.new, "updated_at", made)
             if at is not None:
                 return at
         return None

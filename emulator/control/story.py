@@ -135,8 +135,14 @@ class Story:
     def _change(self, act: Act, number: int, heard: Event | None) -> None:
         summary = wording.of_change(act.turn.changes[number], self._told_right_after(act, number))
         if summary is not None:
-            at = act.at or self._record.created_at  # type: ignore[attr-defined]  # all objects have one
-            self._step("transition", at, summary, cause=self._reason(act, heard), object=self._record.id)
+            cause = self._reason(act, heard)
+            self._step("transition", self._instant(act, cause), summary, cause=cause, object=self._record.id)
+
+    def _instant(self, act: Act, cause: str | None) -> Timestamp:
+        """When a turn changed the object: after its cause, whatever the tester wrote into the object's dates."""
+        caused_at = next((step.at for step in reversed(self.steps) if step.id == cause), "")
+        at = act.at or caused_at
+        return at if caused_at <= at <= self._world.now else caused_at or self._world.now
 
     def _told_right_after(self, act: Act, number: int) -> str | None:
         """The type of the event that a move told, which is then the very next thing a turn files."""
@@ -243,7 +249,7 @@ class Story:
     def _request(self, id: str, at: Timestamp | None, did: str) -> None:
         entry = self._causes.known(id)
         self.complete &= entry is not None
-        instant = entry.mark.now if entry else at or self._record.created_at  # type: ignore[attr-defined]  # all objects have one
+        instant = entry.mark.now if entry else at or self._world.now
         self._step("request", instant, wording.of_request(entry, did), id=id)
 
     def _step(

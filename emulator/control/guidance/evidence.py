@@ -33,10 +33,11 @@ PAGING = frozenset({"page", "page_size"})
 
 
 class Request:
-    """One request to the service, read when it is asked for."""
+    """One request to the service, read when it is asked for. ``number`` is its place in the journal."""
 
-    def __init__(self, entry: Entry) -> None:
+    def __init__(self, entry: Entry, number: int) -> None:
         self.entry = entry
+        self.number = number
         self.id = entry.id
         self.operation = entry.operation or ""
         self.status = entry.status
@@ -106,8 +107,10 @@ class Evidence:
 
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
+        self._causes = Causes(runtime.journal)
         self.world: World = runtime.world
-        self.requests = [Request(each) for each in runtime.journal.entries if each.path.startswith(SERVICE)]
+        self._entries = [*runtime.journal.entries]
+        self.requests = [Request(each, n) for n, each in enumerate(self._entries) if each.path.startswith(SERVICE)]
 
     def of(self, *operations: str) -> list[Request]:
         """The requests for these operations."""
@@ -134,6 +137,12 @@ class Evidence:
         pairs = [Again(*pair) for group in self.alike(trait) for pair in pairwise(group)]
         return [pair for pair in pairs if 0 < pair.pause <= within]
 
+    def left_alone(self, pair: Again) -> bool:
+        """Whether the world was the same for both: no turn was made between them, and the tester did nothing."""
+        between = self._entries[pair.first.number + 1 : pair.again.number]
+        same_turn = pair.first.entry.last_turn == pair.again.entry.mark.turns
+        return same_turn and all(each.path.startswith(SERVICE) for each in between)
+
     # -- webhooks
 
     @cached_property
@@ -155,23 +164,25 @@ class Evidence:
         Where several endpoints may have been meant, nobody can tell which one was, and none is.
         """
         own = {each.id for each in self.endpoints}
+        only = self._only_endpoint()
         found: list[WebhookDelivery] = []
         struck: str | None = None
-        causes = Causes(self.runtime.journal)
-        for act in causes.acts:
+        for act in self._causes.acts:
             for change in act.turn.changes:
-                if isinstance(change.old, Fault) and change.old.then.tamper and not _cleared(causes, act):
-                    struck = self._meant(change.old)
+                if isinstance(change.old, Fault) and change.old.then.tamper and not _cleared(self._causes, act):
+                    struck = change.old.match.webhook or only
                 elif struck and _attempted(change.old, change.new, struck):
                     assert isinstance(change.new, WebhookDelivery)
                     found += [change.new] * (struck in own)
                     struck = None
         return found
 
-    def _meant(self, fault: Fault) -> str | None:
-        """The one endpoint whose deliveries a fault strikes."""
-        every = [each.id for each in self.world.table(WebhookEndpoint)]
-        return fault.match.webhook or (every[0] if len(every) == 1 else None)
+    def _only_endpoint(self) -> str | None:
+        """The one endpoint there is and, as far as the journal knows, ever was."""
+        changes = (change for act in self._causes.acts for change in act.turn.changes)
+        gone = {change.old.id for change in changes if isinstance(change.old, WebhookEndpoint)}
+        every = gone | {each.id for each in self.world.table(WebhookEndpoint)}
+        return every.pop() if len(every) == 1 else None
 
 
 def _cleared(causes: Causes, act: Act) -> bool:

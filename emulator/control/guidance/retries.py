@@ -44,21 +44,17 @@ def refused(evidence: Evidence) -> list[Request]:
 
 
 def retried_refusals(evidence: Evidence) -> Shown:
-    """The same once more, to the same end, though nothing had changed in the world meanwhile, its clock included."""
+    """The same once more, to the same end, though nothing had changed in the world meanwhile."""
     hopeless = {each.id for each in refused(evidence)}
     return again(
         pair
         for pair in evidence.retries
-        if pair.first.id in hopeless and _answers(pair.first) == _answers(pair.again) and _unchanged(pair)
+        if pair.first.id in hopeless and _answers(pair.first) == _answers(pair.again) and evidence.left_alone(pair)
     )
 
 
 def _answers(request: Request) -> tuple[int, str]:
     return request.status, request.code
-
-
-def _unchanged(pair: Again) -> bool:
-    return pair.first.entry.last_turn == pair.again.entry.mark.turns
 
 
 def ignored_waits(evidence: Evidence) -> Shown:
