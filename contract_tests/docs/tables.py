@@ -12,6 +12,7 @@ from contract_tests.docs.pages import PAGES, ROOT
 from contract_tests.document.reader import operations
 from contract_tests.drift import commands as cli
 from contract_tests.mutation.faults import FAULTS
+from emulator.certifier.checks import CHECKS, METHODS
 from emulator.cli.options import NAMES
 from emulator.control.guidance.rules import RULES
 from emulator.document import store
@@ -137,6 +138,21 @@ def variables() -> str:
     return _table("variable", "option", "of", rows=rows)
 
 
+def checks_of_a_receiver() -> str:
+    """What ``certify`` sends and what a good receiver makes of it."""
+    rows = [
+        (
+            _code(each.name),
+            each.sent,
+            each.expected,
+            each.rule,
+            "" if each.methods == METHODS else ", ".join(each.methods),
+        )
+        for each in CHECKS
+    ]
+    return _table("check", "what is sent", "is", "by", "only with", rows=rows)
+
+
 def seeded_faults() -> str:
     """What is seeded into the emulator and which test notices."""
     return _table("fault", "breaks", "noticed by", rows=[(f.name, f.breaks, _code(f.caught_by)) for f in FAULTS])
@@ -159,6 +175,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "rules": rules,
     "commands": commands,
     "variables": variables,
+    "checks of a receiver": checks_of_a_receiver,
     "seeded faults": seeded_faults,
     "speed": speed,
 }

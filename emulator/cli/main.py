@@ -34,6 +34,7 @@ COMMANDS = Imported(
         "reset": "emulator.cli.reset:reset",
         "audit": "emulator.cli.audit:audit",
         "check": "emulator.cli.check:check",
+        "certify": "emulator.cli.certify:certify",
         "state": "emulator.cli.state:state",
         "spec": "emulator.cli.spec:spec",
         "completion": "emulator.cli.completion:completion",
@@ -53,6 +54,7 @@ def cli() -> None:
     payments-emulator clock advance 31d     a month later: renewed, invoiced, paid
     payments-emulator events --follow       watch what happens
     payments-emulator exec -- npm test      run tests with a sandbox of their own
+    payments-emulator certify URL           try your webhook receiver with good and bad deliveries
     payments-emulator check                 hold a server against the document of the API
     """
 
