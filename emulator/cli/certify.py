@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import shutil
 import warnings
 from collections.abc import Iterator
@@ -56,6 +55,9 @@ def certify(receiver_url: str, *, timeout: float, as_json: bool, **signing: Any)
     them: genuine, forged, stale, repeated, out of order, slowly, large. Let the receiver have any secret you like, and
     give the same here. What it does with events it does with these, of customers and payments that never were.
     """
+    # Imported here: the help of a command line needs no event loop.
+    import asyncio
+
     service = _service(destination(receiver_url, "'RECEIVER_URL'"), **signing)
     with warnings.catch_warnings():
         # A secret made up for a test may be shorter than a library of tokens thinks good.
