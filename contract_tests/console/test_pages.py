@@ -212,3 +212,57 @@ def test_a_choice_of_theme_and_language_lasts(sandbox: Sandbox) -> None:
         assert '<html lang="fr" data-theme="dark"' in page.html
         visitor.http.post("/_emulator/console/choose", data={"theme": "<b>", "language": "xx"})
         assert '<html lang="fr" data-theme="dark"' in visitor.open().html
+
+
+def test_an_object_tells_why_it_is_so(sandbox: Sandbox) -> None:
+    """The chain of causes, in which ids lead on; the words around it in the reader's language."""
+    subscription = sandbox.subscribe()["id"]
+    sandbox.advance("P2M")
+    invoice = sandbox.invoices("id")[-1]
+    with visiting(sandbox) as visitor:
+        page = visitor.open(f"objects/{invoice}")
+        french = visitor.open(f"objects/{invoice}", lang="fr")
+    why = page.said("why")
+    assert why.startswith("Why it is so request POST /v1/subscriptions/ planned job subscription.charge 1 Jan 2026")
+    assert f"job subscription.renew of {subscription} ran and made it" in why
+    assert "change open -> paid by `pay` (amount_paid 0 -> 5000" in why
+    assert "does not reach back" not in why
+    assert f"/_emulator/console/objects/{subscription}?app={visitor.app}" in page.links
+    assert "Pourquoi il en est ainsi requête POST /v1/subscriptions/" in french.said("why")
+    assert "changement open -> paid" in french.said("why")
+
+
+def test_a_chain_that_is_not_whole_says_so(sandbox: Sandbox) -> None:
+    customer = sandbox.customer()["id"]
+    sandbox.control.post("/snapshots", {"name": "now"})
+    sandbox.control.post("/snapshots/now/restore")
+    with visiting(sandbox) as visitor:
+        assert "The journal does not reach back" in visitor.open(f"objects/{customer}").said("why")
+
+
+def test_of_a_long_chain_the_last_steps_stand_open(sandbox: Sandbox) -> None:
+    customer = sandbox.customer()["id"]
+    for number in range(20):
+        sandbox.api.patch(f"/customers/{customer}/", {"name": f"Awa {number}"})
+    with visiting(sandbox) as visitor:
+        page = visitor.open(f"objects/{customer}")
+    assert "18 earlier steps" in page.said("why")
+    assert "changed lastname 18 -> 19" in page.said("why")
+
+
+def test_the_audit_names_what_shows_a_fault(sandbox: Sandbox) -> None:
+    body = {"transaction": sandbox.deposit()["id"]}
+    refund = sandbox.api.request("POST", "/refunds/", json=body).headers["request-id"]
+    with visiting(sandbox) as visitor:
+        page, french = visitor.open("audit"), visitor.open("audit", lang="fr")
+    assert "A refund was asked for without an Idempotency-Key" in page.said("findings")
+    assert "warning" in page.said("findings")
+    assert f"/_emulator/console/requests/{refund}?app={visitor.app}" in page.links
+    assert "No occasion so far" in page.text
+    assert "avertissement" in french.said("findings")
+    assert "Pas encore d’occasion" in french.text
+
+
+def test_a_client_nothing_can_be_said_against(sandbox: Sandbox) -> None:
+    with visiting(sandbox) as visitor:
+        assert "Nothing to find fault with." in visitor.open("audit").said("findings")

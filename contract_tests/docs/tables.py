@@ -12,7 +12,9 @@ from contract_tests.docs.pages import PAGES, ROOT
 from contract_tests.document.reader import operations
 from contract_tests.drift import commands as cli
 from contract_tests.mutation.faults import FAULTS
+from emulator.certifier.checks import CHECKS, METHODS
 from emulator.cli.options import NAMES
+from emulator.control.guidance.rules import RULES
 from emulator.document import store
 from emulator.engine.facts import Facts
 from emulator.engine.recipes import recipes
@@ -105,6 +107,17 @@ def control() -> str:
     return _table("call", "what it does", rows=rows)
 
 
+def rules() -> str:
+    """Every rule of the audit."""
+    return _table(
+        "rule",
+        "severity",
+        "what is asked",
+        "section",
+        rows=[(f"`{r.name}`", r.severity, r.advice, r.section) for r in RULES],
+    )
+
+
 def commands() -> str:
     """Each command with its arguments and what it does."""
     rows = [
@@ -123,6 +136,21 @@ def variables() -> str:
         others = ["all that speak to an emulator"] if {*heeding} >= speaking else []
         rows.append((_code(name), _code(option), ", ".join(own + others)))
     return _table("variable", "option", "of", rows=rows)
+
+
+def checks_of_a_receiver() -> str:
+    """What ``certify`` sends and what a good receiver makes of it."""
+    rows = [
+        (
+            _code(each.name),
+            each.sent,
+            each.expected,
+            each.rule,
+            "" if each.methods == METHODS else ", ".join(each.methods),
+        )
+        for each in CHECKS
+    ]
+    return _table("check", "what is sent", "is", "by", "only with", rows=rows)
 
 
 def seeded_faults() -> str:
@@ -144,8 +172,10 @@ TABLES: dict[str, Callable[[], str]] = {
     "magic keys": magic_keys,
     "settings": settings,
     "control API": control,
+    "rules": rules,
     "commands": commands,
     "variables": variables,
+    "checks of a receiver": checks_of_a_receiver,
     "seeded faults": seeded_faults,
     "speed": speed,
 }

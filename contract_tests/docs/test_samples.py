@@ -45,7 +45,7 @@ def place(sample: Sample) -> str:
 
 def pattern(answer: str) -> re.Pattern[str]:
     """What is said, where ``…`` stands for anything within a line and a line of it for any lines."""
-    text = re.escape(answer.strip()).replace("\n…\n", "\n(?s:.*)\n").replace("…", "[^\n]*")
+    text = re.escape(answer.strip()).replace("\\\n…\\\n", "\n(?s:.*)\n").replace("…", "[^\n]*")
     return re.compile(text)
 
 

@@ -11,11 +11,13 @@ import pytest
 
 from contract_tests.document.reader import operations
 from contract_tests.drift.commands import README, commands, options, variables
+from emulator.cli.audit import SEVERITIES, WIDEST
 from emulator.cli.completion import PROGRAM
 from emulator.cli.coverage import GROUPS
 from emulator.cli.emails import KINDS
 from emulator.cli.main import cli
 from emulator.cli.options import NAMES, variable
+from emulator.control.guidance.rules import RULES
 from emulator.document import store
 
 ALL = dict(commands())
@@ -101,6 +103,11 @@ def test_groups_of_coverage_are_those_of_the_document() -> None:
     assert list(GROUPS) == group["schema"]["items"]["enum"]
 
 
+def test_severities_are_those_of_the_document() -> None:
+    assert list(SEVERITIES) == store.load("control")["components"]["schemas"]["AuditSeverity"]["enum"]
+    assert max(len(rule.name) for rule in RULES) == WIDEST
+
+
 def test_the_control_api_has_what_the_commands_call() -> None:
     """Whatever they call is tried in contract_tests/cli; this finds what was renamed and is tried nowhere."""
     here = {each.path for each in operations(store.load("control"))}
@@ -114,4 +121,4 @@ def test_the_control_api_has_what_the_commands_call() -> None:
         "/emails",
         "/snapshots",
     }
-    assert here >= {"/rewind", "/reset", "/stream", "/coverage"}
+    assert here >= {"/rewind", "/reset", "/stream", "/audit", "/coverage"}

@@ -340,4 +340,19 @@ FAULTS = (
         RULE,
         "resources.test_customers.test_a_taken_email_is_refused_and_nothing_changes",
     ),
+    # What is told of a world
+    Fault(
+        "jobs that nobody planned",
+        "emulator.control.causes.Causes.maker",
+        instead(None),
+        RULE,
+        "control.test_explain.test_a_renewal_is_led_back_to_the_request_that_made_the_subscription",
+    ),
+    Fault(
+        "everything excused as development",
+        "emulator.control.guidance.hooks._is_developed",
+        instead(True),
+        RULE,
+        "control.test_audit.test_on_the_live_side_loopback_is_no_excuse",
+    ),
 )

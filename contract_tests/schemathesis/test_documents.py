@@ -144,6 +144,7 @@ def known(sandbox: Sandbox) -> dict[str, str]:
         "/checkout-sessions/{id}/pay": sandbox.session()["id"],
         "/payment-links/{id}/pay": sandbox.link()["id"],
         "/invoices/{id}/pay": invoice["id"],
+        "/explain/{id}": invoice["id"],
         "/objects/{id}": sandbox.product()["id"],
         "/clock/advances/{id}": advance["id"],
         "/emails/{id}": sandbox.control.get("/emails")["data"][0]["id"],

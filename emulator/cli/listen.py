@@ -60,7 +60,7 @@ def listen(forward_to: str, events: str, url: str, key: str, as_json: bool) -> N
 
     from emulator.cli.client import Emulator
 
-    target = destination(forward_to)
+    target = destination(forward_to, "'--forward-to'")
     stopped = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stopped.set())
     with (
@@ -75,8 +75,8 @@ def listen(forward_to: str, events: str, url: str, key: str, as_json: bool) -> N
         stopped.wait()
 
 
-def destination(text: str) -> str:
-    """The URL to pass deliveries on to; ``localhost:3000/hook`` will do."""
+def destination(text: str, given_as: str) -> str:
+    """The URL of somebody's receiver; ``localhost:3000/hook`` will do."""
     import httpx
 
     url = text if "://" in text else f"http://{text}"
@@ -85,7 +85,7 @@ def destination(text: str) -> str:
     except httpx.InvalidURL:
         parts = httpx.URL("")
     if parts.scheme not in ("http", "https") or not parts.host:
-        raise click.BadParameter(f"{text!r}: a URL such as http://localhost:3000/webhooks", param_hint="'--forward-to'")
+        raise click.BadParameter(f"{text!r}: a URL such as http://localhost:3000/webhooks", param_hint=given_as)
     return url
 
 

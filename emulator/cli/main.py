@@ -32,8 +32,10 @@ COMMANDS = Imported(
         "snapshot": "emulator.cli.snapshot:snapshot",
         "rewind": "emulator.cli.rewind:rewind",
         "reset": "emulator.cli.reset:reset",
+        "audit": "emulator.cli.audit:audit",
         "coverage": "emulator.cli.coverage:coverage",
         "check": "emulator.cli.check:check",
+        "certify": "emulator.cli.certify:certify",
         "state": "emulator.cli.state:state",
         "spec": "emulator.cli.spec:spec",
         "completion": "emulator.cli.completion:completion",
@@ -53,6 +55,7 @@ def cli() -> None:
     payments-emulator clock advance 31d     a month later: renewed, invoiced, paid
     payments-emulator events --follow       watch what happens
     payments-emulator exec -- npm test      run tests with a sandbox of their own
+    payments-emulator certify URL           try your webhook receiver with good and bad deliveries
     payments-emulator check                 hold a server against the document of the API
     """
 

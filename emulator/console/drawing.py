@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable
 from datetime import datetime
+from itertools import zip_longest
 from typing import Any
 
 from markupsafe import Markup, escape
@@ -46,6 +47,13 @@ def apart(at: str, now: str, *, t: Language) -> str:
 def id_link(id: str, *, place: Link) -> Markup:
     """An id, leading to its object's page."""
     return Markup('<a class="id" href="{}">{}</a>').format(place(id), id)
+
+
+def linked(text: str, *, place: Link) -> Markup:
+    """A sentence in which every id leads to what it names."""
+    parts = ID.split(text)
+    links = [id_link(id, place=place) for id in ID.findall(text)]
+    return Markup("").join(part for pair in zip_longest(map(escape, parts), links, fillvalue="") for part in pair)
 
 
 def tree(value: Any, *, place: Link, depth: int = 0) -> Markup:

@@ -23,6 +23,9 @@ FEW = 6
 NAVIGATION = {"event": "events", "webhook_endpoint": "webhooks", "webhook_delivery": "webhooks"}
 """Kinds whose objects belong to a page of their own."""
 
+GRAVE = {"error": "bad", "warning": "warn", "info": "info"}
+"""How the severity of a finding sounds."""
+
 HORIZONS = ("P1W", "P1M", "P3M", "P1Y")
 """How far the future can be played."""
 
@@ -71,6 +74,8 @@ async def thing(visit: Visit) -> Shown:
         "events": await visit.get("events", object=id, page_size=FEW),
         "requests": await visit.get("requests", object=id, page_size=FEW),
         "related": await visit.get("counts", related=id),
+        "why": await visit.get(f"explain/{id}"),
+        "few": SIZE,
         "nav": NAVIGATION.get(kind, "objects"),
         "deliveries": None,
         "payload": None,
@@ -136,6 +141,11 @@ async def email(visit: Visit) -> Shown:
     return "email.html", {"email": await visit.get(f"emails/{visit.id}")}
 
 
+async def audit(visit: Visit) -> Shown:
+    """How well the client follows the guidance."""
+    return "audit.html", {"audit": await visit.get("audit"), "grave": GRAVE}
+
+
 async def failures(visit: Visit) -> Shown:
     """What is arranged to go wrong, and forms to arrange more."""
     catalog = await visit.get("catalog")
@@ -190,6 +200,7 @@ PAGES: Mapping[str, Reader] = {
     "webhooks": webhooks,
     "emails": emails,
     "emails/{id}": email,
+    "audit": audit,
     "failures": failures,
     "snapshots": snapshots,
     "settings": settings,

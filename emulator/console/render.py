@@ -57,6 +57,7 @@ def page(visit: Visit, template: str, status: int = 200, **values: Any) -> Respo
         "instant": partial(drawing.instant, t=visit.t),
         "apart": partial(drawing.apart, t=visit.t),
         "id_link": partial(drawing.id_link, place=partial(place, visit)),
+        "linked": partial(drawing.linked, place=partial(place, visit)),
         "tree": partial(drawing.tree, place=partial(place, visit)),
     }
     response = HTMLResponse(environment().get_template(template).render({**drawn, **values}), status, dict(HEADERS))

@@ -150,6 +150,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "json": ("JSON", "JSON"),
     "history": ("History", "Historique"),
     "history_none": ("No event and no request was about it.", "Aucun évènement, aucune requête à son sujet."),
+    "why": ("Why it is so", "Pourquoi il en est ainsi"),
     "changed_by": ("Changed by", "Modifié par"),
     "relations": ("Relations", "Relations"),
     "relations_none": ("No other object names it.", "Aucun autre objet ne la nomme."),

@@ -73,7 +73,7 @@ def summary(entry: Entry) -> dict[str, Any]:
         "method": entry.method,
         "path": entry.target,
         "status": entry.status,
-        "duration_ms": round(entry.duration_ms, 3),
+        "duration_ms": entry.duration_ms,
         "created_at": entry.mark.now,
     }
 

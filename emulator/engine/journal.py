@@ -38,7 +38,7 @@ class Mark(msgspec.Struct, frozen=True, gc=False):
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One request as it is kept. ``duration_ms`` is real time.
+    """One request as it is kept. It ``began`` and was ``answered`` in real time, in seconds of a clock that only runs.
 
     A body, which may hold a card, is masked before it is kept; path, query, headers and answer when they are shown.
     Like records, marks and entries are nothing to the garbage collector.
@@ -55,7 +55,13 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     body: bytes
     status: int
     answer: bytes
-    duration_ms: float
+    began: float
+    answered: float
+
+    @property
+    def duration_ms(self) -> float:
+        """How long the answer took."""
+        return round((self.answered - self.began) * 1000, 3)
 
     @property
     def target(self) -> str:
@@ -114,13 +120,17 @@ class Journal:
         """The turns a request brought about, what became due at once included; those of others meanwhile are not."""
         return [
             turn
-            for number, turn in self._numbered()
+            for number, turn in self.numbered()
             if entry.mark.turns < number <= entry.last_turn and turn.cause in (entry.id, None)
         ]
 
+    def numbered(self) -> Iterator[tuple[int, Turn]]:
+        """Every turn that is kept with its number in the world's history, oldest first."""
+        return enumerate(self._turns, self.count - len(self._turns) + 1)
+
     def changing(self, id: str) -> set[str]:
         """The requests, by their ids, that changed the object with this id."""
-        hits = [(number, turn.cause) for number, turn in self._numbered() if _touches(turn, id)]
+        hits = [(number, turn.cause) for number, turn in self.numbered() if _touches(turn, id)]
         return {
             entry.id
             for entry in self.entries
@@ -144,10 +154,6 @@ class Journal:
         self.count = self._told = self._answered = mark.turns
         while self.entries and self.entries[-1].mark.turns >= mark.turns and self.entries[-1].last_turn > mark.turns:
             self.entries.pop()
-
-    def _numbered(self) -> Iterator[tuple[int, Turn]]:
-        """The turns with their numbers, which follow each other."""
-        return enumerate(self._turns, self.count - len(self._turns) + 1)
 
     def forget(self) -> None:
         """Start anew, in a world that has no past; no mark leads to before."""

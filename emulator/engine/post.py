@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from emulator.core.effects import Answer
 
 if TYPE_CHECKING:
-    from emulator.engine.session import Session
+    from emulator.engine.session import Body, Session
 
 ANSWER_TIME = 10.0
 """Seconds (real time) a receiver has to answer (Limits)."""
@@ -31,7 +31,7 @@ class Postman:
         self.answer_time = answer_time
         self._session: Session | None = None
 
-    async def send(self, url: str, headers: dict[str, str], body: bytes, *, verify: bool = True) -> Answer:
+    async def send(self, url: str, headers: dict[str, str], body: Body, *, verify: bool = True) -> Answer:
         """One attempt. A timeout and a connection fault are answers without a status code."""
         # Loaded on first use: a server nobody asked for a webhook starts without an HTTP client.
         from emulator.engine.session import Session, in_words

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import ssl
+from collections.abc import AsyncIterable
 from functools import cached_property, partial
 
 import aiohttp
@@ -16,6 +17,9 @@ from yarl import URL
 from emulator.resources.destinations import forbidden
 
 USER_AGENT = "payments-emulator-webhooks"
+
+Body = bytes | AsyncIterable[bytes]
+"""What is posted, or its pieces as they come; with those goes a ``Content-Length``."""
 
 
 class ForbiddenDestination(OSError):
@@ -75,7 +79,7 @@ class Session:
         )
 
     async def post(
-        self, url: str, headers: dict[str, str], body: bytes, *, verify: bool, most: int
+        self, url: str, headers: dict[str, str], body: Body, *, verify: bool, most: int
     ) -> tuple[int, bytes]:
         """The status of the answer and its first bytes, ``most`` of them; raises what goes wrong."""
         target = URL(url)

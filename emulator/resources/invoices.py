@@ -40,15 +40,15 @@ class Invoice(Record, frozen=True, kw_only=True):
     customer: str
     customer_email: str
     currency: str
-    subtotal: int = 0
-    tax_amount: int = 0
+    subtotal: int
+    tax_amount: int
     discount_amount: int = 0
-    total: int = 0
+    total: int
     amount_paid: int = 0
-    amount_remaining: int = 0
-    due_date: str | None
-    description: str | None
-    footer: str | None
+    amount_remaining: int
+    due_date: str | None = None
+    description: str | None = None
+    footer: str | None = None
     payment_url: str | None = None
     pdf_url: str | None = None
     line_items: Lines
@@ -172,6 +172,7 @@ def draft(
     subscription: str | None = None,
 ) -> Invoice:
     """A new draft with its number and its totals."""
+    sums = totals(world, lines)
     invoice = Invoice(
         id=world.new_id(Invoice),
         invoice_number=f"INV-{world.now[:4]}-{world.count('invoice'):06d}",
@@ -179,17 +180,24 @@ def draft(
         customer=customer.id,
         customer_email=customer.email,
         currency=currency,
-        due_date=due_date,
-        description=description,
-        footer=footer,
+        subtotal=sums["subtotal"],
+        tax_amount=sums["tax_amount"],
+        total=sums["total"],
+        amount_remaining=sums["amount_remaining"],
         line_items=lines,
-        metadata=metadata or {},
-        subscription=subscription,
         livemode=world.livemode,
         created_at=world.now,
         updated_at=world.now,
     )
-    return LIFE.start(world, "create", replace(invoice, **totals(world, lines)))
+    invoice = replace(
+        invoice,
+        due_date=due_date,
+        description=description,
+        footer=footer,
+        metadata=metadata or {},
+        subscription=subscription,
+    )
+    return LIFE.start(world, "create", invoice)
 
 
 def totals(world: World, lines: Lines) -> dict[str, Any]:

@@ -32,17 +32,17 @@ class Transaction(Record, frozen=True, kw_only=True):
     app: str
     amount: int
     amount_refunded: int = 0
-    fee: int = 0
-    fee_rate: int | float = 0
-    commission: int = 0
-    commission_rate: int | float = 0
+    fee: int
+    fee_rate: int | float
+    commission: int
+    commission_rate: int | float
     net_amount: int
     currency: str
     status: str
     type: str = "deposit"
-    description: str | None
-    payment_intent: str | None
-    customer: str | None
+    description: str | None = None
+    payment_intent: str | None = None
+    customer: str | None = None
     payment_method_type: str
     operator: str | None = None
     processed_at: str | None = None
@@ -80,39 +80,35 @@ def open_deposit(
     metadata: Metadata,
 ) -> Transaction:
     """A deposit on its way: pending, with the fees of the App's pricing plan (B-56)."""
+    own = settings(world)
+    fee_rate = FEE_RATES[own.pricing_plan]
+    fee, commission = money.percent(amount, fee_rate), money.percent(amount, own.commission_rate)
     deposit = Transaction(
         id=world.new_id(Transaction),
         app=world.app,
         amount=amount,
-        net_amount=amount,
+        fee=fee,
+        fee_rate=fee_rate,
+        commission=commission,
+        commission_rate=own.commission_rate,
+        net_amount=amount - fee - commission,
         currency=currency,
         status="pending",
-        description=description,
-        payment_intent=payment_intent,
-        customer=customer,
         payment_method_type=instrument.type,
-        metadata=metadata,
         livemode=world.livemode,
         created_at=world.now,
         updated_at=world.now,
         instrument=instrument,
     )
-    deposit = replace(deposit, operator=instruments.operator_name(instrument), **_fees(world, amount))
+    deposit = replace(
+        deposit,
+        operator=instruments.operator_name(instrument),
+        description=description,
+        payment_intent=payment_intent,
+        customer=customer,
+        metadata=metadata,
+    )
     return LIFE.start(world, "open", deposit)
-
-
-def _fees(world: World, amount: int) -> dict[str, Any]:
-    """What is kept of a deposit, and what is left of it."""
-    own = settings(world)
-    rate = FEE_RATES[own.pricing_plan]
-    fee, commission = money.percent(amount, rate), money.percent(amount, own.commission_rate)
-    return {
-        "fee": fee,
-        "fee_rate": rate,
-        "commission": commission,
-        "commission_rate": own.commission_rate,
-        "net_amount": amount - fee - commission,
-    }
 
 
 def settle(world: World, transaction: Transaction) -> Transaction:

@@ -13,7 +13,7 @@ from emulator.resources.security_profiles import in_force, refuse_request
 from emulator.resources.settings import settings
 from emulator.web import call as calls
 from emulator.web.call import Call
-from emulator.web.faults import Faults
+from emulator.web.faults import Faults, read_ahead
 from emulator.web.forced import forced_answer
 from emulator.web.guard import header
 
@@ -37,6 +37,7 @@ class Checks:
             filter_request(call, scope)
         with admitted(call.runtime):
             if (forced := forced_answer(scope)) is not None:
+                call.raw, _ = await read_ahead(receive)
                 raise forced
             await self._faults(call, scope, receive, send)
 

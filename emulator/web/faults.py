@@ -41,6 +41,8 @@ class Faults:
         if fault is None:
             await self._app(scope, receive, send)
         else:
+            # Read whatever becomes of it, so that the journal knows what was asked for.
+            call.raw, receive = await read_ahead(receive)
             await self._fail(fault.then, call, scope, receive, send)
 
     async def _fail(self, then: Then, call: Call, scope: Scope, receive: Receive, send: Send) -> None:

@@ -53,7 +53,8 @@ class Recorder:
             body=kept(call.raw),
             status=self._status,
             answer=self._answer,
-            duration_ms=(time.perf_counter() - self._started) * 1000,
+            began=self._started,
+            answered=time.perf_counter(),
         )
         runtime.journal.record(entry)
         runtime.news.tell("request", entry)

@@ -1,0 +1,54 @@
+"""The audit: how well the client follows the service's guidance, finding by finding."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from emulator.control.guidance.evidence import Evidence
+from emulator.control.guidance.rules import RULES, Rule
+from emulator.engine.engine import Engine
+from emulator.engine.runtime import Runtime
+
+MOST = 20
+"""Requests, and objects, that a finding names."""
+
+
+async def show(engine: Engine, runtime: Runtime, query: Mapping[str, Any]) -> dict[str, Any]:
+    """GET /audit: what was broken, what was kept, and what there was no occasion for."""
+    runtime.run_due()
+    evidence = Evidence(runtime)
+    findings = [found for rule in RULES if (found := finding(rule, evidence))]
+    broken = {found["rule"] for found in findings}
+    rest = [rule for rule in RULES if rule.name not in broken]
+    return {
+        "request_count": len(evidence.requests),
+        "findings": findings,
+        "kept": [brief(rule) for rule in rest if rule.tried(evidence)],
+        "untried": [brief(rule) for rule in rest if not rule.tried(evidence)],
+    }
+
+
+def finding(rule: Rule, evidence: Evidence) -> dict[str, Any] | None:
+    """What shows that a rule was broken, the newest first, or None."""
+    shown = [*dict.fromkeys(rule.breaches(evidence))][::-1]
+    if not shown:
+        return None
+    return {
+        "rule": rule.name,
+        "severity": rule.severity,
+        "title": rule.title,
+        "advice": rule.advice,
+        "section": rule.section,
+        "count": len(shown),
+        "requests": [id for id in shown if id.startswith("req_")][:MOST],
+        "object_ids": [id for id in shown if not id.startswith("req_")][:MOST],
+    }
+
+
+def brief(rule: Rule) -> dict[str, str]:
+    """A rule that was not broken."""
+    return {"rule": rule.name, "severity": rule.severity, "advice": rule.advice, "section": rule.section}
+
+
+OPERATIONS = {"audit": show}
