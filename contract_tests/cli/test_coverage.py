@@ -7,7 +7,8 @@ import json
 import pytest
 
 from contract_tests.cli.conftest import Cli, OnScreen
-from contract_tests.sandbox import Sandbox
+from contract_tests.contract import Contract
+from contract_tests.sandbox import RunningServer, Sandbox
 
 
 def test_each_group_has_its_share_and_what_is_missing(
@@ -80,6 +81,23 @@ def test_the_check_is_the_same_for_programs(sandbox: Sandbox, cli: Cli) -> None:
     told = cli("coverage", "--json", "--group", "events", "--fail-on", "1")
     assert (told.status, told.errors) == (1, "events: 0.0 % is less than 1 %\n")
     assert json.loads(told.output)["events"]["count"] == 0
+
+
+def test_of_every_app(server: RunningServer, contracts: tuple[Contract, Contract], sandbox: Sandbox, cli: Cli) -> None:
+    """A suite gives each test an App of its own; what one of them exercised was exercised."""
+    sandbox.customer()
+    with server.world("everyapp", *contracts) as other:
+        other.plan()
+        (whole,) = cli("coverage", "--every-app", "--json").objects
+        (one,) = cli("coverage", "--json", "--group", "operations").objects
+        assert {"createCustomer", "createSubscriptionPlan"} <= set(whole["operations"]["exercised"])
+        assert "createSubscriptionPlan" in one["operations"]["missing"]
+        assert whole["operations"]["calls"]["createSubscriptionPlan"] == 1
+        assert whole["request_count"] >= 3
+        told = cli("coverage", "--every-app", "--group", "events", "--fail-on", "100")
+        assert (told.status, told.output.startswith(f"{whole['request_count']} requests")) == (1, True)
+    for name in ("operations", "moves"):
+        assert len(whole[name]["missing"]) + whole[name]["count"] == whole[name]["total"]
 
 
 def test_it_can_be_read_in_a_terminal(sandbox: Sandbox, screen: OnScreen) -> None:

@@ -61,7 +61,7 @@ def promised() -> dict[str, set[str]]:
 
 def test_before_anything_is_done_all_that_the_document_promises_is_missing(sandbox: Sandbox) -> None:
     told = report(sandbox)
-    assert (told["requests"], told["passed_over"]) == (0, 0)
+    assert (told["request_count"], told["passed_over"]) == (0, 0)
     for group, names in promised().items():
         own = told[group]
         assert set(own["missing"]) == names
@@ -83,7 +83,7 @@ def test_what_was_done_is_exercised_and_the_rest_is_not(sandbox: Sandbox) -> Non
         "createSubscription": 1,
         "listInvoices": 1,
     }
-    assert told["requests"] == 5
+    assert told["request_count"] == 5
     assert {"createSubscription 201", "listInvoices 200"} <= set(told["statuses"]["exercised"])
     assert "createSubscription 422" in told["statuses"]["missing"]
     assert {"createSubscription plan", "createCustomer phone"} <= set(told["fields"]["exercised"])
@@ -161,8 +161,8 @@ def test_no_value_that_was_sent_is_told(sandbox: Sandbox) -> None:
 def test_another_world_is_another_report(sandbox: Sandbox, server: RunningServer, world_name: str) -> None:
     with server.world(f"{world_name}x", sandbox.api.contract, sandbox.control.contract) as other:
         other.customer()
-        assert report(other)["requests"] == 2
-        assert report(sandbox)["requests"] == 0
+        assert report(other)["request_count"] == 2
+        assert report(sandbox)["request_count"] == 0
         assert exercised(sandbox, "events") == set()
 
 
@@ -170,7 +170,7 @@ def test_calls_of_the_control_api_do_not_count_but_what_they_bring_about_does(sa
     sandbox.control.post("/trigger", {"event": "invoice.paid"})
     sandbox.control.request("POST", "/rewind", json={"to": "req_nothing"})
     told = report(sandbox)
-    assert (told["requests"], told["errors"]["exercised"]) == (0, [])
+    assert (told["request_count"], told["errors"]["exercised"]) == (0, [])
     assert "invoice paid" in told["states"]["exercised"]
     assert "invoice.paid" in told["events"]["exercised"]
 
@@ -208,7 +208,7 @@ def test_going_back_and_cleaning_up_take_nothing_away(sandbox: Sandbox) -> None:
         "getCustomer",
     }
     assert set(told["operations"]["exercised"]) == called
-    assert told["requests"] == 6
+    assert told["request_count"] == 6
     assert told["events"]["exercised"] == ["customer.created"]
     assert told["states"]["exercised"] == ["customer active"]
 
@@ -217,7 +217,7 @@ def test_a_world_made_anew_begins_anew(sandbox: Sandbox) -> None:
     sandbox.customer()
     sandbox.control.post("/reset")
     told = report(sandbox)
-    assert (told["requests"], told["passed_over"]) == (0, 0)
+    assert (told["request_count"], told["passed_over"]) == (0, 0)
     assert {name: told[name]["exercised"] for name in GROUPS} == {name: [] for name in GROUPS}
 
 
@@ -247,7 +247,7 @@ def test_of_a_long_advance_the_first_jobs_count(sandbox: Sandbox, monkeypatch: p
 
 
 def test_some_groups_alone(sandbox: Sandbox) -> None:
-    assert report(sandbox, "events", "operations").keys() - {"object", "app", "requests", "passed_over"} == {
+    assert report(sandbox, "events", "operations").keys() - {"object", "app", "request_count", "passed_over"} == {
         "events",
         "operations",
     }

@@ -58,11 +58,9 @@ def audit(emulator: Emulator, fail_on: str | None, every_app: bool, as_json: boo
 
 def audits(emulator: Emulator) -> Iterator[Any]:
     """The audit of each App whose world is open, its findings with the App's name."""
-    for app in [*emulator.pages("/apps", 100_000)]:
-        key = f"sk_{'prod' if app['livemode'] else 'test'}_{app['name']}"
-        told = emulator.send("GET", "/audit", headers={"Authorization": f"Bearer {key}"}).json()
+    for app, told in emulator.of_every_app("/audit"):
         for finding in told["findings"]:
-            finding["app"] = app["name"]
+            finding["app"] = app
         yield told
 
 

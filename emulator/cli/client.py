@@ -77,6 +77,13 @@ class Emulator:
             if page > answer["pagination"]["total_pages"]:
                 return
 
+    def of_every_app(self, path: str, **query: Any) -> Iterator[tuple[str, Any]]:
+        """The JSON at a path in each App whose world is open, with the App's name."""
+        for app in [*self.pages("/apps", 100_000)]:
+            key = f"sk_{'prod' if app['livemode'] else 'test'}_{app['name']}"
+            answer = self.send("GET", path, query=query, headers={"Authorization": f"Bearer {key}"})
+            yield app["name"], answer.json()
+
     def stream(self, types: str) -> Iterator[tuple[str, Any]]:
         """What happens from now on, as kind and object: first a beginning of kind ``open``, then what is asked for.
 

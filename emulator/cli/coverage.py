@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -54,10 +55,17 @@ class FloorType(click.ParamType):  # type: ignore[type-arg]  # older clicks have
     type=FloorType(),
     help="Exit status 1 if of a group shown, or of GROUP, less was exercised; can be repeated.",
 )
+@click.option("--every-app", is_flag=True, help="Of all Apps whose worlds are open, such as one for each test.")
 @as_json
 @speaking
 def coverage(
-    emulator: Emulator, groups: tuple[str, ...], missing: bool, floors: tuple[Floor, ...], as_json: bool
+    emulator: Emulator,
+    *,
+    groups: tuple[str, ...],
+    missing: bool,
+    floors: tuple[Floor, ...],
+    every_app: bool,
+    as_json: bool,
 ) -> int:
     """Show what of the service was exercised; exit status 1 under --fail-on.
 
@@ -65,13 +73,15 @@ def coverage(
     payments-emulator coverage
     payments-emulator coverage --missing --group operations --group events
     payments-emulator coverage --fail-on 80 --group operations
-    payments-emulator coverage --fail-on operations=80 --fail-on events=100
+    payments-emulator coverage --every-app --fail-on operations=80 --fail-on events=100
 
     It counts what the App's world met since the emulator started, or since 'payments-emulator reset'.
     """
     shown = groups or GROUPS
     wanted = least(floors, shown)
-    report = emulator.get("/coverage", group=",".join(groups) or None)
+    query = {"group": ",".join(groups) or None}
+    apps = [told for _, told in emulator.of_every_app("/coverage", **query)] if every_app else []
+    report = together(apps) if apps else emulator.get("/coverage", **query)
     tell(report, lambda report: "\n".join(lines(report, missing)), as_json)
     short = [name for name in shown if per_cent(report[name]) < wanted.get(name, 0)]
     for name in short:
@@ -88,6 +98,23 @@ def least(floors: Sequence[Floor], shown: Sequence[str]) -> Mapping[str, float]:
     return {**every, **own}
 
 
+def together(reports: Sequence[Any]) -> Any:
+    """Several reports as one: exercised is what was so anywhere."""
+    counts = {name: sum(told[name] for told in reports) for name in ("request_count", "passed_over")}
+    groups = {name: united([told[name] for told in reports]) for name in GROUPS if name in reports[0]}
+    return {"object": "coverage", **counts, **groups}
+
+
+def united(groups: Sequence[Any]) -> Any:
+    """One group of several reports as one."""
+    exercised = [*dict.fromkeys(name for group in groups for name in group["exercised"])]
+    missing = [name for name in groups[0]["missing"] if name not in exercised]
+    total = groups[0]["total"]
+    counts = {"share": round(len(exercised) / total, 4), "count": len(exercised), "total": total}
+    calls = sum((Counter(group.get("calls", {})) for group in groups), Counter())
+    return {**counts, "exercised": exercised, "missing": missing, **({"calls": calls} if calls else {})}
+
+
 def per_cent(group: Any) -> float:
     """The share of a group that was exercised."""
     return float(100 * group["count"] / group["total"])
@@ -100,7 +127,7 @@ def told(group: Any) -> str:
 
 def lines(report: Any, every: bool) -> Iterator[str]:
     """A line for each group and, below it, what is missing: what fits into a line, or everything."""
-    yield f"{counted(report['requests'], 'request')} to the service"
+    yield f"{counted(report['request_count'], 'request')} to the service"
     for name in GROUPS:
         if group := report.get(name):
             head = click.style(name.ljust(12), bold=True)

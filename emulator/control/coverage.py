@@ -107,7 +107,7 @@ async def show(engine: Engine, runtime: Runtime, query: Query) -> dict[str, Any]
     told = {name: summary(points(coverage)) for name, points in GROUPS.items() if name in wanted}
     if "operations" in told:
         told["operations"]["calls"] = calls
-    head = {"object": "coverage", "app": runtime.world.app, "requests": sum(calls.values())}
+    head = {"object": "coverage", "app": runtime.world.app, "request_count": sum(calls.values())}
     return {**head, "passed_over": coverage.passed_over, **told}
 
 
