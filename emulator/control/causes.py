@@ -42,15 +42,7 @@ class Act(NamedTuple):
 
     def makes(self, id: str) -> bool:
         """Whether it made the record with this id."""
-        return any(change.old is None and _id(change.new) == id for change in self.turn.changes)
-
-    def touches(self, id: str) -> bool:
-        """Whether it made, changed or removed the record with this id."""
-        return any(id in (_id(change.new), _id(change.old)) for change in self.turn.changes)
-
-
-def _id(record: Record | None) -> str | None:
-    return None if record is None else record.id
+        return any(change.old is None and change.record.id == id for change in self.turn.changes)
 
 
 class Causes:
@@ -62,7 +54,7 @@ class Causes:
 
     def of(self, id: str) -> list[Act]:
         """The turns that touched a record, oldest first."""
-        return [act for act in self.acts if act.touches(id)]
+        return [act for act in self.acts if act.turn.touches(id)]
 
     def maker(self, record: Record) -> Act | None:
         """The turn that planned a job, told an event or wrote an email."""

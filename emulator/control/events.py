@@ -12,16 +12,17 @@ from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
 
 
-def _about(event: Event, id: str) -> bool:
-    shown = event.data.object
-    return bool((shown["id"] if isinstance(shown, dict) else shown.id) == id)
+def _is_about(event: Event, id: str) -> bool:
+    return event.about == id
 
 
 async def index(engine: Engine, runtime: Runtime, query: Mapping[str, Any]) -> Page[Event]:
     """GET /events: filters ``type`` and ``object`` (an id); ``wait`` answers as soon as one matches (real seconds)."""
     filters = {name: value for name, value in query.items() if name not in ("app", "wait")}
     return await first_match(
-        runtime, query["wait"], lambda: listing(runtime.world.table(Event), filters, {"object": _about})
+        runtime,
+        query["wait"],
+        lambda: listing(runtime.world.table(Event), filters, {"object": _is_about}),
     )
 
 

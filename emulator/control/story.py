@@ -15,6 +15,7 @@ from emulator.core.jobs import FailedJob, Job
 from emulator.core.records import Record
 from emulator.core.world import Event
 from emulator.engine.runtime import Runtime
+from emulator.events import EVENTS
 from emulator.resources.deliveries import WebhookDelivery
 from emulator.resources.emails import Email
 from emulator.resources.webhooks import WebhookEndpoint
@@ -99,9 +100,17 @@ class Story:
     def _events(self) -> list[Event]:
         if isinstance(self._record, WebhookDelivery):
             return [self._world.one(Event, self._record.event)]
-        return [event for event in self._world.table(Event) if self._concerns(event)]
+        if isinstance(self._record, Event):
+            return [self._record]
+        table, id, kind = self._world.table(Event), self._record.id, self._record.kind
+        # There are as many events as anything: only those of the types that tell of such objects are looked at.
+        types = [type for type in table.indexes["type"] if type not in EVENTS or EVENTS[type].object == kind]
+        found = [event for type in types for event in table.having("type", type) if event.about == id]
+        return sorted(found, key=lambda event: table.slots[event.id])
 
     def _emails(self) -> list[Email]:
+        if self._record.kind not in ABOUT:
+            return []
         return [email for email in self._world.table(Email) if self._concerns(email)]
 
     def _concerns(self, record: Event | Email) -> bool:
@@ -109,8 +118,9 @@ class Story:
         id = self._record.id
         if isinstance(record, Event):
             own = self._record.event if isinstance(self._record, WebhookDelivery) else id
-            return own in (record.id, wording.object_of(record))
-        return any(about is not None and about.id == id for about in (getattr(record, name) for name in ABOUT))
+            return own in (record.id, record.about)
+        about = getattr(record, self._record.kind, None) if self._record.kind in ABOUT else None
+        return about is not None and about.id == id
 
     # -- one turn
 
@@ -158,7 +168,7 @@ class Story:
     def _event(self, event: Event, cause: str | None) -> str:
         if event.id not in self._told:
             summary = wording.of_event(event, self._record.id)
-            about = wording.object_of(event)
+            about = event.about
             self._step("event", event.created_at, summary, cause=cause, id=event.id, object=about)
             if self._concerns(event):
                 self._deliveries(event)
@@ -206,7 +216,7 @@ class Story:
             case Event(type=type) | WebhookDelivery(event_type=type):
                 return f"told {type}"
         id = self._record.id
-        return "made it" if act.makes(id) else "changed it" if act.touches(id) else ""
+        return "made it" if act.makes(id) else "changed it" if act.turn.touches(id) else ""
 
     def _planner(self, job: Job | FailedJob) -> str | None:
         """The step above a job. Jobs above it that are alike, each planned by the one before, are one step."""

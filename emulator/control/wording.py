@@ -45,14 +45,8 @@ def of_failure(job: FailedJob) -> str:
 
 def of_event(event: Event, id: str) -> str:
     """An event; of what, where that is not the object itself."""
-    about = object_of(event)
+    about = event.about
     return f"{event.type} told" + (f" of {about}" if about not in (id, event.id) and event.id != id else "")
-
-
-def object_of(event: Event) -> str:
-    """The id of what an event tells of."""
-    shown = event.data.object
-    return str(shown["id"] if isinstance(shown, dict) else shown.id)
 
 
 def of_attempt(delivery: WebhookDelivery, attempt: Attempt, url: str) -> str:

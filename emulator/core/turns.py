@@ -24,6 +24,13 @@ class Change(msgspec.Struct, frozen=True, gc=False):
     new: Record | None
     number: int
 
+    @property
+    def record(self) -> Record:
+        """The record as it is now or, if it is gone, as it was last."""
+        record = self.new or self.old
+        assert record is not None
+        return record
+
 
 class Turn(msgspec.Struct, gc=False):
     """What one request or one job does: the list of its changes, its events and its wishes.
@@ -37,6 +44,10 @@ class Turn(msgspec.Struct, gc=False):
     events: list[Event] = []
     wishes: list[Effect] = []
     wiped: bool = False
+
+    def touches(self, id: str) -> bool:
+        """Whether it made, changed or removed the record with this id."""
+        return any(change.record.id == id for change in self.changes)
 
 
 class Running(msgspec.Struct):

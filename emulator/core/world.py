@@ -40,6 +40,12 @@ class Event(Record, frozen=True, kw_only=True):
     request: str | None
     data: EventData
 
+    @property
+    def about(self) -> str:
+        """The id of what it tells of."""
+        told = self.data.object
+        return str(told["id"] if isinstance(told, dict) else told.id)
+
     def shown(self) -> Self:
         """The event as it goes on the wire, its object without what is hidden."""
         return self.replace(data=EventData(wire(self.data.object), self.data.metadata))
@@ -274,17 +280,14 @@ class World:
     def undo(self, turn: Turn) -> None:
         """Put back everything a turn changed: the one that failed, or the last one that was kept."""
         for change in reversed(turn.changes):
-            self._file(change.new, change.old, change.number)
+            table = self._tables[type(change.record)]
+            if change.old is None:
+                table.remove(change.record)
+            elif change.new is None:
+                table.add(change.record, change.number)
+            else:
+                table.replace(change.new, change.old)
         self.counters = turn.counters
-
-    def _file(self, old: Record | None, new: Record | None, number: int) -> None:
-        table = self._tables[type(new or old)]  # type: ignore[index]  # one of the two is a record
-        if new is None:
-            table.remove(old)
-        elif old is None:
-            table.add(new, number)
-        else:
-            table.replace(old, new)
 
 
 def _outside() -> NoReturn:

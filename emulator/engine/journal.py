@@ -130,7 +130,7 @@ class Journal:
 
     def changing(self, id: str) -> set[str]:
         """The requests, by their ids, that changed the object with this id."""
-        hits = [(number, turn.cause) for number, turn in self.numbered() if _touches(turn, id)]
+        hits = [(number, turn.cause) for number, turn in self.numbered() if turn.touches(id)]
         return {
             entry.id
             for entry in self.entries
@@ -161,10 +161,6 @@ class Journal:
         self.count = self._told = self._answered = self.count + 1
         self.entries.clear()
         self._turns.clear()
-
-
-def _touches(turn: Turn, id: str) -> bool:
-    return any(record is not None and record.id == id for change in turn.changes for record in (change.new, change.old))
 
 
 def kept(text: bytes) -> bytes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from emulator.control.guidance.evidence import PAGING, Evidence, Request, Shown, of_list, runs
-from emulator.control.wording import object_of
 from emulator.core.world import Event
 from emulator.engine.journal import REQUESTS
 from emulator.resources.checkout_sessions import CheckoutSession
@@ -114,6 +113,6 @@ def _was_told(evidence: Evidence, id: str) -> bool:
     return any(
         delivery.status == "succeeded"
         for event in events
-        if object_of(event) == id
+        if event.about == id
         for delivery in evidence.world.table(WebhookDelivery).having("event", event.id)
     )
