@@ -75,7 +75,8 @@ def filed(world: World, changes: Iterable[Change]) -> Iterator[Filed]:
     """What a list of changes comes to, each record once."""
     numbers: dict[tuple[type[Record], str], int] = {}
     for change in changes:
-        numbers[type(change.record), change.record.id] = change.number
+        record = change.record
+        numbers[type(record), record.id] = change.number
     for (kind, id), number in numbers.items():
         table = world.table(kind)
         present = table.get(id)
