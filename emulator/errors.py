@@ -169,6 +169,14 @@ class Refusal(Exception):
         super().__init__(f"{code}: {self.message}")
 
 
+def told_code(answer: object) -> str:
+    """The code in the JSON of a refusal, in whatever shape of errors (B-10); empty where there is none."""
+    inner = answer.get("error") if isinstance(answer, dict) else None
+    told = inner if isinstance(inner, dict) else answer
+    code = told.get("code") if isinstance(told, dict) else None
+    return code if isinstance(code, str) else ""
+
+
 def wrong(param: str, message: str, code: str = "INVALID_FIELD") -> Refusal:
     """One field is at fault: 422, with ``param`` and ``errors`` naming it (B-11)."""
     return Refusal(code, param=param, errors={param: [message]}, message=f"{param}: {message}")

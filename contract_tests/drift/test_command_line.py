@@ -11,6 +11,8 @@ import pytest
 
 from contract_tests.document.reader import operations
 from contract_tests.drift.commands import README, commands, options, variables
+from emulator.certifier import checks
+from emulator.cli import certify
 from emulator.cli.audit import SEVERITIES, WIDEST
 from emulator.cli.completion import PROGRAM
 from emulator.cli.coverage import GROUPS
@@ -101,6 +103,10 @@ def test_groups_of_coverage_are_those_of_the_document() -> None:
         each for each in store.load("control")["paths"]["/coverage"]["get"]["parameters"] if each.get("name") == "group"
     ]
     assert list(GROUPS) == group["schema"]["items"]["enum"]
+
+
+def test_methods_of_certify_are_those_of_the_checks() -> None:
+    assert certify.METHODS == checks.METHODS
 
 
 def test_severities_are_those_of_the_document() -> None:

@@ -7,12 +7,12 @@ from typing import Literal, NamedTuple
 
 from emulator.certifier import forgery, genuine
 from emulator.certifier.sending import Way, at_once, one_by_one, slowly
-from emulator.certifier.service import Service
+from emulator.certifier.service import PLACES, Service
 from emulator.resources.signing import Outgoing
 
 Make = Callable[[Service], Sequence[Outgoing]]
 
-METHODS = tuple(forgery.PLACES)
+METHODS = tuple(PLACES)
 """The ways an endpoint can have its deliveries signed."""
 
 OVER_THE_BODY = ("HMAC_SHA256", "JWT")

@@ -7,17 +7,10 @@ import secrets
 
 from msgspec.structs import replace
 
-from emulator.certifier.service import Service, unsigned
+from emulator.certifier.service import PLACES, Service, unsigned
 from emulator.engine.mishaps import tampered
 from emulator.resources.signing import TOKEN_LIFETIME, Outgoing
 from emulator.resources.webhooks import WebhookEndpoint
-
-PLACES = {
-    "HMAC_SHA256": ("Service-Signature", ""),
-    "JWT": ("Authorization", "Bearer "),
-    "BASIC": ("Authorization", "Basic "),
-}
-"""The header in which each method has its proof, and what stands before it."""
 
 OTHER = {"HMAC_SHA256": "JWT", "JWT": "HMAC_SHA256", "BASIC": "HMAC_SHA256"}
 """A method that the endpoint does not use, for each that it may."""

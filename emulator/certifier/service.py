@@ -26,6 +26,13 @@ from emulator.sandbox import Sandbox
 APP = Key("certify", livemode=False)
 """The App whose events these are."""
 
+PLACES = {
+    "HMAC_SHA256": ("Service-Signature", ""),
+    "JWT": ("Authorization", "Bearer "),
+    "BASIC": ("Authorization", "Basic "),
+}
+"""The header in which each method has its proof, and what stands before it."""
+
 LOST = Answer(status_code=None, error="the answer was lost")
 
 
@@ -117,11 +124,8 @@ class Service:
 
 def unsigned(sent: Outgoing) -> Outgoing:
     """The same delivery without what says who sent it."""
-    return replace(sent, headers={name: sent.headers[name] for name in sent.headers if name not in PROOFS})
-
-
-PROOFS = ("Service-Signature", "Authorization")
-"""The headers that say who sent a delivery."""
+    proofs = {header for header, _ in PLACES.values()}
+    return replace(sent, headers={name: sent.headers[name] for name in sent.headers if name not in proofs})
 
 
 def _endpoint(world: World, url: str, id: str | None, fields: dict[str, Any]) -> WebhookEndpoint:

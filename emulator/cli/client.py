@@ -79,8 +79,11 @@ class Emulator:
 
     def of_every_app(self, path: str, **query: Any) -> Iterator[tuple[str, Any]]:
         """The JSON at a path in each App whose world is open, with the App's name."""
+        # Imported here: with keys come worlds, which no other command needs.
+        from emulator.resources.keys import Key
+
         for app in [*self.pages("/apps", 100_000)]:
-            key = f"sk_{'prod' if app['livemode'] else 'test'}_{app['name']}"
+            key = Key(app["name"], app["livemode"])
             answer = self.send("GET", path, query=query, headers={"Authorization": f"Bearer {key}"})
             yield app["name"], answer.json()
 

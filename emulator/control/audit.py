@@ -20,12 +20,12 @@ async def show(engine: Engine, runtime: Runtime, query: Mapping[str, Any]) -> di
     evidence = Evidence(runtime)
     findings = [found for rule in RULES if (found := finding(rule, evidence))]
     broken = {found["rule"] for found in findings}
-    rest = [rule for rule in RULES if rule.name not in broken]
+    rest = [(rule, bool(rule.tried(evidence))) for rule in RULES if rule.name not in broken]
     return {
         "request_count": len(evidence.requests),
         "findings": findings,
-        "kept": [brief(rule) for rule in rest if rule.tried(evidence)],
-        "untried": [brief(rule) for rule in rest if not rule.tried(evidence)],
+        "kept": [brief(rule) for rule, tried in rest if tried],
+        "untried": [brief(rule) for rule, tried in rest if not tried],
     }
 
 

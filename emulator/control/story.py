@@ -119,7 +119,7 @@ class Story:
         if isinstance(record, Event):
             own = self._record.event if isinstance(self._record, WebhookDelivery) else id
             return own in (record.id, record.about)
-        about = getattr(record, self._record.kind, None) if self._record.kind in ABOUT else None
+        about = getattr(record, self._record.kind) if self._record.kind in ABOUT else None
         return about is not None and about.id == id
 
     # -- one turn

@@ -85,6 +85,5 @@ class Schedule(Table[Job]):
     def _push(self, job: Job) -> None:
         heapq.heappush(self._heap, (job.due, job.sequence, job.id))
         if len(self._heap) > 2 * len(self.slots) + SLACK:
-            jobs = [slot.record for slot in self.slots.values()]
-            self._heap = [(job.due, job.sequence, job.id) for job in jobs]
+            self._heap = [(job.due, job.sequence, job.id) for job in self.unordered()]
             heapq.heapify(self._heap)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, Generic, Self
 
 import msgspec
@@ -33,10 +33,9 @@ class Table(Generic[R]):
 
     def __init__(self, kind: type[R]) -> None:
         self.kind = kind
-        self._fields = kind.__struct_fields__
-        self._dated = "created_at" in self._fields
         self._paged = kind.paged
-        self.stamped = "updated_at" in self._fields
+        self._dated = "created_at" in kind.__struct_fields__
+        self.stamped = "updated_at" in kind.__struct_fields__
         # What a record is found in its slot by: where one of these is another, it needs another slot.
         self._anchors = frozenset(kind.unique) | ({"created_at"} if self._dated else frozenset())
         self.slots: dict[str, Slot[R]] = {}
@@ -67,6 +66,10 @@ class Table(Generic[R]):
     def __iter__(self) -> Iterator[R]:
         return iter([slot.record for slot in (self.order if self.kind.paged else sorted(self.slots.values()))])
 
+    def unordered(self) -> list[R]:
+        """Every record, in no particular order, which costs no sort where a kind is not paged."""
+        return [slot.record for slot in self.slots.values()]
+
     def get(self, id: str) -> R | None:
         slot = self.slots.get(id)
         return None if slot is None else slot.record
@@ -95,11 +98,10 @@ class Table(Generic[R]):
         slot = Slot(record.created_at if self._dated else "", number, record)  # type: ignore[attr-defined]  # it has one
         if self.slots.setdefault(record.id, slot) is not slot:
             raise ValueError(f"there is a {self.kind.kind} {record.id} already")
-        order = self.order
-        # What is new is the newest, so searching for its place is the exception (undo, an edited date).
-        file = list.append if self._paged and (not order or order[-1] < slot) else insort
+        file: Callable[..., None] = insort
         if self._paged:
-            file(order, slot)
+            file = _way(self.order, slot)
+            file(self.order, slot)
         for field, index in self._pairs:
             file(index[getattr(record, field)], slot)
         for field, found in self.unique.items():
@@ -113,7 +115,7 @@ class Table(Generic[R]):
         :meth:`remove` does, for a record that is not here, or no longer as it is.
         """
         slot = self._slot_of(old)
-        fields = self._fields if changed is None else changed
+        fields = self.kind.__struct_fields__ if changed is None else changed
         if not self._anchors.isdisjoint(fields) and _differ(old, new, self._anchors):
             self._refuse_taken(new)
             self.remove(old)
@@ -125,8 +127,7 @@ class Table(Generic[R]):
                 index = self.indexes[field]
                 _remove(index, before, slot)
                 run = index[after]
-                file = list.append if not run or run[-1] < slot else insort
-                file(run, slot)
+                _way(run, slot)(run, slot)
         slot.record = new
 
     def remove(self, record: R) -> int:
@@ -163,6 +164,11 @@ class Table(Generic[R]):
 
 def _differ(old: Record, new: Record, fields: Iterable[str]) -> bool:
     return any(getattr(old, field) != getattr(new, field) for field in fields)
+
+
+def _way(run: list[Slot[R]], slot: Slot[R]) -> Callable[[list[Slot[R]], Slot[R]], None]:
+    """How to file a slot there: what is new is the newest, so searching is the exception (undo, an edited date)."""
+    return list.append if not run or run[-1] < slot else insort
 
 
 def _remove(index: dict[Any, list[Slot[R]]], value: object, slot: Slot[R]) -> None:

@@ -15,7 +15,7 @@ from emulator.core.records import Record
 from emulator.core.turns import Change, Turn
 from emulator.core.world import Event
 from emulator.document.promises import Fields, promises
-from emulator.errors import ERRORS
+from emulator.errors import ERRORS, told_code
 from emulator.resources.payment_intents import PaymentIntent
 from emulator.resources.refunds import Refund
 from emulator.resources.wiring import LIFE_CYCLES
@@ -110,13 +110,10 @@ class Coverage:
                 self._note_fields(within, fields, each)
 
     def _note_refusal(self, entry: Entry) -> None:
-        told = _parsed(entry.answer) if entry.operation in promises() else None
-        if isinstance(told, dict):
-            inner = told.get("error")
-            code = (inner if isinstance(inner, dict) else told).get("code")
-            # An arranged fault may answer anything.
-            if isinstance(code, str) and code in CODES:
-                self.errors.add(CODES[code])
+        code = told_code(_parsed(entry.answer)) if entry.operation in promises() else ""
+        # An arranged fault may answer anything.
+        if code in CODES:
+            self.errors.add(CODES[code])
 
     def _note_failures(self, events: Iterable[Event]) -> None:
         for event in events:

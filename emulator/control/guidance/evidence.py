@@ -10,10 +10,12 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from emulator.control import inbox
 from emulator.control.causes import Act, Causes
 from emulator.core.world import World
 from emulator.engine.journal import Entry, shown
 from emulator.engine.runtime import Runtime
+from emulator.errors import told_code
 from emulator.resources.deliveries import WebhookDelivery
 from emulator.resources.faults import Fault
 from emulator.resources.webhooks import WebhookEndpoint
@@ -21,10 +23,6 @@ from emulator.web.recorder import SERVICE
 
 SOON = 60.0
 """Seconds (real time) within which a request that is sent again counts as a retry of the one before."""
-
-INBOX = "/_emulator/inbox/"
-"""Where the emulator's own receivers are, which answer as the tester says."""
-
 
 Shown = Iterable[str]
 """Ids of requests, or of objects, oldest first."""
@@ -70,8 +68,7 @@ class Request:
     @property
     def code(self) -> str:
         """The error's code; empty where there is none."""
-        error = self.answer.get("error")
-        return str((error if isinstance(error, dict) else self.answer).get("code", "")).upper()
+        return told_code(self.answer).upper()
 
     @property
     def words(self) -> Hashable:
@@ -148,7 +145,8 @@ class Evidence:
     @cached_property
     def endpoints(self) -> list[WebhookEndpoint]:
         """The client's own endpoints: an inbox of the emulator is not one."""
-        return [each for each in self.world.table(WebhookEndpoint) if not urlsplit(each.url).path.startswith(INBOX)]
+        every = self.world.table(WebhookEndpoint)
+        return [each for each in every if not urlsplit(each.url).path.startswith(inbox.PREFIX)]
 
     @cached_property
     def deliveries(self) -> list[WebhookDelivery]:
