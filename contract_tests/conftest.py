@@ -27,7 +27,7 @@ from contract_tests.coverage.plugin import (  # noqa: F401  # pytest finds its h
     pytest_testnodedown,
 )
 from contract_tests.coverage.watch import WATCH
-from contract_tests.crashes import proxy
+from contract_tests.crash_recovery import proxy
 from contract_tests.receiver import Receiver
 from contract_tests.sandbox import RunningServer, Sandbox
 

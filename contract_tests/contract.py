@@ -23,7 +23,7 @@ from contract_tests.document.reader import (
     resolved,
     responses,
 )
-from emulator.document import store
+from emulator.document import bundles
 
 ROUTING_ANSWERS = {404, 405}
 """Statuses that the stack gives where there is no operation."""
@@ -63,7 +63,7 @@ class Contract:
     """One document, closed, as a judge of answers."""
 
     def __init__(self, name: str) -> None:
-        self.document = closed(store.load(name))
+        self.document = closed(bundles.load(name))
         self.base_path = urlsplit(self.document["servers"][0]["url"]).path
         self.judge = Judge(self.document)
         self.operations = list(operations(self.document))

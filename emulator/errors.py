@@ -14,7 +14,7 @@ RATE_LIMIT = "RATE_LIMIT_ERROR"
 API = "API_ERROR"
 
 
-class Row(NamedTuple):
+class ErrorSpec(NamedTuple):
     """What one code means: its category, its HTTP status and its default message."""
 
     category: str
@@ -22,122 +22,128 @@ class Row(NamedTuple):
     message: str
     flat: str | None = None
     """For a code the service documents in the nested shape: how it reads when the flat shape is forced (B-10)."""
-    told: str | None = None
+    public_code: str | None = None
     """For a refusal that has no code of its own: the code the client is told."""
 
 
-ERRORS: dict[str, Row] = {
+ERRORS: dict[str, ErrorSpec] = {
     # 401: who are you?
-    "MISSING_API_KEY": Row(AUTHENTICATION, 401, "No API key. Send it as 'Authorization: Bearer sk_test_…'."),
-    "INVALID_API_KEY": Row(AUTHENTICATION, 401, "This API key is not known or was revoked."),
-    "EXPIRED_API_KEY": Row(AUTHENTICATION, 401, "This API key has expired."),
-    "INVALID_TOKEN": Row(
+    "MISSING_API_KEY": ErrorSpec(AUTHENTICATION, 401, "No API key. Send it as 'Authorization: Bearer sk_test_…'."),
+    "INVALID_API_KEY": ErrorSpec(AUTHENTICATION, 401, "This API key is not known or was revoked."),
+    "EXPIRED_API_KEY": ErrorSpec(AUTHENTICATION, 401, "This API key has expired."),
+    "INVALID_TOKEN": ErrorSpec(
         AUTHENTICATION, 401, "The token has not the form of an API key (sk_test_NAME or sk_prod_NAME)."
     ),
-    "AUTHENTICATION_FAILED": Row(
+    "AUTHENTICATION_FAILED": ErrorSpec(
         AUTHENTICATION, 401, "The Authorization header must read 'Bearer' followed by an API key."
     ),
     # 403: known, but not allowed.
-    "PERMISSION_DENIED": Row(PERMISSION, 403, "This action is not allowed."),
-    "PUBLIC_KEY_NOT_ALLOWED": Row(PERMISSION, 403, "A public key cannot be used here; use the secret key."),
-    "APP_DISABLED": Row(PERMISSION, 403, "This App is disabled."),
-    "APP_NOT_VERIFIED": Row(PERMISSION, 403, "This App is not verified yet (KYC pending)."),
-    "INSUFFICIENT_PERMISSIONS": Row(PERMISSION, 403, "The key or the pricing plan does not permit this action."),
-    "SANDBOX_ONLY": Row(PERMISSION, 403, "This route is for sandbox keys (sk_test_…) only."),
-    "CURRENCY_NOT_IN_PLAN": Row(PERMISSION, 403, "The currency {currency} is not enabled on this App."),
-    "COMPANY_BLACKLISTED": Row(PERMISSION, 403, "The company is blacklisted."),
-    "COMPANY_PAYMENTS_DISABLED": Row(PERMISSION, 403, "Payments are disabled for the company."),
-    "COMPANY_PAYOUTS_DISABLED": Row(PERMISSION, 403, "Payouts and refunds are disabled for the company."),
-    "COMPANY_SANDBOX_ONLY": Row(PERMISSION, 403, "The company may use the sandbox only."),
-    "COMPANY_KYC_REQUIRED": Row(PERMISSION, 403, "The company must complete its KYC file first."),
+    "PERMISSION_DENIED": ErrorSpec(PERMISSION, 403, "This action is not allowed."),
+    "PUBLIC_KEY_NOT_ALLOWED": ErrorSpec(PERMISSION, 403, "A public key cannot be used here; use the secret key."),
+    "APP_DISABLED": ErrorSpec(PERMISSION, 403, "This App is disabled."),
+    "APP_NOT_VERIFIED": ErrorSpec(PERMISSION, 403, "This App is not verified yet (KYC pending)."),
+    "INSUFFICIENT_PERMISSIONS": ErrorSpec(PERMISSION, 403, "The key or the pricing plan does not permit this action."),
+    "SANDBOX_ONLY": ErrorSpec(PERMISSION, 403, "This route is for sandbox keys (sk_test_…) only."),
+    "CURRENCY_NOT_IN_PLAN": ErrorSpec(PERMISSION, 403, "The currency {currency} is not enabled on this App."),
+    "COMPANY_BLACKLISTED": ErrorSpec(PERMISSION, 403, "The company is blacklisted."),
+    "COMPANY_PAYMENTS_DISABLED": ErrorSpec(PERMISSION, 403, "Payments are disabled for the company."),
+    "COMPANY_PAYOUTS_DISABLED": ErrorSpec(PERMISSION, 403, "Payouts and refunds are disabled for the company."),
+    "COMPANY_SANDBOX_ONLY": ErrorSpec(PERMISSION, 403, "The company may use the sandbox only."),
+    "COMPANY_KYC_REQUIRED": ErrorSpec(PERMISSION, 403, "The company must complete its KYC file first."),
     # 404: no such thing.
-    "NOT_FOUND": Row(NOT_FOUND, 404, "There is no such resource."),
-    "CUSTOMER_NOT_FOUND": Row(NOT_FOUND, 404, "There is no customer {id}."),
-    "PRODUCT_NOT_FOUND": Row(NOT_FOUND, 404, "There is no product {id}."),
-    "PAYMENT_INTENT_NOT_FOUND": Row(NOT_FOUND, 404, "There is no payment intent {id}."),
-    "TRANSACTION_NOT_FOUND": Row(NOT_FOUND, 404, "There is no transaction {id}."),
-    "REFUND_NOT_FOUND": Row(NOT_FOUND, 404, "There is no refund {id}."),
-    "INVOICE_NOT_FOUND": Row(NOT_FOUND, 404, "There is no invoice {id}."),
-    "SUBSCRIPTION_NOT_FOUND": Row(NOT_FOUND, 404, "There is no subscription {id}."),
-    "CHECKOUT_SESSION_NOT_FOUND": Row(NOT_FOUND, 404, "There is no checkout session {id}."),
-    "PAYMENT_METHOD_NOT_FOUND": Row(NOT_FOUND, 404, "There is no payment method {id}."),
-    "PAYMENT_LINK_NOT_FOUND": Row(NOT_FOUND, 404, "There is no payment link {id}."),
-    "RECEIPT_NOT_FOUND": Row(NOT_FOUND, 404, "There is no receipt {id}."),
-    "WEBHOOK_NOT_FOUND": Row(NOT_FOUND, 404, "There is no webhook endpoint {id}."),
-    "SEARCH_NO_RESULTS": Row(NOT_FOUND, 404, "The search found nothing."),
-    "PDF_NOT_AVAILABLE": Row(NOT_FOUND, 404, "A draft has no PDF; finalize the invoice first."),
-    "METHOD_NOT_ALLOWED": Row(VALIDATION, 405, "The method {method} is not allowed here; allowed: {allow}."),
+    "NOT_FOUND": ErrorSpec(NOT_FOUND, 404, "There is no such resource."),
+    "CUSTOMER_NOT_FOUND": ErrorSpec(NOT_FOUND, 404, "There is no customer {id}."),
+    "PRODUCT_NOT_FOUND": ErrorSpec(NOT_FOUND, 404, "There is no product {id}."),
+    "PAYMENT_INTENT_NOT_FOUND": ErrorSpec(NOT_FOUND, 404, "There is no payment intent {id}."),
+    "TRANSACTION_NOT_FOUND": ErrorSpec(NOT_FOUND, 404, "There is no transaction {id}."),
+    "REFUND_NOT_FOUND": ErrorSpec(NOT_FOUND, 404, "There is no refund {id}."),
+    "INVOICE_NOT_FOUND": ErrorSpec(NOT_FOUND, 404, "There is no invoice {id}."),
+    "SUBSCRIPTION_NOT_FOUND": ErrorSpec(NOT_FOUND, 404, "There is no subscription {id}."),
+    "CHECKOUT_SESSION_NOT_FOUND": ErrorSpec(NOT_FOUND, 404, "There is no checkout session {id}."),
+    "PAYMENT_METHOD_NOT_FOUND": ErrorSpec(NOT_FOUND, 404, "There is no payment method {id}."),
+    "PAYMENT_LINK_NOT_FOUND": ErrorSpec(NOT_FOUND, 404, "There is no payment link {id}."),
+    "RECEIPT_NOT_FOUND": ErrorSpec(NOT_FOUND, 404, "There is no receipt {id}."),
+    "WEBHOOK_NOT_FOUND": ErrorSpec(NOT_FOUND, 404, "There is no webhook endpoint {id}."),
+    "SEARCH_NO_RESULTS": ErrorSpec(NOT_FOUND, 404, "The search found nothing."),
+    "PDF_NOT_AVAILABLE": ErrorSpec(NOT_FOUND, 404, "A draft has no PDF; finalize the invoice first."),
+    "METHOD_NOT_ALLOWED": ErrorSpec(VALIDATION, 405, "The method {method} is not allowed here; allowed: {allow}."),
     # 409: it collides with what is there.
-    "IDEMPOTENCY_CONFLICT": Row(
+    "IDEMPOTENCY_CONFLICT": ErrorSpec(
         CONFLICT, 409, "This Idempotency-Key was used with another request, or its request is still running."
     ),
-    "DUPLICATE_EMAIL": Row(CONFLICT, 409, "A customer with this email exists already."),
-    "DUPLICATE_SKU": Row(CONFLICT, 409, "A product with this sku exists already."),
-    "PLAN_IN_USE": Row(
-        CONFLICT, 409, "This plan still has active or trialing subscriptions.", told="INVALID_STATUS_TRANSITION"
+    "DUPLICATE_EMAIL": ErrorSpec(CONFLICT, 409, "A customer with this email exists already."),
+    "DUPLICATE_SKU": ErrorSpec(CONFLICT, 409, "A product with this sku exists already."),
+    "PLAN_IN_USE": ErrorSpec(
+        CONFLICT, 409, "This plan still has active or trialing subscriptions.", public_code="INVALID_STATUS_TRANSITION"
     ),
-    "customer_email_exists": Row(CONFLICT, 409, "A customer with this email exists already.", "DUPLICATE_EMAIL"),
-    "transaction_not_refundable": Row(
+    "customer_email_exists": ErrorSpec(CONFLICT, 409, "A customer with this email exists already.", "DUPLICATE_EMAIL"),
+    "transaction_not_refundable": ErrorSpec(
         CONFLICT,
         409,
         "Only a completed transaction with a refundable rest can be refunded.",
         "INVALID_STATUS_TRANSITION",
     ),
-    "refund_amount_exceeds_available": Row(
+    "refund_amount_exceeds_available": ErrorSpec(
         VALIDATION, 400, "The amount is more than the refundable rest of {available}.", "AMOUNT_TOO_LARGE"
     ),
     # 422: understood, but wrong.
-    "VALIDATION_ERROR": Row(VALIDATION, 422, "Several fields are wrong; see errors."),
-    "MISSING_FIELD": Row(VALIDATION, 422, "The field {field} is required."),
-    "INVALID_FIELD": Row(VALIDATION, 422, "The field {field} is wrong."),
-    "INVALID_FILTER_PARAM": Row(VALIDATION, 422, "The query parameter {field} is wrong."),
-    "INVALID_CURRENCY": Row(VALIDATION, 422, "The currency must be an ISO 4217 code in upper case."),
-    "AMOUNT_TOO_SMALL": Row(VALIDATION, 422, "The amount must be at least {minimum}."),
-    "AMOUNT_TOO_LARGE": Row(VALIDATION, 422, "The amount must be at most {maximum}."),
-    "INVALID_STATUS_TRANSITION": Row(VALIDATION, 422, "This {object} is {status}: it cannot {trigger}."),
-    "PAYMENT_INTENT_UNCANCELABLE": Row(VALIDATION, 422, "A payment intent that is {status} cannot be canceled."),
-    "PAYMENT_INTENT_NOT_CONFIRMABLE": Row(VALIDATION, 422, "A payment intent that is {status} cannot be confirmed."),
-    "PAYMENT_INTENT_NOT_CAPTURABLE": Row(VALIDATION, 422, "A payment intent that is {status} cannot be captured."),
-    "CAPTURE_AMOUNT_EXCEEDS_ORIGINAL": Row(VALIDATION, 422, "The amount is more than the {available} authorised."),
-    "CHECKOUT_SESSION_EXPIRED": Row(VALIDATION, 422, "The checkout session has expired."),
-    "SUBSCRIPTION_ALREADY_CANCELED": Row(VALIDATION, 422, "The subscription is canceled already."),
-    "INVOICE_NOT_DRAFTABLE": Row(VALIDATION, 422, "Only a draft invoice can be changed; this one is {status}."),
+    "VALIDATION_ERROR": ErrorSpec(VALIDATION, 422, "Several fields are wrong; see errors."),
+    "MISSING_FIELD": ErrorSpec(VALIDATION, 422, "The field {field} is required."),
+    "INVALID_FIELD": ErrorSpec(VALIDATION, 422, "The field {field} is wrong."),
+    "INVALID_FILTER_PARAM": ErrorSpec(VALIDATION, 422, "The query parameter {field} is wrong."),
+    "INVALID_CURRENCY": ErrorSpec(VALIDATION, 422, "The currency must be an ISO 4217 code in upper case."),
+    "AMOUNT_TOO_SMALL": ErrorSpec(VALIDATION, 422, "The amount must be at least {minimum}."),
+    "AMOUNT_TOO_LARGE": ErrorSpec(VALIDATION, 422, "The amount must be at most {maximum}."),
+    "INVALID_STATUS_TRANSITION": ErrorSpec(VALIDATION, 422, "This {object} is {status}: it cannot {trigger}."),
+    "PAYMENT_INTENT_UNCANCELABLE": ErrorSpec(VALIDATION, 422, "A payment intent that is {status} cannot be canceled."),
+    "PAYMENT_INTENT_NOT_CONFIRMABLE": ErrorSpec(
+        VALIDATION, 422, "A payment intent that is {status} cannot be confirmed."
+    ),
+    "PAYMENT_INTENT_NOT_CAPTURABLE": ErrorSpec(
+        VALIDATION, 422, "A payment intent that is {status} cannot be captured."
+    ),
+    "CAPTURE_AMOUNT_EXCEEDS_ORIGINAL": ErrorSpec(
+        VALIDATION, 422, "The amount is more than the {available} authorised."
+    ),
+    "CHECKOUT_SESSION_EXPIRED": ErrorSpec(VALIDATION, 422, "The checkout session has expired."),
+    "SUBSCRIPTION_ALREADY_CANCELED": ErrorSpec(VALIDATION, 422, "The subscription is canceled already."),
+    "INVOICE_NOT_DRAFTABLE": ErrorSpec(VALIDATION, 422, "Only a draft invoice can be changed; this one is {status}."),
     # 422: the payment did not work out (B-14).
-    "INSUFFICIENT_FUNDS": Row(VALIDATION, 422, "The buyer's funds are insufficient."),
-    "PAYMENT_METHOD_NOT_SUPPORTED": Row(VALIDATION, 422, "The payment method is not supported or was declined."),
-    "MOBILE_MONEY_TIMEOUT": Row(VALIDATION, 422, "The buyer did not confirm on the phone in time."),
-    "MOBILE_MONEY_REJECTED": Row(VALIDATION, 422, "The buyer rejected the payment on the phone."),
-    "MOBILE_MONEY_NUMBER_INVALID": Row(VALIDATION, 422, "The mobile money number is not valid."),
-    "MOBILE_MONEY_LIMIT_REACHED": Row(VALIDATION, 422, "The buyer's mobile money limit is reached."),
-    "CUSTOMER_BLACKLISTED": Row(VALIDATION, 422, "The customer is blacklisted or blocked."),
+    "INSUFFICIENT_FUNDS": ErrorSpec(VALIDATION, 422, "The buyer's funds are insufficient."),
+    "PAYMENT_METHOD_NOT_SUPPORTED": ErrorSpec(VALIDATION, 422, "The payment method is not supported or was declined."),
+    "MOBILE_MONEY_TIMEOUT": ErrorSpec(VALIDATION, 422, "The buyer did not confirm on the phone in time."),
+    "MOBILE_MONEY_REJECTED": ErrorSpec(VALIDATION, 422, "The buyer rejected the payment on the phone."),
+    "MOBILE_MONEY_NUMBER_INVALID": ErrorSpec(VALIDATION, 422, "The mobile money number is not valid."),
+    "MOBILE_MONEY_LIMIT_REACHED": ErrorSpec(VALIDATION, 422, "The buyer's mobile money limit is reached."),
+    "CUSTOMER_BLACKLISTED": ErrorSpec(VALIDATION, 422, "The customer is blacklisted or blocked."),
     # 422: a third party failed us (B-14).
-    "WEBHOOK_SIGNATURE_INVALID": Row(VALIDATION, 422, "The webhook signature does not match."),
-    "WEBHOOK_ENDPOINT_UNREACHABLE": Row(
+    "WEBHOOK_SIGNATURE_INVALID": ErrorSpec(VALIDATION, 422, "The webhook signature does not match."),
+    "WEBHOOK_ENDPOINT_UNREACHABLE": ErrorSpec(
         VALIDATION, 422, "The endpoint did not answer the validation ping with a 2xx within 10 seconds ({reason})."
     ),
-    "TERMINAL_OFFLINE": Row(VALIDATION, 422, "The terminal is offline."),
+    "TERMINAL_OFFLINE": ErrorSpec(VALIDATION, 422, "The terminal is offline."),
     # 429: slower.
-    "RATE_LIMIT_EXCEEDED": Row(RATE_LIMIT, 429, "Rate limit reached; wait {retry_after} s."),
-    "TOO_MANY_REQUESTS": Row(RATE_LIMIT, 429, "Too many requests of this key at once; wait {retry_after} s."),
+    "RATE_LIMIT_EXCEEDED": ErrorSpec(RATE_LIMIT, 429, "Rate limit reached; wait {retry_after} s."),
+    "TOO_MANY_REQUESTS": ErrorSpec(RATE_LIMIT, 429, "Too many requests of this key at once; wait {retry_after} s."),
     # 5xx: our fault.
-    "INTERNAL_ERROR": Row(API, 500, "Something went wrong inside the service."),
-    "DATABASE_ERROR": Row(API, 500, "The database failed."),
-    "UPSTREAM_ERROR": Row(API, 500, "The payment operator failed."),
+    "INTERNAL_ERROR": ErrorSpec(API, 500, "Something went wrong inside the service."),
+    "DATABASE_ERROR": ErrorSpec(API, 500, "The database failed."),
+    "UPSTREAM_ERROR": ErrorSpec(API, 500, "The payment operator failed."),
 }
 
 
-CODES = tuple(code for code, row in ERRORS.items() if row.told is None)
+CODES = tuple(code for code, row in ERRORS.items() if row.public_code is None)
 """The codes of the error model: what a client can be told."""
 
 
-class _Lenient(dict[str, object]):
+class _LenientFormat(dict[str, object]):
     """Leaves a placeholder readable when nobody filled it in, so that a forced error (B-94) still has a message."""
 
     def __missing__(self, key: str) -> str:
         return f"({key})"
 
 
-class Refusal(Exception):
+class ApiError(Exception):
     """The one exception that says no.
 
     ``code`` is a key of :data:`ERRORS`. ``param`` names the field at fault, ``errors`` lists messages per field.
@@ -158,10 +164,10 @@ class Refusal(Exception):
         **details: object,
     ) -> None:
         row = ERRORS[code]
-        self.code = row.told or code
+        self.code = row.public_code or code
         self.category = row.category
         self.status = http_status or row.status
-        self.message = message or row.message.format_map(_Lenient(details, field=param, retry_after=retry_after))
+        self.message = message or row.message.format_map(_LenientFormat(details, field=param, retry_after=retry_after))
         self.param = param
         self.errors = dict(errors) if errors else None
         self.headers = dict(headers or {})
@@ -169,7 +175,7 @@ class Refusal(Exception):
         super().__init__(f"{code}: {self.message}")
 
 
-def told_code(answer: object) -> str:
+def public_code(answer: object) -> str:
     """The code in the JSON of a refusal, in whatever shape of errors (B-10); empty where there is none."""
     inner = answer.get("error") if isinstance(answer, dict) else None
     told = inner if isinstance(inner, dict) else answer
@@ -177,27 +183,27 @@ def told_code(answer: object) -> str:
     return code if isinstance(code, str) else ""
 
 
-def wrong(param: str, message: str, code: str = "INVALID_FIELD") -> Refusal:
+def invalid_field(param: str, message: str, code: str = "INVALID_FIELD") -> ApiError:
     """One field is at fault: 422, with ``param`` and ``errors`` naming it (B-11)."""
-    return Refusal(code, param=param, errors={param: [message]}, message=f"{param}: {message}")
+    return ApiError(code, param=param, errors={param: [message]}, message=f"{param}: {message}")
 
 
-def together(faults: Sequence[Refusal]) -> Refusal:
+def combine(faults: Sequence[ApiError]) -> ApiError:
     """Several fields at fault, told at once: ``VALIDATION_ERROR``; a single fault stays what it is (B-12)."""
     if len(faults) == 1:
         return faults[0]
     errors = {name: messages for fault in faults for name, messages in (fault.errors or {}).items()}
-    return Refusal("VALIDATION_ERROR", errors=errors)
+    return ApiError("VALIDATION_ERROR", errors=errors)
 
 
-def inside(name: str, fault: Refusal) -> Refusal:
+def nest(name: str, fault: ApiError) -> ApiError:
     """The same refusal, of a field inside the field ``name``."""
     errors = {f"{name}.{field}": messages for field, messages in (fault.errors or {}).items()}
     if fault.param is None:
-        return Refusal(fault.code, errors=errors, message=fault.message)
-    return Refusal(fault.code, param=f"{name}.{fault.param}", errors=errors, message=f"{name}.{fault.message}")
+        return ApiError(fault.code, errors=errors, message=fault.message)
+    return ApiError(fault.code, param=f"{name}.{fault.param}", errors=errors, message=f"{name}.{fault.message}")
 
 
-def missing(param: str, message: str = "is required") -> Refusal:
+def missing_field(param: str, message: str = "is required") -> ApiError:
     """A required field is not there: 422 ``MISSING_FIELD`` (B-12)."""
-    return wrong(param, message, "MISSING_FIELD")
+    return invalid_field(param, message, "MISSING_FIELD")

@@ -5,27 +5,27 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Row(NamedTuple):
+class EventSpec(NamedTuple):
     """One event type: the kind of object it shows and what brings it about."""
 
     object: str
     meaning: str
 
 
-EVENTS: dict[str, Row] = {
-    "payment_intent.succeeded": Row("payment_intent", "A payment intent succeeded."),
-    "payment_intent.failed": Row("payment_intent", "A payment intent was canceled after a failure."),
-    "transaction.succeeded": Row("transaction", "A transaction was created and completed."),
-    "refund.succeeded": Row("refund", "The operator confirmed that the buyer has the money back."),
-    "refund.failed": Row("refund", "The operator could not refund."),
-    "invoice.paid": Row("invoice", "An invoice was paid."),
-    "invoice.payment_overdue": Row("invoice", "The due date passed without payment."),
-    "checkout.session.completed": Row("checkout_session", "A checkout session was completed."),
-    "subscription.created": Row("subscription", "A subscription was created."),
-    "subscription.canceled": Row("subscription", "A subscription was canceled."),
-    "subscription.payment_failed": Row("subscription", "An attempt to charge a subscription failed."),
-    "subscription.trial_will_end": Row("subscription", "A trial ends in three days."),
-    "customer.created": Row("customer", "A customer was created."),
-    "customer.deleted": Row("customer", "A customer was deleted."),
+EVENTS: dict[str, EventSpec] = {
+    "payment_intent.succeeded": EventSpec("payment_intent", "A payment intent succeeded."),
+    "payment_intent.failed": EventSpec("payment_intent", "A payment intent was canceled after a failure."),
+    "transaction.succeeded": EventSpec("transaction", "A transaction was created and completed."),
+    "refund.succeeded": EventSpec("refund", "The operator confirmed that the buyer has the money back."),
+    "refund.failed": EventSpec("refund", "The operator could not refund."),
+    "invoice.paid": EventSpec("invoice", "An invoice was paid."),
+    "invoice.payment_overdue": EventSpec("invoice", "The due date passed without payment."),
+    "checkout.session.completed": EventSpec("checkout_session", "A checkout session was completed."),
+    "subscription.created": EventSpec("subscription", "A subscription was created."),
+    "subscription.canceled": EventSpec("subscription", "A subscription was canceled."),
+    "subscription.payment_failed": EventSpec("subscription", "An attempt to charge a subscription failed."),
+    "subscription.trial_will_end": EventSpec("subscription", "A trial ends in three days."),
+    "customer.created": EventSpec("customer", "A customer was created."),
+    "customer.deleted": EventSpec("customer", "A customer was deleted."),
 }
 """The thirteen listed types and ``subscription.trial_will_end`` (Events section)."""

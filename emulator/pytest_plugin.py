@@ -100,7 +100,7 @@ def _wrong(message: str) -> BaseException:
 
 def _said(request: pytest.FixtureRequest) -> dict[str, Any]:
     """How the world starts: as the ini file says, but for what the markers say, the nearest one last."""
-    from emulator.testing import Start
+    from emulator.testing import WorldOptions
 
     config = request.config
     said: dict[str, Any] = {"clock": config.getini("payments_clock"), "seed": _seed(config)}
@@ -111,7 +111,7 @@ def _said(request: pytest.FixtureRequest) -> dict[str, Any]:
         settings = {**said.get("settings", {}), **_settings(given.pop("settings", None))}
         said |= {**given, "settings": settings}
     try:
-        Start.of(**said)
+        WorldOptions.of(**said)
     except (ValueError, TypeError) as fault:
         raise _wrong(f"payments: {fault}") from None
     return {**said, "fixtures": fixtures}

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import uvicorn
 
-from emulator.resources import keys
+from emulator.resources.app import keys
 from emulator.sandbox import Options, Sandbox
 from emulator.web.connection import connection_to
 
@@ -38,7 +38,7 @@ class Server:
 
         Raises what ``ready`` raises, the server having stopped.
         """
-        self._uvicorn = _Uvicorn(self._config(), ready, self.sandbox.engine.hang_up)
+        self._uvicorn = _Uvicorn(self._config(), ready, self.sandbox.engine.close_streams)
         self._uvicorn.run(sockets=[self.socket])
         if self._uvicorn.failure:
             raise self._uvicorn.failure

@@ -18,10 +18,11 @@ import click
 
 from emulator.core.world import World
 from emulator.engine.runtime import Runtime
-from emulator.resources import customers, transactions
-from emulator.resources.customers import Customer
-from emulator.resources.instruments import Instrument
-from emulator.resources.keys import Key
+from emulator.resources.app.keys import Key
+from emulator.resources.customers import customers
+from emulator.resources.customers.customers import Customer
+from emulator.resources.customers.payment_details import PaymentDetails
+from emulator.resources.payments import transactions
 from emulator.sandbox import Options, Sandbox
 
 BATCH = 200
@@ -83,14 +84,14 @@ def fill(runtime: Runtime, objects: int) -> str:
     world = runtime.world
     buyer = ""
     for number in range(objects):
-        with world.turn():
+        with world.unit_of_work():
             customer = customers.create(world, {"email": f"{number}@example.com", "name": "Awa Diop"})
             buyer = buyer or customer.id
             deposit(world, buyer if number % 5 == 0 else customer.id)
-    return world.one(Customer, buyer).id
+    return world.require(Customer, buyer).id
 
 
-PHONE = Instrument(type="mobile_money", details={"operator": None, "phone": "+24177000000", "country": "GA"})
+PHONE = PaymentDetails(type="mobile_money", details={"operator": None, "phone": "+24177000000", "country": "GA"})
 
 
 def deposit(world: World, customer: str) -> None:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from contract_tests.benchmarks import load
 from contract_tests.benchmarks.load import Result, request
 from contract_tests.benchmarks.servers import BARE, EMULATOR, Server, running
-from emulator.engine.journal import TURNS
+from emulator.engine.journal import MAX_UNITS
 
 
 class Size(NamedTuple):
@@ -89,7 +89,7 @@ def memory(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
             at_start[server.name] = server.memory() / 2**20
             # What a server loads with its first requests, and the turns it keeps (so many and no more), are not the
             # customers' doing.
-            _send(pool, server, creates("warm", TURNS))
+            _send(pool, server, creates("warm", MAX_UNITS))
             before = server.memory()
             _send(pool, server, creates("kept", size.customers))
             each[server.name] = (server.memory() - before) / size.customers / 1024

@@ -19,7 +19,7 @@ from urllib.parse import urlencode
 
 from contract_tests.benchmarks.load import request
 from contract_tests.benchmarks.servers import HEADERS, Ask, ask
-from emulator.places import openapi_folder
+from emulator.paths import openapi_folder
 
 PATIENCE = 60
 """Seconds a peer has to answer for the first time."""

@@ -11,8 +11,8 @@ from concurrent.futures import ProcessPoolExecutor
 import msgspec
 
 from contract_tests.benchmarks.measures import Row, Size
-from contract_tests.kernel import Kernel
-from contract_tests.years import Extent, at_once, play, randomly
+from contract_tests.long_runs import Extent, at_once, play, randomly
+from contract_tests.rules_harness import Kernel
 
 SEED = 7
 

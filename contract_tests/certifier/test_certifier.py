@@ -34,12 +34,12 @@ from contract_tests.certifier.receivers import (
     where,
 )
 from contract_tests.contract import Contract
-from emulator.certifier import certifier, sending
+from emulator.certifier import certifier, transport
 from emulator.certifier.certifier import Finding
 from emulator.certifier.checks import CHECKS, METHODS, checks_of
-from emulator.certifier.service import Service
-from emulator.document import store
-from emulator.engine.post import Postman
+from emulator.certifier.service_world import ServiceWorld
+from emulator.document import bundles
+from emulator.engine.webhook_sender import WebhookSender
 from emulator.events import EVENTS
 
 PATIENCE = 60
@@ -49,7 +49,7 @@ PATIENCE = 60
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """What comes slowly comes almost at once."""
-    monkeypatch.setattr(sending, "PAUSE", 0.001)
+    monkeypatch.setattr(transport, "PAUSE", 0.001)
 
 
 def certify(receiver: Receiver, patience: float = PATIENCE) -> list[Finding]:
@@ -57,7 +57,7 @@ def certify(receiver: Receiver, patience: float = PATIENCE) -> list[Finding]:
 
     async def run() -> list[Finding]:
         async with receiver.listening() as url:
-            service = Service(url, SECRET, receiver.method, webhook=WEBHOOK)
+            service = ServiceWorld(url, SECRET, receiver.method, webhook=WEBHOOK)
             return [finding async for finding in certifier.findings(service, patience)]
 
     return asyncio.run(run())
@@ -78,7 +78,7 @@ def test_a_good_receiver_passes_every_check(method: str) -> None:
 def test_every_check_is_made_for_some_method() -> None:
     assert {check.name for method in METHODS for check in checks_of(method)} == {check.name for check in CHECKS}
     assert len({check.name for check in CHECKS}) == len(CHECKS)
-    assert list(METHODS) == store.load("service")["components"]["schemas"]["SigningMethod"]["enum"]
+    assert list(METHODS) == bundles.load("service")["components"]["schemas"]["SigningMethod"]["enum"]
 
 
 # -- defects, each found by its check and by no other
@@ -242,14 +242,14 @@ def test_what_is_said_of_other_answers(status: int, told: str) -> None:
     (finding,) = [finding for finding in certify(receiver) if not finding.passed]
     assert finding.check.name == "events"
     assert [reply.event for reply in finding.faults] == ["invoice.paid"]
-    assert (certifier.advice(finding) or "").startswith(told)
+    assert (certifier.advice_for(finding) or "").startswith(told)
     sent = [request.event["type"] for request in receiver.received]
     assert ("invoice.payment_overdue" in sent) == (status > 0)
 
 
 def test_a_failure_of_its_own_is_no_refusal() -> None:
     finding = next(finding for finding in certify(Receiver(**ANY["garbage"])) if not finding.passed)
-    assert (certifier.advice(finding) or "").startswith(certifier.CRASHED)
+    assert (certifier.advice_for(finding) or "").startswith(certifier.CRASHED)
 
 
 def test_a_receiver_that_takes_no_good_event_is_asked_no_more() -> None:
@@ -279,7 +279,7 @@ async def unheard() -> None:
 
     server = await asyncio.start_server(hold, "127.0.0.1", 0)
     try:
-        service = Service(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/", SECRET, "HMAC_SHA256")
+        service = ServiceWorld(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/", SECRET, "HMAC_SHA256")
         async for _ in certifier.findings(service, 0.05):
             raise AssertionError("nothing was answered")
     finally:
@@ -324,8 +324,10 @@ def test_nothing_more_is_sent_once_there_was_no_answer() -> None:
 
     async def run() -> int:
         async with receiver.listening() as url:
-            postman = Postman(PATIENCE)
-            answers = await sending.one_by_one(postman, Service(url, SECRET, "HMAC_SHA256").story("invoice.paid"))
+            postman = WebhookSender(PATIENCE)
+            answers = await transport.one_by_one(
+                postman, ServiceWorld(url, SECRET, "HMAC_SHA256").story("invoice.paid")
+            )
             await postman.close()
             return len(answers)
 

@@ -18,10 +18,10 @@ from contract_tests.cli.terminal import Ended, run
 from contract_tests.docs.pages import ROOT
 from contract_tests.receiver import Received, Receiver, Reply
 from contract_tests.sandbox import Sandbox
-from emulator.certifier import sending
+from emulator.certifier import transport
 from emulator.certifier.checks import checks_of
 from emulator.cli.certify import METHODS
-from emulator.document import store
+from emulator.document import bundles
 
 SECRET = "whsec_4Kd8sF2hJ6lQ1wE5rT9yU3iO7pA0zX4c"
 
@@ -33,7 +33,7 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name)
     monkeypatch.setenv("PAYMENTS_EMULATOR_SECRET", SECRET)
     monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setattr(sending, "PAUSE", 0.001)
+    monkeypatch.setattr(transport, "PAUSE", 0.001)
 
 
 @pytest.fixture
@@ -206,4 +206,4 @@ def test_a_mistake_is_told_in_one_line(arguments: list[str], said: str) -> None:
 
 
 def test_methods_are_those_of_the_document() -> None:
-    assert list(METHODS) == store.load("service")["components"]["schemas"]["SigningMethod"]["enum"]
+    assert list(METHODS) == bundles.load("service")["components"]["schemas"]["SigningMethod"]["enum"]

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 from emulator.cli import check as module
 from emulator.cli.main import cli
-from emulator.examiner.report import Failing, Report
+from emulator.conformance.report import Failing, Report
 
 
 class Stranger(BaseHTTPRequestHandler):
@@ -83,7 +83,7 @@ SMALL = {
 def small(monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
     """A document of one operation, shipped instead of the large one."""
     document: dict[str, object] = json.loads(json.dumps(SMALL))
-    monkeypatch.setattr("emulator.document.store.load", lambda name: document)
+    monkeypatch.setattr("emulator.document.bundles.load", lambda name: document)
     return document
 
 

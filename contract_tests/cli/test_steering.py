@@ -12,7 +12,7 @@ from contract_tests.cli.conftest import Cli, OnScreen
 from contract_tests.sandbox import FAILING_PHONE, Sandbox
 from emulator.core.jobs import Job
 from emulator.core.world import World
-from emulator.resources.wiring import JOBS, WIRING
+from emulator.resources.registry import JOBS, REGISTRY
 
 CHARGE = ["payment_intent.succeeded", "transaction.succeeded", "invoice.paid"]
 
@@ -58,7 +58,7 @@ def test_a_job_that_fails_on_the_way_is_named(sandbox: Sandbox, cli: Cli, monkey
     def renew(world: World, job: Job) -> None:
         raise ArithmeticError("does not add up")
 
-    monkeypatch.setattr("emulator.sandbox.WIRING", WIRING._replace(jobs={**JOBS, "subscription.renew": renew}))
+    monkeypatch.setattr("emulator.sandbox.REGISTRY", REGISTRY._replace(jobs={**JOBS, "subscription.renew": renew}))
     subscription = sandbox.subscribe()["id"]
     told = cli("clock", "advance", "31d")
     assert told.status == 1

@@ -20,12 +20,12 @@ from typing import Any
 import httpx
 
 from contract_tests.sandbox import RunningServer
-from emulator.document import store
-from emulator.examiner.receiver import receiving
-from emulator.examiner.report import Report
-from emulator.examiner.stage import Stage
-from emulator.examiner.suite import Suite
-from emulator.examiner.walk import headers
+from emulator.conformance.fixture_factory import FixtureFactory
+from emulator.conformance.link_walker import headers
+from emulator.conformance.receiver import receiving
+from emulator.conformance.report import Report
+from emulator.conformance.suite import Suite
+from emulator.document import bundles
 
 HERE = Path(__file__).parent
 
@@ -67,7 +67,7 @@ class Workshop:
         self.bin = folder / "venv" / "bin"
         self.node = folder / "node_modules" / ".bin"
         self.document = folder / "service.json"
-        self.document.write_text(json.dumps(store.load("service")), "utf-8")
+        self.document.write_text(json.dumps(bundles.load("service")), "utf-8")
         self.path = {**os.environ, "PATH": f"{self.bin}{os.pathsep}{os.environ['PATH']}"}
 
     def equip(self) -> None:
@@ -107,9 +107,9 @@ class Workshop:
     def prism(self, url: str) -> None:
         """Walk every link through a proxy that answers with an error wherever request or answer break the document."""
         with self._proxy(url) as proxy, receiving() as hook:
-            stage = Stage(proxy, headers("sk_test_prism"), hook, "prism")
+            stage = FixtureFactory(proxy, headers("sk_test_prism"), hook, "prism")
             stage.http.event_hooks = {"response": [no_violation]}
-            suite = Suite(store.load("service"), proxy, "sk_test_prism", 1, 1, stage, phases=("stateful",))
+            suite = Suite(bundles.load("service"), proxy, "sk_test_prism", 1, 1, stage, phases=("stateful",))
             told = failures(suite.run())
             if told:
                 sys.exit("\n".join(told))
@@ -120,7 +120,7 @@ class Workshop:
             port = free.getsockname()[1]
         # Prism takes OpenAPI 3.0 at its strictest, by which null is in no enum it is not written in; the twin says it.
         twin = self.folder / "service-3.1.json"
-        twin.write_text(json.dumps(store.load("service-3.1")), "utf-8")
+        twin.write_text(json.dumps(bundles.load("service-3.1")), "utf-8")
         command = [str(self.node / "prism"), "proxy", str(twin), url, "--errors", "--port", str(port)]
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
         try:

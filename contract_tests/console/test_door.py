@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from contract_tests.console.visitor import PLACE, Visitor
-from contract_tests.page import Page
+from contract_tests.html import Page
 from contract_tests.sandbox import RunningServer
 
 TOKEN = "s3crét token"

@@ -13,7 +13,7 @@ from contract_tests.console.visitor import visiting
 from contract_tests.sandbox import Sandbox
 from emulator.console import forms
 from emulator.console.actions import ACTIONS, back
-from emulator.console.inside import Refused
+from emulator.console.api_client import ApiRefusal
 from emulator.console.texts import WORDS
 
 
@@ -218,7 +218,7 @@ def test_a_form_is_read_as_its_names_say(form: dict[str, str], expected: Any) ->
     "form", [{"a:number": "x"}, {"a:flag": "yes"}, {"a:json": "[" * 10_000}, {"a": "1", "a.b": "2"}]
 )
 def test_a_form_that_cannot_be_read_is_refused(form: dict[str, str]) -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(ApiRefusal):
         forms.body(form)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from contract_tests.console.visitor import Visitor, visiting, within
-from contract_tests.page import Page
+from contract_tests.html import Page
 from contract_tests.sandbox import CARD, FAILING_PHONE, Sandbox
 from emulator.console.pages import PAGES
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 
-from contract_tests.page import Page
+from contract_tests.html import Page
 from contract_tests.sandbox import Sandbox
 
 HOME = "/_emulator/"

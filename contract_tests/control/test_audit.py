@@ -9,8 +9,8 @@ import pytest
 
 from contract_tests.receiver import Receiver, Reply
 from contract_tests.sandbox import CARD, Sandbox
-from emulator.control.guidance.reading import MANY_PAGES, MANY_READS
-from emulator.control.guidance.rules import RULES
+from emulator.control.audit_rules.lists import MANY_PAGES, MANY_READS
+from emulator.control.audit_rules.rules import RULES
 
 UUID = "5f0c6a52-8c3e-4c55-9b8e-0d6f0a4f3b21"
 
@@ -36,7 +36,7 @@ def seconds(monkeypatch: pytest.MonkeyPatch) -> Iterator[Seconds]:
     """The time that the journal's requests take place in."""
     seconds = Seconds()
     with monkeypatch.context() as patch:
-        patch.setattr("emulator.web.recorder.time", seconds)
+        patch.setattr("emulator.web.request_log.time", seconds)
         yield seconds
 
 

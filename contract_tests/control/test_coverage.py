@@ -11,11 +11,11 @@ import pytest
 from contract_tests.document import specification
 from contract_tests.document.reader import Document, Part, operations, parameters, properties, request_schema, resolved
 from contract_tests.sandbox import CARD, CHARGED, FAILING_PHONE, RunningServer, Sandbox
-from emulator.document import store
+from emulator.document import bundles
 from emulator.engine import journal
-from emulator.resources.wiring import LIFE_CYCLES
+from emulator.resources.registry import LIFE_CYCLES
 
-SERVICE = store.load("service")
+SERVICE = bundles.load("service")
 OPERATIONS = {each.node["operationId"]: each for each in operations(SERVICE)}
 GROUPS = ("operations", "statuses", "fields", "parameters", "states", "moves", "events", "errors")
 
@@ -179,7 +179,7 @@ def test_it_outlasts_the_journal(sandbox: Sandbox) -> None:
     """More than a thousand requests."""
     sandbox.customer()
     sandbox.api.refused("GET", "/customers/nobody/", 404, "CUSTOMER_NOT_FOUND")
-    for _ in range(journal.REQUESTS):
+    for _ in range(journal.MAX_REQUESTS):
         sandbox.api.http.get("/products/")
     assert sandbox.control.get("/requests", operation="createCustomer")["data"] == []
     told = report(sandbox)
@@ -237,7 +237,7 @@ def test_of_a_long_advance_the_first_jobs_count(sandbox: Sandbox, monkeypatch: p
     sandbox.control.post("/snapshots", {"name": "full"})
     sandbox.control.post("/reset")
     sandbox.control.post("/snapshots/full/restore")
-    monkeypatch.setattr(journal, "IN_A_ROW", 0)
+    monkeypatch.setattr(journal, "MAX_UNITS_BETWEEN_REQUESTS", 0)
     monkeypatch.setattr(journal, "BATCH", 1)
     sandbox.advance("62d")
     told = report(sandbox)

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from contract_tests.paper import pdfs
+from contract_tests.rendering import pdfs
 from contract_tests.sandbox import Sandbox
 
 PAYS, POOR, REFUND_FAILS = "+24177000000", "+24177000001", "+24177000008"

@@ -9,13 +9,13 @@ import pytest
 
 from contract_tests.receiver import Receiver
 from contract_tests.sandbox import FAILING_PHONE, Sandbox
-from emulator.control.story import ABOUT, HEARD, MAILED
+from emulator.control.explanation import ABOUT, EMAIL_EVENTS, REACTING_KINDS
 from emulator.core.jobs import Job
 from emulator.core.world import World
 from emulator.engine import journal
-from emulator.resources import emails
-from emulator.resources.emails import Email
-from emulator.resources.wiring import JOBS, LIFE_CYCLES, REACTIONS, WIRING
+from emulator.resources.registry import JOBS, LIFE_CYCLES, REACTIONS, REGISTRY
+from emulator.resources.sandbox import emails
+from emulator.resources.sandbox.emails import Email
 
 
 def explain(sandbox: Sandbox, id: str) -> Any:
@@ -175,7 +175,7 @@ def test_a_job_that_failed_is_told_with_its_cause(sandbox: Sandbox, monkeypatch:
     def renew(world: World, job: Job) -> None:
         raise ArithmeticError("does not add up")
 
-    monkeypatch.setattr("emulator.sandbox.WIRING", WIRING._replace(jobs={**JOBS, "subscription.renew": renew}))
+    monkeypatch.setattr("emulator.sandbox.REGISTRY", REGISTRY._replace(jobs={**JOBS, "subscription.renew": renew}))
     subscription = sandbox.subscribe()["id"]
     sandbox.control.post("/clock/advance", {"by": "P1M"})
     told = explain(sandbox, subscription)
@@ -205,7 +205,7 @@ def test_turns_beyond_the_journal_s_bound_are_unknown(sandbox: Sandbox, monkeypa
 
     def few(self: journal.Journal) -> None:
         kept(self)
-        self._turns = deque(maxlen=1)
+        self._units = deque(maxlen=1)
 
     monkeypatch.setattr(journal.Journal, "__init__", few)
     subscription = sandbox.subscribe()["id"]
@@ -243,12 +243,12 @@ def test_what_others_hear_is_what_the_wiring_says() -> None:
         for type, reactions in REACTIONS.items()
         if type != "*" and any(each.__module__ != emails.__name__ for each in reactions)
     }
-    assert HEARD.keys() == reacting
+    assert REACTING_KINDS.keys() == reacting
     mailing = {
         type for type, reactions in REACTIONS.items() for each in reactions if each.__module__ == emails.__name__
     }
-    assert set(MAILED.values()) == mailing
-    assert {kind for kinds in HEARD.values() for kind in kinds} - {life.kind.kind for life in LIFE_CYCLES} == {
+    assert set(EMAIL_EVENTS.values()) == mailing
+    assert {kind for kinds in REACTING_KINDS.values() for kind in kinds} - {life.kind.kind for life in LIFE_CYCLES} == {
         "receipt",
         "address",
     }

@@ -6,7 +6,7 @@ import pytest
 
 from contract_tests.sandbox import Sandbox
 from emulator.console.columns import COLUMNS
-from emulator.document import store
+from emulator.document import bundles
 
 
 def test_a_list_shows_each_object_as_its_own_resource_does(sandbox: Sandbox) -> None:
@@ -59,7 +59,7 @@ def test_everything_is_counted(sandbox: Sandbox) -> None:
 
 
 def test_the_kinds_are_those_of_the_document(sandbox: Sandbox) -> None:
-    kinds = set(store.load("control")["components"]["schemas"]["ObjectKind"]["enum"])
+    kinds = set(bundles.load("control")["components"]["schemas"]["ObjectKind"]["enum"])
     assert sandbox.control.get("/counts").keys() == kinds == COLUMNS.keys()
     for kind in kinds:
         assert sandbox.control.get("/objects", kind=kind)["data"] == []

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from contract_tests.kernel import Kernel
 from contract_tests.receiver import Receiver
+from contract_tests.rules_harness import Kernel
 from contract_tests.sandbox import CHARGED, FAILED, FAILING_PHONE, Sandbox
 from emulator.control.schedule import SUMMARIES
-from emulator.resources.wiring import JOBS
+from emulator.resources.registry import JOBS
 
 
 def schedule(sandbox: Sandbox, **query: Any) -> list[Any]:

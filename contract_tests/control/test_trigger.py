@@ -8,8 +8,8 @@ import pytest
 
 from contract_tests.receiver import Receiver
 from contract_tests.sandbox import CHARGED, FAILED, Sandbox
-from emulator.control.trigger import book
-from emulator.document import store
+from emulator.control.trigger import trigger_book
+from emulator.document import bundles
 from emulator.events import EVENTS
 
 WITH: dict[str, tuple[str, ...]] = {
@@ -37,9 +37,9 @@ def trigger(sandbox: Sandbox, event: str, **overrides: Any) -> Any:
 
 
 def test_there_is_a_recipe_for_every_event() -> None:
-    schema = store.load("control")["components"]["schemas"]["TriggerInput"]
+    schema = bundles.load("control")["components"]["schemas"]["TriggerInput"]
     assert schema["properties"]["event"]["enum"] == list(EVENTS)
-    assert book().events.keys() == EVENTS.keys() == WITH.keys()
+    assert trigger_book().events.keys() == EVENTS.keys() == WITH.keys()
 
 
 @pytest.mark.parametrize("type", EVENTS)

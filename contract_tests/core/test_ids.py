@@ -10,27 +10,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contract_tests.core.toys import Toy, make, toy_world
-from emulator.core.ids import Source
+from emulator.core.ids import IdSource
 
 
 @given(st.text(), st.integers(0, 2**63))
 def test_the_form_of_an_id(seed: str, position: int) -> None:
     """B-18, B-81: prefix and 24 (a secret 32) characters of 0-9A-Za-z."""
-    assert re.fullmatch(r"cust_[0-9A-Za-z]{24}", Source(seed).id("cust", position))
-    assert re.fullmatch(r"whsec_[0-9A-Za-z]{32}", Source(seed).secret("whsec", position))
+    assert re.fullmatch(r"cust_[0-9A-Za-z]{24}", IdSource(seed).id("cust", position))
+    assert re.fullmatch(r"whsec_[0-9A-Za-z]{32}", IdSource(seed).secret("whsec", position))
 
 
-@pytest.mark.parametrize("drawn", [Source.id, Source.secret])
+@pytest.mark.parametrize("drawn", [IdSource.id, IdSource.secret])
 @given(st.text(), st.integers(0, 2**63))
-def test_seed_and_position_decide(drawn: Callable[[Source, str, int], str], seed: str, position: int) -> None:
+def test_seed_and_position_decide(drawn: Callable[[IdSource, str, int], str], seed: str, position: int) -> None:
     """B-93."""
-    assert drawn(Source(seed), "x", position) == drawn(Source(seed), "x", position)
-    assert drawn(Source(seed), "x", position) != drawn(Source(f"{seed}."), "x", position)
-    assert drawn(Source(seed), "x", position) != drawn(Source(seed), "x", position + 1)
+    assert drawn(IdSource(seed), "x", position) == drawn(IdSource(seed), "x", position)
+    assert drawn(IdSource(seed), "x", position) != drawn(IdSource(f"{seed}."), "x", position)
+    assert drawn(IdSource(seed), "x", position) != drawn(IdSource(seed), "x", position + 1)
 
 
 def test_a_hundred_thousand_ids_do_not_collide_and_use_every_character() -> None:
-    source = Source("7")
+    source = IdSource("7")
     ids = {source.id("x", position) for position in range(100_000)}
     assert len(ids) == 100_000
     for place in range(2, 26):
@@ -40,7 +40,7 @@ def test_a_hundred_thousand_ids_do_not_collide_and_use_every_character() -> None
 def test_worlds_of_one_seed_draw_alike_and_others_do_not() -> None:
     def ids(count: int) -> list[str]:
         world = toy_world()
-        with world.turn():
+        with world.unit_of_work():
             return [make(world).id for _ in range(count)]
 
     assert ids(5) == ids(5)

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contract_tests.core.toys import Toy, make, toy_world
-from emulator.core.lifecycle import LifeCycle
+from emulator.core.state_machine import StateMachine
 from emulator.core.world import Event
-from emulator.errors import Refusal
+from emulator.errors import ApiError
 
 STATES = ("new", "used", "broken", "gone")
 TRIGGERS = ("use", "break", "mend", "throw away")
@@ -30,61 +30,63 @@ def test_only_what_the_table_says_happens(
     rows: list[tuple[str, str, str, str | None]], start: str, triggers: list[str]
 ) -> None:
     """Idea 1: a move outside the table is 422 INVALID_STATUS_TRANSITION and names object, status and trigger."""
-    life = LifeCycle(Toy, *rows)
+    life = StateMachine(Toy, *rows)
     world = toy_world()
-    with world.turn():
+    with world.unit_of_work():
         toy = make(world, status=start)
     told = 0
     for trigger in triggers:
         row = next((row for row in rows if row[:2] == (toy.status, trigger)), None)
         assert life.allows(toy, trigger) == (row is not None)
         if row is None:
-            with pytest.raises(Refusal) as refused, world.turn():
-                life.move(world, toy, trigger)
+            with pytest.raises(ApiError) as refused, world.unit_of_work():
+                life.transition(world, toy, trigger)
             refusal = refused.value
             assert (refusal.code, refusal.status) == ("INVALID_STATUS_TRANSITION", 422)
             assert all(word in refusal.message for word in ("toy", toy.status, trigger))
         else:
             told += row[3] is not None
-            with world.turn():
-                moved = life.move(world, toy, trigger, size=told)
+            with world.unit_of_work():
+                moved = life.transition(world, toy, trigger, size=told)
             assert (moved.status, moved.size, moved.id) == (row[2], told, toy.id)
             toy = moved
-        assert world.one(Toy, toy.id) is toy
+        assert world.require(Toy, toy.id) is toy
     assert len(world.table(Event)) == told
 
 
 def test_a_start_files_the_record_and_tells_of_it() -> None:
-    life = LifeCycle(Toy, (None, "make", "new", "toy.made"))
+    life = StateMachine(Toy, (None, "make", "new", "toy.made"))
     world = toy_world()
-    with world.turn() as turn:
-        toy = life.start(world, "make", Toy(id="toy_1"))
-    assert world.one(Toy, "toy_1") is toy
+    with world.unit_of_work() as turn:
+        toy = life.create(world, "make", Toy(id="toy_1"))
+    assert world.require(Toy, "toy_1") is toy
     assert [(event.type, event.data.object) for event in turn.events] == [("toy.made", toy)]
-    with pytest.raises(AssertionError), world.turn():
-        life.start(world, "make", Toy(id="toy_2", status="used"))
+    with pytest.raises(AssertionError), world.unit_of_work():
+        life.create(world, "make", Toy(id="toy_2", status="used"))
     assert world.get(Toy, "toy_2") is None
 
 
 def test_a_move_returns_what_the_reactions_made_of_the_record() -> None:
     def paint(world: object, event: Event) -> None:
-        world.replace(world.one(Toy, event.data.object.id), colour="blue")  # type: ignore[attr-defined]
+        world.replace(world.require(Toy, event.data.object.id), colour="blue")  # type: ignore[attr-defined]
 
-    life = LifeCycle(Toy, ("new", "use", "used", "toy.used"))
+    life = StateMachine(Toy, ("new", "use", "used", "toy.used"))
     world = toy_world(reactions={"toy.used": (paint,)})
-    with world.turn():
-        assert life.move(world, make(world), "use").colour == "blue"
+    with world.unit_of_work():
+        assert life.transition(world, make(world), "use").colour == "blue"
 
 
 def test_carried_metadata_goes_with_the_event() -> None:
     """B-80."""
-    life = LifeCycle(Toy, ("new", "use", "used", "toy.used"), carried=lambda world, toy, event: {"box": {"of": event}})
+    life = StateMachine(
+        Toy, ("new", "use", "used", "toy.used"), carried=lambda world, toy, event: {"box": {"of": event}}
+    )
     world = toy_world()
-    with world.turn() as turn:
-        life.move(world, make(world), "use")
+    with world.unit_of_work() as turn:
+        life.transition(world, make(world), "use")
     assert turn.events[0].data.metadata == {"box": {"of": "toy.used"}}
 
 
 def test_a_table_does_not_say_two_things_about_one_trigger() -> None:
     with pytest.raises(ValueError, match="two things"):
-        LifeCycle(Toy, ("new", "use", "used"), ("new", "use", "broken"))
+        StateMachine(Toy, ("new", "use", "used"), ("new", "use", "broken"))

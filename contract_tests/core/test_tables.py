@@ -99,7 +99,7 @@ class TableMachine(RuleBasedStateMachine):
         expected = self.expected()
         for field, values in (("colour", ["red", "green", "blue", "none"]), ("status", ["new", "used"])):
             for value in values:
-                assert self.table.having(field, value) == [toy for toy in expected if getattr(toy, field) == value]
+                assert self.table.where(field, value) == [toy for toy in expected if getattr(toy, field) == value]
         for label in "abc":
             assert self.table.find("label", label) == next((toy for toy in expected if toy.label == label), None)
         assert self.table.find("label", None) is None

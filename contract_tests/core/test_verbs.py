@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contract_tests.core.toys import COLOURS, FIELDS, INSTANTS, SIZES, STATUSES, Toy, make, toy_world, toys
-from emulator.core.verbs import BOUNDS, find, lister, listing, retriever
+from emulator.core.handlers import BOUNDS, get_handler, get_or_404, list_handler, paginate
 from emulator.core.world import World
-from emulator.errors import Refusal
+from emulator.errors import ApiError
 
 TESTS = {
     **BOUNDS,
@@ -73,12 +73,12 @@ def test_a_list_is_the_page_of_what_fits_in_order(
 ) -> None:
     """B-19, B-20: every filter, comma list, ordering and page, the ones past the end included."""
     world = toy_world()
-    with world.turn():
+    with world.unit_of_work():
         for each in fields:
             make(world, **each)
     query = {**filters, "page": page, "page_size": size, **({"ordering": ordering} if ordering else {})}
     expected = in_order([toy for toy in toys(world) if fits(toy, filters)], ordering or "-created_at")
-    answer = listing(world.table(Toy), query, TESTS)
+    answer = paginate(world.table(Toy), query, TESTS)
     assert answer.data == expected[(page - 1) * size : page * size]
     assert (answer.count, answer.page, answer.page_size) == (len(expected), page, size)
 
@@ -87,9 +87,9 @@ def test_a_list_is_the_page_of_what_fits_in_order(
 def test_a_page_beyond_all_counting_is_empty(filters: dict[str, Any], ordering: str) -> None:
     """B-19: a page past the end is empty, however far past it is."""
     world = toy_world()
-    with world.turn():
+    with world.unit_of_work():
         make(world)
-    answer = listing(world.table(Toy), {**filters, "ordering": ordering, "page": 10**24, "page_size": 100}, TESTS)
+    answer = paginate(world.table(Toy), {**filters, "ordering": ordering, "page": 10**24, "page_size": 100}, TESTS)
     assert (answer.data, answer.page) == ([], 10**24)
 
 
@@ -97,20 +97,20 @@ def test_a_page_beyond_all_counting_is_empty(filters: dict[str, Any], ordering: 
 def test_equal_values_turn_round_with_the_direction(sign: str) -> None:
     """B-17, with objects made in the same millisecond."""
     world = toy_world()
-    with world.turn():
+    with world.unit_of_work():
         made = [make(world, size=size) for size in (1, 0, 1, 0, 1)]
     rising = [made[1], made[3], made[0], made[2], made[4]]
     query = {"ordering": f"{sign}size", "page": 1, "page_size": 20}
-    assert listing(world.table(Toy), query).data == (rising[::-1] if sign else rising)
+    assert paginate(world.table(Toy), query).data == (rising[::-1] if sign else rising)
     query = {"ordering": f"{sign}created_at", "page": 1, "page_size": 20}
-    assert listing(world.table(Toy), query).data == (made[::-1] if sign else made)
+    assert paginate(world.table(Toy), query).data == (made[::-1] if sign else made)
 
 
 def test_a_lister_knows_its_own_tests_and_the_bounds_of_creation() -> None:
     world = toy_world()
-    with world.turn():
+    with world.unit_of_work():
         early, late = make(world, created_at=INSTANTS[0]), make(world, created_at=INSTANTS[3], size=4)
-    index = lister(Toy, {"least": lambda toy, size: toy.size >= size})
+    index = list_handler(Toy, {"least": lambda toy, size: toy.size >= size})
     paging = {"page": 1, "page_size": 20}
     assert index(world, {**paging, "created_before": INSTANTS[0]}).data == [early]
     assert index(world, {**paging, "created_after": INSTANTS[3], "least": 4}).data == [late]
@@ -120,24 +120,24 @@ def test_a_lister_knows_its_own_tests_and_the_bounds_of_creation() -> None:
 def test_find_refuses_with_the_code_of_the_kind_and_names_the_parameter() -> None:
     """B-15."""
     world = toy_world()
-    with world.turn():
+    with world.unit_of_work():
         toy = make(world)
-    assert find(world, Toy, toy.id) is retriever(Toy)(world, id=toy.id) is toy
-    with pytest.raises(Refusal) as refused:
-        find(world, Toy, "toy_none", "toy")
+    assert get_or_404(world, Toy, toy.id) is get_handler(Toy)(world, id=toy.id) is toy
+    with pytest.raises(ApiError) as refused:
+        get_or_404(world, Toy, "toy_none", "toy")
     refusal = refused.value
     assert (refusal.code, refusal.status, refusal.param) == ("NOT_FOUND", 404, "toy")
     assert refusal.errors == {"toy": ["there is no toy_none"]}
-    with pytest.raises(Refusal) as refused:
-        retriever(Toy)(world, id="toy_none")
+    with pytest.raises(ApiError) as refused:
+        get_handler(Toy)(world, id="toy_none")
     assert (refused.value.param, refused.value.errors) == (None, None)
 
 
 @given(COLOURS, STATUSES)
 def test_reading_changes_nothing(colour: str, status: str) -> None:
     world: World = toy_world()
-    with world.turn():
+    with world.unit_of_work():
         make(world, colour=colour, status=status)
     before = dict(world.counters)
-    listing(world.table(Toy), {"colour": colour, "page": 1, "page_size": 1})
+    paginate(world.table(Toy), {"colour": colour, "page": 1, "page_size": 1})
     assert world.counters == before

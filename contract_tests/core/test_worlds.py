@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contract_tests.core.toys import COLOURS, FIELDS, LABELS, NOW, Toy, Undone, agenda, make, toy_world, toys
-from emulator.core.effects import Post
+from emulator.core.effects import DeliverWebhook
 from emulator.core.jobs import Job
-from emulator.core.lifecycle import LifeCycle
+from emulator.core.state_machine import StateMachine
 from emulator.core.world import Event, World, encode
 
-LIFE = LifeCycle(Toy, ("new", "use", "used", "toy.used"), ("used", "use", "used", "toy.used"))
+LIFE = StateMachine(Toy, ("new", "use", "used", "toy.used"), ("used", "use", "used", "toy.used"))
 DUES = [f"2026-01-0{day}T00:00:00.000Z" for day in range(1, 6)]
 
 Step = Callable[[World], object]
@@ -54,7 +54,7 @@ def on_one(pick: int, change: Callable[[World, Toy], object]) -> Step:
 
 
 def plan(due: str, pick: int) -> Step:
-    return lambda world: world.at(due, "play", next(iter(toys(world)[pick:]), None), note="later")
+    return lambda world: world.schedule(due, "play", next(iter(toys(world)[pick:]), None), note="later")
 
 
 def cancel_one(pick: int) -> Step:
@@ -72,8 +72,8 @@ STEPS = st.lists(
         st.builds(add, FIELDS, LABELS),
         st.builds(lambda pick, fields: on_one(pick, lambda world, toy: world.replace(toy, **fields)), PICK, FIELDS),
         st.builds(lambda pick: on_one(pick, lambda world, toy: world.remove(toy)), PICK),
-        st.builds(lambda pick: on_one(pick, lambda world, toy: LIFE.move(world, toy, "use")), PICK),
-        st.builds(lambda pick: on_one(pick, lambda world, toy: world.forget(toy)), PICK),
+        st.builds(lambda pick: on_one(pick, lambda world, toy: LIFE.transition(world, toy, "use")), PICK),
+        st.builds(lambda pick: on_one(pick, lambda world, toy: world.cancel_jobs(toy)), PICK),
         st.builds(plan, st.sampled_from(DUES), PICK),
         st.builds(cancel_one, PICK),
         st.builds(lambda colour: lambda world: world.count(colour), COLOURS),
@@ -97,14 +97,14 @@ def test_a_turn_that_raises_leaves_no_trace(before: list[Step], undone: list[Ste
     """Idea 3. What follows it, ids and order of jobs included, is what would have followed without it (B-93)."""
     world, twin = toy_world(), toy_world()
     for each in (world, twin):
-        with each.turn():
+        with each.unit_of_work():
             take(each, before)
     pristine = image(world)
-    with pytest.raises(Undone), world.turn():
+    with pytest.raises(Undone), world.unit_of_work():
         take(world, [*undone, give_up])
     assert image(world) == pristine == image(twin)
     for each in (world, twin):
-        with each.turn():
+        with each.unit_of_work():
             take(each, after)
     assert image(world) == image(twin)
 
@@ -113,7 +113,7 @@ def test_a_turn_that_raises_leaves_no_trace(before: list[Step], undone: list[Ste
 def test_a_turn_lists_what_it_changed(steps: list[Step]) -> None:
     """The list of changes, taken back one by one, leads to the world before, and taken again to the one after."""
     world = toy_world()
-    with world.turn() as turn:
+    with world.unit_of_work() as turn:
         take(world, steps)
     kept = {record.id: record for table in world._tables.values() for record in table}
     replayed: dict[str, Any] = {}
@@ -133,8 +133,8 @@ def test_jobs_come_in_order_of_due_time_and_planning(plans: list[tuple[str, bool
     expected: list[tuple[str, int]] = []
     for number, (due, canceled, undone) in enumerate(plans):
         try:
-            with world.turn():
-                job = world.at(due, "play", number=str(number))
+            with world.unit_of_work():
+                job = world.schedule(due, "play", number=str(number))
                 if undone:
                     raise Undone
                 if canceled:
@@ -148,15 +148,15 @@ def test_jobs_come_in_order_of_due_time_and_planning(plans: list[tuple[str, bool
 
 def test_a_job_is_never_planned_for_the_past() -> None:
     world = toy_world()
-    with world.turn():
-        assert world.at("2020-01-01T00:00:00.000Z", "play").due == NOW
+    with world.unit_of_work():
+        assert world.schedule("2020-01-01T00:00:00.000Z", "play").due == NOW
 
 
 def test_a_moved_job_comes_at_its_new_time_only() -> None:
     world = toy_world()
-    with world.turn():
-        moved = world.at(DUES[1], "moved")
-        world.at(DUES[2], "other")
+    with world.unit_of_work():
+        moved = world.schedule(DUES[1], "moved")
+        world.schedule(DUES[2], "other")
         world.replace(moved, due=DUES[3])
     assert [(job.name, job.due) for job in agenda(world)] == [("other", DUES[2]), ("moved", DUES[3])]
 
@@ -164,36 +164,39 @@ def test_a_moved_job_comes_at_its_new_time_only() -> None:
 def test_the_schedule_does_not_hoard_canceled_jobs() -> None:
     """Cancelling costs nothing, and what was canceled is forgotten before it is due."""
     world = toy_world()
-    with world.turn():
+    with world.unit_of_work():
         for _ in range(5000):
-            world.remove(world.at(DUES[4], "canceled"))
-        kept = world.at(DUES[4], "kept")
-    assert len(world.schedule._heap) < 200
+            world.remove(world.schedule(DUES[4], "canceled"))
+        kept = world.schedule(DUES[4], "kept")
+    assert len(world.jobs._heap) < 200
     assert agenda(world) == [kept]
 
 
 def test_forget_cancels_by_object_and_name() -> None:
     world = toy_world()
-    with world.turn():
+    with world.unit_of_work():
         one, other = make(world), make(world)
         for toy in (one, other):
             for name in ("play", "clean"):
-                world.at(DUES[1], name, toy)
-        world.forget(one, "play")
-        world.forget(other)
+                world.schedule(DUES[1], name, toy)
+        world.cancel_jobs(one, "play")
+        world.cancel_jobs(other)
     assert [(job.about, job.name) for job in agenda(world)] == [(one.id, "clean")]
 
 
 def test_a_world_changes_only_inside_a_turn_and_turns_do_not_nest() -> None:
     world = toy_world()
     before = image(world)
-    for change in (lambda: world.add(Toy(id="toy_1")), lambda: world.wish(Post(webhook="w", delivery="d"))):
+    for change in (
+        lambda: world.add(Toy(id="toy_1")),
+        lambda: world.enqueue(DeliverWebhook(webhook="w", delivery="d")),
+    ):
         with pytest.raises(RuntimeError, match="inside a turn"):
             change()
     assert list(world.table(Toy)) == []
-    with pytest.raises(RuntimeError, match="do not nest"), world.turn(), world.turn():
+    with pytest.raises(RuntimeError, match="do not nest"), world.unit_of_work(), world.unit_of_work():
         pass
-    with world.turn():
+    with world.unit_of_work():
         assert world.get(Toy, "toy_1") is None
     assert msgspec.json.decode(image(world))[0] == msgspec.json.decode(before)[0]
 
@@ -201,7 +204,7 @@ def test_a_world_changes_only_inside_a_turn_and_turns_do_not_nest() -> None:
 def test_what_was_changed_meanwhile_cannot_be_changed_again_unseen() -> None:
     """A command that holds an old copy would undo what others did; it is stopped, and its turn undone."""
     world = toy_world()
-    with world.turn():
+    with world.unit_of_work():
         old = make(world)
         gone = make(world)
         new = world.replace(old, size=3)
@@ -213,7 +216,7 @@ def test_what_was_changed_meanwhile_cannot_be_changed_again_unseen() -> None:
         lambda world: world.remove(gone),
     ]
     for change in changes:
-        with pytest.raises(RuntimeError, match="look it up again"), world.turn():
+        with pytest.raises(RuntimeError, match="look it up again"), world.unit_of_work():
             take(world, [lambda world: world.replace(new, colour="green"), change])
         assert image(world) == before
 
@@ -221,7 +224,7 @@ def test_what_was_changed_meanwhile_cannot_be_changed_again_unseen() -> None:
 def test_an_id_or_a_unique_value_is_never_taken_twice() -> None:
     """The rules refuse in words; the table makes sure. What it refuses leaves the rest of the turn undoable."""
     world = toy_world()
-    with world.turn():
+    with world.unit_of_work():
         first = make(world, label="a")
         second = make(world, label="b")
     before = image(world)
@@ -231,7 +234,7 @@ def test_an_id_or_a_unique_value_is_never_taken_twice() -> None:
         lambda world: world.replace(second, label="a"),
     ]
     for change in changes:
-        with pytest.raises(ValueError, match=r"already|another"), world.turn():
+        with pytest.raises(ValueError, match=r"already|another"), world.unit_of_work():
             take(world, [lambda world: make(world, label="c"), change])
         assert image(world) == before
 
@@ -240,8 +243,8 @@ def test_an_event_shows_its_object_as_it_was_and_reactions_hear_all_of_it() -> N
     """B-80. A hidden field is there for the reactions and stays off the wire."""
     heard: list[Toy] = []
     world = toy_world(reactions={"toy.used": (lambda world, event: heard.append(event.data.object),)})
-    with world.turn("req_1") as turn:
-        toy = LIFE.move(world, make(world, secret="s"), "use")
+    with world.unit_of_work("req_1") as turn:
+        toy = LIFE.transition(world, make(world, secret="s"), "use")
         world.replace(toy, size=4)
     assert heard == [toy]
     assert (heard[0].size, heard[0].secret) == (0, "s")
@@ -262,21 +265,21 @@ def test_every_reaction_is_part_of_the_turn() -> None:
         raise Undone
 
     world = toy_world(reactions={"*": (lambda world, event: order.append("*"),), "toy.used": (refuse,)})
-    with world.turn():
+    with world.unit_of_work():
         toy = make(world)
     before = image(world)
-    with pytest.raises(Undone), world.turn():
-        LIFE.move(world, toy, "use")
+    with pytest.raises(Undone), world.unit_of_work():
+        LIFE.transition(world, toy, "use")
     assert order == ["*", "toy.used"]
     assert image(world) == before
 
 
 def test_wishes_belong_to_their_turn() -> None:
     world = toy_world()
-    post = Post(webhook="wh_1", delivery="whd_1")
-    with world.turn() as turn:
-        world.wish(post)
-    assert turn.wishes == [post]
-    with world.turn() as turn:
+    post = DeliverWebhook(webhook="wh_1", delivery="whd_1")
+    with world.unit_of_work() as turn:
+        world.enqueue(post)
+    assert turn.effects == [post]
+    with world.unit_of_work() as turn:
         pass
-    assert turn.wishes == []
+    assert turn.effects == []

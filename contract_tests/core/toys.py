@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from emulator.core.jobs import Job
 from emulator.core.records import HIDDEN, Metadata, Record
-from emulator.core.world import JobFunction, Reaction, Wiring, World
+from emulator.core.world import JobFunction, Reaction, Registry, World
 
 NOW = "2026-01-01T00:00:00.000Z"
 INSTANTS = [f"2026-01-01T00:00:00.{number:03d}Z" for number in range(5)]
@@ -21,7 +21,7 @@ class Toy(Record, frozen=True, kw_only=True):
 
     kind: ClassVar[str] = "toy"
     prefix: ClassVar[str] = "toy"
-    missing: ClassVar[str] = "NOT_FOUND"
+    not_found_code: ClassVar[str] = "NOT_FOUND"
     indexes: ClassVar[tuple[str, ...]] = ("colour", "status")
     unique: ClassVar[tuple[str, ...]] = ("label",)
 
@@ -52,7 +52,7 @@ def toy_world(
     return World(
         name="toys",
         livemode=False,
-        wiring=Wiring(kinds=(Toy,), reactions=reactions or {}, jobs=jobs or {}),
+        wiring=Registry(kinds=(Toy,), reactions=reactions or {}, jobs=jobs or {}),
         facts=None,
         seed="7",
         now=NOW,
@@ -78,8 +78,8 @@ def agenda(world: World) -> list[Job]:
     """The jobs in the order in which the schedule gives them, which is left as it was."""
     found = []
     try:
-        with world.turn():
-            while (job := world.schedule.next()) is not None:
+        with world.unit_of_work():
+            while (job := world.jobs.next()) is not None:
                 found.append(job)
                 world.remove(job)
             raise Undone

@@ -15,8 +15,8 @@ import pytest
 
 from contract_tests.coverage.points import Point, Points
 from contract_tests.coverage.watch import WATCH
-from emulator.core.lifecycle import LifeCycle, Row
 from emulator.core.records import Record
+from emulator.core.state_machine import StateMachine, Transition
 from emulator.core.world import Event, World
 
 OPTION, COMPLETE = "--spec-coverage", "--spec-coverage-complete"
@@ -37,9 +37,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _listen_to_the_rules() -> None:
-    tell, event = LifeCycle._tell, World.event
+    tell, event = StateMachine._emit, World.event
 
-    def telling(self: Any, world: World, row: Row, record: Record) -> Any:
+    def telling(self: Any, world: World, row: Transition, record: Record) -> Any:
         WATCH.note_move(self.kind.kind, row.source, row.trigger, row.target)
         return tell(self, world, row, record)
 
@@ -47,7 +47,7 @@ def _listen_to_the_rules() -> None:
         WATCH.note(Point("event", type))
         return event(self, type, data)
 
-    LifeCycle._tell, World.event = telling, noting  # type: ignore[assignment, method-assign]
+    StateMachine._emit, World.event = telling, noting  # type: ignore[assignment, method-assign]
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -21,7 +21,7 @@ from contract_tests.document.reader import (
     resolved,
     responses,
 )
-from emulator.resources.wiring import LIFE_CYCLES
+from emulator.resources.registry import LIFE_CYCLES
 
 LIMITS = ("minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems", "maxProperties")
 

@@ -8,12 +8,12 @@ from typing import Any
 from urllib.parse import unquote
 
 from contract_tests.coverage.points import Exchange
-from emulator.web.edge import Edge
+from emulator.web.root_app import RootApp
 
 Listener = Callable[[Exchange], None]
 
 
-class Tap(Edge):
+class Tap(RootApp):
     """The edge of a server, each exchange told to a listener before the client has the end of it."""
 
     listener: Listener
@@ -40,7 +40,7 @@ class Tap(Edge):
         await super().__call__(scope, hear, tell)
 
 
-def tapped(edge: Edge, listener: Listener) -> Tap:
+def tapped(edge: RootApp, listener: Listener) -> Tap:
     """The edge with an ear on it."""
     tap = Tap.__new__(Tap)
     tap.__dict__ = edge.__dict__

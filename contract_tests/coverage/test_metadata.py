@@ -6,9 +6,9 @@ import pytest
 
 from contract_tests.receiver import Receiver
 from contract_tests.sandbox import Sandbox
-from emulator.examiner.props import PROPS
-from emulator.examiner.stage import Scene, Stage
-from emulator.examiner.walk import headers
+from emulator.conformance.fixture_factory import FixtureFactory, Scene
+from emulator.conformance.fixtures import FIXTURES
+from emulator.conformance.link_walker import headers
 
 KINDS = ("session", "invoice", "intent", "link", "method", "refund", "subscription", "webhook", "customer", "product")
 
@@ -16,11 +16,11 @@ KINDS = ("session", "invoice", "intent", "link", "method", "refund", "subscripti
 @pytest.mark.parametrize("kind", KINDS)
 def test_metadata_has_fifty_keys_at_most(sandbox: Sandbox, receiver: Receiver, kind: str) -> None:
     """Metadata: 50 keys."""
-    stage = Stage(f"{sandbox.url}/v1", headers(sandbox.key), receiver.url, "metadata")
+    stage = FixtureFactory(f"{sandbox.url}/v1", headers(sandbox.key), receiver.url, "metadata")
     scene: Scene = {}
-    body = stage.filled(PROPS[kind].body, scene)
+    body = stage.filled(FIXTURES[kind].body, scene)
     fifty = {f"key{number}": number for number in range(50)}
-    path = PROPS[kind].path
+    path = FIXTURES[kind].path
     sandbox.api.refused("POST", path, 422, "INVALID_FIELD", json=body | {"metadata": {**fifty, "one more": 51}})
     assert len(sandbox.api.post(path, body | {"metadata": fifty})["metadata"]) == 50
     stage.http.close()

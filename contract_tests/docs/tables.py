@@ -14,14 +14,14 @@ from contract_tests.drift import commands as cli
 from contract_tests.mutation.faults import FAULTS
 from emulator.certifier.checks import CHECKS, METHODS
 from emulator.cli.options import NAMES
-from emulator.control.guidance.rules import RULES
-from emulator.document import store
-from emulator.engine.facts import Facts
-from emulator.engine.recipes import recipes
+from emulator.control.audit_rules.rules import RULES
+from emulator.document import bundles
+from emulator.engine.error_examples import error_examples
+from emulator.engine.reference_data import ReferenceData
 from emulator.errors import ERRORS
 from emulator.events import EVENTS
-from emulator.resources.settings import Settings
-from emulator.resources.wiring import LIFE_CYCLES
+from emulator.resources.app.settings import Settings
+from emulator.resources.registry import LIFE_CYCLES
 
 Cells = Iterable[object]
 
@@ -37,7 +37,7 @@ def _code(text: str | None) -> str:
 
 def errors() -> str:
     """Every error code of the service."""
-    known = recipes()
+    known = error_examples()
     rows = sorted((ERRORS[code].status, f"`{code}`", known[code].explain) for code in known)
     return _table("status", "code", "what it means", rows=rows)
 
@@ -67,7 +67,7 @@ def life_cycles() -> str:
 
 def magic_values() -> str:
     """Every magic value of the simulated operator."""
-    values = msgspec.to_builtins(Facts(None).magic)
+    values = msgspec.to_builtins(ReferenceData(None).magic)
     rows = [
         (kind.replace("_", " "), f"`{each['example']}`", each["meaning"]) for kind, of in values.items() for each in of
     ]
@@ -78,14 +78,14 @@ def magic_keys() -> str:
     """Every beginning of a key that puts its App into a special state."""
     rows = [
         (f"`sk_{'prod' if rule.only == 'live' else 'test'}_{rule.begins}…`", f"`{rule.code}`", rule.meaning)
-        for rule in Facts(None).magic_keys
+        for rule in ReferenceData(None).magic_keys
     ]
     return _table("key", "answer", "meaning", rows=rows)
 
 
 def settings() -> str:
     """Every setting of an App with what it is unless told otherwise."""
-    described = store.load("control")["components"]["schemas"]["Settings"]["properties"]
+    described = bundles.load("control")["components"]["schemas"]["Settings"]["properties"]
     usual = msgspec.to_builtins(Settings())
     rows = [
         (f"`{name}`", f"`{msgspec.json.encode(usual[name]).decode()}`", _sentence(described[name]))
@@ -102,7 +102,7 @@ def _sentence(schema: dict[str, str]) -> str:
 def control() -> str:
     """Every operation of the control API."""
     rows = [
-        (f"`{each.method} /_emulator{each.path}`", each.node["summary"]) for each in operations(store.load("control"))
+        (f"`{each.method} /_emulator{each.path}`", each.node["summary"]) for each in operations(bundles.load("control"))
     ]
     return _table("call", "what it does", rows=rows)
 

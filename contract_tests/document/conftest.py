@@ -7,9 +7,9 @@ import pytest
 from contract_tests.document.judges import Judge
 from contract_tests.document.reader import Document
 from emulator.document.bundle import bundle
-from emulator.document.store import SOURCES
-from emulator.document.twin import to_openapi_3_1
-from emulator.places import openapi_folder
+from emulator.document.bundles import SOURCES
+from emulator.document.openapi31 import to_openapi_3_1
+from emulator.paths import openapi_folder
 
 
 @pytest.fixture(scope="session")

@@ -12,9 +12,9 @@ from openapi_spec_validator import OpenAPIV30SpecValidator, OpenAPIV31SpecValida
 
 from contract_tests.document import specification
 from contract_tests.document.reader import Document, Operation, operations, parameters
-from emulator.document import store
+from emulator.document import bundles
 from emulator.document.bundle import COMPONENT_FOLDERS
-from emulator.places import openapi_folder
+from emulator.paths import openapi_folder
 
 
 def test_it_is_openapi_3_0(document: Document) -> None:
@@ -29,12 +29,12 @@ def test_its_twin_is_openapi_3_1(twin: Document) -> None:
 
 @pytest.fixture(scope="module")
 def fresh_bundles() -> dict[str, str]:
-    return store.fresh_bundles()
+    return bundles.fresh_bundles()
 
 
-@pytest.mark.parametrize("name", [name + ending for name in store.SOURCES for ending in ("", store.TWIN)])
+@pytest.mark.parametrize("name", [name + ending for name in bundles.SOURCES for ending in ("", bundles.OPENAPI_3_1)])
 def test_the_committed_bundle_is_fresh(name: str, fresh_bundles: dict[str, str]) -> None:
-    file = store.bundle_file(name)
+    file = bundles.bundle_file(name)
     is_fresh = file.is_file() and file.read_text(encoding="utf-8") == fresh_bundles[name]
     assert is_fresh, f"{file.name} is not what the YAML files say: run `payments-emulator spec bundle`"
 

@@ -19,8 +19,8 @@ from emulator.cli.coverage import GROUPS
 from emulator.cli.emails import KINDS
 from emulator.cli.main import cli
 from emulator.cli.options import NAMES, variable
-from emulator.control.guidance.rules import RULES
-from emulator.document import store
+from emulator.control.audit_rules.rules import RULES
+from emulator.document import bundles
 
 ALL = dict(commands())
 
@@ -95,12 +95,14 @@ def test_every_option_is_explained(path: tuple[str, ...]) -> None:
 
 
 def test_kinds_of_email_are_those_of_the_document() -> None:
-    assert list(KINDS) == store.load("control")["components"]["schemas"]["EmailKind"]["enum"]
+    assert list(KINDS) == bundles.load("control")["components"]["schemas"]["EmailKind"]["enum"]
 
 
 def test_groups_of_coverage_are_those_of_the_document() -> None:
     (group,) = [
-        each for each in store.load("control")["paths"]["/coverage"]["get"]["parameters"] if each.get("name") == "group"
+        each
+        for each in bundles.load("control")["paths"]["/coverage"]["get"]["parameters"]
+        if each.get("name") == "group"
     ]
     assert list(GROUPS) == group["schema"]["items"]["enum"]
 
@@ -110,13 +112,13 @@ def test_methods_of_certify_are_those_of_the_checks() -> None:
 
 
 def test_severities_are_those_of_the_document() -> None:
-    assert list(SEVERITIES) == store.load("control")["components"]["schemas"]["AuditSeverity"]["enum"]
+    assert list(SEVERITIES) == bundles.load("control")["components"]["schemas"]["AuditSeverity"]["enum"]
     assert max(len(rule.name) for rule in RULES) == WIDEST
 
 
 def test_the_control_api_has_what_the_commands_call() -> None:
     """Whatever they call is tried in contract_tests/cli; this finds what was renamed and is tried nowhere."""
-    here = {each.path for each in operations(store.load("control"))}
+    here = {each.path for each in operations(bundles.load("control"))}
     assert here >= {
         "/clock",
         "/clock/advance",

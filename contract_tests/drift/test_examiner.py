@@ -7,22 +7,22 @@ import pytest
 from contract_tests.document.reader import operations as read
 from contract_tests.document.reader import parameters, properties, request_schema
 from contract_tests.sandbox import Sandbox
-from emulator.document import store
-from emulator.examiner.document import operations
-from emulator.examiner.exceptions import RULES
-from emulator.examiner.props import CHANGES, LEFT_OUT, OF_FIELD, OF_OPERATION, OF_PARAMETER, OF_PATH, PROPS
+from emulator.conformance.document import operations
+from emulator.conformance.exceptions import RULES
+from emulator.conformance.fixtures import CHANGES, FIXTURES, LEFT_OUT, OF_FIELD, OF_OPERATION, OF_PARAMETER, OF_PATH
+from emulator.document import bundles
 
-SERVICE = store.load("service")
+SERVICE = bundles.load("service")
 OPERATIONS = operations(SERVICE)
 
 
 def test_what_is_excused_is_there_to_be_excused() -> None:
     """An exception for an operation or a field that is gone would hide what comes after it."""
-    known = {each.node["operationId"]: (name, each) for name in store.SOURCES for each in read(store.load(name))}
+    known = {each.node["operationId"]: (name, each) for name in bundles.SOURCES for each in read(bundles.load(name))}
     assert RULES.keys() <= known.keys()
     for id, rules in RULES.items():
         name, operation = known[id]
-        document = store.load(name)
+        document = bundles.load(name)
         schema = request_schema(document, operation)
         fields = {each["name"] for each in parameters(document, operation)}
         fields |= set(properties(document, schema)) if schema else set()
@@ -38,7 +38,7 @@ def test_it_has_a_prop_for_every_path_with_an_id() -> None:
 def test_every_prop_it_names_is_one() -> None:
     named = [*OF_PATH.values(), *OF_OPERATION.values(), *OF_PARAMETER.values()]
     named += [value.strip("{}") for value in OF_FIELD.values() if value != "{receiver}"]
-    assert {name.split("/")[0] for name in named} <= PROPS.keys()
+    assert {name.split("/")[0] for name in named} <= FIXTURES.keys()
 
 
 @pytest.mark.parametrize("id", OPERATIONS)

@@ -6,7 +6,7 @@ import pytest
 
 from contract_tests.document.reader import operations
 from emulator.cli.main import cli
-from emulator.document import store
+from emulator.document import bundles
 
 COMMANDS = frozenset(
     {"serve", "demo", "exec", "clock", "schedule", "trigger", "events", "logs", "emails", "listen", "snapshot", "reset"}
@@ -91,6 +91,6 @@ def test_the_control_api_is_at_the_addresses_that_are_fixed() -> None:
     fixed = {line for line in CONTROL.splitlines() if line}
     here = {
         " ".join([each.method, "/".join("{id}" if part.startswith("{") else part for part in each.path.split("/"))])
-        for each in operations(store.load("control"))
+        for each in operations(bundles.load("control"))
     }
     assert here <= fixed

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 from typing import Any
 
 import pytest
@@ -14,23 +14,23 @@ import pytest
 from contract_tests.document.reader import Part, properties, resolved
 from contract_tests.drift import progress
 from emulator import resources
-from emulator.core.lifecycle import LifeCycle
-from emulator.document import store
+from emulator.core.state_machine import StateMachine
+from emulator.document import bundles
 from emulator.events import EVENTS
-from emulator.resources.wiring import JOBS
+from emulator.resources.registry import JOBS
 
-SERVICE = store.load("service")
+SERVICE = bundles.load("service")
 
 
-def life_cycles() -> Iterator[LifeCycle[Any]]:
-    for module in iter_modules(resources.__path__, f"{resources.__name__}."):
-        yield from (each for each in vars(import_module(module.name)).values() if isinstance(each, LifeCycle))
+def life_cycles() -> Iterator[StateMachine[Any]]:
+    for module in walk_packages(resources.__path__, f"{resources.__name__}."):
+        yield from (each for each in vars(import_module(module.name)).values() if isinstance(each, StateMachine))
 
 
 LIFE_CYCLES = list({id(life): life for life in life_cycles()}.values())
 
 
-def states(life: LifeCycle[Any]) -> set[str]:
+def states(life: StateMachine[Any]) -> set[str]:
     """The states the document knows."""
     schema = Part((), SERVICE["components"]["schemas"][life.kind.__name__])
     status = resolved(SERVICE, properties(SERVICE, schema)["status"])
@@ -45,7 +45,7 @@ def test_there_are_life_cycles_each_of_its_own_kind() -> None:
 
 
 @pytest.mark.parametrize("life", LIFE_CYCLES, ids=lambda life: life.kind.kind)
-def test_a_life_cycle_leads_through_the_states_of_the_document(life: LifeCycle[Any]) -> None:
+def test_a_life_cycle_leads_through_the_states_of_the_document(life: StateMachine[Any]) -> None:
     """No other state is in the table, and every one can be reached."""
     named = {row.source for row in life.rows} | {row.target for row in life.rows}
     assert named - {None} <= states(life)
@@ -54,7 +54,7 @@ def test_a_life_cycle_leads_through_the_states_of_the_document(life: LifeCycle[A
 
 
 @pytest.mark.parametrize("life", LIFE_CYCLES, ids=lambda life: life.kind.kind)
-def test_every_state_can_be_reached_from_the_beginning(life: LifeCycle[Any]) -> None:
+def test_every_state_can_be_reached_from_the_beginning(life: StateMachine[Any]) -> None:
     reached: set[str | None] = {None}
     while more := {row.target for row in life.rows if row.source in reached} - reached:
         reached |= more
@@ -62,16 +62,16 @@ def test_every_state_can_be_reached_from_the_beginning(life: LifeCycle[Any]) -> 
 
 
 @pytest.mark.parametrize("life", LIFE_CYCLES, ids=lambda life: life.kind.kind)
-def test_its_events_are_of_its_kind(life: LifeCycle[Any]) -> None:
+def test_its_events_are_of_its_kind(life: StateMachine[Any]) -> None:
     told = {row.event for row in life.rows if row.event}
     assert {EVENTS[event].object for event in told} <= {life.kind.kind}
 
 
 def planned_jobs() -> Iterator[str]:
-    """The names of the jobs that the rules plan: second argument of every ``world.at``."""
-    for file in Path(resources.__path__[0]).glob("*.py"):
+    """The names of the jobs that the rules plan: second argument of every ``world.schedule``."""
+    for file in Path(resources.__path__[0]).rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "at":
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "schedule":
                 name = node.args[1]
                 assert isinstance(name, ast.Constant), f"{file.name}:{node.lineno}: a job's name is written out"
                 yield name.value

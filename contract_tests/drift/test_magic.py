@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 import yaml
 
-from emulator.document import store
-from emulator.places import fixtures_folder
+from emulator.document import bundles
+from emulator.paths import fixtures_folder
 
-SCHEMAS: dict[str, Any] = store.load("service")["components"]["schemas"]
+SCHEMAS: dict[str, Any] = bundles.load("service")["components"]["schemas"]
 MAGIC: dict[str, list[dict[str, Any]]] = yaml.safe_load((fixtures_folder() / "magic.yaml").read_text("utf-8"))
 
 

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from contract_tests.document.reader import Operation, operations
-from emulator.control.face import OPERATIONS as CONTROL
-from emulator.document import store
-from emulator.resources.wiring import OPERATIONS as SERVICE
+from emulator.control.control_app import OPERATIONS as CONTROL
+from emulator.document import bundles
+from emulator.resources.registry import OPERATIONS as SERVICE
 
-DOCUMENTED: dict[str, list[Operation]] = {name: list(operations(store.load(name))) for name in store.SOURCES}
+DOCUMENTED: dict[str, list[Operation]] = {name: list(operations(bundles.load(name))) for name in bundles.SOURCES}
 FUNCTIONS = {"service": SERVICE, "control": CONTROL}
 
 
-@pytest.mark.parametrize("name", store.SOURCES)
+@pytest.mark.parametrize("name", bundles.SOURCES)
 def test_every_operation_has_a_function_and_every_function_an_operation(name: str) -> None:
     assert FUNCTIONS[name].keys() == {each.node["operationId"] for each in DOCUMENTED[name]}
 
@@ -33,7 +33,7 @@ def test_an_operation_is_of_one_document() -> None:
 )
 def test_a_function_takes_what_its_operation_hands_over(operation: Operation, function: Any) -> None:
     """The world, each parameter of the path by its name, ``query`` and ``body`` where the document has them."""
-    document = store.load("service")
+    document = bundles.load("service")
     handed = {part[1:-1] for part in operation.path.split("/") if part.startswith("{")}
     parameters = [*document["paths"][operation.path].get("parameters", ()), *operation.node.get("parameters", ())]
     if any(_place(document, parameter) == "query" for parameter in parameters):

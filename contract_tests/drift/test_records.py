@@ -13,16 +13,16 @@ from contract_tests.document.reader import Document, Part, alternatives, propert
 from contract_tests.drift import progress
 from emulator.core.records import Record, hidden_fields
 from emulator.core.world import Event
-from emulator.document import store
-from emulator.resources.wiring import WIRING
+from emulator.document import bundles
+from emulator.resources.registry import REGISTRY
 
-SERVICE: Document = store.load("service")
+SERVICE: Document = bundles.load("service")
 
-CONTROL: Document = store.load("control")
+CONTROL: Document = bundles.load("control")
 
 RECORDS: list[type[Record]] = [
     kind
-    for kind in (*WIRING.kinds, Event)
+    for kind in (*REGISTRY.kinds, Event)
     if "object" in kind.__struct_fields__ and kind.kind not in ("outcome", "fault")
 ]
 """Every record that is an object of the service; the others are the emulator's bookkeeping. Outcomes and faults have a

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from emulator.resources.settings import FEE_RATES, Settings, changed
+from emulator.resources.app.settings import FEE_RATES, Settings, changed
 
 DEFAULTS = {
     "main_currency": "XAF",

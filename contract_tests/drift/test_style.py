@@ -37,7 +37,12 @@ def test_functions_are_small() -> None:
 
 
 def test_modules_are_short() -> None:
-    long = {name for name, source in MODULES.items() if len(source.splitlines()) > LONGEST_MODULE}
+    """Counted below the module's own docstring, so that an explanation is never cut to fit."""
+
+    def length(source: str) -> int:
+        return len(source.splitlines()) - (ast.parse(source).body[0].end_lineno or 0)
+
+    long = {name for name, source in MODULES.items() if length(source) > LONGEST_MODULE}
     assert long == progress.LONG_MODULES
 
 

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from contract_tests.document import specification
-from emulator.document import store
-from emulator.errors import ERRORS, Refusal, Row
+from emulator.document import bundles
+from emulator.errors import ERRORS, ApiError, ErrorSpec
 from emulator.events import EVENTS
-from emulator.resources.wiring import REACTIONS
+from emulator.resources.registry import REACTIONS
 
-SERVICE = store.load("service")
+SERVICE = bundles.load("service")
 SCHEMAS: dict[str, Any] = SERVICE["components"]["schemas"]
 
 NESTED = {
@@ -43,7 +43,7 @@ def test_the_document_knows_the_same_codes() -> None:
 
 def test_the_nested_codes_have_a_flat_name() -> None:
     assert {code: (row.status, row.flat) for code, row in ERRORS.items() if row.flat} == NESTED
-    assert {code: (row.status, row.told) for code, row in ERRORS.items() if row.told} == TOLD
+    assert {code: (row.status, row.public_code) for code, row in ERRORS.items() if row.public_code} == TOLD
     assert {other for _, other in (NESTED | TOLD).values()} <= CODES.keys()
 
 
@@ -62,17 +62,17 @@ CATEGORIES = {
 
 
 @pytest.mark.parametrize(("code", "row"), ERRORS.items(), ids=ERRORS)
-def test_the_category_goes_with_the_status(code: str, row: Row) -> None:
+def test_the_category_goes_with_the_status(code: str, row: ErrorSpec) -> None:
     assert row.category == CATEGORIES[row.status]
     assert row.category in SCHEMAS["ErrorType"]["enum"]
 
 
 @pytest.mark.parametrize(("code", "row"), ERRORS.items(), ids=ERRORS)
-def test_every_message_is_a_sentence_also_with_nothing_to_fill_in(code: str, row: Row) -> None:
+def test_every_message_is_a_sentence_also_with_nothing_to_fill_in(code: str, row: ErrorSpec) -> None:
     """B-94: a forced error knows no details."""
     assert row.message[0].isupper()
     assert row.message.endswith(".")
-    message = Refusal(code).message
+    message = ApiError(code).message
     for _, name, _, _ in Formatter().parse(row.message):
         assert name is None or f"({name})" in message or "None" in message
 

@@ -13,10 +13,10 @@ import pytest
 
 from contract_tests.receiver import Received, Receiver
 from contract_tests.sandbox import START, RunningServer, Sandbox
-from emulator.core.effects import Post
+from emulator.core.effects import DeliverWebhook
 from emulator.core.world import World
 from emulator.engine.runtime import Runtime
-from emulator.resources import deliveries
+from emulator.resources.webhooks import deliveries
 
 
 def listen(sandbox: Sandbox, receiver: Receiver, path: str = "", **fields: Any) -> Any:
@@ -210,7 +210,7 @@ def test_an_attempt_that_fails_by_our_fault_does_not_take_others_with_it(
     broken: set[str] = set()
     sound = getattr(deliveries, stage)
 
-    def fail_once(world: World, post: Post, *rest: Any, **named: Any) -> Any:
+    def fail_once(world: World, post: DeliverWebhook, *rest: Any, **named: Any) -> Any:
         broken.add(post.delivery)
         if len(broken) == 1:
             raise ZeroDivisionError

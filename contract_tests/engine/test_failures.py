@@ -10,7 +10,7 @@ from contract_tests.receiver import Receiver
 from contract_tests.sandbox import Sandbox
 from emulator.core.jobs import Job
 from emulator.core.world import World
-from emulator.resources.wiring import JOBS, WIRING
+from emulator.resources.registry import JOBS, REGISTRY
 
 
 @pytest.fixture
@@ -23,8 +23,8 @@ def spoilt(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> set[str]:
         if job.about in spoilt:
             raise ArithmeticError("does not add up")
 
-    wiring = WIRING._replace(jobs={**JOBS, "subscription.renew": renew})
-    monkeypatch.setattr("emulator.sandbox.WIRING", wiring)
+    wiring = REGISTRY._replace(jobs={**JOBS, "subscription.renew": renew})
+    monkeypatch.setattr("emulator.sandbox.REGISTRY", wiring)
     sandbox.control.get("/clock")
     return spoilt
 

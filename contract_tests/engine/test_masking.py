@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from emulator.engine.masking import masked
+from emulator.engine.redaction import redact
 
 
 @pytest.mark.parametrize(
@@ -23,4 +23,4 @@ from emulator.engine.masking import masked
     ],
 )
 def test_numbers_codes_keys_and_secrets_become_unreadable(text: str, kept: str) -> None:
-    assert masked(text.encode()) == kept.encode()
+    assert redact(text.encode()) == kept.encode()

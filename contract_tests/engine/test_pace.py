@@ -6,12 +6,12 @@ import asyncio
 
 import pytest
 
-from emulator.engine.pace import AT_A_STRETCH, TURNS, Pace
+from emulator.engine.time_slice import SLICE_SECONDS, STEPS_PER_LOOK, TimeSlice
 
 
 def test_others_have_their_turn_after_so_much_work_in_few_steps_or_many(monkeypatch: pytest.MonkeyPatch) -> None:
     worked = 0.0
-    monkeypatch.setattr(Pace, "_elapsed", lambda self: worked)
+    monkeypatch.setattr(TimeSlice, "_elapsed", lambda self: worked)
     let_by: list[int] = []
 
     async def others() -> None:
@@ -23,13 +23,13 @@ def test_others_have_their_turn_after_so_much_work_in_few_steps_or_many(monkeypa
         nonlocal worked, number
         watching = asyncio.create_task(others())
         await asyncio.sleep(0)
-        pace = Pace()
+        pace = TimeSlice()
         for step in [0.3] * 8 + [5, 5, 0.3, 0.3]:
-            worked += step * AT_A_STRETCH
+            worked += step * SLICE_SECONDS
             number += 1
-            await pace.step()
+            await pace.pause_if_over()
         watching.cancel()
 
     number = 0
     asyncio.run(work())
-    assert let_by == [number for number in (4, 8, 9, 10) for _ in range(TURNS)]
+    assert let_by == [number for number in (4, 8, 9, 10) for _ in range(STEPS_PER_LOOK)]

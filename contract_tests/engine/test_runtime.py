@@ -12,18 +12,18 @@ from hypothesis import strategies as st
 
 from contract_tests.core.toys import NOW, Toy, Undone, agenda, make, toy_world, toys
 from emulator.core import calendar
-from emulator.core.effects import Answer, Ping
+from emulator.core.effects import HttpResult, PingEndpoint
 from emulator.core.jobs import FailedJob, Job
 from emulator.core.world import World
-from emulator.engine.advances import Course
+from emulator.engine.advances import Target
 from emulator.engine.clock import FROZEN, RUNNING, Clock
 from emulator.engine.engine import Engine
-from emulator.engine.facts import Facts
-from emulator.engine.news import MOST, News
-from emulator.engine.post import Postman
+from emulator.engine.pubsub import MAX_WAITING, Message
+from emulator.engine.reference_data import ReferenceData
 from emulator.engine.runtime import Runtime
-from emulator.resources.keys import Key
-from emulator.resources.webhooks import RetryPolicy, WebhookEndpoint
+from emulator.engine.webhook_sender import WebhookSender
+from emulator.resources.app.keys import Key
+from emulator.resources.webhooks.endpoints import RetryPolicy, WebhookEndpoint
 
 ENDPOINT = WebhookEndpoint(
     id="wh_1",
@@ -40,15 +40,15 @@ ENDPOINT = WebhookEndpoint(
     updated_at="2026-01-01T00:00:00.000Z",
     secret="whsec_1",
 )
-PING = Ping(endpoint=ENDPOINT, event="evt_1", body=b"")
+PING = PingEndpoint(endpoint=ENDPOINT, event="evt_1", body=b"")
 
 
-class Answering(Postman):
+class Answering(WebhookSender):
     """A postman who answers by himself, after letting others have a turn."""
 
-    async def send(self, url: str, headers: dict[str, str], body: bytes, *, verify: bool = True) -> Answer:
+    async def send(self, url: str, headers: dict[str, str], body: bytes, *, verify: bool = True) -> HttpResult:
         await asyncio.sleep(0)
-        return Answer(status_code=200)
+        return HttpResult(status_code=200)
 
 
 def later(days: float) -> str:
@@ -65,7 +65,7 @@ def spoil(world: World, job: Job) -> None:
     for toy in toys(world):
         world.replace(toy, colour="spoilt")
     make(world)
-    world.at(world.now, "play")
+    world.schedule(world.now, "play")
     world.emit("toy.spoilt", make(world))
     raise Undone("spoilt")
 
@@ -73,7 +73,7 @@ def spoil(world: World, job: Job) -> None:
 def again(world: World, job: Job) -> None:
     """A job that comes back each year."""
     play(world, job)
-    world.at(calendar.step(world.now, "year", 1), "again")
+    world.schedule(calendar.step(world.now, "year", 1), "again")
 
 
 JOBS = {"play": play, "spoil": spoil, "again": again}
@@ -90,14 +90,14 @@ MANY = 150
 @pytest.fixture
 def considerate(monkeypatch: pytest.MonkeyPatch) -> None:
     """Others are let by after every single job, however quick it was."""
-    monkeypatch.setattr("emulator.engine.pace.AT_A_STRETCH", -1.0)
+    monkeypatch.setattr("emulator.engine.time_slice.SLICE_SECONDS", -1.0)
 
 
 def plan(runtime: Runtime, *jobs: tuple[float, str]) -> None:
     """Jobs, so many days ahead, each with its number."""
-    with runtime.world.turn():
+    with runtime.world.unit_of_work():
         for number, (days, name) in enumerate(jobs):
-            runtime.world.at(later(days), name, number=str(number))
+            runtime.world.schedule(later(days), name, number=str(number))
 
 
 def run(coroutine: Coroutine[Any, Any, Any]) -> Any:
@@ -106,7 +106,7 @@ def run(coroutine: Coroutine[Any, Any, Any]) -> Any:
 
 def to(days: float) -> Any:
     """The course of an advance to so many days after the start."""
-    return lambda: Course(later(days))
+    return lambda: Target(later(days))
 
 
 @given(st.lists(st.integers(0, 9), max_size=12), st.integers(0, 9))
@@ -156,7 +156,7 @@ def test_a_job_nobody_knows_fails_like_any_other() -> None:
 def test_an_advance_stops_where_its_course_says() -> None:
     runtime = new_runtime()
     plan(runtime, (1, "play"), (2, "play"), (3, "play"))
-    run(runtime.advance(lambda: Course(later(9), lambda tally: tally.jobs == 2)))
+    run(runtime.advance(lambda: Target(later(9), lambda tally: tally.jobs == 2)))
     assert runtime.clock.now() == later(2)
     assert len(agenda(runtime.world)) == 1
 
@@ -168,7 +168,7 @@ def test_advances_of_one_world_wait_for_each_other() -> None:
     plan(runtime, *((0.01, "play") for _ in range(MANY)))
 
     def by(days: int) -> Any:
-        return lambda: Course(calendar.plus(runtime.clock.now(), days=days))
+        return lambda: Target(calendar.plus(runtime.clock.now(), days=days))
 
     async def both() -> Any:
         return await asyncio.gather(runtime.advance(by(2)), runtime.advance(by(1)))
@@ -188,10 +188,10 @@ def test_a_course_is_plotted_once_all_that_is_under_way_is_known(monkeypatch: py
         if len(agenda(runtime.world)) == 1 and runtime.clock.now() == NOW:
             plan(runtime, (1, "play"))
 
-    def to_the_next() -> Course:
-        job = runtime.world.schedule.next()
+    def to_the_next() -> Target:
+        job = runtime.world.jobs.next()
         assert job is not None
-        return Course(job.due)
+        return Target(job.due)
 
     monkeypatch.setattr(runtime.dispatcher, "settled", settle)
     run(runtime.advance(to_the_next))
@@ -201,7 +201,7 @@ def test_a_course_is_plotted_once_all_that_is_under_way_is_known(monkeypatch: py
 def test_a_course_that_is_refused_changes_nothing_and_holds_up_nobody() -> None:
     runtime = new_runtime()
 
-    def refuse() -> Course:
+    def refuse() -> Target:
         raise Undone
 
     with pytest.raises(Undone):
@@ -249,7 +249,7 @@ def test_what_breaks_on_the_way_is_told_and_holds_up_nobody() -> None:
     plan(runtime, (1, "play"))
 
     async def both() -> list[tuple[str, str]]:
-        broken = runtime.advances.begin(lambda: Course(later(3), lambda tally: tally.jobs < 1 / 0))
+        broken = runtime.advances.begin(lambda: Target(later(3), lambda tally: tally.jobs < 1 / 0))
         sound = runtime.advances.begin(to(1))
         await asyncio.wait([broken.task, sound.task])
         return [(advance.status, repr(advance.error)) for advance in (broken, sound)]
@@ -277,7 +277,7 @@ def test_an_advance_to_the_end_of_the_calendar_ends() -> None:
     """A yearly job has a last time: what would be due beyond the calendar never is."""
     runtime = new_runtime()
     plan(runtime, (0, "again"))
-    tally = run(runtime.advance(lambda: Course(calendar.LAST)))
+    tally = run(runtime.advance(lambda: Target(calendar.LAST)))
     assert tally.jobs == 9999 - 2026 + 1
     assert runtime.clock.now() == calendar.END
     assert [job.due for job in agenda(runtime.world)] == [calendar.LAST]
@@ -289,7 +289,7 @@ def test_a_command_that_waits_is_one_turn_for_each_stretch() -> None:
     """What it did before it asked is kept; what it did afterwards is undone when it is refused."""
     runtime = new_runtime()
 
-    def ask(world: World, refused: bool) -> Generator[Ping, Answer, int | None]:
+    def ask(world: World, refused: bool) -> Generator[PingEndpoint, HttpResult, int | None]:
         make(world, colour="before")
         answer = yield PING
         make(world, colour="between")
@@ -311,16 +311,16 @@ def test_while_a_command_waits_the_world_goes_on(monkeypatch: pytest.MonkeyPatch
     runtime = new_runtime()
     plan(runtime, (1, "play"))
 
-    def ask(world: World) -> Generator[Ping, Answer, tuple[str, int]]:
+    def ask(world: World) -> Generator[PingEndpoint, HttpResult, tuple[str, int]]:
         yield PING
         return world.now, len(toys(world))
 
     async def both() -> Any:
         there = asyncio.Event()
 
-        async def answer_late(self: Answering, *sent: object, **how: object) -> Answer:
+        async def answer_late(self: Answering, *sent: object, **how: object) -> HttpResult:
             await there.wait()
-            return Answer(status_code=200)
+            return HttpResult(status_code=200)
 
         monkeypatch.setattr(Answering, "send", answer_late)
         command = asyncio.create_task(runtime.serve(ask, {}, None))
@@ -336,7 +336,7 @@ def test_a_command_is_followed_by_what_it_made_due() -> None:
     runtime = new_runtime()
 
     def command(world: World) -> int:
-        world.at(world.now, "play")
+        world.schedule(world.now, "play")
         return len(toys(world))
 
     assert run(runtime.serve(command, {}, None)) == 0
@@ -358,14 +358,14 @@ def test_a_refused_command_leaves_only_its_request_id_used() -> None:
     assert runtime.request_id() == twin.request_id()
 
 
-async def hear(runtime: Runtime, *kinds: str, patience: float = 60) -> list[News]:
-    with runtime.news.listening(kinds) as listener:
-        return await listener.heard(patience)
+async def hear(runtime: Runtime, *kinds: str, patience: float = 60) -> list[Message]:
+    with runtime.broker.subscribe(kinds) as listener:
+        return await listener.next_batch(patience)
 
 
 def tell_of(runtime: Runtime, **toy: Any) -> None:
     """Serve a command whose toy is news."""
-    runtime._turn(lambda world: world.emit("toy.made", make(world, **toy)), {}, None)
+    runtime._run_unit(lambda world: world.emit("toy.made", make(world, **toy)), {}, None)
 
 
 def test_waiting_for_news_ends_with_the_first_event_or_the_timeout() -> None:
@@ -385,19 +385,19 @@ def test_waiting_for_news_ends_with_the_first_event_or_the_timeout() -> None:
         await asyncio.wait(waiting[:1])
 
     run(wait())
-    assert runtime.news._listeners == set()
+    assert runtime.broker._subscribers == set()
 
 
 def test_news_that_nobody_fetches_are_bounded_and_the_oldest_are_lost() -> None:
     runtime = new_runtime()
 
     async def fall_behind() -> None:
-        with runtime.news.listening(["event"]) as listener:
-            for _ in range(MOST + 3):
+        with runtime.broker.subscribe(["event"]) as listener:
+            for _ in range(MAX_WAITING + 3):
                 tell_of(runtime)
-            heard = await listener.heard(60)
+            heard = await listener.next_batch(60)
         assert listener.lost == 3
-        assert [news.number for news in heard] == list(range(4, MOST + 4))
+        assert [news.number for news in heard] == list(range(4, MAX_WAITING + 4))
 
     run(fall_behind())
 
@@ -419,15 +419,15 @@ def test_a_long_advance_tells_of_the_clock_now_and_then() -> None:
     runtime = new_runtime()
 
     async def advance() -> None:
-        with runtime.news.listening(["clock"]) as listener:
-            await runtime.advance(lambda: Course(later(500)))
-            heard = await listener.heard(60)
+        with runtime.broker.subscribe(["clock"]) as listener:
+            await runtime.advance(lambda: Target(later(500)))
+            heard = await listener.next_batch(60)
         assert 1 <= len(heard) < 50
         assert heard[-1].about.now == later(500)
 
-    with runtime.world.turn():
+    with runtime.world.unit_of_work():
         for number in range(1000):
-            runtime.world.at(later(number / 2), "play")
+            runtime.world.schedule(later(number / 2), "play")
     run(advance())
 
 
@@ -440,11 +440,11 @@ def test_running_clocks_run_their_jobs_by_themselves_whatever_happens_to_other_w
         return toy_world(JOBS), Clock(RUNNING, NOW)
 
     async def go() -> None:
-        engine = Engine(build, Facts(), Answering())
+        engine = Engine(build, ReferenceData(), Answering())
         for name in ("broken", "sound"):
             runtimes[name] = engine.open(Key(name, livemode=False))
             plan(runtimes[name], (0, "play"))
-        monkeypatch.setattr(runtimes["broken"].world.schedule, "next", lambda: 1 / 0)
+        monkeypatch.setattr(runtimes["broken"].world.jobs, "next", lambda: 1 / 0)
         await engine.start()
         while not runtimes["sound"].world.table(Toy):
             await asyncio.sleep(0.001)
@@ -459,7 +459,7 @@ def test_a_backlog_is_worked_off_with_turns_for_others() -> None:
     plan(runtime, *((0, "play") for _ in range(MANY)))
 
     async def watch() -> set[int]:
-        work = asyncio.create_task(runtime.keep_up())
+        work = asyncio.create_task(runtime.run_due_cooperatively())
         seen = set()
         while not work.done():
             await asyncio.sleep(0)

@@ -18,7 +18,7 @@ from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 from click.testing import CliRunner
 
 from contract_tests.contract import Contract
-from contract_tests.paper import pdfs
+from contract_tests.rendering import pdfs
 from contract_tests.sandbox import RunningServer, Sandbox
 from emulator.cli.main import cli
 from emulator.engine.mailer import SmtpServer

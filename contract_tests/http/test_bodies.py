@@ -10,7 +10,7 @@ import pytest
 from contract_tests.client import http_client
 from contract_tests.http.line import Line
 from contract_tests.sandbox import Sandbox
-from emulator.document import store
+from emulator.document import bundles
 
 JSON = {"Content-Type": "application/json"}
 AWA = b'{"email": "awa@example.com", "name": "Awa Diop"}'
@@ -18,7 +18,7 @@ MIB = 1024 * 1024
 
 BODILESS_POSTS = [
     path.replace("{did}", "x").replace("{id}", "x")
-    for path, item in store.load("service")["paths"].items()
+    for path, item in bundles.load("service")["paths"].items()
     if "post" in item and "requestBody" not in item["post"]
 ]
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from contract_tests.contract import Contract
 from contract_tests.http.line import Answer, Line
 from contract_tests.sandbox import RunningServer
-from emulator.document import store
+from emulator.document import bundles
 
 KEY = "sk_test_fuzz"
 
@@ -27,11 +27,11 @@ fuzzed = settings(
 
 WRITES = [
     (method.upper(), path.replace("{id}", "x").replace("{addr_id}", "x"))
-    for path, item in store.load("service")["paths"].items()
+    for path, item in bundles.load("service")["paths"].items()
     for method in ("post", "patch")
     if "requestBody" in item.get(method, {})
 ]
-SCHEMAS = store.load("service")["components"]["schemas"]
+SCHEMAS = bundles.load("service")["components"]["schemas"]
 FIELDS = sorted({name for schema in SCHEMAS.values() for name in schema.get("properties", {})})
 
 scalars = (
@@ -96,7 +96,7 @@ def test_any_body_is_answered(server: RunningServer, service_contract: Contract,
 
 READS = [
     path.replace("{id}", "x").replace("{addr_id}", "x")
-    for path, item in store.load("service")["paths"].items()
+    for path, item in bundles.load("service")["paths"].items()
     if "get" in item
 ]
 
@@ -163,7 +163,7 @@ VALUES = ["31d", "next", "frozen@2026", "invoice.paid", "approve", "ignore", {"c
 
 
 def test_the_control_api_takes_any_body_too(server: RunningServer) -> None:
-    paths = [path for path, item in store.load("control")["paths"].items() if "requestBody" in item.get("post", {})]
+    paths = [path for path, item in bundles.load("control")["paths"].items() if "requestBody" in item.get("post", {})]
 
     @fuzzed
     @given(

@@ -13,16 +13,16 @@ from contract_tests.client import Client, http_client
 from contract_tests.document.reader import METHODS
 from contract_tests.http.line import Line
 from contract_tests.sandbox import RunningServer, Sandbox
-from emulator.document import store
-from emulator.resources.wiring import OPERATIONS
-from emulator.web.edge import Edge
+from emulator.document import bundles
+from emulator.resources.registry import OPERATIONS
+from emulator.web.root_app import RootApp
 
 
 def documented(name: str) -> list[tuple[str, frozenset[str]]]:
     """Every path of a document, below its base, with the methods it has."""
     return [
         (path, frozenset(method.upper() for method in METHODS if method in item))
-        for path, item in store.load(name)["paths"].items()
+        for path, item in bundles.load(name)["paths"].items()
     ]
 
 
@@ -238,7 +238,7 @@ def test_a_page_that_fails_is_an_internal_error_too(caplog: pytest.LogCaptureFix
         raise ZeroDivisionError
 
     async def ask() -> httpx.Response:
-        edge = Edge([("", fail)], lambda: "req_1", nothing, nothing, "http://127.0.0.1:1")
+        edge = RootApp([("", fail)], lambda: "req_1", nothing, nothing, "http://127.0.0.1:1")
         async with httpx.AsyncClient(transport=httpx.ASGITransport(edge), base_url="http://sandbox.local") as http:
             return await http.get("/")
 

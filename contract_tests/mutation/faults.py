@@ -13,9 +13,9 @@ from typing import Any
 
 import msgspec
 
-from emulator.core.lifecycle import LifeCycle
-from emulator.errors import Refusal
-from emulator.resources.keys import Key
+from emulator.core.state_machine import StateMachine
+from emulator.errors import ApiError
+from emulator.resources.app.keys import Key
 
 Swap = Callable[[Any], Any]
 """Makes the broken thing from the real one."""
@@ -133,10 +133,10 @@ def jobless(name: str) -> Swap:
 def lawless(real: Any) -> Any:
     """Life cycles that let through what is not in their tables, and change nothing."""
 
-    def move(self: LifeCycle[Any], world: Any, record: Any, trigger: str, **changes: Any) -> Any:
+    def move(self: StateMachine[Any], world: Any, record: Any, trigger: str, **changes: Any) -> Any:
         try:
             return real(self, world, record, trigger, **changes)
-        except Refusal:
+        except ApiError:
             return record
 
     return move
@@ -147,55 +147,69 @@ A_CUSTOMER = "resources.test_customers.test_email_and_name_are_enough"
 REPEATED = "rules.test_idempotency.test_a_repetition_gets_the_first_answer_byte_for_byte"
 REFUSED = "resources.test_customers.test_several_faults_are_told_at_once"
 SIGNED = "resources.test_deliveries.test_an_hmac_is_over_the_raw_body_in_lower_case_hex"
-MONTHS = "stories.test_renewal.test_each_period_has_an_invoice_and_a_transaction_with_fee_and_net"
+MONTHS = "scenarios.test_renewal.test_each_period_has_an_invoice_and_a_transaction_with_fee_and_net"
 
 FAULTS = (
     # What an answer looks like
-    Fault("wrong status", f"{WEB}.plan.Plan._reply", reply(status=202), DOCUMENT, A_CUSTOMER),
-    Fault("missing field", f"{WEB}.plan.encode", body(without("created_at")), DOCUMENT, A_CUSTOMER),
-    Fault("undocumented field", f"{WEB}.plan.encode", body(lambda it: it | {"note": "?"}), DOCUMENT, A_CUSTOMER),
-    Fault("wrong type", f"{WEB}.plan.encode", body(lambda it: it | {"livemode": "no"}), DOCUMENT, A_CUSTOMER),
+    Fault("wrong status", f"{WEB}.operation.OperationHandler._respond", reply(status=202), DOCUMENT, A_CUSTOMER),
+    Fault("missing field", f"{WEB}.operation.encode", body(without("created_at")), DOCUMENT, A_CUSTOMER),
+    Fault("undocumented field", f"{WEB}.operation.encode", body(lambda it: it | {"note": "?"}), DOCUMENT, A_CUSTOMER),
+    Fault("wrong type", f"{WEB}.operation.encode", body(lambda it: it | {"livemode": "no"}), DOCUMENT, A_CUSTOMER),
     Fault(
         "null where none is allowed",
-        f"{WEB}.plan.encode",
+        f"{WEB}.operation.encode",
         body(lambda it: it | {"metadata": None}),
         DOCUMENT,
         A_CUSTOMER,
     ),
     Fault(
-        "value outside its enum", f"{WEB}.plan.encode", body(lambda it: it | {"object": "client"}), DOCUMENT, A_CUSTOMER
+        "value outside its enum",
+        f"{WEB}.operation.encode",
+        body(lambda it: it | {"object": "client"}),
+        DOCUMENT,
+        A_CUSTOMER,
     ),
     Fault(
         "instant without its zone",
-        f"{WEB}.plan.encode",
+        f"{WEB}.operation.encode",
         body(lambda it: it | {"created_at": "2026-01-01 00:00"}),
         DOCUMENT,
         A_CUSTOMER,
     ),
-    Fault("lost header Request-Id", f"{WEB}.edge.Edge._serve", headerless(b"request-id"), DOCUMENT, A_CUSTOMER),
-    Fault("wrong content type", f"{WEB}.plan.Plan._reply", reply(media_type="text/plain"), DOCUMENT, A_CUSTOMER),
+    Fault("lost header Request-Id", f"{WEB}.root_app.RootApp._serve", headerless(b"request-id"), DOCUMENT, A_CUSTOMER),
+    Fault(
+        "wrong content type",
+        f"{WEB}.operation.OperationHandler._respond",
+        reply(media_type="text/plain"),
+        DOCUMENT,
+        A_CUSTOMER,
+    ),
     Fault(
         "body where none is documented",
-        f"{WEB}.plan.Plan._reply",
+        f"{WEB}.operation.OperationHandler._respond",
         reply(body=b"{}"),
         DOCUMENT,
         "resources.test_customers.test_a_deleted_customer_is_gone",
     ),
-    Fault("error without its code", f"{WEB}.refusals._flat", after(without("code")), DOCUMENT, REFUSED),
+    Fault("error without its code", f"{WEB}.error_responses._flat", after(without("code")), DOCUMENT, REFUSED),
     Fault(
         "secret shown again",
-        f"{RULES}.webhooks.WebhookEndpoint.shown",
+        f"{RULES}.webhooks.endpoints.WebhookEndpoint.public_view",
         lambda real: lambda self: self,
         DOCUMENT,
         "resources.test_webhooks.test_the_secret_is_shown_once",
     ),
     # Keys, ids and requests
     Fault(
-        "skipped authentication", f"{RULES}.keys.read", keyless, RULE, "http.test_keys.test_no_key_at_all_is_missing"
+        "skipped authentication",
+        f"{RULES}.app.keys.read",
+        keyless,
+        RULE,
+        "http.test_keys.test_no_key_at_all_is_missing",
     ),
     Fault(
         "one world for all keys",
-        f"{RULES}.keys.read",
+        f"{RULES}.app.keys.read",
         instead(Key("everybody", False)),
         RULE,
         "rules.test_idempotency.test_a_key_belongs_to_one_world",
@@ -217,14 +231,14 @@ FAULTS = (
     ),
     Fault(
         "lost idempotency",
-        f"{WEB}.idempotent.recall",
+        f"{WEB}.idempotency.lookup",
         instead(None),
         RULE,
         REPEATED,
     ),
     Fault(
         "body of an idempotent request not compared",
-        f"{WEB}.idempotent.fingerprint",
+        f"{WEB}.idempotency.fingerprint",
         instead("same"),
         RULE,
         "rules.test_idempotency.test_another_body_or_path_under_the_key_is_a_conflict",
@@ -239,22 +253,22 @@ FAULTS = (
     # Lists
     Fault(
         "off-by-one in pages",
-        f"{CORE}.verbs._newest",
+        f"{CORE}.handlers._newest",
         lambda real: lambda runs, first=0, size=None: real(runs, first + 1, size),
         RULE,
         "resources.test_customers.test_customers_are_listed_newest_first",
     ),
     Fault(
         "pages end too early",
-        f"{WEB}.plan.envelope",
+        f"{WEB}.operation.envelope",
         page(next=lambda url: None),
         RULE,
         "http.test_queries.test_links_keep_the_other_parameters",
     ),
-    Fault("wrong count", f"{WEB}.plan.envelope", page(count=lambda count: count + 1), RULE, REPEATED),
+    Fault("wrong count", f"{WEB}.operation.envelope", page(count=lambda count: count + 1), RULE, REPEATED),
     Fault(
         "filters ignored",
-        f"{CORE}.verbs._fits",
+        f"{CORE}.handlers._fits",
         instead(True),
         RULE,
         "resources.test_products.test_products_by_activity_and_currency",
@@ -262,14 +276,14 @@ FAULTS = (
     # Webhooks and events
     Fault(
         "unsigned webhook",
-        f"{RULES}.deliveries.signed",
+        f"{RULES}.webhooks.deliveries.signed",
         after(lambda sent: msgspec.structs.replace(sent, headers=without("Service-Signature")(sent.headers))),
         RULE,
         SIGNED,
     ),
     Fault(
         "signature of other bytes",
-        f"{RULES}.signing.signature",
+        f"{RULES}.webhooks.signing.signature",
         lambda real: lambda secret, raw: real(secret, raw + b"\n"),
         RULE,
         SIGNED,
@@ -290,14 +304,14 @@ FAULTS = (
     ),
     Fault(
         "undocumented field in a webhook",
-        f"{RULES}.deliveries.encode",
+        f"{RULES}.webhooks.deliveries.encode",
         body(lambda it: it | {"note": "?"}),
         DOCUMENT,
         "resources.test_deliveries.test_only_what_an_endpoint_listens_to_is_sent",
     ),
     Fault(
         "no retry",
-        f"{CORE}.world.World.at",
+        f"{CORE}.world.World.schedule",
         jobless("webhook.attempt"),
         RULE,
         "resources.test_deliveries.test_a_retry_that_succeeds_is_the_last",
@@ -305,7 +319,7 @@ FAULTS = (
     # Money and time
     Fault(
         "refund over the limit",
-        f"{RULES}.refunds._permit",
+        f"{RULES}.payments.refunds._permit",
         instead(None),
         RULE,
         "resources.test_refunds.test_partial_refunds_accumulate_up_to_the_amount",
@@ -318,24 +332,24 @@ FAULTS = (
         "resources.test_transactions.test_the_commission_is_the_partners",
     ),
     Fault("fee forgotten", f"{CORE}.money.percent", instead(0), RULE, MONTHS),
-    Fault("subscription never renewed", f"{CORE}.world.World.at", jobless("subscription.renew"), RULE, MONTHS),
+    Fault("subscription never renewed", f"{CORE}.world.World.schedule", jobless("subscription.renew"), RULE, MONTHS),
     Fault(
         "illegal step of a life cycle",
-        f"{CORE}.lifecycle.LifeCycle.move",
+        f"{CORE}.state_machine.StateMachine.transition",
         lawless,
         RULE,
         "resources.test_deliveries.test_only_a_failed_delivery_can_be_replayed",
     ),
     Fault(
         "metadata replaced instead of merged",
-        f"{CORE}.verbs.merge_metadata",
+        f"{CORE}.handlers.merge_metadata",
         lambda real: lambda old, patch: dict(patch),
         DOCUMENT,
         "resources.test_customers.test_metadata_is_merged",
     ),
     Fault(
         "email taken twice",
-        f"{RULES}.customers.refuse_taken",
+        f"{RULES}.customers.customers.refuse_taken",
         instead(None),
         RULE,
         "resources.test_customers.test_a_taken_email_is_refused_and_nothing_changes",
@@ -343,14 +357,14 @@ FAULTS = (
     # What is told of a world
     Fault(
         "jobs that nobody planned",
-        "emulator.control.causes.Causes.maker",
+        "emulator.control.causality.Causality.maker",
         instead(None),
         RULE,
         "control.test_explain.test_a_renewal_is_led_back_to_the_request_that_made_the_subscription",
     ),
     Fault(
         "everything excused as development",
-        "emulator.control.guidance.hooks._is_developed",
+        "emulator.control.audit_rules.webhooks._is_developed",
         instead(True),
         RULE,
         "control.test_audit.test_on_the_live_side_loopback_is_no_excuse",

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from contract_tests.client import http_client
-from contract_tests.page import Page
+from contract_tests.html import Page
 from contract_tests.sandbox import Sandbox
 
 CARD = {"method": "bank_card", "number": "4242 4242 4242 4242", "expiry": "12/30", "cvc": "123"}

@@ -9,13 +9,13 @@ import pytest
 
 from contract_tests.pages.buyer import CARD, DECLINED, TRANSFER, WHO, buyer, invoice, link, session
 from contract_tests.sandbox import Sandbox
-from emulator.engine.facts import Facts
+from emulator.engine.reference_data import ReferenceData
 from emulator.pages import languages
 from emulator.pages.languages import KNOWN
 from emulator.pages.texts import MAGIC_IN_FRENCH, WORDS
-from emulator.resources.outcomes import UNSAID
+from emulator.resources.payments.outcomes import DEFAULT_FAILURE_CODE
 
-MAGIC = {f"{type}.{value.name}": value for type, values in Facts().magic.items() for value in values}
+MAGIC = {f"{type}.{value.name}": value for type, values in ReferenceData().magic.items() for value in values}
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,9 @@ def test_every_line_says_the_same_in_both_languages() -> None:
         assert len({tuple(sorted(re.findall(r"\{\w+\}", text))) for text in words}) == 1, key
 
 
-@pytest.mark.parametrize("code", sorted({value.code for value in MAGIC.values() if value.code} | {UNSAID["payment"]}))
+@pytest.mark.parametrize(
+    "code", sorted({value.code for value in MAGIC.values() if value.code} | {DEFAULT_FAILURE_CODE["payment"]})
+)
 def test_every_way_to_fail_has_a_sentence_of_its_own(code: str) -> None:
     for language in KNOWN.values():
         assert language.failure(code, "Shop") != language("other_failure")

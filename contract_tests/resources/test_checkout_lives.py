@@ -8,15 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contract_tests.kernel import Kernel
+from contract_tests.rules_harness import Kernel
 from contract_tests.sandbox import CARD, FAILING_PHONE
-from emulator.errors import Refusal
-from emulator.resources import buyers, payment_intents
-from emulator.resources.checkout_sessions import CheckoutSession
-from emulator.resources.invoices import Invoice
-from emulator.resources.payment_intents import PaymentIntent
-from emulator.resources.subscriptions import Subscription
-from emulator.resources.transactions import Transaction
+from emulator.errors import ApiError
+from emulator.resources.billing.invoices import Invoice
+from emulator.resources.billing.subscriptions import Subscription
+from emulator.resources.checkout import hosted_payments
+from emulator.resources.checkout.checkout_sessions import CheckoutSession
+from emulator.resources.payments import payment_intents
+from emulator.resources.payments.payment_intents import PaymentIntent
+from emulator.resources.payments.transactions import Transaction
 
 AWA = {"name": "Awa Diop", "email": "awa@example.com"}
 METHODS = [
@@ -53,24 +54,24 @@ def opened(kernel: Kernel, mode: str = "payment") -> CheckoutSession:
 
 
 def pay(kernel: Kernel, session: CheckoutSession, method: Any) -> Any:
-    return kernel.turn(buyers.pay_session, id=session.id, payment={"method": method, "customer": AWA})
+    return kernel.turn(hosted_payments.pay_session, id=session.id, payment={"method": method, "customer": AWA})
 
 
 def act(kernel: Kernel, session: CheckoutSession, what: str, how: Any) -> None:
     """One thing that happens; what the state forbids is refused."""
-    now = kernel.world.one(CheckoutSession, session.id)
+    now = kernel.world.require(CheckoutSession, session.id)
     acts = {
         "pay": lambda: pay(kernel, session, how),
         "wait": lambda: kernel.advance(seconds=how),
         "expire": lambda: kernel.do("expireCheckoutSession", session.id),
         "take back": lambda: kernel.do("cancelPaymentIntent", str(now.payment_intent)),
-        "confirm": lambda: kernel.turn(buyers.confirm_action, id=now.payment_intent),
+        "confirm": lambda: kernel.turn(hosted_payments.confirm_action, id=now.payment_intent),
         "decline": lambda: kernel.turn(payment_intents.answer_now, id=now.payment_intent, code="INSUFFICIENT_FUNDS"),
         "delete customer": lambda: kernel.delete_customer(str(now.customer)),
     }
     try:
         acts[what]()
-    except (Refusal, KeyError):
+    except (ApiError, KeyError):
         return  # nothing to act on, or not in this state: part of the play
 
 
@@ -82,7 +83,7 @@ def test_a_session_is_paid_once_at_most_and_ends_as_its_payments_do(mode: str, a
     for what, how in acts:
         act(kernel, session, what, how)
     kernel.advance(seconds=2 * 86400)
-    now = kernel.world.one(CheckoutSession, session.id)
+    now = kernel.world.require(CheckoutSession, session.id)
     intents = [each for each in kernel.world.table(PaymentIntent) if each.checkout_session == session.id]
     paid = [each.id for each in intents if each.status == "succeeded"]
     waiting = [each.id for each in intents if each.status == "requires_action"]
@@ -102,18 +103,18 @@ def test_the_check_of_a_card_is_passed_on_the_page(code: str | None, status: str
     kernel = Kernel()
     session = opened(kernel)
     intent = pay(kernel, session, METHODS[5])
-    kernel.turn(buyers.confirm_action, id=intent.id, code=code)
-    assert kernel.world.one(CheckoutSession, session.id).status == status
-    with pytest.raises(Refusal, match="INVALID_STATUS_TRANSITION"):
-        kernel.turn(buyers.confirm_action, id=intent.id)
+    kernel.turn(hosted_payments.confirm_action, id=intent.id, code=code)
+    assert kernel.world.require(CheckoutSession, session.id).status == status
+    with pytest.raises(ApiError, match="INVALID_STATUS_TRANSITION"):
+        kernel.turn(hosted_payments.confirm_action, id=intent.id)
 
 
 def test_a_phone_is_not_confirmed_on_the_page() -> None:
     """B-55: that is the operator's to say."""
     kernel = Kernel()
     intent = pay(kernel, opened(kernel), METHODS[3])
-    with pytest.raises(Refusal, match="INVALID_STATUS_TRANSITION"):
-        kernel.turn(buyers.confirm_action, id=intent.id)
+    with pytest.raises(ApiError, match="INVALID_STATUS_TRANSITION"):
+        kernel.turn(hosted_payments.confirm_action, id=intent.id)
 
 
 def test_a_form_is_filled_in_with_what_is_known() -> None:
@@ -125,9 +126,9 @@ def test_a_form_is_filled_in_with_what_is_known() -> None:
     body = {"success_url": "https://shop.example.com", "line_items": [], "mode": "setup", "currency": "XAF"}
     defaults = {"expires_in": 1800, "metadata": {}}
     known = kernel.do("createCheckoutSession", **body, **defaults, customer=customer.id)
-    shown = buyers.filled_in(kernel.world, known)
+    shown = hosted_payments._complete(kernel.world, known)
     assert (shown["name"], shown["email"], shown["phone"]) == ("Awa Diop", "awa@example.com", "+24177123456")
     assert shown["address"].line1 == "1 rue"
     unknown = kernel.do("createCheckoutSession", **body, **defaults, customer_email="ben@example.com")
     nothing = {"name": None, "email": "ben@example.com", "phone": None, "address": None}
-    assert buyers.filled_in(kernel.world, unknown) == nothing
+    assert hosted_payments._complete(kernel.world, unknown) == nothing

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from contract_tests.client import Client, http_client
-from contract_tests.paper import pdfs
+from contract_tests.rendering import pdfs
 from contract_tests.sandbox import RunningServer, Sandbox
 
 ADDRESS = {"line1": "12 rue de l'Église", "city": "Libreville", "postal_code": "BP 2044", "country": "GA"}

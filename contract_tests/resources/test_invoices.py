@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contract_tests.kernel import Kernel
+from contract_tests.rules_harness import Kernel
 from contract_tests.sandbox import Sandbox
 from emulator.core import money
-from emulator.core.lifecycle import LifeCycle, Row
+from emulator.core.state_machine import StateMachine, Transition
 from emulator.core.world import World
-from emulator.errors import Refusal
-from emulator.resources import invoices
+from emulator.errors import ApiError
+from emulator.resources.billing import invoices
 
 NOWHERE = "0" * 24
 LINE = {"description": "Delivery", "unit_amount": 2500}
@@ -133,7 +133,7 @@ def test_a_product_line_has_its_name_and_price() -> None:
     product = kernel.product()
     invoice = product_draft(kernel, {"product": product.id, "quantity": 3})
     kernel.turn(lambda world: world.replace(product, unit_amount=9, name="Other"))
-    [line] = kernel.world.one(invoices.Invoice, invoice.id).line_items
+    [line] = kernel.world.require(invoices.Invoice, invoice.id).line_items
     assert (line.product, line.description, line.quantity) == (product.id, "Basket", 3)
     assert (line.unit_amount, line.amount) == (1500, 4500)
 
@@ -159,7 +159,7 @@ def test_a_product_line_that_will_not_do(product: dict[str, Any], line: dict[str
     """B-15, B-66: free without a price, fixed with one, archived, in another currency."""
     kernel = Kernel()
     id = kernel.product(**product).id
-    with pytest.raises(Refusal) as refusal:
+    with pytest.raises(ApiError) as refusal:
         product_draft(kernel, {"product": id, **line})
     assert (refusal.value.code, refusal.value.param) == ("INVALID_FIELD", f"line_items.0.{param}")
 
@@ -168,7 +168,7 @@ def test_a_draft_that_bills_a_product_keeps_its_currency() -> None:
     """PATCH currency alone: the products must be sold in the new one."""
     kernel = Kernel()
     invoice = product_draft(kernel, {"product": kernel.product().id})
-    with pytest.raises(Refusal) as refusal:
+    with pytest.raises(ApiError) as refusal:
         kernel.do("updateInvoice", invoice.id, currency="EUR")
     assert (refusal.value.code, refusal.value.param) == ("INVALID_FIELD", "currency")
     in_euro = [{"product": kernel.product(currency="EUR").id, "quantity": 1}]
@@ -194,7 +194,7 @@ def test_the_total_with_tax_is_bounded(subtotal: int, fits: bool) -> None:
     if fits:
         assert product_draft(kernel, line).total <= 99_999_999
     else:
-        with pytest.raises(Refusal, match="AMOUNT_TOO_LARGE"):
+        with pytest.raises(ApiError, match="AMOUNT_TOO_LARGE"):
             product_draft(kernel, line)
 
 
@@ -388,7 +388,7 @@ REFUSED = {"!": "INVALID_STATUS_TRANSITION", "!!": "INVOICE_NOT_DRAFTABLE"}
 
 def do(kernel: Kernel, id: str, step: str) -> None:
     if step == "write off":
-        kernel.turn(lambda world: invoices.write_off(world, world.one(invoices.Invoice, id)))
+        kernel.turn(lambda world: invoices.write_off(world, world.require(invoices.Invoice, id)))
     elif step == "job-overdue":
         kernel.job("invoice.overdue", id)
     else:
@@ -411,30 +411,30 @@ def test_each_state_meets_each_step(state: str, step: str, outcome: str) -> None
     kernel, id = meet(state, step)
     everything = kernel.everything()
     if outcome in REFUSED:
-        with pytest.raises(Refusal) as refusal:
+        with pytest.raises(ApiError) as refusal:
             do(kernel, id, step)
         assert refusal.value.code == REFUSED[outcome]
     else:
         do(kernel, id, step)
     assert (kernel.everything() == everything) == (outcome in (".", *REFUSED))
-    now = kernel.world.one(invoices.Invoice, id).status
+    now = kernel.world.require(invoices.Invoice, id).status
     assert now == (state if outcome in ("=", ".", *REFUSED) else outcome)
 
 
 def test_every_row_of_the_life_cycle_is_walked(monkeypatch: pytest.MonkeyPatch) -> None:
     """No row is there for nothing."""
-    walked: set[Row] = set()
-    tell = LifeCycle._tell
+    walked: set[Transition] = set()
+    tell = StateMachine._emit
 
-    def watched(self: LifeCycle[Any], world: World, row: Row, record: Any) -> Any:
-        walked.update([row] if self is invoices.LIFE else [])
+    def watched(self: StateMachine[Any], world: World, row: Transition, record: Any) -> Any:
+        walked.update([row] if self is invoices.LIFECYCLE else [])
         return tell(self, world, row, record)
 
-    monkeypatch.setattr(LifeCycle, "_tell", watched)
+    monkeypatch.setattr(StateMachine, "_emit", watched)
     for state, step, outcome in CELLS:
         if outcome not in REFUSED:
             do(*meet(state, step), step)
-    assert walked == set(invoices.LIFE.rows)
+    assert walked == set(invoices.LIFECYCLE.rows)
 
 
 # -- lists (B-20)

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import pytest
 
 from contract_tests.sandbox import START, Sandbox
-from emulator.engine.facts import Facts
+from emulator.engine.reference_data import ReferenceData
 from emulator.errors import ERRORS
-from emulator.resources.magic import MagicValue
+from emulator.resources.customers.magic_values import MagicValue
 
-MAGIC = Facts().magic
+MAGIC = ReferenceData().magic
 LINES = [pytest.param(type, line, id=f"{type}-{line.name}") for type, lines in MAGIC.items() for line in lines]
 PAID_LINES = [param for param in LINES if param.values[1].code is None]
 FIELD = {"mobile_money": "phone", "bank_card": "number", "bank_transfer": "iban", "paypal": "email"}

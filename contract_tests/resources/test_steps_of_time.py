@@ -8,7 +8,7 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contract_tests.years import Extent, at_once, play, randomly
+from contract_tests.long_runs import Extent, at_once, play, randomly
 from emulator.core import calendar
 
 TWO_YEARS = Extent(subscriptions=200, days=730, acts=150)

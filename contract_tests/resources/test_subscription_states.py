@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from contract_tests.kernel import Kernel
+from contract_tests.rules_harness import Kernel
 from contract_tests.sandbox import FAILING_PHONE
-from emulator.core.lifecycle import LifeCycle, Row
+from emulator.core.state_machine import StateMachine, Transition
 from emulator.core.world import Event, World
-from emulator.errors import Refusal
-from emulator.resources import renewals, subscriptions
-from emulator.resources.payment_methods import PaymentMethod
-from emulator.resources.subscriptions import Subscription
+from emulator.errors import ApiError
+from emulator.resources.billing import renewals, subscriptions
+from emulator.resources.billing.subscriptions import Subscription
+from emulator.resources.customers.payment_methods import PaymentMethod
 
 Step = Callable[[Kernel, str], Any]
 
@@ -93,7 +93,7 @@ def charge_fails(kernel: Kernel, id: str) -> None:
     subscription = kernel.subscription(id)
     kernel.change_phone(subscription.customer, FAILING_PHONE)
     invoice = kernel.open_invoice(subscription)
-    method = kernel.world.one(PaymentMethod, subscription.payment_method)
+    method = kernel.world.require(PaymentMethod, subscription.payment_method)
     kernel.turn(renewals.collect, subscription=subscription, invoice=invoice, method=method)
 
 
@@ -193,7 +193,7 @@ def test_each_state_meets_each_step(state: str, step: str, outcome: str) -> None
     before = kernel.subscription(id)
     everything = kernel.everything()
     if outcome in REFUSED:
-        with pytest.raises(Refusal) as refusal:
+        with pytest.raises(ApiError) as refusal:
             STEPS[step](kernel, id)
         assert refusal.value.code == REFUSED[outcome]
     else:
@@ -213,43 +213,43 @@ def test_jobs_about_what_is_gone_are_silenced(state: str, name: str) -> None:
     subscription = STATES[state](kernel)
     kernel.delete_customer(subscription.customer)
     assert kernel.job(name, subscription.id).changes == []
-    kernel.turn(lambda world: world.remove(world.one(Subscription, subscription.id)))
+    kernel.turn(lambda world: world.remove(world.require(Subscription, subscription.id)))
     assert kernel.job(name, subscription.id).changes == []
 
 
 def test_every_row_of_the_life_cycle_is_walked(monkeypatch: pytest.MonkeyPatch) -> None:
     """No row is there for nothing, and each tells its event."""
-    walked: set[Row] = set()
-    tell = LifeCycle._tell
+    walked: set[Transition] = set()
+    tell = StateMachine._emit
 
-    def watched(self: LifeCycle[Any], world: World, row: Row, record: Any) -> Any:
+    def watched(self: StateMachine[Any], world: World, row: Transition, record: Any) -> Any:
         told = len(world.table(Event))
         result = tell(self, world, row, record)
         assert record.status == row.target
-        if self is subscriptions.LIFE:
+        if self is subscriptions.LIFECYCLE:
             walked.add(row)
             assert [event.type for event in list(world.table(Event))[told:]][:1] == ([row.event] if row.event else [])
         return result
 
-    monkeypatch.setattr(LifeCycle, "_tell", watched)
+    monkeypatch.setattr(StateMachine, "_emit", watched)
     for state, build in STATES.items():
         for step, do in STEPS.items():
             kernel = Kernel()
             subscription = build(kernel)
             try:
                 do(kernel, subscription.id)
-            except Refusal:
+            except ApiError:
                 assert step in {line[0] for line in LINES if "!" in line or "!!" in line}, (state, step)
     for state in ("trialing", "active", "past_due", "unpaid", "paused"):
         _ends_as_scheduled(Kernel(), state)
     _resumes_its_trial(Kernel())
-    assert walked == set(subscriptions.LIFE.rows)
+    assert walked == set(subscriptions.LIFECYCLE.rows)
 
 
 def _ends_as_scheduled(kernel: Kernel, state: str) -> None:
     """A cancellation scheduled before it got into a state is carried out there."""
     id = STATES[state](kernel).id
-    kernel.turn(lambda world: world.replace(world.one(Subscription, id), cancel_at_period_end=True))
+    kernel.turn(lambda world: world.replace(world.require(Subscription, id), cancel_at_period_end=True))
     kernel.job("subscription.renew", id)
     assert kernel.subscription(id).status == "canceled"
 

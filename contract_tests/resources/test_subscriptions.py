@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from contract_tests.kernel import Kernel
+from contract_tests.rules_harness import Kernel
 from contract_tests.sandbox import CHARGED, Sandbox
-from emulator.errors import Refusal
+from emulator.errors import ApiError
 
 NOWHERE = "0" * 24
 MONTHLY = {"unit_amount": 5000, "interval": "month"}
@@ -134,7 +134,7 @@ def test_a_product_gives_its_currency_and_its_name() -> None:
 def test_a_product_that_will_not_do(product: dict[str, Any], fields: dict[str, Any], param: str) -> None:
     """B-15, B-40: archived, or beside another currency."""
     kernel = Kernel()
-    with pytest.raises(Refusal) as refusal:
+    with pytest.raises(ApiError) as refusal:
         kernel.subscribe(product=kernel.product(**product).id, **fields)
     assert (refusal.value.code, refusal.value.param) == ("INVALID_FIELD", param)
 
@@ -150,7 +150,7 @@ def test_a_deactivated_plan_is_for_nobody_new() -> None:
         lambda: kernel.subscribe(plan=plan.id),
         lambda: kernel.do("updateSubscription", other.id, plan=plan.id),
     ):
-        with pytest.raises(Refusal) as refusal:
+        with pytest.raises(ApiError) as refusal:
             refused()
         assert (refusal.value.code, refusal.value.param) == ("INVALID_FIELD", "plan")
     with kernel.expect(*CHARGED * 2):

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from contract_tests.sandbox import Sandbox
-from emulator.errors import Refusal
-from emulator.resources import security_profiles
-from emulator.resources.keys import Key
+from emulator.errors import ApiError
+from emulator.resources.app import security_profiles
+from emulator.resources.app.keys import Key
 from emulator.sandbox import Options
 from emulator.sandbox import Sandbox as House
 
@@ -207,7 +207,7 @@ def test_reads_and_other_writes_go_on_from_a_blocked_country(sandbox: Sandbox) -
 def world() -> Any:
     """A world by itself, for rules that a payment asks before it is made."""
     world, _ = House(Options(seed=7)).build_world(Key("rules", livemode=False))
-    with world.turn():
+    with world.unit_of_work():
         yield world
 
 
@@ -218,7 +218,7 @@ def test_the_cap_is_the_most_a_payment_may_amount_to(world: Any, amount: int, al
         security_profiles.create(world, {**NOTHING, "max_amount": cap})
     assert security_profiles.permits(world, amount, "bank_card") is allowed
     if not allowed:
-        with pytest.raises(Refusal, match="max_amount") as error:
+        with pytest.raises(ApiError, match="max_amount") as error:
             security_profiles.refuse_amount(world, amount)
         assert (error.value.status, error.value.code) == (403, "PERMISSION_DENIED")
 
@@ -232,7 +232,7 @@ def test_only_listed_methods_may_pay(world: Any, type: str, allowed: bool) -> No
         security_profiles.create(world, {**NOTHING, "allowed_payment_methods": types})
     assert security_profiles.permits(world, 100, type) is allowed
     if not allowed:
-        with pytest.raises(Refusal) as error:
+        with pytest.raises(ApiError) as error:
             security_profiles.refuse_method(world, type)
         assert (error.value.status, error.value.code) == (422, "PAYMENT_METHOD_NOT_SUPPORTED")
         assert error.value.param == "payment_method"

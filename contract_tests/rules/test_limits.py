@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from contract_tests.sandbox import Sandbox
-from emulator.engine.traffic import LONGEST, Bucket, Traffic
-from emulator.errors import Refusal
-from emulator.resources.settings import RateLimit, Settings
+from emulator.engine.rate_limit import LONGEST, Bucket, RateLimiter
+from emulator.errors import ApiError
+from emulator.resources.app.settings import RateLimit, Settings
 
 HOURLY = 1 / 3600
 """Requests per second; none comes back while a test runs."""
@@ -138,13 +138,13 @@ def test_a_bucket_fills_steadily_up_to_its_burst() -> None:
     bucket = Bucket(RateLimit(per_second=2, burst=3), now=0)
     for _ in range(3):
         bucket.take(0)
-    with pytest.raises(Refusal) as error:
+    with pytest.raises(ApiError) as error:
         bucket.take(0.4)
     assert error.value.retry_after == 1
     bucket.take(0.5)
     for _ in range(3):
         bucket.take(100)
-    with pytest.raises(Refusal):
+    with pytest.raises(ApiError):
         bucket.take(100)
 
 
@@ -155,7 +155,7 @@ def test_the_wait_is_in_whole_seconds_and_enough(per_second: float, wait: int) -
     """Retry guidance: wait the number of seconds in Retry-After, then retry."""
     bucket = Bucket(RateLimit(per_second=per_second, burst=1), now=0)
     bucket.take(0)
-    with pytest.raises(Refusal) as error:
+    with pytest.raises(ApiError) as error:
         bucket.take(0)
     assert error.value.retry_after == wait
     if wait < LONGEST:
@@ -163,13 +163,13 @@ def test_the_wait_is_in_whole_seconds_and_enough(per_second: float, wait: int) -
 
 
 def test_one_too_many_takes_no_token() -> None:
-    traffic = Traffic()
+    traffic = RateLimiter()
     own = Settings(rate_limit=RateLimit(per_second=HOURLY, burst=2), concurrency_limit=1)
-    with traffic.admit(own, 0):
+    with traffic.acquire(own, 0):
         for _ in range(5):
-            with pytest.raises(Refusal, match="TOO_MANY_REQUESTS"), traffic.admit(own, 0):
+            with pytest.raises(ApiError, match="TOO_MANY_REQUESTS"), traffic.acquire(own, 0):
                 pytest.fail("admitted")
-    with traffic.admit(own, 0):
+    with traffic.acquire(own, 0):
         pass
-    with pytest.raises(Refusal, match="RATE_LIMIT_EXCEEDED"), traffic.admit(own, 0):
+    with pytest.raises(ApiError, match="RATE_LIMIT_EXCEEDED"), traffic.acquire(own, 0):
         pytest.fail("admitted")

@@ -15,23 +15,23 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from contract_tests.sandbox import START
 from emulator.core import calendar
+from emulator.core.handlers import get_or_404
 from emulator.core.jobs import Job
 from emulator.core.records import Record
-from emulator.core.verbs import find
 from emulator.core.world import Event, World, encode
-from emulator.engine.facts import Facts
-from emulator.errors import Refusal
-from emulator.resources import outcomes, payment_intents, refunds
-from emulator.resources.customers import Customer
-from emulator.resources.instruments import FIELDS
-from emulator.resources.payment_intents import PaymentIntent
-from emulator.resources.payment_methods import PaymentMethod
-from emulator.resources.refunds import Refund
-from emulator.resources.settings import Settings, changed
-from emulator.resources.transactions import Transaction
-from emulator.resources.wiring import OPERATIONS, REACTIONS, WIRING
+from emulator.engine.reference_data import ReferenceData
+from emulator.errors import ApiError
+from emulator.resources.app.settings import Settings, changed
+from emulator.resources.customers.customers import Customer
+from emulator.resources.customers.payment_details import FIELDS
+from emulator.resources.customers.payment_methods import PaymentMethod
+from emulator.resources.payments import outcomes, payment_intents, refunds
+from emulator.resources.payments.payment_intents import PaymentIntent
+from emulator.resources.payments.refunds import Refund
+from emulator.resources.payments.transactions import Transaction
+from emulator.resources.registry import OPERATIONS, REACTIONS, REGISTRY
 
-FACTS = Facts()
+FACTS = ReferenceData()
 CARD = {"exp_month": 2, "exp_year": 2026, "cvc": "123"}
 VALUES = [(type, line.example) for type, lines in FACTS.magic.items() for line in lines]
 VALUES += [("mobile_money", "+24177123456"), ("bank_card", "5555555555554444"), ("paypal", "awa@example.com")]
@@ -78,7 +78,7 @@ class Money(RuleBasedStateMachine):
         self.world = World(
             name="money",
             livemode=False,
-            wiring=WIRING._replace(reactions=reactions),
+            wiring=REGISTRY._replace(reactions=reactions),
             facts=FACTS,
             seed="7",
             now=START,
@@ -97,9 +97,9 @@ class Money(RuleBasedStateMachine):
         """One turn and what it made due at once; None if it was refused, and then nothing has changed."""
         before = self.everything()
         try:
-            with self.world.turn():
+            with self.world.unit_of_work():
                 result = command(self.world, **arguments)
-        except Refusal:
+        except ApiError:
             assert self.everything() == before
             return None
         self.until(self.world.now)
@@ -109,11 +109,11 @@ class Money(RuleBasedStateMachine):
         return self.turn(OPERATIONS[name], **arguments)
 
     def until(self, instant: str) -> None:
-        while (job := self.world.schedule.next()) is not None and job.due <= instant:
+        while (job := self.world.jobs.next()) is not None and job.due <= instant:
             self.world.now = max(self.world.now, job.due)
-            with self.world.turn():
+            with self.world.unit_of_work():
                 self.world.remove(job)
-                self.world.wiring.jobs[job.name](self.world, job)
+                self.world.registry.jobs[job.name](self.world, job)
         self.world.now = instant
 
     def everything(self) -> dict[str, dict[str, Record]]:
@@ -121,7 +121,7 @@ class Money(RuleBasedStateMachine):
 
     def pick(self, kind: type[Record], number: int, wanted: str | None = None) -> str:
         """Mostly one of those in the wanted state, if there are such."""
-        fitting = self.world.table(kind).having("status", wanted) if wanted and number % 4 else []
+        fitting = self.world.table(kind).where("status", wanted) if wanted and number % 4 else []
         rows = fitting or list(self.world.table(kind))
         return rows[-1 - number % len(rows)].id if rows else "none"
 
@@ -164,7 +164,7 @@ class Money(RuleBasedStateMachine):
     @rule(method=NUMBERS, amount=AMOUNTS)
     def charge_off_session(self, method: int, amount: int) -> None:
         def charge(world: World) -> None:
-            stored = find(world, PaymentMethod, self.pick(PaymentMethod, method))
+            stored = get_or_404(world, PaymentMethod, self.pick(PaymentMethod, method))
             types = (stored.type,)
             intent = payment_intents.start(
                 world, stored, payment_method_types=types, amount=amount, currency="XAF", customer=stored.customer
@@ -236,7 +236,7 @@ class Money(RuleBasedStateMachine):
     @invariant()
     def no_more_is_refunded_than_captured(self) -> None:
         for deposit in self.deposits():
-            mine = self.world.table(Refund).having("transaction", deposit.id)
+            mine = self.world.table(Refund).where("transaction", deposit.id)
             assert sum(refund.amount for refund in mine if refund.status not in GONE) <= deposit.amount
             given_back = sum(refund.amount for refund in mine if refund.status == "succeeded")
             assert deposit.amount_refunded == given_back
@@ -256,15 +256,15 @@ class Money(RuleBasedStateMachine):
             if deposit.status in ("completed", "refunded", "disputed"):
                 spent[deposit.customer] += deposit.amount
                 count[deposit.customer] += 1
-        for refund in self.world.table(Refund).having("status", "succeeded"):
-            spent[self.world.one(Transaction, refund.transaction).customer] -= refund.amount
+        for refund in self.world.table(Refund).where("status", "succeeded"):
+            spent[self.world.require(Transaction, refund.transaction).customer] -= refund.amount
         for customer in self.world.table(Customer):
             assert (customer.total_spent, customer.transactions_count) == (spent[customer.id], count[customer.id])
 
     @invariant()
     def each_succeeded_refund_has_its_transaction(self) -> None:
-        returned = sorted(item.amount for item in self.world.table(Transaction).having("type", "refund"))
-        assert returned == sorted(refund.amount for refund in self.world.table(Refund).having("status", "succeeded"))
+        returned = sorted(item.amount for item in self.world.table(Transaction).where("type", "refund"))
+        assert returned == sorted(refund.amount for refund in self.world.table(Refund).where("status", "succeeded"))
 
     @invariant()
     def what_waits_for_a_time_has_a_job(self) -> None:
@@ -279,7 +279,7 @@ class Money(RuleBasedStateMachine):
                 assert intent.id not in planned
 
     def deposits(self) -> list[Transaction]:
-        return self.world.table(Transaction).having("type", "deposit")
+        return self.world.table(Transaction).where("type", "deposit")
 
 
 Money.TestCase.settings = settings(max_examples=200, stateful_step_count=50, deadline=None)

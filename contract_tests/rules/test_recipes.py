@@ -11,10 +11,10 @@ import pytest
 
 from contract_tests.client import Client
 from contract_tests.sandbox import Sandbox
-from emulator.engine.recipes import Step, recipes
+from emulator.engine.error_examples import Step, error_examples
 from emulator.errors import CODES, ERRORS
 
-RECIPES = recipes()
+RECIPES = error_examples()
 
 
 def test_every_code_has_a_recipe_or_a_reason_why_not() -> None:

@@ -13,13 +13,13 @@ import pytest
 
 from contract_tests.contract import Contract
 from contract_tests.sandbox import RunningServer, Sandbox
-from emulator.document import store
-from emulator.examiner.document import links, operations
-from emulator.examiner.receiver import receiving
-from emulator.examiner.report import Report
-from emulator.examiner.stage import Stage
-from emulator.examiner.suite import Suite
-from emulator.examiner.walk import headers
+from emulator.conformance.document import links, operations
+from emulator.conformance.fixture_factory import FixtureFactory
+from emulator.conformance.link_walker import headers
+from emulator.conformance.receiver import receiving
+from emulator.conformance.report import Report
+from emulator.conformance.suite import Suite
+from emulator.document import bundles
 
 EXAMPLES = int(os.environ.get("EXAMPLES", "5"))
 """How many requests are made up for each operation, beside those that cover its schema point by point."""
@@ -74,8 +74,8 @@ def examine(
         base_url = f"{server.url}/v1"
 
         def run(*phases: str) -> Report:
-            stage = Stage(base_url, headers(sandbox.key), hook, "test")
-            suite = Suite(store.load("service"), base_url, sandbox.key, EXAMPLES, SEED, stage, phases=phases)
+            stage = FixtureFactory(base_url, headers(sandbox.key), hook, "test")
+            suite = Suite(bundles.load("service"), base_url, sandbox.key, EXAMPLES, SEED, stage, phases=phases)
             return suite.run()
 
         yield run
@@ -103,7 +103,7 @@ def test_examples_and_every_point_of_the_schemas(examine: Callable[..., Report])
     report = examine("examples", "coverage")
     assert failures(report) == []
     assert seldom(report) == {}
-    assert len(report.operations) == len(operations(store.load("service")))
+    assert len(report.operations) == len(operations(bundles.load("service")))
     assert report.checks.keys() == CHECKS
     assert min(report.checks.values()) > 1000
 
@@ -118,14 +118,14 @@ def test_what_one_answer_leads_to(examine: Callable[..., Report]) -> None:
     """What was made is read, changed, confirmed, deleted, in any order; and every link leads where it says."""
     report = examine("stateful")
     assert failures(report) == []
-    every = list(links(store.load("service")))
+    every = list(links(bundles.load("service")))
     assert report.links.keys() == {link.name for link in every}
     failed = {f"{link.source.id} {link.target.id}" for link in every if not 200 <= report.links[link.name] < 300}
     assert failed == WRONG_STATE
 
 
 def test_every_operation_on_an_object_is_linked_to() -> None:
-    document = store.load("service")
+    document = bundles.load("service")
     linked = {link.target.id for link in links(document)}
     assert {id for id, each in operations(document).items() if "{" in each.path} <= linked
 
@@ -176,7 +176,7 @@ def test_the_control_api(sandbox: Sandbox, server: RunningServer, known: dict[st
         if path in known:
             case.path_parameters = dict.fromkeys(case.path_parameters, known[path])
 
-    suite = Suite(store.load("control"), f"{server.url}/_emulator", sandbox.key, EXAMPLES, SEED, tame=tame)
+    suite = Suite(bundles.load("control"), f"{server.url}/_emulator", sandbox.key, EXAMPLES, SEED, tame=tame)
     report = suite.run()
     assert failures(report) == []
     assert seldom(report).keys() <= UNREPEATABLE

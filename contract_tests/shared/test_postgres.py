@@ -14,16 +14,16 @@ import psycopg
 import pytest
 
 from contract_tests.contract import Contract
-from contract_tests.crashes.load import HEADERS
-from contract_tests.crashes.rounds import play
-from contract_tests.crashes.servers import Emulator, started
+from contract_tests.crash_recovery.crash_rounds import play
+from contract_tests.crash_recovery.load import HEADERS
+from contract_tests.crash_recovery.servers import Emulator, started
 from contract_tests.receiver import Receiver
 from contract_tests.sandbox import RunningServer, Sandbox
 from contract_tests.state.story import played_through, with_restarts
 from emulator.sandbox import Options
 from emulator.sandbox import Sandbox as Parts
-from emulator.state import care
-from emulator.state.store import BrokenState
+from emulator.state import maintenance
+from emulator.state.store import CorruptStore
 
 # That another process runs a world is told with 503: the service, which is one, has no such answer in its document.
 pytestmark = pytest.mark.breaks_the_document
@@ -51,7 +51,7 @@ def test_the_story_is_the_same(place: str) -> None:
 
 
 def test_nothing_is_lost_by_a_kill(place: str, tmp_path: Path) -> None:
-    """A few rounds; ``python -m contract_tests.crashes postgresql`` plays as many as one likes."""
+    """A few rounds; ``python -m contract_tests.crash_recovery postgresql`` plays as many as one likes."""
     assert len(list(play(tmp_path, place, 2, random.Random(7)))) == 2
 
 
@@ -130,22 +130,22 @@ def test_a_lost_session_loses_no_write(place: str, contracts: tuple[Contract, Co
 def test_it_is_checked_compacted_and_converted(place: str, tmp_path: Path) -> None:
     server = RunningServer(state=place)
     httpx.post(f"{server.url}/v1/customers/", json={"email": "a@example.com", "name": "A"}, headers=HEADERS, timeout=60)
-    assert [str(found.key) for found in care.check(place)] == ["sk_test_crash"]
+    assert [str(found.key) for found in maintenance.check(place)] == ["sk_test_crash"]
     server.stop()
-    care.compact(place)
-    care.convert(place, f"tinydb:{tmp_path}/worlds.json")
-    assert care.check(f"tinydb:{tmp_path}/worlds.json") == care.check(place)
+    maintenance.compact(place)
+    maintenance.convert(place, f"tinydb:{tmp_path}/worlds.json")
+    assert maintenance.check(f"tinydb:{tmp_path}/worlds.json") == maintenance.check(place)
 
 
 def test_a_newer_database_is_refused(place: str) -> None:
     RunningServer(state=place).stop()
     with administrator(place) as connection:
         connection.execute("UPDATE emulator_format SET format = 99")
-    with pytest.raises(BrokenState, match="its format is 99"):
+    with pytest.raises(CorruptStore, match="its format is 99"):
         Parts(Options(state=place))
 
 
 def test_a_server_that_is_not_there_is_told_without_the_password() -> None:
-    with pytest.raises(BrokenState, match=r"shop:\*\*\*@127.0.0.1") as told:
+    with pytest.raises(CorruptStore, match=r"shop:\*\*\*@127.0.0.1") as told:
         Parts(Options(state="postgresql://shop:secret@127.0.0.1:1/worlds"))
     assert "secret" not in str(told.value)

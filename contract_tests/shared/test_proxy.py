@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from contract_tests.crashes.proxy import play
+from contract_tests.crash_recovery.proxy import play
 
 
 def test_the_death_of_either_loses_nothing(place: str, tmp_path: Path) -> None:
-    """Under load, which goes on; ``python -m contract_tests.crashes proxy`` plays as many rounds as one likes."""
+    """Under load, which goes on; ``python -m contract_tests.crash_recovery proxy`` plays more rounds."""
     assert len(list(play(tmp_path, place, 2, random.Random(7)))) == 2

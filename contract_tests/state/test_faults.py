@@ -14,17 +14,17 @@ import httpx
 import pytest
 from click.testing import CliRunner
 
-from contract_tests.crashes.load import HEADERS
-from contract_tests.crashes.rounds import START, play
-from contract_tests.crashes.servers import Emulator, started
-from contract_tests.crashes.truths import World, broken
+from contract_tests.crash_recovery.crash_rounds import START, play
+from contract_tests.crash_recovery.invariants import World, broken
+from contract_tests.crash_recovery.load import HEADERS
+from contract_tests.crash_recovery.servers import Emulator, started
 from contract_tests.state.conftest import Serve
 from emulator.cli.main import cli, one_line
 from emulator.sandbox import Options, Sandbox
-from emulator.state import care, form
-from emulator.state.form import Tables
-from emulator.state.places import open_store
-from emulator.state.store import BrokenState
+from emulator.state import maintenance, serialization
+from emulator.state.serialization import Tables
+from emulator.state.store import CorruptStore
+from emulator.state.urls import open_store
 
 
 def filled(serve: Serve, place: str) -> Path:
@@ -105,7 +105,7 @@ def test_a_broken_file_is_refused_and_left_as_it_is(
     file = filled(serve, place)
     spoil(file)
     before = file.read_bytes()
-    with pytest.raises(BrokenState, match=told) as refused:
+    with pytest.raises(CorruptStore, match=told) as refused:
         Sandbox(Options(state=place))
     assert "\n" not in str(refused.value)
     checked = CliRunner().invoke(cli, ["state", "check", place], standalone_mode=False)
@@ -132,7 +132,7 @@ PLACES = {
 
 @pytest.mark.parametrize(("place", "told"), PLACES.values(), ids=PLACES)
 def test_a_place_that_cannot_be_is_refused(tmp_path: Path, place: str, told: str) -> None:
-    with pytest.raises(BrokenState, match=told):
+    with pytest.raises(CorruptStore, match=told):
         Sandbox(Options(state=place.format(tmp_path)))
 
 
@@ -147,9 +147,9 @@ def test_a_read_only_file_is_refused(serve: Serve, place: str) -> None:
     file = filled(serve, place)
     before = file.read_bytes()
     file.chmod(0o400)
-    with pytest.raises(BrokenState, match="is read-only"):
+    with pytest.raises(CorruptStore, match="is read-only"):
         Sandbox(Options(state=place))
-    assert care.check(place)[0].records > 0
+    assert maintenance.check(place)[0].records > 0
     assert file.read_bytes() == before
 
 
@@ -157,10 +157,10 @@ def test_a_second_process_is_refused(serve: Serve, place: str) -> None:
     """Looking is allowed; and when the first one is gone, so is its lock."""
     filled(serve, place)
     serve(place).customer()
-    with pytest.raises(BrokenState, match="another process works on it"):
+    with pytest.raises(CorruptStore, match="another process works on it"):
         Sandbox(Options(state=place))
-    with pytest.raises(BrokenState, match="another process works on it"):
-        care.compact(place)
+    with pytest.raises(CorruptStore, match="another process works on it"):
+        maintenance.compact(place)
     serve(None)
     store = open_store(place)
     assert store is not None
@@ -169,8 +169,8 @@ def test_a_second_process_is_refused(serve: Serve, place: str) -> None:
 
 def test_a_place_that_holds_worlds_is_not_converted_into(serve: Serve, place: str, tmp_path: Path) -> None:
     filled(serve, place)
-    with pytest.raises(BrokenState, match="holds worlds already"):
-        care.convert(place, f"tinydb:{filled(serve, f'tinydb:{tmp_path}/other.json')}")
+    with pytest.raises(CorruptStore, match="holds worlds already"):
+        maintenance.convert(place, f"tinydb:{filled(serve, f'tinydb:{tmp_path}/other.json')}")
 
 
 def test_an_older_version_is_migrated(serve: Serve, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,9 +190,9 @@ def test_an_older_version_is_migrated(serve: Serve, place: str, monkeypatch: pyt
             """UPDATE emulator_snapshots SET data = replace(data, '{"format":2}', '{"format":0}')""",
             "UPDATE emulator_format SET format = 0",
         )(file)
-    with pytest.raises(BrokenState, match="its format is 0"):
+    with pytest.raises(CorruptStore, match="its format is 0"):
         Sandbox(Options(state=place))
-    monkeypatch.setitem(form.MIGRATIONS, 0, newer)
+    monkeypatch.setitem(serialization.MIGRATIONS, 0, newer)
     for _ in range(2):  # what was migrated needs it no more
         sandbox = serve(place)
         assert sandbox.api.get("/customers/")["data"] == [customer]
@@ -212,7 +212,7 @@ def older(tables: Tables) -> None:
 
 def newer(tables: Tables) -> Tables:
     """The migration that this takes; snapshots are files of their own version."""
-    tables["emulator"]["1"]["format"] = form.FORMAT
+    tables["emulator"]["1"]["format"] = serialization.FORMAT
     for row in tables["sk_test_lasting/customer"].values():
         row["metadata"] = row.pop("notes")
     return tables
@@ -293,5 +293,5 @@ def test_a_file_that_cannot_be_written_is_told_until_it_can(tmp_path: Path) -> N
 
 
 def test_nothing_is_lost_by_a_kill(tmp_path: Path) -> None:
-    """A few rounds; ``python -m contract_tests.crashes`` plays as many as one likes."""
+    """A few rounds; ``python -m contract_tests.crash_recovery`` plays as many as one likes."""
     assert len(list(play(tmp_path, f"sqlite:///{tmp_path}/worlds.db", 2, random.Random(7)))) == 2

@@ -15,8 +15,8 @@ from contract_tests.engine.test_smtp import Mailbox
 from contract_tests.receiver import Receiver, Reply
 from contract_tests.state.conftest import Serve
 from emulator.engine.mailer import SmtpServer
-from emulator.state import care
-from emulator.state.tiny import AtomicStorage
+from emulator.state import maintenance
+from emulator.state.tinydb_file import AtomicStorage
 
 DAY = 24 * 3600
 
@@ -24,7 +24,7 @@ DAY = 24 * 3600
 def put_away_for(days: float, place: str, tmp_path: Path) -> str:
     """The same worlds in a TinyDB file, as if they had been put away so long ago."""
     file = tmp_path / f"aged-{days}.json"
-    care.convert(place, f"tinydb:{file}")
+    maintenance.convert(place, f"tinydb:{file}")
     with TinyDB(file, storage=AtomicStorage) as base:
         worlds = base.table("worlds")
         worlds.update({"since": worlds.all()[0]["since"] - days * DAY})
@@ -196,8 +196,8 @@ def test_a_place_is_converted_whole(serve: Serve, place: str, target: str, tmp_p
     sandbox.control.post("/snapshots", {"name": "b"})
     exported = sandbox.control.get("/snapshots/b")
     serve(None)
-    care.convert(place, target.format(tmp_path))
-    care.compact(target.format(tmp_path))
+    maintenance.convert(place, target.format(tmp_path))
+    maintenance.compact(target.format(tmp_path))
     sandbox = serve(target.format(tmp_path))
     assert [row["name"] for row in sandbox.control.get("/snapshots")["data"]] == ["b", "a"]
     sandbox.control.post("/snapshots", {"name": "c"})

@@ -13,8 +13,8 @@ import pytest
 from contract_tests.sandbox import CHARGED
 from contract_tests.testing.conftest import START
 from contract_tests.testing.shop import checkout, subscribe
-from emulator.testing import AsyncEmulator, Emulator, asynchronous
-from emulator.testing.asynchronous import Awaited
+from emulator.testing import AsyncEmulator, Emulator, aio
+from emulator.testing.aio import AsyncMethod
 
 TERMS = {"name": "Premium", "amount": 5000, "currency": "XAF", "interval": "month"}
 
@@ -87,11 +87,11 @@ async def test_an_expectation_fails_and_leaves_other_failures_alone(world: Emula
 
 
 FACES = (
-    asynchronous.AsyncApi,
-    asynchronous.AsyncClock,
-    asynchronous.AsyncEvents,
-    asynchronous.AsyncEmails,
-    asynchronous.AsyncWebhooks,
+    aio.AsyncApi,
+    aio.AsyncClock,
+    aio.AsyncEvents,
+    aio.AsyncEmails,
+    aio.AsyncWebhooks,
     AsyncEmulator,
 )
 
@@ -110,7 +110,7 @@ PLAIN_ONLY = {
 def test_whatever_can_be_asked_can_be_awaited(face: Any) -> None:
     plain = next(base.__args__[0] for base in face.__orig_bases__)
     own = {name for name in vars(plain) if not name.startswith("_")}
-    awaited = {name for name, value in vars(face).items() if isinstance(value, Awaited)}
+    awaited = {name for name, value in vars(face).items() if isinstance(value, AsyncMethod)}
     assert own - awaited - PLAIN_ONLY[plain.__name__] - {"client", "expect"} == set()
 
 

@@ -16,7 +16,7 @@ import pytest
 from contract_tests.benchmarks.worlds import one
 from emulator.engine.runtime import Runtime
 from emulator.testing import LocalServer
-from emulator.testing.receiver import Box
+from emulator.testing.receiver import Inbox
 
 MANY = 40
 
@@ -25,7 +25,7 @@ def held() -> tuple[int, int, int]:
     """Threads, worlds and boxes for webhooks that are alive."""
     gc.collect()
     alive = gc.get_objects()
-    return threading.active_count(), sum(type(o) is Runtime for o in alive), sum(type(o) is Box for o in alive)
+    return threading.active_count(), sum(type(o) is Runtime for o in alive), sum(type(o) is Inbox for o in alive)
 
 
 def comes_true(what: Callable[[], bool]) -> bool:

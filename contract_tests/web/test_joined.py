@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from emulator.web.joined import Joined
+from emulator.web.write_coalescing import CoalescingTransport
 
 
 class Noted:
@@ -28,8 +28,8 @@ class Noted:
         return f"the {name}"
 
 
-async def _head_and_body(transport: Noted) -> Joined:
-    joined = Joined(transport)
+async def _head_and_body(transport: Noted) -> CoalescingTransport:
+    joined = CoalescingTransport(transport)
     joined.write(b"head ")
     joined.write(b"body")
     return joined
@@ -72,6 +72,6 @@ def test_nothing_is_written_once_the_connection_is_lost() -> None:
 
 def test_all_else_is_the_transports_own() -> None:
     async def ask(noted: Noted) -> str:
-        return str(Joined(noted).get_extra_info("peername"))
+        return str(CoalescingTransport(noted).get_extra_info("peername"))
 
     assert asyncio.run(ask(Noted())) == "the peername"

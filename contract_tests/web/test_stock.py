@@ -15,12 +15,12 @@ from connexion.resolver import Resolver
 
 from contract_tests.document.reader import Document, Operation, examples, operations, parameters, request_schema
 from emulator.core import calendar
-from emulator.document import store
+from emulator.document import bundles
 from emulator.web.connexion_app import lean
-from emulator.web.edge import Edge
-from emulator.web.stack import stack
+from emulator.web.pipeline import build_app
+from emulator.web.root_app import RootApp
 
-DOCUMENT: Document = store.load("service")
+DOCUMENT: Document = bundles.load("service")
 BASE = "/v1"
 ID = "cust_8Kd2mQ5rT1vX7zB3nC6pF9sL"
 
@@ -49,10 +49,10 @@ def _plan(heard: Heard) -> Any:
         heard.append((plan.operation_id, arguments))
 
     functions = _recorders(lambda name: lambda: None)
-    app = stack(
+    app = build_app(
         _open(DOCUMENT), functions, authenticate=lambda call, scope, required: None, perform=perform, strict=False
     )
-    return Edge([("", app)], lambda: "req_0", _nothing, _nothing, "http://sandbox.local")
+    return RootApp([("", app)], lambda: "req_0", _nothing, _nothing, "http://sandbox.local")
 
 
 async def _nothing() -> None:
@@ -180,9 +180,9 @@ def test_plans_accept_and_hear_what_connexions_own_chain_does(caplog: pytest.Log
             assert _within(expected[2], body), request
 
 
-@pytest.mark.parametrize("name", store.SOURCES)
+@pytest.mark.parametrize("name", bundles.SOURCES)
 def test_references_lead_where_connexion_would_follow_them(name: str) -> None:
-    document = store.load(name)
+    document = bundles.load(name)
     assert "$ref" in repr(document)
     assert lean(document) == lean(resolve_refs(document))
     assert "$ref" not in repr(lean(document))

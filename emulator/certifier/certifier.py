@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from emulator.certifier.checks import GOOD, PING, Check, checks_of
-from emulator.certifier.service import Service
-from emulator.core.effects import Answer
-from emulator.engine.post import Postman
-from emulator.resources import signing
-from emulator.resources.webhooks import WebhookEndpoint
+from emulator.certifier.checks import GOOD, PING, ReceiverCheck, checks_of
+from emulator.certifier.service_world import ServiceWorld
+from emulator.core.effects import HttpResult
+from emulator.engine.webhook_sender import WebhookSender
+from emulator.resources.webhooks import signing
+from emulator.resources.webhooks.endpoints import WebhookEndpoint
 
 EXCERPT = 200
 """Characters of an answer's body that are shown."""
@@ -22,21 +22,21 @@ class Unreachable(Exception):
     """The receiver did not answer the ping at all; the message says why."""
 
 
-class Reply(NamedTuple):
+class ReceiverAnswer(NamedTuple):
     """One delivery of a check: the type of its event and what came back, without the secret in it."""
 
     event: str
-    answer: Answer
+    answer: HttpResult
 
 
 class Finding(NamedTuple):
     """A check and how the receiver did. Deliveries after one that got no answer are not made."""
 
-    check: Check
-    replies: tuple[Reply, ...]
+    check: ReceiverCheck
+    replies: tuple[ReceiverAnswer, ...]
 
     @property
-    def faults(self) -> list[Reply]:
+    def faults(self) -> list[ReceiverAnswer]:
         """The answers that are not those of a good receiver."""
         return [reply for reply in self.replies if not _right(self.check, reply.answer)]
 
@@ -46,13 +46,13 @@ class Finding(NamedTuple):
         return not self.faults
 
 
-async def findings(service: Service, answer_time: float) -> AsyncIterator[Finding]:
+async def findings(service: ServiceWorld, answer_time: float) -> AsyncIterator[Finding]:
     """Make the checks one after the other. Raises :class:`Unreachable` where the ping, the first, gets no answer.
 
     The good event is the last check where it is not accepted: a receiver that takes none refuses the bad ones too, and
     that says nothing. ``answer_time`` is how many seconds the receiver has for each delivery.
     """
-    postman = Postman(answer_time)
+    postman = WebhookSender(answer_time)
     try:
         for check in checks_of(service.endpoint.security_profile):
             finding = await _made(check, service, postman)
@@ -65,14 +65,14 @@ async def findings(service: Service, answer_time: float) -> AsyncIterator[Findin
         await postman.close()
 
 
-async def _made(check: Check, service: Service, postman: Postman) -> Finding:
+async def _made(check: ReceiverCheck, service: ServiceWorld, postman: WebhookSender) -> Finding:
     sent = check.make(service)
     answers = [_discreet(answer, service.endpoint) for answer in await check.way(postman, sent)]
     types = [msgspec.json.decode(each.body)["type"] for each in sent]
-    return Finding(check, tuple(map(Reply, types, answers)))
+    return Finding(check, tuple(map(ReceiverAnswer, types, answers)))
 
 
-def _discreet(answer: Answer, endpoint: WebhookEndpoint) -> Answer:
+def _discreet(answer: HttpResult, endpoint: WebhookEndpoint) -> HttpResult:
     """A receiver may answer with what it was sent; reports are read by others."""
     text = answer.body or ""
     for told in (endpoint.secret, signing.credentials(endpoint)):
@@ -80,11 +80,11 @@ def _discreet(answer: Answer, endpoint: WebhookEndpoint) -> Answer:
     return msgspec.structs.replace(answer, body=text[:EXCERPT])
 
 
-def _right(check: Check, answer: Answer) -> bool:
+def _right(check: ReceiverCheck, answer: HttpResult) -> bool:
     return answer.ok if check.expected == "accepted" else _kind(answer) == 4
 
 
-def _kind(answer: Answer) -> int | None:
+def _kind(answer: HttpResult) -> int | None:
     return answer.status_code and answer.status_code // 100
 
 
@@ -96,7 +96,7 @@ REDIRECTED = "Register the address that it redirects to: redirects are not follo
 CRASHED = "Refuse it with a 4xx, such as 401: a 5xx is a failure of yours, and has deliveries sent again (B-84)."
 
 
-def advice(finding: Finding) -> str | None:
+def advice_for(finding: Finding) -> str | None:
     """What to do about a check that failed."""
     if finding.passed:
         return None
@@ -133,5 +133,5 @@ def as_json(finding: Finding) -> dict[str, Any]:
             }
             for event, answer in finding.replies
         ],
-        "advice": advice(finding),
+        "advice": advice_for(finding),
     }

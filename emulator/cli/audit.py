@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from emulator.cli.options import as_json, speaking
-from emulator.cli.show import counted, harmless, tell
+from emulator.cli.output import counted, print_line, printable
 
 if TYPE_CHECKING:
-    from emulator.cli.client import Emulator
+    from emulator.cli.client import ControlClient
 
 SEVERITIES = ("error", "warning", "info")
 """From the gravest to the least."""
@@ -34,7 +34,7 @@ NAMED = 5
 @click.option("--every-app", is_flag=True, help="Of all Apps whose worlds are open, such as one for each test.")
 @as_json
 @speaking
-def audit(emulator: Emulator, fail_on: str | None, every_app: bool, as_json: bool) -> int:
+def audit(emulator: ControlClient, fail_on: str | None, every_app: bool, as_json: bool) -> int:
     """Tell how well the client follows the guidance.
 
     \b
@@ -50,13 +50,13 @@ def audit(emulator: Emulator, fail_on: str | None, every_app: bool, as_json: boo
     told = together([*audits(emulator)]) if every_app else emulator.get("/audit")
     if as_json:
         for finding in told["findings"]:
-            tell(finding, paragraph, as_json)
+            print_line(finding, paragraph, as_json)
     else:
-        click.echo(report(harmless(told)))
+        click.echo(report(printable(told)))
     return 1 if fails(told["findings"], fail_on) else 0
 
 
-def audits(emulator: Emulator) -> Iterator[Any]:
+def audits(emulator: ControlClient) -> Iterator[Any]:
     """The audit of each App whose world is open, its findings with the App's name."""
     for app, told in emulator.of_every_app("/audit"):
         for finding in told["findings"]:

@@ -11,10 +11,10 @@ import click
 
 from emulator.cli.listen import PATIENCE, destination
 from emulator.cli.options import ID, as_json, option
-from emulator.cli.show import counted, tell
+from emulator.cli.output import counted, print_line
 
 if TYPE_CHECKING:
-    from emulator.certifier.service import Service
+    from emulator.certifier.service_world import ServiceWorld
 
 METHODS = ("HMAC_SHA256", "JWT", "BASIC")
 
@@ -68,7 +68,7 @@ def certify(receiver_url: str, *, timeout: float, as_json: bool, **signing: Any)
     return 0 if all(item["passed"] for item in shown) else 1
 
 
-def _service(url: str, *, secret: str | None, method: str, webhook: str | None, ssl_verification: bool) -> Service:
+def _service(url: str, *, secret: str | None, method: str, webhook: str | None, ssl_verification: bool) -> ServiceWorld:
     if not secret or not secret.isprintable():
         raise click.UsageError(
             "say with --secret, or better PAYMENTS_EMULATOR_SECRET, what your receiver checks signatures with; "
@@ -79,15 +79,15 @@ def _service(url: str, *, secret: str | None, method: str, webhook: str | None, 
             "with BASIC the user is the endpoint's id: give with --webhook the one your receiver knows"
         )
     # Imported here, as below: the help and the mistakes of a command line need no world and no HTTP client.
-    from emulator.certifier.service import NotPermitted, Service
+    from emulator.certifier.service_world import NotPermitted, ServiceWorld
 
     try:
-        return Service(url, secret, method, webhook=webhook, ssl_verification=ssl_verification)
+        return ServiceWorld(url, secret, method, webhook=webhook, ssl_verification=ssl_verification)
     except NotPermitted as fault:
         raise click.BadParameter(str(fault), param_hint="'RECEIVER_URL'") from None
 
 
-async def _shown(service: Service, timeout: float, as_json: bool) -> list[dict[str, Any]]:
+async def _shown(service: ServiceWorld, timeout: float, as_json: bool) -> list[dict[str, Any]]:
     """Every finding as plain values, told as soon as it was made."""
     from emulator.certifier import certifier
 
@@ -95,13 +95,13 @@ async def _shown(service: Service, timeout: float, as_json: bool) -> list[dict[s
     try:
         async for finding in certifier.findings(service, timeout):
             shown.append(certifier.as_json(finding))
-            tell(shown[-1], _told, as_json)
+            print_line(shown[-1], _told, as_json)
     except certifier.Unreachable as fault:
         raise click.ClickException(f"no receiver answers at {_where(service)}: {fault}") from None
     return shown
 
 
-def _where(service: Service) -> str:
+def _where(service: ServiceWorld) -> str:
     """The receiver's URL without its query, in which there may be a password."""
     return service.endpoint.url.partition("?")[0]
 
@@ -145,7 +145,7 @@ def _wrapped(text: str, first: str = "", others: str = "") -> str:
     return click.wrap_text(text, min(100, shutil.get_terminal_size().columns), first, others)
 
 
-def _summary(shown: list[dict[str, Any]], service: Service, timeout: float) -> Iterator[str]:
+def _summary(shown: list[dict[str, Any]], service: ServiceWorld, timeout: float) -> Iterator[str]:
     """What the report comes to, and what is to be said of it."""
     from emulator.certifier.checks import checks_of
 

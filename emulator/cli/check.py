@@ -13,13 +13,13 @@ from urllib.parse import urlsplit
 
 import click
 
-from emulator.cli.extras import need
+from emulator.cli.extras import require_extra
 from emulator.cli.options import DEFAULT_URL, option
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from emulator.examiner.report import Report, Tally
+    from emulator.conformance.report import OperationCount, Report
 
 
 @click.command()
@@ -41,7 +41,7 @@ def check(*, url: str, key: str, junit: Path | None, as_json: bool, **choices: A
     answer is put to all checks. Only /v1 is used, so the server need not be this emulator. Its own document at
     /openapi.json counts if it has one, else the one that is shipped. Takes about a minute; --examples bounds it.
     """
-    need("check", "schemathesis")
+    require_extra("check", "schemathesis")
     if key.startswith("sk_prod_"):
         raise click.UsageError("check makes thousands of objects and wipes them: give it the key of a test App")
     base_url, document = _found(url)
@@ -60,8 +60,8 @@ def _found(url: str) -> tuple[str, dict[str, Any]]:
     # Imported here: the help of a command line needs no HTTP client and no document.
     import httpx
 
-    from emulator.document import store
-    from emulator.examiner.document import is_usable
+    from emulator.conformance.document import is_usable
+    from emulator.document import bundles
 
     url = url.rstrip("/").removesuffix("/v1")
     if urlsplit(url).scheme not in ("http", "https"):
@@ -73,20 +73,20 @@ def _found(url: str) -> tuple[str, dict[str, Any]]:
         raise click.ClickException(f"{url} cannot be reached: {fault}") from None
     except ValueError:
         document = None
-    return f"{url}/v1", document if is_usable(document) else store.load("service")
+    return f"{url}/v1", document if is_usable(document) else bundles.load("service")
 
 
 def _examined(
     document: Any, base_url: str, key: str, *, examples: int, seed: int | None, receiver: str | None
 ) -> Report:
     # Imported here: schemathesis is an extra, and slow to import.
-    from emulator.examiner.receiver import receiving
-    from emulator.examiner.stage import Stage
-    from emulator.examiner.suite import Suite
-    from emulator.examiner.walk import headers
+    from emulator.conformance.fixture_factory import FixtureFactory
+    from emulator.conformance.link_walker import headers
+    from emulator.conformance.receiver import receiving
+    from emulator.conformance.suite import Suite
 
     with receiving() as own, _progress() as tell:
-        stage = Stage(base_url, headers(key), receiver or own, secrets.token_hex(4))
+        stage = FixtureFactory(base_url, headers(key), receiver or own, secrets.token_hex(4))
         return Suite(document, base_url, key, examples, seed, stage).run(tell)
 
 
@@ -104,7 +104,7 @@ def _show(report: Report) -> None:
     from rich.console import Console
     from rich.markup import escape
 
-    from emulator.examiner.report import printable
+    from emulator.conformance.report import printable
 
     console = Console()
     console.print(_table(report))
@@ -137,14 +137,14 @@ def _table(report: Report) -> Any:
     return table
 
 
-def _row(tally: Tally) -> tuple[str, ...]:
+def _row(tally: OperationCount) -> tuple[str, ...]:
     failed = f"[red]{len(tally.failures)}" if tally.failures else "[green]0"
     rate = f"[yellow]{tally.rate:.0%}" if tally.valid and not tally.succeeded else f"{tally.rate:.0%}"
     return tally.operation, str(tally.requests), str(tally.valid), rate, failed
 
 
 def _block(console: Console, title: str, *lines: str) -> None:
-    from emulator.examiner.report import printable
+    from emulator.conformance.report import printable
 
     console.print(f"\n[bold red]{title}")
     for line in lines:

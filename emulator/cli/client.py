@@ -19,7 +19,7 @@ PAGE = 100
 """How many a page of a list holds at most."""
 
 
-class Emulator:
+class ControlClient:
     """A running emulator, in the App of a key or of a name.
 
     Everything raises ``click.ClickException`` with what to do when nobody is there or the emulator refuses.
@@ -37,7 +37,7 @@ class Emulator:
             verify=self.url.startswith("https:") or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
         )
 
-    def __enter__(self) -> Emulator:
+    def __enter__(self) -> ControlClient:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -80,7 +80,7 @@ class Emulator:
     def of_every_app(self, path: str, **query: Any) -> Iterator[tuple[str, Any]]:
         """The JSON at a path in each App whose world is open, with the App's name."""
         # Imported here: with keys come worlds, which no other command needs.
-        from emulator.resources.keys import Key
+        from emulator.resources.app.keys import Key
 
         for app in [*self.pages("/apps", 100_000)]:
             key = Key(app["name"], app["livemode"])

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from emulator.cli.groups import Commands
+from emulator.cli.lazy_groups import LazyGroup
 from emulator.cli.options import DURATION, EVENT_TYPE, Instant, as_json, speaking
-from emulator.cli.show import counted, tell, when
+from emulator.cli.output import counted, print_line, when
 
 if TYPE_CHECKING:
-    from emulator.cli.client import Emulator
+    from emulator.cli.client import ControlClient
 
 AT_FIRST, AT_MOST = 0.02, 0.25
 """Seconds (real time) between two looks at an advance: the first, and the longest."""
@@ -27,7 +27,7 @@ SOON = 0.5
 """Seconds (real time) an advance may take before its progress is shown."""
 
 
-@click.group(cls=Commands, default="show")
+@click.group(cls=LazyGroup, default="show")
 def clock() -> None:
     """Show and move the time in the App's world.
 
@@ -41,14 +41,14 @@ def clock() -> None:
 @clock.command()
 @as_json
 @speaking
-def show(emulator: Emulator, as_json: bool) -> None:
+def show(emulator: ControlClient, as_json: bool) -> None:
     """Show what time it is, and what comes next.
 
     \b
     payments-emulator clock show
     payments-emulator clock show --json
     """
-    tell(emulator.get("/clock"), reading, as_json)
+    print_line(emulator.get("/clock"), reading, as_json)
 
 
 @clock.command()
@@ -57,7 +57,7 @@ def show(emulator: Emulator, as_json: bool) -> None:
 @click.option("--until-event", type=EVENT_TYPE, help="Go on until this happens; DURATION (1 year) at most.")
 @as_json
 @speaking
-def advance(emulator: Emulator, by: str | None, to: str | None, until_event: str | None, as_json: bool) -> int:
+def advance(emulator: ControlClient, by: str | None, to: str | None, until_event: str | None, as_json: bool) -> int:
     """Move the clock on, doing all that falls due.
 
     \b
@@ -78,7 +78,7 @@ def advance(emulator: Emulator, by: str | None, to: str | None, until_event: str
 @clock.command("next")
 @as_json
 @speaking
-def next_job(emulator: Emulator, as_json: bool) -> int:
+def next_job(emulator: ControlClient, as_json: bool) -> int:
     """Move the clock to the next job that is due, and run it.
 
     \b
@@ -91,28 +91,28 @@ def next_job(emulator: Emulator, as_json: bool) -> int:
 @click.option("--at", type=Instant(), help="Move on to this instant or day first.")
 @as_json
 @speaking
-def freeze(emulator: Emulator, at: str | None, as_json: bool) -> None:
+def freeze(emulator: ControlClient, at: str | None, as_json: bool) -> None:
     """Make the clock stand still.
 
     \b
     payments-emulator clock freeze
     payments-emulator clock freeze --at 2026-03-01
     """
-    tell(emulator.post("/clock/freeze", {"at": at} if at else {}), reading, as_json)
+    print_line(emulator.post("/clock/freeze", {"at": at} if at else {}), reading, as_json)
 
 
 @clock.command()
 @click.option("--rate", type=float, default=1, show_default=True, help="How fast; 60 is a minute each second.")
 @as_json
 @speaking
-def run(emulator: Emulator, rate: float, as_json: bool) -> None:
+def run(emulator: ControlClient, rate: float, as_json: bool) -> None:
     """Let the clock run on.
 
     \b
     payments-emulator clock run
     payments-emulator clock run --rate 3600
     """
-    tell(emulator.post("/clock/run", {"rate": rate}), reading, as_json)
+    print_line(emulator.post("/clock/run", {"rate": rate}), reading, as_json)
 
 
 def reading(clock: Any) -> str:
@@ -123,11 +123,11 @@ def reading(clock: Any) -> str:
     return f"{when(clock['now'])}  {clock['mode']}{pace}; {coming}"
 
 
-def advanced(emulator: Emulator, body: dict[str, Any], as_json: bool) -> int:
+def advanced(emulator: ControlClient, body: dict[str, Any], as_json: bool) -> int:
     """The exit status of an advance that was played to its end and told."""
     with interruption() as interrupted:
         result = followed(emulator, body, interrupted)
-    tell(result, course, as_json)
+    print_line(result, course, as_json)
     for failure in result["failures"]:
         click.echo(f"failed: {failure['kind']} of {failure['object']}: {failure['error']}", err=True)
     if result["error"]:
@@ -137,7 +137,7 @@ def advanced(emulator: Emulator, body: dict[str, Any], as_json: bool) -> int:
     return 1 if result["failures"] or result["status"] != "completed" else 0
 
 
-def followed(emulator: Emulator, body: dict[str, Any], interrupted: threading.Event) -> Any:
+def followed(emulator: ControlClient, body: dict[str, Any], interrupted: threading.Event) -> Any:
     """An advance from its start to its end, which comes early if it is interrupted."""
     state = emulator.post("/clock/advance", body, Prefer="respond-async")
     path, pause = f"/clock/advances/{state['id']}", AT_FIRST

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from emulator.cli.options import Words, as_json, guidance, speaking
-from emulator.cli.show import counted, tell
+from emulator.cli.output import counted, print_line
 
 if TYPE_CHECKING:
-    from emulator.cli.client import Emulator
+    from emulator.cli.client import ControlClient
 
 GROUPS = ("operations", "statuses", "fields", "parameters", "states", "moves", "events", "errors")
 
@@ -59,7 +59,7 @@ class FloorType(click.ParamType):  # type: ignore[type-arg]  # older clicks have
 @as_json
 @speaking
 def coverage(
-    emulator: Emulator,
+    emulator: ControlClient,
     *,
     groups: tuple[str, ...],
     missing: bool,
@@ -82,7 +82,7 @@ def coverage(
     query = {"group": ",".join(groups) or None}
     apps = [told for _, told in emulator.of_every_app("/coverage", **query)] if every_app else []
     report = together(apps) if apps else emulator.get("/coverage", **query)
-    tell(report, lambda report: "\n".join(lines(report, missing)), as_json)
+    print_line(report, lambda report: "\n".join(lines(report, missing)), as_json)
     short = [name for name in shown if per_cent(report[name]) < wanted.get(name, 0)]
     for name in short:
         click.echo(f"{name}: {told(report[name])} is less than {wanted[name]:g} %", err=True)

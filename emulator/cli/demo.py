@@ -13,8 +13,8 @@ from typing import Any
 
 import click
 
-from emulator.cli.background import serving
 from emulator.cli.options import option
+from emulator.cli.server_thread import serving
 
 KEY = "sk_test_demo"
 PHONE = "+24177000000"

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from emulator.cli.options import ID, as_json, limit, remembered, speaking
-from emulator.cli.show import harmless, tell, tell_all, when
+from emulator.cli.output import print_line, print_lines, printable, when
 
 if TYPE_CHECKING:
-    from emulator.cli.client import Emulator
+    from emulator.cli.client import ControlClient
 
 KINDS = ("invoice", "receipt", "renewal_failed", "trial_ending", "subscription_canceled", "refund")
 
@@ -26,7 +26,7 @@ KINDS = ("invoice", "receipt", "renewal_failed", "trial_ending", "subscription_c
 @as_json
 @speaking
 def emails(
-    emulator: Emulator, *, email: str | None, form: str | None, limit: int, as_json: bool, **filters: Any
+    emulator: ControlClient, *, email: str | None, form: str | None, limit: int, as_json: bool, **filters: Any
 ) -> None:
     """Show what customers were mailed, or one EMAIL.
 
@@ -40,11 +40,11 @@ def emails(
         raise click.UsageError(f"--{form} shows one email; give its id")
     if email is None:
         newest = [*emulator.pages("/emails", limit, **filters)]
-        tell_all(newest[::-1], line, as_json, "No email yet.")
+        print_lines(newest[::-1], line, as_json, "No email yet.")
     elif form:
         poured(emulator.send("GET", f"/emails/{email}/{form}").content)
     elif as_json:
-        tell(emulator.get(f"/emails/{email}"), line, as_json)
+        print_line(emulator.get(f"/emails/{email}"), line, as_json)
     else:
         click.echo(letter(emulator.send("GET", f"/emails/{email}/raw").content))
 
@@ -65,7 +65,7 @@ def letter(raw: bytes) -> str:
     files = [f"Attached: {part.get_filename()}" for part in message.iter_attachments()]
     body = message.get_body(("plain",))
     text = body.get_content().splitlines() if body else []
-    return "\n".join(map(harmless, [*head, *files, "", *text]))
+    return "\n".join(map(printable, [*head, *files, "", *text]))
 
 
 def poured(content: bytes) -> None:

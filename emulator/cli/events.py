@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from emulator.cli.follow import followed
 from emulator.cli.options import EVENT_TYPE, as_json, limit, speaking
-from emulator.cli.show import tell, tell_all, when
+from emulator.cli.output import print_line, print_lines, when
+from emulator.cli.tail import tail
 
 if TYPE_CHECKING:
-    from emulator.cli.client import Emulator
+    from emulator.cli.client import ControlClient
 
 
 @click.command()
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @as_json
 @speaking
 def events(
-    emulator: Emulator, *, follow: bool, type: str | None, object: str | None, limit: int, as_json: bool
+    emulator: ControlClient, *, follow: bool, type: str | None, object: str | None, limit: int, as_json: bool
 ) -> None:
     """Show what happened, and what happens now.
 
@@ -39,10 +39,10 @@ def events(
         return type in (None, event["type"]) and object in (None, event["data"]["object"]["id"])
 
     if not follow:
-        tell_all(recent(), line, as_json, "Nothing happened yet.")
+        print_lines(recent(), line, as_json, "Nothing happened yet.")
         return
-    for event in filter(wanted, followed(emulator, "event", recent)):
-        tell(event, line, as_json)
+    for event in filter(wanted, tail(emulator, "event", recent)):
+        print_line(event, line, as_json)
 
 
 def line(event: Any) -> str:

@@ -14,9 +14,9 @@ from typing import Any
 
 import click
 
-from emulator.cli.background import serving
 from emulator.cli.options import DEFAULT_KEY, option, variable
 from emulator.cli.serve import make_server, serve
+from emulator.cli.server_thread import serving
 
 GRACE = 5.0
 """Seconds (real time) that a command which is told to end has for it."""

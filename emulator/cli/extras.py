@@ -7,7 +7,7 @@ import importlib.util
 import click
 
 
-def need(extra: str, module: str) -> None:
+def require_extra(extra: str, module: str) -> None:
     """Raises ``ClickException``, which says what to install, where the module of an extra is not there."""
     if importlib.util.find_spec(module) is None:
         raise click.ClickException(f"this needs the extra '{extra}': pip install 'payments-emulator[{extra}]'")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from emulator.cli.client import Emulator
+    from emulator.cli.client import ControlClient
 
 PATIENCE = 10.0
 """Seconds the receiver has to answer; the emulator gives no more (Limits)."""
@@ -58,13 +58,13 @@ def listen(forward_to: str, events: str, url: str, key: str, as_json: bool) -> N
     # Imported here: the help and the mistakes of a command line need no HTTP client.
     import httpx
 
-    from emulator.cli.client import Emulator
+    from emulator.cli.client import ControlClient
 
     target = destination(forward_to, "'--forward-to'")
     stopped = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stopped.set())
     with (
-        Emulator(url, key) as emulator,
+        ControlClient(url, key) as emulator,
         httpx.Client(timeout=PATIENCE, trust_env=False) as client,
         receiving(lambda headers, body: passed_on(client, target, headers, body), told(as_json)) as port,
         registered(emulator, f"http://127.0.0.1:{port}/", events.split(",")) as endpoint,
@@ -90,7 +90,7 @@ def destination(text: str, given_as: str) -> str:
 
 
 @contextmanager
-def registered(emulator: Emulator, url: str, events: list[str]) -> Iterator[dict[str, Any]]:
+def registered(emulator: ControlClient, url: str, events: list[str]) -> Iterator[dict[str, Any]]:
     """A webhook endpoint at this URL, for as long as the block lasts."""
     body = {"name": "payments-emulator listen", "url": url, "events": events}
     endpoint: dict[str, Any] = emulator.post("/v1/webhooks/", body)

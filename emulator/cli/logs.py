@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from emulator.cli.follow import followed
 from emulator.cli.options import ID, as_json, limit, remembered, speaking
-from emulator.cli.show import tell, tell_all, when
+from emulator.cli.output import print_line, print_lines, when
+from emulator.cli.tail import tail
 
 if TYPE_CHECKING:
-    from emulator.cli.client import Emulator
+    from emulator.cli.client import ControlClient
 
 METHODS = ("GET", "POST", "PATCH", "PUT", "DELETE")
 
@@ -26,7 +26,7 @@ METHODS = ("GET", "POST", "PATCH", "PUT", "DELETE")
 @limit("newest")
 @as_json
 @speaking
-def logs(emulator: Emulator, request: str | None, follow: bool, limit: int, as_json: bool, **filters: Any) -> None:
+def logs(emulator: ControlClient, request: str | None, follow: bool, limit: int, as_json: bool, **filters: Any) -> None:
     """Show the requests of late, or all about one REQUEST.
 
     \b
@@ -35,7 +35,7 @@ def logs(emulator: Emulator, request: str | None, follow: bool, limit: int, as_j
     payments-emulator logs req_4fKq9ZsT1mVbX7cR2yLdH8wN
     """
     if request:
-        tell(emulator.get(f"/requests/{request}"), detail, as_json)
+        print_line(emulator.get(f"/requests/{request}"), detail, as_json)
         return
 
     def recent() -> list[Any]:
@@ -45,10 +45,10 @@ def logs(emulator: Emulator, request: str | None, follow: bool, limit: int, as_j
         return all(value in (None, entry[name]) for name, value in filters.items())
 
     if not follow:
-        tell_all(recent(), line, as_json, "No request yet.")
+        print_lines(recent(), line, as_json, "No request yet.")
         return
-    for entry in filter(wanted, followed(emulator, "request", recent)):
-        tell(entry, line, as_json)
+    for entry in filter(wanted, tail(emulator, "request", recent)):
+        print_line(entry, line, as_json)
 
 
 def line(entry: Any) -> str:

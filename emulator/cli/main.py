@@ -11,13 +11,13 @@ from typing import NoReturn
 import click
 
 from emulator.cli.completion import PROGRAM, VARIABLE
-from emulator.cli.groups import Commands, Imported
+from emulator.cli.lazy_groups import LazyCommand, LazyGroup
 from emulator.version import VERSION
 
 OK, CHECK_FAILED, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
 
 
-COMMANDS = Imported(
+COMMANDS = LazyCommand(
     {
         "demo": "emulator.cli.demo:demo",
         "serve": "emulator.cli.serve:serve",
@@ -44,7 +44,7 @@ COMMANDS = Imported(
 """The commands in the order of the help: a line imports its own only, for a server should start at once."""
 
 
-@click.group(cls=Commands, commands=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=LazyGroup, commands=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(VERSION, prog_name=PROGRAM, message="%(prog)s %(version)s")
 def cli() -> None:
     """A local sandbox of the Payments and Recurring Billing API, with a clock you can move.

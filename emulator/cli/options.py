@@ -63,13 +63,13 @@ def decorated(command: Any, options: Iterable[Decorator]) -> Any:
 def connected(chosen: dict[str, Any]) -> Any:
     """The client for the values of :data:`CONNECTION`. A key from the environment gives way to ``--app``."""
     # Imported here: the help and the mistakes of a command line need no HTTP client.
-    from emulator.cli.client import Emulator
+    from emulator.cli.client import ControlClient
 
     context = click.get_current_context()
     if chosen["app"] and context.get_parameter_source("key") is ParameterSource.COMMANDLINE:
         raise click.UsageError("--key and --app both say which App; give one of them", context)
     key = None if chosen["app"] else chosen["key"]
-    return Emulator(chosen["url"], key, chosen["app"], chosen["control_token"])
+    return ControlClient(chosen["url"], key, chosen["app"], chosen["control_token"])
 
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, one object a line.")

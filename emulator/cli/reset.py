@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from emulator.cli.options import as_json, speaking
+from emulator.cli.output import print_line, when
 from emulator.cli.serve import ClockStart
-from emulator.cli.show import tell, when
 
 if TYPE_CHECKING:
-    from emulator.cli.client import Emulator
+    from emulator.cli.client import ControlClient
 
 
 @click.command()
@@ -21,7 +21,11 @@ if TYPE_CHECKING:
 @as_json
 @speaking
 def reset(
-    emulator: Emulator, fixtures: BinaryIO | None, seed: int | None, clock: tuple[str, str | None] | None, as_json: bool
+    emulator: ControlClient,
+    fixtures: BinaryIO | None,
+    seed: int | None,
+    clock: tuple[str, str | None] | None,
+    as_json: bool,
 ) -> None:
     """Make the App's world anew.
 
@@ -35,7 +39,7 @@ def reset(
     start = "@".join(filter(None, clock)) if clock else None
     given = {"fixtures": fixtures and content(fixtures), "seed": seed, "clock": start}
     body = {name: value for name, value in given.items() if value is not None}
-    tell(emulator.post("/reset", body), anew, as_json)
+    print_line(emulator.post("/reset", body), anew, as_json)
 
 
 def content(file: BinaryIO) -> Any:

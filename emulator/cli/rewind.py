@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from emulator.cli.options import ID, as_json, remembered, speaking
-from emulator.cli.show import counted, tell, when
+from emulator.cli.output import counted, print_line, when
 
 if TYPE_CHECKING:
-    from emulator.cli.client import Emulator
+    from emulator.cli.client import ControlClient
 
 
 @click.command()
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.option("--steps", type=click.IntRange(1), metavar="N", help="Take back the last N requests. [default: 1]")
 @as_json
 @speaking
-def rewind(emulator: Emulator, request: str | None, steps: int | None, as_json: bool) -> None:
+def rewind(emulator: ControlClient, request: str | None, steps: int | None, as_json: bool) -> None:
     """Make the world what it was before a REQUEST.
 
     \b
@@ -30,7 +30,7 @@ def rewind(emulator: Emulator, request: str | None, steps: int | None, as_json: 
     """
     if request and steps:
         raise click.UsageError("REQUEST and --steps both say how far back; give one of them")
-    tell(emulator.post("/rewind", {"to": request} if request else {"steps": steps or 1}), rewound, as_json)
+    print_line(emulator.post("/rewind", {"to": request} if request else {"steps": steps or 1}), rewound, as_json)
 
 
 def rewound(result: Any) -> str:

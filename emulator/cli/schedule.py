@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from emulator.cli.options import as_json, limit, speaking
-from emulator.cli.show import tell_all, when
+from emulator.cli.output import print_lines, when
 
 if TYPE_CHECKING:
-    from emulator.cli.client import Emulator
+    from emulator.cli.client import ControlClient
 
 
 @click.command()
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @limit("soonest")
 @as_json
 @speaking
-def schedule(emulator: Emulator, until: str | None, limit: int, as_json: bool) -> None:
+def schedule(emulator: ControlClient, until: str | None, limit: int, as_json: bool) -> None:
     """Show what will happen, the soonest first.
 
     \b
@@ -29,7 +29,7 @@ def schedule(emulator: Emulator, until: str | None, limit: int, as_json: bool) -
     Without --until that is what is planned now; with it, also what will come of that, such as every renewal of a year.
     The world itself notices nothing.
     """
-    tell_all(emulator.pages("/schedule", limit, until=until), line, as_json, "Nothing is planned.")
+    print_lines(emulator.pages("/schedule", limit, until=until), line, as_json, "Nothing is planned.")
 
 
 def line(entry: Any) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from emulator.cli.options import DEFAULT_PORT, decorated, option
-from emulator.state.places import FORMS, is_place
+from emulator.state.urls import FORMS, is_place
 
 RUNNING = "running"
 
@@ -27,10 +27,10 @@ class ClockStart(click.ParamType):  # type: ignore[type-arg]  # older clicks hav
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The clock's mode and, for ``frozen@``, its instant."""
         # Imported here: the help of a command line needs no clock.
-        from emulator.engine.clock import how_to_start
+        from emulator.engine.clock import parse_start
 
         try:
-            return how_to_start(value)
+            return parse_start(value)
         except ValueError:
             return self.fail(
                 f"{value!r}: running, frozen, or frozen@ and an instant such as 2026-01-01T00:00:00Z", param, ctx
@@ -172,11 +172,11 @@ def spare_collector() -> None:
 def make_server(**chosen: Any) -> Any:
     """The server for the options of a command line; what makes it impossible is told in one line, exit status 2."""
     # Imported here: the help and the mistakes of a command line need no web server.
-    from emulator.engine.countries import NoDatabase
-    from emulator.engine.fixtures import BrokenFixture
+    from emulator.engine.fixtures import InvalidFixture
+    from emulator.engine.geoip import InvalidDatabase
     from emulator.sandbox import Options
     from emulator.server import CannotListen, Server
-    from emulator.state.store import BrokenState, NotStored
+    from emulator.state.store import CorruptStore, StorageError
 
     mode, at = chosen["clock"]
     options = Options(
@@ -194,9 +194,9 @@ def make_server(**chosen: Any) -> Any:
     )
     try:
         return Server(options, chosen["host"], chosen["port"], _public_url(chosen["public_url"]))
-    except (CannotListen, BrokenFixture, BrokenState, NoDatabase) as fault:
+    except (CannotListen, InvalidFixture, CorruptStore, InvalidDatabase) as fault:
         raise click.ClickException(str(fault)) from None
-    except NotStored as fault:
+    except StorageError as fault:
         raise click.ClickException(fault.why) from None
 
 

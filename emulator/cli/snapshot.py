@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from emulator.cli.groups import Commands
+from emulator.cli.lazy_groups import LazyGroup
 from emulator.cli.options import Text, as_json, limit, remembered, speaking
-from emulator.cli.show import counted, tell, tell_all, when
+from emulator.cli.output import counted, print_line, print_lines, when
 
 if TYPE_CHECKING:
-    from emulator.cli.client import Emulator
+    from emulator.cli.client import ControlClient
 
 NAME = Text("NAME", r"(?!\.\.?$)[A-Za-z0-9._-]{1,64}", "a name has 1 to 64 of A-Z a-z 0-9 . _ -")
 """What a snapshot can be called; it is a part of an address."""
@@ -22,7 +22,7 @@ known = click.argument("name", type=NAME, shell_complete=remembered("/snapshots"
 """The name of a snapshot that is there; it completes in the shell."""
 
 
-@click.group(cls=Commands, default="list")
+@click.group(cls=LazyGroup, default="list")
 def snapshot() -> None:
     """Keep the App's world under a name, and come back to it.
 
@@ -37,46 +37,46 @@ def snapshot() -> None:
 @click.argument("name", type=NAME)
 @as_json
 @speaking
-def save(emulator: Emulator, name: str, as_json: bool) -> None:
+def save(emulator: ControlClient, name: str, as_json: bool) -> None:
     """Keep the world as it is; one of the same name is replaced.
 
     \b
     payments-emulator snapshot save before-renewal
     """
-    tell(emulator.post("/snapshots", {"name": name}), line, as_json)
+    print_line(emulator.post("/snapshots", {"name": name}), line, as_json)
 
 
 @snapshot.command()
 @known
 @as_json
 @speaking
-def load(emulator: Emulator, name: str, as_json: bool) -> None:
+def load(emulator: ControlClient, name: str, as_json: bool) -> None:
     """Make the world what it was, its clock included.
 
     \b
     payments-emulator snapshot load before-renewal
     """
-    tell(emulator.post(f"/snapshots/{name}/restore"), line, as_json)
+    print_line(emulator.post(f"/snapshots/{name}/restore"), line, as_json)
 
 
 @snapshot.command("list")
 @limit("newest")
 @as_json
 @speaking
-def list_snapshots(emulator: Emulator, limit: int, as_json: bool) -> None:
+def list_snapshots(emulator: ControlClient, limit: int, as_json: bool) -> None:
     """Show which there are, the newest first.
 
     \b
     payments-emulator snapshot list
     """
-    tell_all(emulator.pages("/snapshots", limit), line, as_json, "No snapshot yet; 'snapshot save NAME' makes one.")
+    print_lines(emulator.pages("/snapshots", limit), line, as_json, "No snapshot yet; 'snapshot save NAME' makes one.")
 
 
 @snapshot.command()
 @known
 @click.option("--output", "-o", type=click.File("wb", lazy=True), default="-", help="Where to. [default: the output]")
 @speaking
-def export(emulator: Emulator, name: str, output: BinaryIO) -> None:
+def export(emulator: ControlClient, name: str, output: BinaryIO) -> None:
     """Write one as JSON, to be kept or carried elsewhere.
 
     \b
@@ -91,7 +91,7 @@ def export(emulator: Emulator, name: str, output: BinaryIO) -> None:
 @click.option("--name", type=NAME, help="What to call it. [default: the file's name]")
 @as_json
 @speaking
-def import_snapshot(emulator: Emulator, file: BinaryIO, name: str | None, as_json: bool) -> None:
+def import_snapshot(emulator: ControlClient, file: BinaryIO, name: str | None, as_json: bool) -> None:
     """Bring in what was exported; 'snapshot load' then makes it the world.
 
     \b
@@ -105,13 +105,13 @@ def import_snapshot(emulator: Emulator, file: BinaryIO, name: str | None, as_jso
         exported = json.load(file)
     except ValueError as fault:
         raise click.ClickException(f"{file.name}: is not JSON: {fault}") from None
-    tell(emulator.send("PUT", f"/snapshots/{chosen}", body=exported).json(), line, as_json)
+    print_line(emulator.send("PUT", f"/snapshots/{chosen}", body=exported).json(), line, as_json)
 
 
 @snapshot.command()
 @known
 @speaking
-def delete(emulator: Emulator, name: str) -> None:
+def delete(emulator: ControlClient, name: str) -> None:
     """Forget one; the world stays as it is.
 
     \b

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from emulator.cli.extras import need
+from emulator.cli.extras import require_extra
 
 
 @click.group()
@@ -20,9 +20,9 @@ def bundle() -> None:
     payments-emulator spec bundle
     """
     # Imported here, as below: the help of a command line needs no documents.
-    from emulator.document import store
+    from emulator.document import bundles
 
-    for path in store.write_bundles():
+    for path in bundles.write_bundles():
         click.echo(f"wrote {path.name}")
 
 
@@ -35,16 +35,17 @@ def validate() -> int:
 
     Exit status 1 if one breaks it. Needs the extra 'check'.
     """
-    need("check", "openapi_spec_validator")
+    require_extra("check", "openapi_spec_validator")
     from openapi_spec_validator import OpenAPIV30SpecValidator, OpenAPIV31SpecValidator
 
-    from emulator.document import store
+    from emulator.document import bundles
 
     status = 0
-    for name in (*store.SOURCES, *(source + store.TWIN for source in store.SOURCES)):
-        validator = OpenAPIV31SpecValidator if name.endswith(store.TWIN) else OpenAPIV30SpecValidator
+    for name in (*bundles.SOURCES, *(source + bundles.OPENAPI_3_1 for source in bundles.SOURCES)):
+        validator = OpenAPIV31SpecValidator if name.endswith(bundles.OPENAPI_3_1) else OpenAPIV30SpecValidator
         faults = [
-            f"{'/'.join(map(str, fault.path))}: {fault.message}" for fault in validator(store.load(name)).iter_errors()
+            f"{'/'.join(map(str, fault.path))}: {fault.message}"
+            for fault in validator(bundles.load(name)).iter_errors()
         ]
         click.echo(f"{name}: {'in order' if not faults else ''}{'; '.join(faults)}")
         status = 1 if faults else status

@@ -11,7 +11,7 @@ import click
 from emulator.cli.serve import State
 
 if TYPE_CHECKING:
-    from emulator.state.care import Finding
+    from emulator.state.maintenance import Finding
 
 
 @click.group()
@@ -35,11 +35,11 @@ def check(place: str) -> int:
     payments-emulator state check sqlite:///shop.db
     payments-emulator state check postgresql://emulator@127.0.0.1/worlds
     """
-    from emulator.state import care
+    from emulator.state import maintenance
 
     try:
         with _told():
-            show(care.check(place))
+            show(maintenance.check(place))
     except click.ClickException as fault:
         click.echo(fault.message)
         return 1
@@ -54,12 +54,12 @@ def compact(place: str) -> None:
     \b
     payments-emulator state compact sqlite:///shop.db
     """
-    from emulator.state import care
-    from emulator.state.places import file_of
+    from emulator.state import maintenance
+    from emulator.state.urls import file_of
 
     with _told():
         before = _size(place)
-        care.compact(place)
+        maintenance.compact(place)
     if file_of(place):
         click.echo(f"{place}: {before:,} bytes before, {_size(place):,} now")
 
@@ -75,10 +75,10 @@ def convert(source: str, target: str) -> None:
     \b
     payments-emulator state convert tinydb:shop.json sqlite:///shop.db
     """
-    from emulator.state import care
+    from emulator.state import maintenance
 
     with _told():
-        show(care.convert(source, target))
+        show(maintenance.convert(source, target))
 
 
 def show(findings: Iterable[Finding]) -> None:
@@ -89,7 +89,7 @@ def show(findings: Iterable[Finding]) -> None:
 
 
 def _size(place: str) -> int:
-    from emulator.state.places import file_of
+    from emulator.state.urls import file_of
 
     file = file_of(place)
     return file.stat().st_size if file and file.exists() else 0
@@ -98,11 +98,11 @@ def _size(place: str) -> int:
 @contextmanager
 def _told() -> Iterator[None]:
     """What makes it impossible is told in one line, exit status 2."""
-    from emulator.state.store import BrokenState, NotStored
+    from emulator.state.store import CorruptStore, StorageError
 
     try:
         yield
-    except BrokenState as fault:
+    except CorruptStore as fault:
         raise click.ClickException(str(fault)) from None
-    except NotStored as fault:
+    except StorageError as fault:
         raise click.ClickException(fault.why) from None

@@ -9,11 +9,11 @@ import click
 
 from emulator.cli.events import line
 from emulator.cli.options import EVENT_TYPE, as_json, speaking
-from emulator.cli.show import tell
+from emulator.cli.output import print_line
 from emulator.events import EVENTS
 
 if TYPE_CHECKING:
-    from emulator.cli.client import Emulator
+    from emulator.cli.client import ControlClient
 
 
 class Override(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
@@ -40,7 +40,7 @@ class Override(click.ParamType):  # type: ignore[type-arg]  # older clicks have 
 )
 @as_json
 @speaking
-def trigger(emulator: Emulator, event: str, overrides: tuple[tuple[list[str], Any], ...], as_json: bool) -> None:
+def trigger(emulator: ControlClient, event: str, overrides: tuple[tuple[list[str], Any], ...], as_json: bool) -> None:
     """Bring an EVENT about for real.
 
     \b
@@ -51,7 +51,7 @@ def trigger(emulator: Emulator, event: str, overrides: tuple[tuple[list[str], An
     Whatever objects it takes are made, with webhooks, emails and all. An override names one that is there, or gives a
     field of one that is made. A VALUE is JSON where it can be, else a text.
     """
-    tell(emulator.post("/trigger", {"event": event, "overrides": nested(overrides)}), line, as_json)
+    print_line(emulator.post("/trigger", {"event": event, "overrides": nested(overrides)}), line, as_json)
 
 
 def nested(overrides: tuple[tuple[list[str], Any], ...]) -> dict[str, Any]:

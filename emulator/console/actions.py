@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from emulator.console import forms
-from emulator.console.entrance import HOME, PHONES, PLACE
-from emulator.console.inside import Refused
-from emulator.console.visit import Visit
+from emulator.console.api_client import ApiRefusal
+from emulator.console.mount import HOME, PHONES, PLACE
+from emulator.console.request import ConsoleRequest
 
 
 class Action(NamedTuple):
@@ -75,12 +75,12 @@ class Notices:
         return self._kept.pop(number or "", None)
 
 
-async def perform(visit: Visit, name: str, form: Mapping[str, str]) -> Notice:
+async def perform(visit: ConsoleRequest, name: str, form: Mapping[str, str]) -> Notice:
     """Do what a form asks for; a refusal is a notice too."""
     action = ACTIONS[name]
     try:
         answer = await visit.ask(action.method, _path(action, form), body=_body(action, form))
-    except Refused as refusal:
+    except ApiRefusal as refusal:
         return Notice(False, refusal.sentence)
     return Notice(True, visit.t(f"done.{name}", **figures(answer)))
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from starlette.requests import Request
 
-from emulator.console.inside import Refused
+from emulator.console.api_client import ApiRefusal
 from emulator.web import form as posted
 
 MOST_BYTES = 3 * 1024 * 1024
@@ -25,9 +25,9 @@ async def read(request: Request) -> dict[str, str]:
     try:
         return posted.fields(await posted.body(request, MOST_BYTES), 200)
     except posted.TooLong:
-        raise Refused(413, f"A form may have {MOST_BYTES} bytes.") from None
+        raise ApiRefusal(413, f"A form may have {MOST_BYTES} bytes.") from None
     except ValueError:
-        raise Refused(400, "This is no form.") from None
+        raise ApiRefusal(400, "This is no form.") from None
 
 
 def body(form: Mapping[str, str]) -> Any:
@@ -48,7 +48,7 @@ def _put(made: dict[str, Any], path: list[str], value: Any) -> None:
     for part in path[:-1]:
         made = made.setdefault(part, {})
         if not isinstance(made, dict):
-            raise Refused(422, f"{part} is given both as a whole and in parts.")
+            raise ApiRefusal(422, f"{part} is given both as a whole and in parts.")
     made[path[-1]] = value
 
 
@@ -56,7 +56,7 @@ def _typed(name: str, type: str, text: str) -> Any:
     try:
         return TYPES[type](text.strip())
     except (KeyError, ValueError, RecursionError):
-        raise Refused(422, f"{name or type}: {text.strip()[:60]!r} cannot be read as {type or 'text'}.") from None
+        raise ApiRefusal(422, f"{name or type}: {text.strip()[:60]!r} cannot be read as {type or 'text'}.") from None
 
 
 def _number(text: str) -> int | float:

@@ -6,13 +6,13 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from emulator.console.api_client import ApiRefusal
 from emulator.console.columns import COLUMNS
-from emulator.console.inside import Refused
-from emulator.console.visit import Visit
-from emulator.document import store
+from emulator.console.request import ConsoleRequest
+from emulator.document import bundles
 
 Shown = tuple[str, dict[str, Any]]
-Reader = Callable[[Visit], Awaitable[Shown]]
+Reader = Callable[[ConsoleRequest], Awaitable[Shown]]
 
 SIZE = 25
 """Rows of a page."""
@@ -30,7 +30,7 @@ HORIZONS = ("P1W", "P1M", "P3M", "P1Y")
 """How far the future can be played."""
 
 
-async def overview(visit: Visit) -> Shown:
+async def overview(visit: ConsoleRequest) -> Shown:
     """The clock, what comes next, and the latest of everything."""
     return "overview.html", {
         "schedule": await visit.get("schedule", page_size=FEW + 1),
@@ -42,17 +42,17 @@ async def overview(visit: Visit) -> Shown:
     }
 
 
-async def schedule(visit: Visit) -> Shown:
+async def schedule(visit: ConsoleRequest) -> Shown:
     """What is planned; with ``until`` what will come of it."""
     until = visit.query.get("until")
     return "schedule.html", {"list": await _list(visit, "schedule", until=until), "horizons": HORIZONS, "until": until}
 
 
-async def kinds(visit: Visit) -> Shown:
+async def kinds(visit: ConsoleRequest) -> Shown:
     """The objects of one kind, to be searched."""
     kind = visit.query.get("kind", "customer")
     if kind not in COLUMNS:
-        raise Refused(404, visit.t("no_such_page"))
+        raise ApiRefusal(404, visit.t("no_such_page"))
     related, text = visit.query.get("related"), visit.query.get("query")
     return "objects.html", {
         "kind": kind,
@@ -63,7 +63,7 @@ async def kinds(visit: Visit) -> Shown:
     }
 
 
-async def thing(visit: Visit) -> Shown:
+async def thing(visit: ConsoleRequest) -> Shown:
     """One object with its history and its relations."""
     id = visit.id
     shown = await visit.get(f"objects/{id}")
@@ -87,13 +87,13 @@ async def thing(visit: Visit) -> Shown:
     return "object.html", parts
 
 
-async def requests(visit: Visit) -> Shown:
+async def requests(visit: ConsoleRequest) -> Shown:
     """The journal."""
     filters = {name: visit.query.get(name) for name in ("method", "status", "operation", "object")}
     return "requests.html", {"list": await _list(visit, "requests", **filters), "filters": filters}
 
 
-async def request(visit: Visit) -> Shown:
+async def request(visit: ConsoleRequest) -> Shown:
     """One request with all that came of it."""
     shown = await visit.get(f"requests/{visit.id}")
     events = await asyncio.gather(*(_event(visit, id) for id in shown["event_ids"][:SIZE]))
@@ -107,22 +107,22 @@ def outcome_of(changes: list[dict[str, str]]) -> list[dict[str, str]]:
     return [{**first[id], "change": "deleted" if last[id] == "deleted" else first[id]["change"]} for id in last]
 
 
-async def _event(visit: Visit, id: str) -> Any:
+async def _event(visit: ConsoleRequest, id: str) -> Any:
     """An event, or no more than its id where it is gone by now."""
     try:
         return await visit.get(f"objects/{id}")
-    except Refused:
+    except ApiRefusal:
         return {"id": id, "type": None, "created_at": None}
 
 
-async def events(visit: Visit) -> Shown:
+async def events(visit: ConsoleRequest) -> Shown:
     """What happened."""
     filters = {name: visit.query.get(name) for name in ("type", "object")}
     types = [row["type"] for row in (await visit.get("catalog"))["event_types"]]
     return "events.html", {"list": await _list(visit, "events", **filters), "filters": filters, "types": types}
 
 
-async def webhooks(visit: Visit) -> Shown:
+async def webhooks(visit: ConsoleRequest) -> Shown:
     """The endpoints, and what was delivered to them."""
     return "webhooks.html", {
         "endpoints": await visit.get("objects", kind="webhook_endpoint", page_size=SIZE),
@@ -130,23 +130,23 @@ async def webhooks(visit: Visit) -> Shown:
     }
 
 
-async def emails(visit: Visit) -> Shown:
+async def emails(visit: ConsoleRequest) -> Shown:
     """The outbox."""
     filters = {name: visit.query.get(name) for name in ("to", "kind")}
     return "emails.html", {"list": await _list(visit, "emails", **filters), "filters": filters}
 
 
-async def email(visit: Visit) -> Shown:
+async def email(visit: ConsoleRequest) -> Shown:
     """One email."""
     return "email.html", {"email": await visit.get(f"emails/{visit.id}")}
 
 
-async def audit(visit: Visit) -> Shown:
+async def audit(visit: ConsoleRequest) -> Shown:
     """How well the client follows the guidance."""
     return "audit.html", {"audit": await visit.get("audit"), "grave": GRAVE}
 
 
-async def failures(visit: Visit) -> Shown:
+async def failures(visit: ConsoleRequest) -> Shown:
     """What is arranged to go wrong, and forms to arrange more."""
     catalog = await visit.get("catalog")
     return "failures.html", {
@@ -158,23 +158,23 @@ async def failures(visit: Visit) -> Shown:
     }
 
 
-async def snapshots(visit: Visit) -> Shown:
+async def snapshots(visit: ConsoleRequest) -> Shown:
     """Worlds that are kept, and starting afresh."""
     return "snapshots.html", {"list": await _list(visit, "snapshots")}
 
 
-async def settings(visit: Visit) -> Shown:
+async def settings(visit: ConsoleRequest) -> Shown:
     """The settings of the App, as a form made from what the document says of each."""
-    fields = store.load("control")["components"]["schemas"]["Settings"]["properties"]
+    fields = bundles.load("control")["components"]["schemas"]["Settings"]["properties"]
     return "settings.html", {"face": await visit.get("app"), "fields": fields}
 
 
-async def magic(visit: Visit) -> Shown:
+async def magic(visit: ConsoleRequest) -> Shown:
     """What a buyer gives to make something special happen."""
     return "magic.html", {"catalog": await visit.get("catalog")}
 
 
-async def search(visit: Visit) -> Shown:
+async def search(visit: ConsoleRequest) -> Shown:
     """Whatever has a text in it, some of each kind."""
     text = visit.query.get("q", "").strip()[:200]
     found = {}
@@ -185,7 +185,7 @@ async def search(visit: Visit) -> Shown:
     return "search.html", {"text": text, "found": found}
 
 
-async def _list(visit: Visit, path: str, **filters: Any) -> Any:
+async def _list(visit: ConsoleRequest, path: str, **filters: Any) -> Any:
     """The page of a list that the address names."""
     return await visit.get(path, page=visit.query.get("page"), page_size=SIZE, **filters)
 

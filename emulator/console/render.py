@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.responses import HTMLResponse, Response
 
-from emulator.console import drawing, static
+from emulator.console import filters, static
 from emulator.console.columns import COLUMNS, MONEY, PILLS, tone
-from emulator.console.visit import LANGUAGE_COOKIE, THEMES, Visit
+from emulator.console.request import LANGUAGE_COOKIE, THEMES, ConsoleRequest
 from emulator.pages.texts import LANGUAGES
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def environment() -> Environment:
     return made
 
 
-def page(visit: Visit, template: str, status: int = 200, **values: Any) -> Response:
+def page(visit: ConsoleRequest, template: str, status: int = 200, **values: Any) -> Response:
     """A page. What every template is given: the visit, its language, its links and how things are drawn."""
     drawn = {
         "visit": visit,
@@ -54,11 +54,11 @@ def page(visit: Visit, template: str, status: int = 200, **values: Any) -> Respo
         "here": visit.here,
         "themes": THEMES,
         "languages": LANGUAGES,
-        "instant": partial(drawing.instant, t=visit.t),
-        "apart": partial(drawing.apart, t=visit.t),
-        "id_link": partial(drawing.id_link, place=partial(place, visit)),
-        "linked": partial(drawing.linked, place=partial(place, visit)),
-        "tree": partial(drawing.tree, place=partial(place, visit)),
+        "instant": partial(filters.instant, t=visit.t),
+        "apart": partial(filters.apart, t=visit.t),
+        "id_link": partial(filters.id_link, place=partial(place, visit)),
+        "linked": partial(filters.linked, place=partial(place, visit)),
+        "tree": partial(filters.tree, place=partial(place, visit)),
     }
     response = HTMLResponse(environment().get_template(template).render({**drawn, **values}), status, dict(HEADERS))
     if visit.query.get("lang") in LANGUAGES:
@@ -73,7 +73,7 @@ SHARED = {"app": "settings", "flt": "failures", "outc": "failures"}
 """Pages that are about all that have such ids."""
 
 
-def place(visit: Visit, id: str) -> str:
+def place(visit: ConsoleRequest, id: str) -> str:
     """The page of whatever has this id."""
     kind = id.partition("_")[0]
     return visit.link(SHARED.get(kind) or f"{PLACES.get(kind, 'objects')}/{id}")

@@ -9,7 +9,7 @@ from importlib.resources import files
 from starlette.requests import Request
 from starlette.responses import Response
 
-from emulator.console.entrance import PLACE
+from emulator.console.mount import PLACE
 
 TYPES = {"console.css": "text/css", "console.js": "text/javascript", "icon.svg": "image/svg+xml"}
 

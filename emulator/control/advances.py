@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from emulator.core.world import encode
-from emulator.engine.advances import Advance, Tally
+from emulator.engine.advances import Advance, AdvanceResult
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
-from emulator.errors import Refusal
-from emulator.web.reply import Reply
+from emulator.errors import ApiError
+from emulator.web.response import Response
 
 PREFERENCE = "respond-async"
 
@@ -22,17 +22,17 @@ def preferred(headers: Mapping[str, str]) -> bool:
     return PREFERENCE in (each.strip().lower() for each in headers.get("Prefer", "").split(","))
 
 
-def accepted(advance: Advance, app: str | None) -> Reply:
+def accepted(advance: Advance, app: str | None) -> Response:
     """202: it has begun, and here is where to ask about it."""
     location = f"/_emulator/clock/advances/{advance.id}" + (f"?app={app}" if app else "")
-    return Reply(202, encode(face(advance)), {"Location": location, "Preference-Applied": PREFERENCE})
+    return Response(202, encode(face(advance)), {"Location": location, "Preference-Applied": PREFERENCE})
 
 
-def told(tally: Tally) -> dict[str, Any]:
+def told(tally: AdvanceResult) -> dict[str, Any]:
     """What happened on the way, as it goes on the wire."""
     return {
         "from": tally.start,
-        "now": tally.reached,
+        "now": tally.now,
         "jobs": tally.jobs,
         "events": dict(tally.events),
         "deliveries": {"succeeded": tally.deliveries[True], "failed": tally.deliveries[False]},
@@ -48,10 +48,10 @@ def face(advance: Advance) -> dict[str, Any]:
     return {
         "id": advance.id,
         "status": advance.status,
-        "to": advance.course.to,
+        "to": advance.target.to,
         "progress": advance.progress,
         "error": _reason(advance.error),
-        **told(advance.tally),
+        **told(advance.result),
     }
 
 
@@ -59,7 +59,7 @@ def _reason(error: BaseException | None) -> str | None:
     """What went wrong, for the eyes of others: a refusal says it, anything else is in the server's log."""
     if error is None:
         return None
-    return error.message if isinstance(error, Refusal) else f"{type(error).__name__}; the server's log says more."
+    return error.message if isinstance(error, ApiError) else f"{type(error).__name__}; the server's log says more."
 
 
 async def show(engine: Engine, runtime: Runtime, id: str, query: Query) -> dict[str, Any]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from emulator.control.guidance.evidence import Evidence
-from emulator.control.guidance.rules import RULES, Rule
+from emulator.control.audit_rules.client_history import ClientHistory
+from emulator.control.audit_rules.rules import RULES, Rule
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
 
@@ -17,7 +17,7 @@ MOST = 20
 async def show(engine: Engine, runtime: Runtime, query: Mapping[str, Any]) -> dict[str, Any]:
     """GET /audit: what was broken, what was kept, and what there was no occasion for."""
     runtime.run_due()
-    evidence = Evidence(runtime)
+    evidence = ClientHistory(runtime)
     findings = [found for rule in RULES if (found := finding(rule, evidence))]
     broken = {found["rule"] for found in findings}
     rest = [(rule, bool(rule.tried(evidence))) for rule in RULES if rule.name not in broken]
@@ -29,7 +29,7 @@ async def show(engine: Engine, runtime: Runtime, query: Mapping[str, Any]) -> di
     }
 
 
-def finding(rule: Rule, evidence: Evidence) -> dict[str, Any] | None:
+def finding(rule: Rule, evidence: ClientHistory) -> dict[str, Any] | None:
     """What shows that a rule was broken, the newest first, or None."""
     shown = [*dict.fromkeys(rule.breaches(evidence))][::-1]
     if not shown:

@@ -7,19 +7,19 @@ from typing import Any
 import msgspec
 
 from emulator.engine.engine import Engine
-from emulator.engine.recipes import recipes
+from emulator.engine.error_examples import error_examples
 from emulator.engine.runtime import Runtime
 from emulator.errors import ERRORS
 from emulator.events import EVENTS
-from emulator.resources.wiring import LIFE_CYCLES
+from emulator.resources.registry import LIFE_CYCLES
 
 
 async def show(engine: Engine, runtime: Runtime | None) -> dict[str, Any]:
     """GET /catalog."""
     return {
-        "magic_values": msgspec.to_builtins(engine.facts.magic),
-        "magic_keys": msgspec.to_builtins(engine.facts.magic_keys),
-        "error_codes": [_error(code, recipe) for code, recipe in msgspec.to_builtins(recipes()).items()],
+        "magic_values": msgspec.to_builtins(engine.reference_data.magic),
+        "magic_keys": msgspec.to_builtins(engine.reference_data.magic_keys),
+        "error_codes": [_error(code, recipe) for code, recipe in msgspec.to_builtins(error_examples()).items()],
         "event_types": [{"type": type, **row._asdict()} for type, row in EVENTS.items()],
         "life_cycles": {life.kind.kind: [row._asdict() for row in life.rows] for life in LIFE_CYCLES},
     }

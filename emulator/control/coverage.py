@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
-from emulator.document.promises import error_codes, promises
+from emulator.document.operations import error_codes, operation_specs
 from emulator.engine.coverage import Coverage
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
 from emulator.events import EVENTS
-from emulator.resources.wiring import LIFE_CYCLES
+from emulator.resources.registry import LIFE_CYCLES
 
 Query = Mapping[str, Any]
 
@@ -28,18 +28,18 @@ class Points(NamedTuple):
 
 def operations(coverage: Coverage) -> Points:
     """Those that were called, whatever the answer."""
-    return Points([*promises()], {str(operation) for operation, _ in coverage.answers})
+    return Points([*operation_specs()], {str(operation) for operation, _ in coverage.answers})
 
 
 def statuses(coverage: Coverage) -> Points:
     """The answers of each operation: ``createCustomer 201``."""
-    promised = [f"{operation} {status}" for operation, own in promises().items() for status in own.statuses]
+    promised = [f"{operation} {status}" for operation, own in operation_specs().items() for status in own.statuses]
     return Points(promised, {f"{operation} {status}" for operation, status in coverage.answers})
 
 
 def fields(coverage: Coverage) -> Points:
     """What bodies held, nested ones with a dot: ``createWebhook retry_policy.max_attempts``."""
-    promised = [f"{operation} {name}" for operation, own in promises().items() for name in own.fields.dotted()]
+    promised = [f"{operation} {name}" for operation, own in operation_specs().items() for name in own.fields.dotted()]
     return Points(promised, {_field(*within.split(), name) for within, name in _pairs(coverage.fields)})
 
 
@@ -53,21 +53,21 @@ def _pairs(values: Mapping[K, Iterable[V]]) -> Iterator[tuple[K, V]]:
 
 def parameters(coverage: Coverage) -> Points:
     """What queries held: ``listCustomers status``."""
-    promised = [f"{operation} {name}" for operation, own in promises().items() for name in own.parameters]
+    promised = [f"{operation} {name}" for operation, own in operation_specs().items() for name in own.parameters]
     return Points(promised, {f"{operation} {name}" for operation, name in _pairs(coverage.parameters)})
 
 
 def states(coverage: Coverage) -> Points:
     """The states that objects came into: ``invoice paid``."""
     promised = [f"{life.kind.kind} {row.target}" for life in LIFE_CYCLES for row in life.rows]
-    return Points(promised, {f"{kind.kind} {state}" for kind, state in _pairs(coverage.walked)})
+    return Points(promised, {f"{kind.kind} {state}" for kind, state in _pairs(coverage.transitions)})
 
 
 def moves(coverage: Coverage) -> Points:
     """From which state to which other: ``invoice open → paid``, ``invoice new → draft``."""
     rows = [(life.kind.kind, row) for life in LIFE_CYCLES for row in life.rows]
     promised = [_move(kind, row.source, row.target) for kind, row in rows if row.source != row.target]
-    walked = [(kind.kind, *pair) for kind, own in coverage.walked.items() for pair in _pairs(own)]
+    walked = [(kind.kind, *pair) for kind, own in coverage.transitions.items() for pair in _pairs(own)]
     return Points(promised, {_move(kind, source, target) for kind, target, source in walked})
 
 
@@ -101,14 +101,14 @@ GROUPS: Mapping[str, Callable[[Coverage], Points]] = {
 async def show(engine: Engine, runtime: Runtime, query: Query) -> dict[str, Any]:
     """GET /coverage: of the groups that are asked for, or of all."""
     runtime.run_due()
-    coverage = runtime.journal.covered()
+    coverage = runtime.journal.flush_coverage()
     calls = _calls(coverage)
     wanted = query.get("group", GROUPS)
     told = {name: summary(points(coverage)) for name, points in GROUPS.items() if name in wanted}
     if "operations" in told:
         told["operations"]["calls"] = calls
     head = {"object": "coverage", "app": runtime.world.app, "request_count": sum(calls.values())}
-    return {**head, "passed_over": coverage.passed_over, **told}
+    return {**head, "passed_over": coverage.skipped, **told}
 
 
 def _calls(coverage: Coverage) -> dict[str, int]:
@@ -116,7 +116,7 @@ def _calls(coverage: Coverage) -> dict[str, int]:
     counts: Counter[str | None] = Counter()
     for (operation, _), number in coverage.answers.items():
         counts[operation] += number
-    return {operation: counts[operation] for operation in promises() if operation in counts}
+    return {operation: counts[operation] for operation in operation_specs() if operation in counts}
 
 
 def summary(points: Points) -> dict[str, Any]:

@@ -8,13 +8,13 @@ from typing import Any
 
 import msgspec
 
-from emulator.control.waiting import first_match
+from emulator.control.long_poll import first_match
+from emulator.core.handlers import Page, get_or_404, paginate
 from emulator.core.tables import Table
-from emulator.core.verbs import Page, find, listing
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
-from emulator.resources.emails import Email
-from emulator.web.reply import Reply
+from emulator.resources.sandbox.emails import Email
+from emulator.web.response import Response
 
 # What renders is loaded on first use in each of these: most servers never show an email.
 
@@ -30,7 +30,7 @@ HARMLESS = {
 
 def shown(email: Email) -> dict[str, Any]:
     """The email as it goes on the wire; of what it is about the ids."""
-    from emulator.paper import letters, mail
+    from emulator.rendering import email_content, mime
 
     about = {
         name: getattr(email, name)
@@ -41,11 +41,11 @@ def shown(email: Email) -> dict[str, Any]:
         "object": "email",
         "kind": email.topic,
         "to": email.to,
-        "from": mail.sender(email),
-        "subject": letters.letter(email).subject,
+        "from": mime.sender(email),
+        "subject": email_content.email_content(email).subject,
         "language": email.language,
         **{name: record and record.id for name, record in about.items()},
-        "attachments": [{"filename": name, "content_type": kind} for name, kind in mail.attachments(email).items()],
+        "attachments": [{"filename": name, "content_type": kind} for name, kind in mime.attachments(email).items()],
         "sent_at": email.sent_at,
         "error": email.error,
         "created_at": email.created_at,
@@ -64,7 +64,7 @@ def _asked_for(table: Table[Email], query: Query) -> Page[Email]:
     if "to" in query:
         wanted = query["to"].casefold()
         filters["to"] = [to for to in table.indexes["to"] if to.casefold() == wanted]
-    return listing(table, filters)
+    return paginate(table, filters)
 
 
 async def show(engine: Engine, runtime: Runtime, id: str, query: Query) -> dict[str, Any]:
@@ -72,23 +72,23 @@ async def show(engine: Engine, runtime: Runtime, id: str, query: Query) -> dict[
     return shown(_found(runtime, id))
 
 
-async def html(engine: Engine, runtime: Runtime, id: str, query: Query) -> Reply:
+async def html(engine: Engine, runtime: Runtime, id: str, query: Query) -> Response:
     """GET /emails/{id}/html: as its reader sees it."""
-    from emulator.paper import mail
+    from emulator.rendering import mime
 
-    return Reply(200, mail.html(_found(runtime, id)).encode(), HARMLESS, media_type="text/html; charset=utf-8")
+    return Response(200, mime.html(_found(runtime, id)).encode(), HARMLESS, media_type="text/html; charset=utf-8")
 
 
 async def raw(engine: Engine, runtime: Runtime, id: str, query: Query) -> bytes:
     """GET /emails/{id}/raw: as it travels, with its attachments; set in a thread, so that others need not wait."""
-    from emulator.paper import mail
+    from emulator.rendering import mime
 
-    return await asyncio.to_thread(mail.message, _found(runtime, id))
+    return await asyncio.to_thread(mime.message, _found(runtime, id))
 
 
 def _found(runtime: Runtime, id: str) -> Email:
     runtime.run_due()
-    return find(runtime.world, Email, id)
+    return get_or_404(runtime.world, Email, id)
 
 
 OPERATIONS = {"listEmails": index, "getEmail": show, "getEmailHtml": html, "getEmailRaw": raw}

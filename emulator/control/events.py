@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from emulator.control.waiting import first_match
-from emulator.core.verbs import Page, listing
+from emulator.control.long_poll import first_match
+from emulator.core.handlers import Page, paginate
 from emulator.core.world import Event
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
@@ -22,7 +22,7 @@ async def index(engine: Engine, runtime: Runtime, query: Mapping[str, Any]) -> P
     return await first_match(
         runtime,
         query["wait"],
-        lambda: listing(runtime.world.table(Event), filters, {"object": _is_about}),
+        lambda: paginate(runtime.world.table(Event), filters, {"object": _is_about}),
     )
 
 

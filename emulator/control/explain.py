@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from emulator.control.explanation import Explanation
 from emulator.control.objects import find
-from emulator.control.story import Story
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
 
@@ -18,8 +18,8 @@ async def show(engine: Engine, runtime: Runtime, id: str, query: Mapping[str, An
     """GET /explain/{id}."""
     runtime.run_due()
     record = find(runtime.world, id)
-    story = Story(runtime, record)
-    story.tell()
+    story = Explanation(runtime, record)
+    story.build()
     chain = sorted(story.steps, key=lambda step: step.at)
     return {
         "id": id,

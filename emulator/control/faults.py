@@ -8,14 +8,14 @@ from typing import Any
 
 from emulator.control.durations import after
 from emulator.core import calendar
-from emulator.core.verbs import Page
-from emulator.document import store
+from emulator.core.handlers import Page
+from emulator.document import bundles
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
-from emulator.errors import wrong
-from emulator.resources import faults
-from emulator.resources.faults import OF_DELIVERIES, Fault, Then
-from emulator.web.service import paths
+from emulator.errors import invalid_field
+from emulator.resources.sandbox import faults
+from emulator.resources.sandbox.faults import OF_DELIVERIES, Fault, FaultEffect
+from emulator.web.service_app import paths
 
 Body = Mapping[str, Any]
 
@@ -33,7 +33,7 @@ async def arrange(engine: Engine, runtime: Runtime, query: Body, body: Body) -> 
     _check_then(then)
     _check_match(match, DELIVERIES if OF_DELIVERIES & then.keys() else REQUESTS)
     if "times" in body and "probability" in body:
-        raise wrong("times", "goes without a probability")
+        raise invalid_field("times", "goes without a probability")
     arguments = {"body": body, "seconds": _seconds(runtime, then)}
     fault: Fault = await runtime.serve(faults.arrange, arguments, None)
     return fault
@@ -42,25 +42,25 @@ async def arrange(engine: Engine, runtime: Runtime, query: Body, body: Body) -> 
 def _check_then(then: Body) -> None:
     """Of the alternatives exactly one is given; a body goes with a status, and not with every one."""
     if len(then.keys() - {"body"}) != 1:
-        alternatives = ", ".join(name for name in Then.__struct_fields__ if name != "body")
-        raise wrong("then", f"must hold just one of {alternatives}")
+        alternatives = ", ".join(name for name in FaultEffect.__struct_fields__ if name != "body")
+        raise invalid_field("then", f"must hold just one of {alternatives}")
     if "body" in then and then.get("status", 204) in BODILESS:
-        raise wrong("then.body", "goes with a status whose answers have a body")
+        raise invalid_field("then.body", "goes with a status whose answers have a body")
 
 
 def _check_match(match: Body, suitable: Collection[str]) -> None:
     """Raise 422 for what does not go with such a fault, and for a name that the service does not have."""
     for name, value in match.items():
         if name not in suitable:
-            raise wrong(f"match.{name}", f"does not go with what is to go wrong; {', '.join(suitable)} do")
+            raise invalid_field(f"match.{name}", f"does not go with what is to go wrong; {', '.join(suitable)} do")
         if value not in _names().get(name, (value,)):
-            raise wrong(f"match.{name}", f"the service has no {name} {value[:60]}")
+            raise invalid_field(f"match.{name}", f"the service has no {name} {value[:60]}")
 
 
 @cache
 def _names() -> dict[str, frozenset[str]]:
     """The names a fault may match by: every operation and every path of the service."""
-    known = paths(store.load("service"))
+    known = paths(bundles.load("service"))
     return {"operation": frozenset(known), "path": frozenset(known.values())}
 
 
@@ -72,7 +72,7 @@ def _seconds(runtime: Runtime, then: Body) -> float:
     try:
         return (calendar.parse(after(now, then["delay"])) - calendar.parse(now)).total_seconds()
     except ValueError as fault:
-        raise wrong("then.delay", str(fault)) from None
+        raise invalid_field("then.delay", str(fault)) from None
 
 
 async def index(engine: Engine, runtime: Runtime, query: Body) -> Page[Fault]:

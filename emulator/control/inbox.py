@@ -12,13 +12,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from emulator.control import worlds
-from emulator.core.verbs import Page, listing
+from emulator.control import world_lookup
+from emulator.core.handlers import Page, paginate
 from emulator.engine.engine import Engine
-from emulator.engine.inbox import InboxRequest, Manner
+from emulator.engine.inbox import InboxRequest, ResponseRule
 from emulator.engine.runtime import Runtime
-from emulator.errors import Refusal, wrong
-from emulator.web import call as calls
+from emulator.errors import ApiError, invalid_field
+from emulator.web import context as calls
 
 PREFIX = "/_emulator/inbox/"
 NAME = re.compile(r"[A-Za-z0-9._~-]{1,64}")
@@ -29,10 +29,10 @@ RANGES = {"status": (200, 599), "delay_ms": (0, 60_000)}
 async def index(engine: Engine, runtime: Runtime, name: str, query: Mapping[str, Any]) -> Page[InboxRequest]:
     """GET /inbox/{name}: what came in, newest first; ``status`` and ``delay_ms`` set how it answers from now on."""
     inbox = runtime.inbox
-    inbox.set_manner(name, inbox.manner(name).with_(query))
+    inbox.set_response_rule(name, inbox.response_rule(name).with_(query))
     inbox.check_again(runtime.world, name)
     paging = {"page": query["page"], "page_size": query["page_size"]}
-    return listing(inbox.table, {**paging, "inbox": name})
+    return paginate(inbox.table, {**paging, "inbox": name})
 
 
 def receiving(engine: Engine, reading: ASGIApp) -> ASGIApp:
@@ -48,7 +48,7 @@ def receiving(engine: Engine, reading: ASGIApp) -> ASGIApp:
         request = Request(scope, receive)
         try:
             answer = await _keep(engine, request)
-        except Refusal as error:
+        except ApiError as error:
             answer = _refused(request, error)
         await answer(scope, receive, send)
 
@@ -58,10 +58,10 @@ def receiving(engine: Engine, reading: ASGIApp) -> ASGIApp:
 async def _keep(engine: Engine, request: Request) -> Response:
     name = request.url.path.removeprefix(PREFIX)
     if not NAME.fullmatch(name):
-        raise Refusal("NOT_FOUND", message="An inbox has a name of 1 to 64 of A-Z a-z 0-9 . _ ~ -.")
+        raise ApiError("NOT_FOUND", message="An inbox has a name of 1 to 64 of A-Z a-z 0-9 . _ ~ -.")
     raw = await _body(request)
-    runtime = worlds.of_sender(engine, request.scope, _app_id(raw))
-    manner = runtime.inbox.manner(name).with_(_numbers(request))
+    runtime = world_lookup.of_sender(engine, request.scope, _app_id(raw))
+    manner = runtime.inbox.response_rule(name).with_(_numbers(request))
     runtime.inbox.keep(
         runtime.world,
         dict(request.headers),
@@ -76,7 +76,7 @@ async def _keep(engine: Engine, request: Request) -> Response:
     return _answer(manner)
 
 
-def _answer(manner: Manner) -> Response:
+def _answer(manner: ResponseRule) -> Response:
     if manner.status in (204, 205, 304):
         return Response(status_code=manner.status)
     return Response(b'{"received":true}', manner.status, media_type="application/json")
@@ -101,7 +101,7 @@ async def _body(request: Request) -> bytes:
     async for chunk in request.stream():
         raw += chunk
         if len(raw) > MAX_BODY:
-            raise Refusal("VALIDATION_ERROR", http_status=400, message=f"The body is larger than {MAX_BODY} bytes.")
+            raise ApiError("VALIDATION_ERROR", http_status=400, message=f"The body is larger than {MAX_BODY} bytes.")
     return raw
 
 
@@ -112,12 +112,12 @@ def _numbers(request: Request) -> dict[str, int]:
         text = request.query_params.get(name)
         if text is not None:
             if not re.fullmatch(r"\d{1,6}", text, re.ASCII) or not least <= int(text) <= most:
-                raise wrong(name, f"must be an integer from {least} to {most}", "INVALID_FILTER_PARAM")
+                raise invalid_field(name, f"must be an integer from {least} to {most}", "INVALID_FILTER_PARAM")
             found[name] = int(text)
     return found
 
 
-def _refused(request: Request, error: Refusal) -> Response:
+def _refused(request: Request, error: ApiError) -> Response:
     return Response(calls.of(request.scope).body_of(error), error.status, media_type="application/json")
 
 

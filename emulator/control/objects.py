@@ -10,13 +10,13 @@ from typing import Any, get_type_hints
 import msgspec
 
 from emulator.core import calendar
-from emulator.core.records import Record, hidden_fields, wire
+from emulator.core.records import Record, hidden_fields, to_wire
 from emulator.core.world import World
-from emulator.document import store
+from emulator.document import bundles
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
-from emulator.errors import Refusal, wrong
-from emulator.web.refusals import refusal
+from emulator.errors import ApiError, invalid_field
+from emulator.web.error_responses import error_of
 from emulator.web.schemas import Schema
 
 Body = Mapping[str, Any]
@@ -43,7 +43,7 @@ def find(world: World, id: str) -> Record:
         if (record := table.get(id)) is not None and documented(table.kind):
             found: Record = record
             return found
-    raise Refusal("NOT_FOUND", message=f"There is no object {id[:60]}.")
+    raise ApiError("NOT_FOUND", message=f"There is no object {id[:60]}.")
 
 
 def set_fields(world: World, id: str, fields: Body) -> Record:
@@ -52,11 +52,11 @@ def set_fields(world: World, id: str, fields: Body) -> Record:
     shown = record.__struct_fields__
     for name in fields:
         if name in FIXED or name not in shown or name in hidden_fields(type(record)):
-            raise wrong(name[:60], "cannot be changed" if name in FIXED else "unknown field")
+            raise invalid_field(name[:60], "cannot be changed" if name in FIXED else "unknown field")
     fields = _as_kept(type(record), fields)
-    wanted = {**msgspec.to_builtins(wire(record)), **fields}
-    if faults := schema_of(type(record)).faults(wanted):
-        raise refusal(faults)
+    wanted = {**msgspec.to_builtins(to_wire(record)), **fields}
+    if faults := schema_of(type(record)).violations(wanted):
+        raise error_of(faults)
     values = _typed(type(record), fields)
     _refuse_taken(world, record, values)
     return world.replace(record, **values)
@@ -78,7 +78,7 @@ def _refuse_taken(world: World, record: Record, values: Body) -> None:
     for field in record.unique:
         holder = world.table(type(record)).find(field, values[field]) if field in values else None
         if holder is not None and holder is not record:
-            raise wrong(field, f"is the {field} of another {record.kind.replace('_', ' ')}")
+            raise invalid_field(field, f"is the {field} of another {record.kind.replace('_', ' ')}")
 
 
 def _typed(kind: type[Record], fields: Body) -> dict[str, Any]:
@@ -113,7 +113,7 @@ def _name(kind: type[Record]) -> str:
 @cache
 def _schemas() -> dict[str, Any]:
     """The schemas of the service's document."""
-    schemas: dict[str, Any] = store.load("service")["components"]["schemas"]
+    schemas: dict[str, Any] = bundles.load("service")["components"]["schemas"]
     return schemas
 
 

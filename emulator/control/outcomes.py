@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from emulator.core.verbs import Page
+from emulator.core.handlers import Page
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
-from emulator.resources import outcomes, payment_intents, refunds
-from emulator.resources.outcomes import Outcome
-from emulator.resources.payment_intents import PaymentIntent
-from emulator.resources.refunds import Refund
+from emulator.resources.payments import outcomes, payment_intents, refunds
+from emulator.resources.payments.outcomes import Outcome
+from emulator.resources.payments.payment_intents import PaymentIntent
+from emulator.resources.payments.refunds import Refund
 
 Query = Mapping[str, Any]
 

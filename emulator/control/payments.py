@@ -7,7 +7,7 @@ from typing import Any
 
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
-from emulator.resources import buyers
+from emulator.resources.checkout import hosted_payments
 
 Query = Mapping[str, Any]
 
@@ -22,7 +22,7 @@ def paying(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 OPERATIONS = {
-    "payCheckoutSession": paying(buyers.pay_session),
-    "payPaymentLink": paying(buyers.pay_link),
-    "payInvoicePage": paying(buyers.pay_invoice),
+    "payCheckoutSession": paying(hosted_payments.pay_session),
+    "payPaymentLink": paying(hosted_payments.pay_link),
+    "payInvoicePage": paying(hosted_payments.pay_invoice),
 }

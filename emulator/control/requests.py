@@ -6,12 +6,12 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from emulator.core.turns import Change
-from emulator.core.verbs import Page
+from emulator.core.handlers import Page
+from emulator.core.unit_of_work import Change
 from emulator.engine.engine import Engine
-from emulator.engine.journal import Entry, Journal, headers_shown, shown
+from emulator.engine.journal import Journal, LoggedRequest, headers_shown, shown
 from emulator.engine.runtime import Runtime
-from emulator.errors import Refusal, wrong
+from emulator.errors import ApiError, invalid_field
 
 Query = Mapping[str, Any]
 
@@ -27,7 +27,7 @@ async def index(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
     return Page([summary(entry) for entry in fitting[first : first + size]], len(fitting), page, size)
 
 
-def _fits(entry: Entry, query: Query) -> bool:
+def _fits(entry: LoggedRequest, query: Query) -> bool:
     facts = {"status": entry.status, "operation": entry.operation, "method": entry.method}
     return all(query.get(name) in (None, value) for name, value in facts.items())
 
@@ -40,31 +40,31 @@ async def show(engine: Engine, runtime: Runtime, req_id: str, query: Query) -> d
 async def rewind(engine: Engine, runtime: Runtime, query: Query, body: Query) -> dict[str, Any]:
     """POST /rewind: the world as it was before a request, clock included."""
     entry = target(runtime.journal, body)
-    if not runtime.journal.reaches(entry.mark):
-        raise wrong("to" if "to" in body else "steps", "is too long ago; its turns are no longer kept")
-    taken_back = runtime.journal.count - entry.mark.turns
-    await runtime.rewind(entry.mark)
+    if not runtime.journal.reaches(entry.checkpoint):
+        raise invalid_field("to" if "to" in body else "steps", "is too long ago; its turns are no longer kept")
+    taken_back = runtime.journal.count - entry.checkpoint.units
+    await runtime.rewind(entry.checkpoint)
     return {"to": entry.id, "now": runtime.clock.now(), "turns": taken_back}
 
 
-def target(journal: Journal, body: Query) -> Entry:
+def target(journal: Journal, body: Query) -> LoggedRequest:
     """The request to go back to: the one named, or the one so many steps ago."""
     if "to" in body:
         return find(journal, body["to"], "to")
     if body["steps"] > len(journal.entries):
-        raise wrong("steps", f"only {len(journal.entries)} requests are kept")
+        raise invalid_field("steps", f"only {len(journal.entries)} requests are kept")
     return journal.entries[-body["steps"]]
 
 
-def find(journal: Journal, id: str, param: str | None = None) -> Entry:
+def find(journal: Journal, id: str, param: str | None = None) -> LoggedRequest:
     """A request by its id; 404 ``NOT_FOUND``."""
     entry = journal.find(id)
     if entry is None:
-        raise Refusal("NOT_FOUND", param=param, message=f"There is no request {id[:60]} in the journal.")
+        raise ApiError("NOT_FOUND", param=param, message=f"There is no request {id[:60]} in the journal.")
     return entry
 
 
-def summary(entry: Entry) -> dict[str, Any]:
+def summary(entry: LoggedRequest) -> dict[str, Any]:
     """A request in a list."""
     return {
         "id": entry.id,
@@ -74,13 +74,13 @@ def summary(entry: Entry) -> dict[str, Any]:
         "path": entry.target,
         "status": entry.status,
         "duration_ms": entry.duration_ms,
-        "created_at": entry.mark.now,
+        "created_at": entry.checkpoint.now,
     }
 
 
-def detail(entry: Entry, journal: Journal) -> dict[str, Any]:
+def detail(entry: LoggedRequest, journal: Journal) -> dict[str, Any]:
     """A request with all there is to know about it."""
-    turns = journal.turns_of(entry)
+    turns = journal.units_of(entry)
     return {
         **summary(entry),
         "request_headers": headers_shown(entry.headers),

@@ -7,13 +7,13 @@ from typing import Any
 
 import msgspec
 
-from emulator.control import app
+from emulator.control import app_settings
 from emulator.core.calendar import Timestamp
-from emulator.engine.clock import how_to_start
+from emulator.engine.clock import parse_start
 from emulator.engine.engine import Engine
 from emulator.engine.fixtures import Fixture, Start
 from emulator.engine.runtime import Runtime
-from emulator.errors import wrong
+from emulator.errors import invalid_field
 
 Body = Mapping[str, Any]
 
@@ -22,28 +22,28 @@ async def start_anew(engine: Engine, runtime: Runtime, query: Body, body: Body) 
     """POST /reset: what is not said is as the server was told when it started."""
     start = Start(_fixture(body.get("fixtures", {})), body.get("seed"), _clock(body.get("clock")))
     try:
-        await engine.start_anew(runtime, start)
+        await engine.start_fresh(runtime, start)
     except (msgspec.ValidationError, ValueError) as fault:
-        raise wrong("fixtures", str(fault)) from None
-    own = app.face(runtime.world)
+        raise invalid_field("fixtures", str(fault)) from None
+    own = app_settings.face(runtime.world)
     shown = {"object": "reset", "app": own["id"], "settings": own["settings"]}
     return {**shown, "now": runtime.clock.now(), "mode": runtime.clock.mode}
 
 
 def _fixture(value: Body) -> Fixture:
     if "keys" in value:
-        raise wrong("fixtures", "keys are known from the start of the server; leave them out")
+        raise invalid_field("fixtures", "keys are known from the start of the server; leave them out")
     try:
         return msgspec.convert(value, Fixture)
     except msgspec.ValidationError as fault:
-        raise wrong("fixtures", str(fault)) from None
+        raise invalid_field("fixtures", str(fault)) from None
 
 
 def _clock(text: str | None) -> tuple[str, Timestamp | None] | None:
     try:
-        return None if text is None else how_to_start(text)
+        return None if text is None else parse_start(text)
     except ValueError:
-        raise wrong(
+        raise invalid_field(
             "clock", "must be running, frozen, or frozen@ and an instant such as 2026-01-01T00:00:00Z"
         ) from None
 

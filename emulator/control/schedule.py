@@ -9,13 +9,13 @@ from typing import Any
 from emulator.control.durations import after
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
+from emulator.core.handlers import Page
 from emulator.core.jobs import Job
-from emulator.core.verbs import Page
 from emulator.core.world import World
 from emulator.engine.engine import Engine
-from emulator.engine.pace import Pace
 from emulator.engine.runtime import Runtime
-from emulator.errors import wrong
+from emulator.engine.time_slice import TimeSlice
+from emulator.errors import invalid_field
 
 SUMMARIES = {
     "checkout_session.expire": "The checkout session was not paid in time; it expires.",
@@ -48,7 +48,7 @@ async def index(engine: Engine, runtime: Runtime, query: Mapping[str, Any]) -> P
     page, size = query["page"], query["page_size"]
     first = (page - 1) * size
     if "until" not in query:
-        jobs = runtime.world.schedule.unordered()
+        jobs = runtime.world.jobs.unordered()
         soonest = heapq.nsmallest(first + size, jobs, key=lambda job: (job.due, job.sequence))
         return Page([entry(job) for job in soonest[first:]], len(jobs), page, size)
     shown, count = [], 0
@@ -69,17 +69,17 @@ async def played(world: World, until: Timestamp) -> AsyncIterator[Entry]:
 
     What the jobs wish done outside is not done.
     """
-    pace = Pace()
-    while (job := world.schedule.next()) is not None and job.due <= until:
+    pace = TimeSlice()
+    while (job := world.jobs.next()) is not None and job.due <= until:
         yield {**entry(job), "event_types": _events(world, job)}
-        await pace.step()
+        await pace.pause_if_over()
 
 
 def _events(world: World, job: Job) -> list[str]:
     try:
         return [event.type for event in world.run(job).events]
     except Exception as error:  # as in the real world, a job that fails does not stop the clock
-        world.give_up(job, error)
+        world.fail_job(job, error)
         return []
 
 
@@ -89,9 +89,9 @@ def horizon(runtime: Runtime, until: str) -> Timestamp:
     try:
         instant = calendar.normalise(until) if until[:1].isdigit() and "-" in until else after(now, until)
     except ValueError as fault:
-        raise wrong("until", str(fault), "INVALID_FILTER_PARAM") from None
+        raise invalid_field("until", str(fault), "INVALID_FILTER_PARAM") from None
     if instant < now:
-        raise wrong("until", f"is before the clock's present instant, {now}", "INVALID_FILTER_PARAM")
+        raise invalid_field("until", f"is before the clock's present instant, {now}", "INVALID_FILTER_PARAM")
     return instant
 
 

@@ -6,15 +6,15 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from emulator.core.verbs import Page
-from emulator.engine import archive
-from emulator.engine.archive import Snapshot
+from emulator.core.handlers import Page
+from emulator.engine import snapshots
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
-from emulator.errors import Refusal, wrong
-from emulator.resources.reset import TRACES
-from emulator.resources.settings import Settings
-from emulator.state.form import Unreadable
+from emulator.engine.snapshots import Snapshot
+from emulator.errors import ApiError, invalid_field
+from emulator.resources.app.settings import Settings
+from emulator.resources.sandbox.reset import TRACES
+from emulator.state.serialization import InvalidState
 
 Query = Mapping[str, Any]
 
@@ -38,17 +38,17 @@ async def create(engine: Engine, runtime: Runtime, query: Query, body: Query) ->
 
 async def show(engine: Engine, runtime: Runtime, name: str, query: Query) -> dict[str, Any]:
     """GET /snapshots/{name}: exports it."""
-    return archive.export(find(runtime, name))
+    return snapshots.export(find(runtime, name))
 
 
 async def bring_in(engine: Engine, runtime: Runtime, name: str, query: Query, body: Query) -> dict[str, Any]:
     """PUT /snapshots/{name}: what was exported, from this world or from another, under this name."""
     if not NAME.fullmatch(name):
-        raise Refusal("NOT_FOUND", message="A snapshot has a name of 1 to 64 of A-Z a-z 0-9 . _ -")
+        raise ApiError("NOT_FOUND", message="A snapshot has a name of 1 to 64 of A-Z a-z 0-9 . _ -")
     try:
-        snapshot = archive.bring_back(body, runtime.world)
-    except Unreadable as fault:
-        raise wrong("worlds", str(fault)) from None
+        snapshot = snapshots.restore(body, runtime.world)
+    except InvalidState as fault:
+        raise invalid_field("worlds", str(fault)) from None
     return _keep(runtime, name, snapshot)
 
 
@@ -62,16 +62,16 @@ async def restore(engine: Engine, runtime: Runtime, name: str, query: Query) -> 
 async def delete(engine: Engine, runtime: Runtime, name: str, query: Query) -> None:
     """DELETE /snapshots/{name}."""
     find(runtime, name)
-    if runtime.keeping:
-        runtime.keeping.snapshot(name, None)
+    if runtime.persistence:
+        runtime.persistence.snapshot(name, None)
     del runtime.snapshots[name]
 
 
 def _keep(runtime: Runtime, name: str, snapshot: Snapshot) -> dict[str, Any]:
     if name not in runtime.snapshots and len(runtime.snapshots) >= AT_MOST:
-        raise wrong("name", f"there are {AT_MOST} snapshots; delete one first")
-    if runtime.keeping:
-        runtime.keeping.snapshot(name, snapshot)
+        raise invalid_field("name", f"there are {AT_MOST} snapshots; delete one first")
+    if runtime.persistence:
+        runtime.persistence.snapshot(name, snapshot)
     runtime.snapshots.pop(name, None)
     runtime.snapshots[name] = snapshot
     return summary(name, snapshot)
@@ -81,7 +81,7 @@ def find(runtime: Runtime, name: str) -> Snapshot:
     """A snapshot by its name; 404 ``NOT_FOUND``."""
     snapshot = runtime.snapshots.get(name)
     if snapshot is None:
-        raise Refusal("NOT_FOUND", message=f"There is no snapshot {name[:60]!r}.")
+        raise ApiError("NOT_FOUND", message=f"There is no snapshot {name[:60]!r}.")
     return snapshot
 
 

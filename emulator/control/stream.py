@@ -9,9 +9,9 @@ from typing import Any
 from emulator.control import emails, requests
 from emulator.core.world import encode
 from emulator.engine.engine import Engine
-from emulator.engine.news import KINDS, Listener, News, restarted
+from emulator.engine.pubsub import KINDS, Message, Subscriber, restarted
 from emulator.engine.runtime import Runtime
-from emulator.web.flow import Flow
+from emulator.web.streaming import Stream
 
 HEARTBEAT = 15.0
 """Seconds (real time) of silence after which a comment tells that the line still stands."""
@@ -20,30 +20,30 @@ SHOWN: Mapping[str, Callable[[Any], Any]] = {"request": requests.summary, "email
 """How news look where they are not shown as they are; each looks as it does in its list."""
 
 
-async def show(engine: Engine, runtime: Runtime, query: Mapping[str, Any]) -> Flow:
+async def show(engine: Engine, runtime: Runtime, query: Mapping[str, Any]) -> Stream:
     """GET /stream: ``types`` are the kinds of news wanted; a ``reset`` is always told."""
     kinds = {*query.get("types", KINDS), "reset"}
-    return Flow(partial(told, runtime, kinds), runtime.news.over, "text/event-stream")
+    return Stream(partial(told, runtime, kinds), runtime.broker.closed, "text/event-stream")
 
 
 async def told(runtime: Runtime, kinds: Collection[str]) -> AsyncGenerator[bytes, None]:
     """The messages to one reader, as bytes."""
-    with runtime.news.listening(kinds) as listener:
+    with runtime.broker.subscribe(kinds) as listener:
         yield b": what happens from now on\n\n"
-        while not runtime.news.over.is_set():
-            heard = await listener.heard(HEARTBEAT)
+        while not runtime.broker.closed.is_set():
+            heard = await listener.next_batch(HEARTBEAT)
             if listener.lost:
                 yield message(heard[0].number, "reset", lost(runtime, listener))
             yield b"".join(map(line, heard)) or b": still there\n\n"
 
 
-def lost(runtime: Runtime, listener: Listener) -> dict[str, Any]:
+def lost(runtime: Runtime, listener: Subscriber) -> dict[str, Any]:
     """To one who missed something: how much, and that all that was known is to be looked at anew."""
     number, listener.lost = listener.lost, 0
     return restarted("lost", runtime.clock.now(), lost=number)
 
 
-def line(news: News) -> bytes:
+def line(news: Message) -> bytes:
     """One piece of news as a message."""
     return message(news.number, news.kind, SHOWN.get(news.kind, same)(news.about))
 

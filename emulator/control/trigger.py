@@ -8,41 +8,41 @@ from typing import Any
 
 import msgspec
 
-from emulator.control import deeds
+from emulator.control import trigger_actions
+from emulator.core.handlers import get_or_404
 from emulator.core.records import Record
-from emulator.core.verbs import find
 from emulator.core.world import Event, World
-from emulator.document import store
+from emulator.document import bundles
 from emulator.engine.engine import Engine
-from emulator.engine.facts import read_yaml
+from emulator.engine.reference_data import read_yaml
 from emulator.engine.runtime import Runtime
-from emulator.errors import CODES, Refusal, inside, wrong
-from emulator.places import fixtures_folder
-from emulator.resources.checkout_sessions import CheckoutSession
-from emulator.resources.customers import Customer
-from emulator.resources.invoices import Invoice
-from emulator.resources.payment_intents import PaymentIntent
-from emulator.resources.payment_methods import PaymentMethod
-from emulator.resources.plans import SubscriptionPlan
-from emulator.resources.refunds import Refund
-from emulator.resources.settings import settings
-from emulator.resources.subscriptions import Subscription
-from emulator.resources.transactions import Transaction
-from emulator.resources.wiring import OPERATIONS as SERVICE
-from emulator.web.refusals import refusal
+from emulator.errors import CODES, ApiError, invalid_field, nest
+from emulator.paths import fixtures_folder
+from emulator.resources.app.settings import settings
+from emulator.resources.billing.invoices import Invoice
+from emulator.resources.billing.subscriptions import Subscription
+from emulator.resources.catalog.plans import SubscriptionPlan
+from emulator.resources.checkout.checkout_sessions import CheckoutSession
+from emulator.resources.customers.customers import Customer
+from emulator.resources.customers.payment_methods import PaymentMethod
+from emulator.resources.payments.payment_intents import PaymentIntent
+from emulator.resources.payments.refunds import Refund
+from emulator.resources.payments.transactions import Transaction
+from emulator.resources.registry import OPERATIONS as SERVICE
+from emulator.web.error_responses import error_of
 from emulator.web.schemas import Schema
 
 Body = Mapping[str, Any]
 
 
-class Making(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class CreationStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How an object is made, as ``fixtures/triggers.yaml`` says."""
 
     make: str | None = None
     body: dict[str, Any] = {}
 
 
-class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"more": "with"}):
+class TriggerRecipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"more": "with"}):
     """What an event comes of, as ``fixtures/triggers.yaml`` says."""
 
     of: str
@@ -51,11 +51,11 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"m
     more: dict[str, Any] = {}
 
 
-class Book(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class TriggerBook(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The whole of ``fixtures/triggers.yaml``."""
 
-    objects: dict[str, Making]
-    events: dict[str, Recipe]
+    objects: dict[str, CreationStep]
+    events: dict[str, TriggerRecipe]
 
 
 KINDS: Mapping[str, type[Record]] = {
@@ -73,15 +73,15 @@ KINDS: Mapping[str, type[Record]] = {
 
 
 @cache
-def book() -> Book:
+def trigger_book() -> TriggerBook:
     """The recipes."""
-    return msgspec.convert(read_yaml(fixtures_folder() / "triggers.yaml"), Book)
+    return msgspec.convert(read_yaml(fixtures_folder() / "triggers.yaml"), TriggerBook)
 
 
 @cache
 def body_of(operation_id: str) -> Schema:
     """What the document says of the body of an operation."""
-    document = store.load("service")
+    document = bundles.load("service")
     operations = (each for item in document["paths"].values() for each in item.values() if isinstance(each, dict))
     node = next(each for each in operations if each.get("operationId") == operation_id)
     schema = node["requestBody"]["content"]["application/json"]["schema"]
@@ -95,25 +95,25 @@ def _followed(document: Body, schema: Body) -> dict[str, Any]:
 
 async def trigger(engine: Engine, runtime: Runtime, query: Body, body: Body) -> Event:
     """POST /trigger: the event, which happened as any other."""
-    event: Event = await runtime.serve(bring_about, {"type": body["event"], "overrides": body["overrides"]}, None)
+    event: Event = await runtime.serve(trigger_event, {"type": body["event"], "overrides": body["overrides"]}, None)
     return event
 
 
-def bring_about(world: World, type: str, overrides: Body) -> Event:
+def trigger_event(world: World, type: str, overrides: Body) -> Event:
     """Bring an event about as one turn. 422 for overrides that do not go with it, and where it does not come."""
-    recipe = book().events[type]
-    attempt = Attempt(world, recipe, overrides)
+    recipe = trigger_book().events[type]
+    attempt = TriggerRun(world, recipe, overrides)
     try:
         record = attempt.the(recipe.of)
         code = attempt.code()
         attempt.refuse_unused(type)
         if recipe.by is not None:
-            deeds.DEEDS[recipe.by](world, record, code)
-    except Refusal as fault:
-        raise inside("overrides", fault) from None
-    event = world.happened(type)
+            trigger_actions.ACTIONS[recipe.by](world, record, code)
+    except ApiError as fault:
+        raise nest("overrides", fault) from None
+    event = world.last_event(type)
     if event is None:
-        raise wrong("overrides", f"{type} does not come of this {recipe.of}; {_standing(world, record)}")
+        raise invalid_field("overrides", f"{type} does not come of this {recipe.of}; {_standing(world, record)}")
     return event
 
 
@@ -123,10 +123,10 @@ def _standing(world: World, record: Record) -> str:
     return f"it is {now.status}" + (f", for {error.code}" if error else "")
 
 
-class Attempt:
+class TriggerRun:
     """One event on its way: the objects it takes, those that are named and those that are made."""
 
-    def __init__(self, world: World, recipe: Recipe, overrides: Body) -> None:
+    def __init__(self, world: World, recipe: TriggerRecipe, overrides: Body) -> None:
         self._world = world
         self._recipe = recipe
         self._overrides = overrides
@@ -138,13 +138,13 @@ class Attempt:
         if kind not in self._objects:
             self._objects[kind] = self._named(kind) or self._made(kind)
         found = self._objects[kind]
-        return self._world.one(type(found), found.id)
+        return self._world.require(type(found), found.id)
 
     def code(self) -> str | None:
         """Why it fails, where that is said."""
         code = self._overrides.get("code")
         if code is not None and code not in CODES:
-            raise wrong("code", "must be a code of the error model")
+            raise invalid_field("code", "must be a code of the error model")
         if self._fails():
             self._unused.discard("code")
         return code
@@ -152,19 +152,19 @@ class Attempt:
     def refuse_unused(self, type: str) -> None:
         """422 for what was given and not used."""
         if self._unused:
-            raise wrong(min(self._unused)[:60], f"does not go with {type}, or not with what is given beside it")
+            raise invalid_field(min(self._unused)[:60], f"does not go with {type}, or not with what is given beside it")
 
     def _fails(self) -> bool:
-        return self._recipe.by in deeds.FAILING
+        return self._recipe.by in trigger_actions.FAILING
 
     def _named(self, kind: str) -> Record | None:
         """The object whose id was given, or whom one belongs to whose id was given."""
         id = self._overrides.get(kind)
         if isinstance(id, str):
             if self._recipe.new and kind == self._recipe.of:
-                raise wrong(kind, "is made anew; give its fields, or leave it out")
+                raise invalid_field(kind, "is made anew; give its fields, or leave it out")
             self._unused.discard(kind)
-            return find(self._world, KINDS[kind], id, kind)
+            return get_or_404(self._world, KINDS[kind], id, kind)
         owners = (self._world.get(KINDS[each], self._id(each)) for each in KINDS) if kind == "customer" else ()
         owner = next((getattr(record, "customer", None) for record in owners if record is not None), None)
         return self._world.get(Customer, owner)
@@ -174,16 +174,16 @@ class Attempt:
         return value if isinstance(value, str) else None
 
     def _made(self, kind: str) -> Record:
-        making = book().objects[kind]
+        making = trigger_book().objects[kind]
         if making.make is None:  # a transaction, which only a payment makes
-            return deeds.deposit(self._world, self.the("payment_intent").id)
+            return trigger_actions.deposit(self._world, self.the("payment_intent").id)
         schema = body_of(making.make)
         more = self._recipe.more if kind == self._recipe.of else {}
         given = self._fields(kind, schema)
         own = {name: self._filled_in(value) for name, value in {**making.body, **more}.items() if name not in given}
         body = {**own, **{name: value for name, value in given.items() if value is not None}}
-        if faults := schema.faults(body):
-            raise refusal(faults)
+        if faults := schema.violations(body):
+            raise error_of(faults)
         made: Record = SERVICE[making.make](self._world, body=schema.complete(body))
         return made
 

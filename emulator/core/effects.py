@@ -11,7 +11,7 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
     """A wish of a turn that was kept. A turn that was undone wished nothing."""
 
 
-class Post(Effect, frozen=True, kw_only=True):
+class DeliverWebhook(Effect, frozen=True, kw_only=True):
     """Attempt this webhook delivery now. Attempts at one endpoint are made in the order they were wished for.
 
     A command may also wait for it: its outcome is on record by then.
@@ -21,7 +21,7 @@ class Post(Effect, frozen=True, kw_only=True):
     delivery: str
 
 
-class Ping(Effect, frozen=True, kw_only=True):
+class PingEndpoint(Effect, frozen=True, kw_only=True):
     """Ask an endpoint's URL whether it is a willing receiver: its outcome decides what happens next.
 
     ``endpoint`` is the endpoint as it will be, ``event`` the id of the event in ``body``.
@@ -32,13 +32,13 @@ class Ping(Effect, frozen=True, kw_only=True):
     body: bytes
 
 
-class Mail(Effect, frozen=True, kw_only=True):
+class SendEmail(Effect, frozen=True, kw_only=True):
     """Send this email, where there is a server that takes it; a world's emails go in the order they were wished for."""
 
     email: str
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
+class HttpResult(msgspec.Struct, frozen=True, kw_only=True):
     """What came back from the outside: a status code, or why there is none."""
 
     status_code: int | None

@@ -7,13 +7,13 @@ from typing import ClassVar
 from emulator.core import calendar
 from emulator.core.records import Record
 from emulator.core.world import World
-from emulator.errors import Refusal
+from emulator.errors import ApiError
 
 KEPT_HOURS = 24
 """How long an answer is remembered, on the world's clock."""
 
 
-class Remembered(Record, frozen=True, kw_only=True):
+class StoredResponse(Record, frozen=True, kw_only=True):
     """An answer; its id is its key. ``fingerprint`` tells the request apart from others by method, path and body."""
 
     kind: ClassVar[str] = "remembered_answer"
@@ -26,21 +26,21 @@ class Remembered(Record, frozen=True, kw_only=True):
     expires_at: str
 
 
-def recall(world: World, key: str, fingerprint: str) -> Remembered | None:
+def lookup(world: World, key: str, fingerprint: str) -> StoredResponse | None:
     """The remembered answer to this request. Raises 409 ``IDEMPOTENCY_CONFLICT`` if the key stands for another one."""
-    known = world.get(Remembered, key)
+    known = world.get(StoredResponse, key)
     if known is None or known.expires_at <= world.now:
         return None
     if known.fingerprint != fingerprint:
-        raise Refusal("IDEMPOTENCY_CONFLICT")
+        raise ApiError("IDEMPOTENCY_CONFLICT")
     return known
 
 
-def remember(world: World, key: str, fingerprint: str, status: int, body: bytes) -> None:
+def store(world: World, key: str, fingerprint: str, status: int, body: bytes) -> None:
     """Keep an answer; what has expired is dropped on the occasion, so there is nothing to be planned."""
     _forget_expired(world)
     world.add(
-        Remembered(
+        StoredResponse(
             id=key,
             fingerprint=fingerprint,
             status=status,
@@ -52,6 +52,6 @@ def remember(world: World, key: str, fingerprint: str, status: int, body: bytes)
 
 
 def _forget_expired(world: World) -> None:
-    table = world.table(Remembered)
+    table = world.table(StoredResponse)
     while (oldest := table.oldest()) is not None and oldest.expires_at <= world.now:
         world.remove(oldest)

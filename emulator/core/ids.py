@@ -22,7 +22,7 @@ _POSITIONS = 64
 """Positions that are drawn at once: one long hash costs far less than many short ones."""
 
 
-class Source:
+class IdSource:
     """An endless row of unpredictable looking values that only the seed and the position decide.
 
     Whoever knows ``seed`` and the position of the last draw can go on from there, so a saved world needs one integer
@@ -35,13 +35,13 @@ class Source:
 
     def id(self, prefix: str, position: int) -> str:
         """``prefix_`` and 24 characters of ``0-9A-Za-z``, those of this position."""
-        return f"{prefix}_{self._page.get(position) or self._turned_to(position)}"
+        return f"{prefix}_{self._page.get(position) or self._page_of(position)}"
 
     def secret(self, prefix: str, position: int) -> str:
         """``prefix_`` and 32 such characters, that no id of the same position tells anything about."""
         return f"{prefix}_{self._characters(f'secret {position}', SECRET_LENGTH)}"
 
-    def _turned_to(self, position: int) -> str:
+    def _page_of(self, position: int) -> str:
         """The text of a position that is on another page."""
         first = position - position % _POSITIONS
         text = self._characters(f"page {first}", LENGTH * _POSITIONS)

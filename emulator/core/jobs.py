@@ -43,11 +43,11 @@ class FailedJob(Record, frozen=True, kw_only=True):
     error: str
 
 
-SLACK = 64
+MAX_STALE = 64
 """Stale entries of a schedule that are not worth a thought."""
 
 
-class Schedule(Table[Job]):
+class JobQueue(Table[Job]):
     """The jobs, and which of them comes next.
 
     An entry of the heap whose job is gone, or is now another one, is stale and passed over, so undo and cancelling
@@ -58,7 +58,7 @@ class Schedule(Table[Job]):
         super().__init__(kind)
         self._heap: list[tuple[Timestamp, int, str]] = []
 
-    def copy(self) -> Schedule:
+    def copy(self) -> JobQueue:
         twin = super().copy()
         twin._heap = self._heap.copy()
         return twin
@@ -84,6 +84,6 @@ class Schedule(Table[Job]):
 
     def _push(self, job: Job) -> None:
         heapq.heappush(self._heap, (job.due, job.sequence, job.id))
-        if len(self._heap) > 2 * len(self.slots) + SLACK:
+        if len(self._heap) > 2 * len(self.slots) + MAX_STALE:
             self._heap = [(job.due, job.sequence, job.id) for job in self.unordered()]
             heapq.heapify(self._heap)

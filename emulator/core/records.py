@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Final, Self, TypeVar, get_args, get
 
 import msgspec
 
-from emulator.errors import wrong
+from emulator.errors import invalid_field
 
 MAX_METADATA_KEYS = 50
 """Keys that metadata may have on any resource (B-22)."""
@@ -41,7 +41,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     kind: ClassVar[str]
     prefix: ClassVar[str]
-    missing: ClassVar[str] = "NOT_FOUND"
+    not_found_code: ClassVar[str] = "NOT_FOUND"
     indexes: ClassVar[tuple[str, ...]] = ()
     unique: ClassVar[tuple[str, ...]] = ()
     caseless: ClassVar[tuple[str, ...]] = ()
@@ -53,7 +53,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         """A copy with some fields changed."""
         return msgspec.structs.replace(self, **changes)
 
-    def shown(self) -> Self:
+    def public_view(self) -> Self:
         """The record as it goes on the wire: without its hidden fields."""
         hidden = hidden_fields(type(self))
         return self.replace(**hidden) if hidden else self
@@ -73,12 +73,12 @@ def hidden_fields(kind: type[Record]) -> dict[str, Any]:
     }
 
 
-def wire(value: Any) -> Any:
+def to_wire(value: Any) -> Any:
     """The value as it goes on the wire: a record as it is shown, anything else is itself."""
-    return value.shown() if isinstance(value, Record) else value
+    return value.public_view() if isinstance(value, Record) else value
 
 
-def only(record: Record, *fields: str) -> dict[str, Any]:
+def pick(record: Record, *fields: str) -> dict[str, Any]:
     """Just these fields of a record, for answers that list what they return (B-21)."""
     return {name: getattr(record, name) for name in fields}
 
@@ -90,5 +90,5 @@ def merge_metadata(old: Metadata, patch: Mapping[str, Any]) -> Metadata:
     """
     merged = {key: value for key, value in {**old, **patch}.items() if value is not None}
     if len(merged) > MAX_METADATA_KEYS:
-        raise wrong("metadata", f"must have at most {MAX_METADATA_KEYS} keys; {len(merged)} would be left")
+        raise invalid_field("metadata", f"must have at most {MAX_METADATA_KEYS} keys; {len(merged)} would be left")
     return merged

@@ -78,7 +78,7 @@ class Table(Generic[R]):
         """The record that was made first."""
         return self.order[0].record if self.order else None
 
-    def having(self, field: str, value: object) -> list[R]:
+    def where(self, field: str, value: object) -> list[R]:
         """The records whose indexed field has this value, oldest first."""
         run = self.indexes[field].get(value)
         return [slot.record for slot in run] if run else []
@@ -100,7 +100,7 @@ class Table(Generic[R]):
             raise ValueError(f"there is a {self.kind.kind} {record.id} already")
         file: Callable[..., None] = insort
         if self._paged:
-            file = _way(self.order, slot)
+            file = _inserter(self.order, slot)
             file(self.order, slot)
         for field, index in self._pairs:
             file(index[getattr(record, field)], slot)
@@ -116,7 +116,7 @@ class Table(Generic[R]):
         """
         slot = self._slot_of(old)
         fields = self.kind.__struct_fields__ if changed is None else changed
-        if not self._anchors.isdisjoint(fields) and _differ(old, new, self._anchors):
+        if not self._anchors.isdisjoint(fields) and _indexes_changed(old, new, self._anchors):
             self._refuse_taken(new)
             self.remove(old)
             self.add(new, slot.number)
@@ -127,7 +127,7 @@ class Table(Generic[R]):
                 index = self.indexes[field]
                 _remove(index, before, slot)
                 run = index[after]
-                _way(run, slot)(run, slot)
+                _inserter(run, slot)(run, slot)
         slot.record = new
 
     def remove(self, record: R) -> int:
@@ -162,11 +162,11 @@ class Table(Generic[R]):
                 raise ValueError(f"another {self.kind.kind} has the {field} of {record.id}")
 
 
-def _differ(old: Record, new: Record, fields: Iterable[str]) -> bool:
+def _indexes_changed(old: Record, new: Record, fields: Iterable[str]) -> bool:
     return any(getattr(old, field) != getattr(new, field) for field in fields)
 
 
-def _way(run: list[Slot[R]], slot: Slot[R]) -> Callable[[list[Slot[R]], Slot[R]], None]:
+def _inserter(run: list[Slot[R]], slot: Slot[R]) -> Callable[[list[Slot[R]], Slot[R]], None]:
     """How to file a slot there: what is new is the newest, so searching is the exception (undo, an edited date)."""
     return list.append if not run or run[-1] < slot else insort
 

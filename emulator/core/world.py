@@ -10,11 +10,11 @@ import msgspec
 
 from emulator.core.calendar import Timestamp
 from emulator.core.effects import Effect
-from emulator.core.ids import Source
-from emulator.core.jobs import FailedJob, Job, Schedule
-from emulator.core.records import R, Record, wire
+from emulator.core.ids import IdSource
+from emulator.core.jobs import FailedJob, Job, JobQueue
+from emulator.core.records import R, Record, to_wire
 from emulator.core.tables import Table
-from emulator.core.turns import Change, Running, Turn
+from emulator.core.unit_of_work import Change, UnitOfWork, UnitOfWorkContext
 
 
 class EventData(msgspec.Struct, frozen=True, gc=False):
@@ -46,9 +46,9 @@ class Event(Record, frozen=True, kw_only=True):
         told = self.data.object
         return str(told["id"] if isinstance(told, dict) else told.id)
 
-    def shown(self) -> Self:
+    def public_view(self) -> Self:
         """The event as it goes on the wire, its object without what is hidden."""
-        return self.replace(data=EventData(wire(self.data.object), self.data.metadata))
+        return self.replace(data=EventData(to_wire(self.data.object), self.data.metadata))
 
 
 _OWN_KINDS: tuple[type[Record], ...] = (Job, FailedJob, Event)
@@ -59,7 +59,7 @@ Reaction = Callable[["World", Event], None]
 JobFunction = Callable[["World", Job], None]
 
 
-class Wiring(NamedTuple):
+class Registry(NamedTuple):
     """How news comes up: which reactions follow an event (``*``: every event) and which function does a job."""
 
     kinds: tuple[type[Record], ...]
@@ -80,38 +80,38 @@ class World:
         *,
         name: str,
         livemode: bool,
-        wiring: Wiring,
+        wiring: Registry,
         facts: Any,
         seed: str,
         now: Timestamp,
         base_url: str,
     ) -> None:
-        self.facts = facts
+        self.reference_data = facts
         self.name = name
         self.seed = seed
         self.livemode = livemode
         self.base_url = base_url
         self.now = now
-        self.wiring = wiring
+        self.registry = wiring
         self.counters: dict[str, int] = {}
-        self._source = Source(f"{seed}/{name}/{'live' if livemode else 'test'}")
-        self.app = Source(name).id("app", int(livemode))
-        self._turn: Turn | None = None
-        self.schedule = Schedule()
+        self._ids = IdSource(f"{seed}/{name}/{'live' if livemode else 'test'}")
+        self.app = IdSource(name).id("app", int(livemode))
+        self._unit: UnitOfWork | None = None
+        self.jobs = JobQueue()
         self._tables: dict[type[Record], Table[Any]] = {kind: Table(kind) for kind in (*_OWN_KINDS, *wiring.kinds)}
-        self._tables[Job] = self.schedule
+        self._tables[Job] = self.jobs
 
     def copy(self) -> World:
         """This world once more, to try the future on: what is done to one does not reach the other.
 
         Records never change, so both share them; only their filing is copied.
         """
-        if self._turn is not None:
+        if self._unit is not None:
             raise RuntimeError("a turn is running; a world is copied between turns")
         twin = copy.copy(self)
         twin.counters = self.counters.copy()
         twin._tables = {kind: table.copy() for kind, table in self._tables.items()}
-        twin.schedule = cast("Schedule", twin._tables[Job])
+        twin.jobs = cast("JobQueue", twin._tables[Job])
         return twin
 
     # -- reading
@@ -128,7 +128,7 @@ class World:
         slot = self._tables[kind].slots.get(id)  # type: ignore[arg-type]  # nothing has the id None
         return None if slot is None else slot.record
 
-    def one(self, kind: type[R], id: str | None) -> R:
+    def require(self, kind: type[R], id: str | None) -> R:
         """The record that must be there: a reference between records. Raises ``KeyError`` where it is not."""
         return self._tables[kind].slots[id].record  # type: ignore[index, no-any-return]  # see get; of this kind
 
@@ -138,7 +138,7 @@ class World:
         """File a new record, or one again in its old place (``number``) in the order of creation."""
         if number is None:
             number = self.counters["record"] = self.counters.get("record", 0) + 1  # count(), without a call for each
-        turn = self._turn or _outside()
+        turn = self._unit or _no_unit_of_work()
         # A table refuses before it changes anything, and what it refused is nothing to undo.
         self._tables[type(record)].add(record, number)
         turn.changes.append(Change(None, record, number))
@@ -154,7 +154,7 @@ class World:
 
     def change(self, record: R, changes: dict[str, Any]) -> R:
         """The same, for changes that are in a dict already; it is taken over."""
-        turn = self._turn or _outside()
+        turn = self._unit or _no_unit_of_work()
         table = self._tables[type(record)]
         if table.stamped and "updated_at" not in changes:
             changes["updated_at"] = self.now
@@ -165,15 +165,15 @@ class World:
 
     def remove(self, record: Record) -> None:
         """Take a record out for good."""
-        turn = self._turn or _outside()
+        turn = self._unit or _no_unit_of_work()
         number = self._tables[type(record)].remove(record)
         turn.changes.append(Change(record, None, number))
 
-    def wipe(self, keep: tuple[type[Record], ...]) -> dict[type[Record], int]:
+    def clear(self, keep: tuple[type[Record], ...]) -> dict[type[Record], int]:
         """Take out every record but those of the kinds to keep, as part of a turn; how many went of each kind."""
         tables = [table for table in self._tables.values() if table.kind not in keep]
         gone = {table.kind: len(table) for table in tables}
-        (self._turn or _outside()).wiped = True
+        (self._unit or _no_unit_of_work()).cleared = True
         for table in tables:
             # The newest first: so no table has to search for a record's place.
             for record in reversed(list(table)):
@@ -183,22 +183,22 @@ class World:
     def new_id(self, kind: type[Record]) -> str:
         """An id for a new record of this kind."""
         position = self.counters["draw"] = self.counters.get("draw", 0) + 1  # see add
-        return self._source.id(kind.prefix, position)
+        return self._ids.id(kind.prefix, position)
 
     def draw(self, prefix: str) -> str:
         """``prefix_`` and 24 characters from the world's own random source."""
-        return self._source.id(prefix, self.count("draw"))
+        return self._ids.id(prefix, self.count("draw"))
 
     def secret(self, prefix: str) -> str:
         """``prefix_`` and 32 characters that nothing else tells of."""
-        return self._source.secret(prefix, self.count("draw"))
+        return self._ids.secret(prefix, self.count("draw"))
 
     def count(self, name: str) -> int:
         """The next number of a counter; the first is 1."""
         number = self.counters[name] = self.counters.get(name, 0) + 1
         return number
 
-    def at(self, due: Timestamp, name: str, about: Record | None = None, /, **data: str) -> Job:
+    def schedule(self, due: Timestamp, name: str, about: Record | None = None, /, **data: str) -> Job:
         """Plan a job: the one home of "later"."""
         sequence = self.count("job")
         return self.add(
@@ -212,25 +212,25 @@ class World:
             )
         )
 
-    def forget(self, about: Record, *names: str) -> None:
+    def cancel_jobs(self, about: Record, *names: str) -> None:
         """Cancel what is planned for an object: the jobs of these names, or all of them."""
-        for job in self.schedule.having("about", about.id):
+        for job in self.jobs.where("about", about.id):
             if not names or job.name in names:
                 self.remove(job)
 
     def emit(self, type: str, record: Record, metadata: Mapping[str, Any] | None = None) -> Event:
         """Tell that something happened to a record, and let those react who wait for it, in the same turn."""
-        event = self.note(type, EventData(record, metadata or msgspec.UNSET))
-        for reaction in self.wiring.reactions.get("*", ()):
+        event = self.record_event(type, EventData(record, metadata or msgspec.UNSET))
+        for reaction in self.registry.reactions.get("*", ()):
             reaction(self, event)
-        for reaction in self.wiring.reactions.get(type, ()):
+        for reaction in self.registry.reactions.get(type, ()):
             reaction(self, event)
         return event
 
-    def note(self, type: str, data: EventData) -> Event:
+    def record_event(self, type: str, data: EventData) -> Event:
         """File an event that nobody reacts to."""
         event = self.add(self.event(type, data))
-        (self._turn or _outside()).events.append(event)
+        (self._unit or _no_unit_of_work()).events.append(event)
         return event
 
     def event(self, type: str, data: EventData) -> Event:
@@ -241,43 +241,45 @@ class World:
             app=self.app,
             livemode=self.livemode,
             created_at=self.now,
-            request=(self._turn or _outside()).cause,
+            request=(self._unit or _no_unit_of_work()).cause,
             data=data,
         )
 
-    def happened(self, type: str) -> Event | None:
+    def last_event(self, type: str) -> Event | None:
         """The last event of this type in the running turn."""
-        return next((event for event in reversed((self._turn or _outside()).events) if event.type == type), None)
+        return next(
+            (event for event in reversed((self._unit or _no_unit_of_work()).events) if event.type == type), None
+        )
 
-    def wish(self, effect: Effect) -> None:
+    def enqueue(self, effect: Effect) -> None:
         """Ask for something outside; it is done after this turn, and only if the turn is kept."""
-        (self._turn or _outside()).wishes.append(effect)
+        (self._unit or _no_unit_of_work()).effects.append(effect)
 
     # -- turns
 
-    def turn(self, cause: str | None = None) -> Running:
+    def unit_of_work(self, cause: str | None = None) -> UnitOfWorkContext:
         """All or nothing: leave it normally to keep its changes, raise to undo every one. ``cause`` is a request id."""
-        if self._turn is not None:
+        if self._unit is not None:
             raise RuntimeError("a turn is running; turns do not nest")
-        return Running(self, Turn(cause, self.counters.copy()))
+        return UnitOfWorkContext(self, UnitOfWork(cause, self.counters.copy()))
 
-    def run(self, job: Job) -> Turn:
+    def run(self, job: Job) -> UnitOfWork:
         """Do a job, as a turn at its own instant. Raises what it raises, having undone all of it."""
         self.now = max(self.now, job.due)
-        with self.turn() as turn:
+        with self.unit_of_work() as turn:
             self.remove(job)
-            self.wiring.jobs[job.name](self, job)
+            self.registry.jobs[job.name](self, job)
         return turn
 
-    def give_up(self, job: Job, error: Exception) -> Turn:
+    def fail_job(self, job: Job, error: Exception) -> UnitOfWork:
         """Take a job that raised off the schedule, and keep it, as a :class:`FailedJob`, to be looked at."""
         told = f"{type(error).__name__}: {error}"
-        with self.turn() as turn:
+        with self.unit_of_work() as turn:
             self.remove(job)
             self.add(FailedJob(id=job.id, name=job.name, due=job.due, about=job.about, error=told))
         return turn
 
-    def undo(self, turn: Turn) -> None:
+    def undo(self, turn: UnitOfWork) -> None:
         """Put back everything a turn changed: the one that failed, or the last one that was kept."""
         for change in reversed(turn.changes):
             table = self._tables[type(change.record)]
@@ -290,10 +292,10 @@ class World:
         self.counters = turn.counters
 
 
-def _outside() -> NoReturn:
+def _no_unit_of_work() -> NoReturn:
     raise RuntimeError("a world changes only inside a turn")
 
 
 def encode(value: Any) -> bytes:
     """The JSON of a value as it goes on the wire; the one serialiser."""
-    return msgspec.json.encode(wire(value))
+    return msgspec.json.encode(to_wire(value))

@@ -16,7 +16,7 @@ RUNNING = "running"
 FROZEN = "frozen"
 
 
-class Reading(msgspec.Struct, frozen=True, kw_only=True):
+class ClockState(msgspec.Struct, frozen=True, kw_only=True):
     """What a clock shows. ``rate`` is seconds of the world in each real second; ``pending`` counts planned jobs."""
 
     now: Timestamp
@@ -26,7 +26,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     pending: int
 
 
-def how_to_start(text: str) -> tuple[str, Timestamp | None]:
+def parse_start(text: str) -> tuple[str, Timestamp | None]:
     """Mode and instant of ``running``, ``frozen`` or ``frozen@INSTANT``; raises ``ValueError`` for anything else."""
     mode, at, instant = text.partition("@")
     if at and mode == FROZEN:
@@ -47,7 +47,7 @@ class Clock:
     def __init__(self, mode: str = RUNNING, at: Timestamp | None = None, rate: float = 1.0) -> None:
         self.mode = mode
         self.rate = rate
-        self._go_on_from(at or calendar.from_epoch(self.wall()))
+        self._run_from(at or calendar.from_epoch(self.wall()))
 
     def now(self) -> Timestamp:
         """The present instant."""
@@ -55,10 +55,10 @@ class Clock:
             self._catch_up()
         return self._position
 
-    def read(self, world: World) -> Reading:
+    def read(self, world: World) -> ClockState:
         """What it shows, as the clock of this world."""
-        job = world.schedule.next()
-        return Reading(
+        job = world.jobs.next()
+        return ClockState(
             now=self.now(),
             mode=self.mode,
             rate=self.rate,
@@ -69,7 +69,7 @@ class Clock:
     def set(self, to: Timestamp) -> None:
         """Move to an instant; one that is past leaves the clock where it is."""
         if to > self.now():
-            self._go_on_from(to)
+            self._run_from(to)
 
     def freeze(self, at: Timestamp | None = None) -> None:
         """Stand still, at an instant not before now or at the present one."""
@@ -78,7 +78,7 @@ class Clock:
 
     def run(self, rate: float = 1.0) -> None:
         """Run on from the present instant, ``rate`` seconds of the world each real second."""
-        self._go_on_from(self.now())
+        self._run_from(self.now())
         self.mode, self.rate = RUNNING, rate
 
     def wall(self) -> float:
@@ -89,18 +89,18 @@ class Clock:
         """A clock of the same kind at any instant, also a past one; it goes as this one does unless that is said."""
         return type(self)(mode or self.mode, at, self.rate if rate is None else rate)
 
-    def go_on(self, from_: Timestamp, since: float | None) -> None:
+    def resume_from(self, from_: Timestamp, since: float | None) -> None:
         """Go on as if this clock had read an instant when real time was ``since``, though never before that instant."""
-        self._go_on_from(from_)
+        self._run_from(from_)
         if since is not None:
             self._since = since
 
     @property
-    def course(self) -> tuple[str, float, Timestamp, float]:
+    def settings(self) -> tuple[str, float, Timestamp, float]:
         """How the clock goes; another one once it was moved or changed by hand, and not by the passing of time."""
         return self.mode, self.rate, self._anchor, self._since
 
-    def _go_on_from(self, position: Timestamp) -> None:
+    def _run_from(self, position: Timestamp) -> None:
         self._position = self._anchor = min(position, calendar.END)
         self._since = self.wall()
         self._elapsed = 0.0

@@ -12,18 +12,18 @@ from urllib.parse import unquote_plus
 import msgspec
 
 from emulator.core.records import Record
-from emulator.core.turns import Change, Turn
+from emulator.core.unit_of_work import Change, UnitOfWork
 from emulator.core.world import Event
-from emulator.document.promises import Fields, promises
-from emulator.errors import ERRORS, told_code
-from emulator.resources.payment_intents import PaymentIntent
-from emulator.resources.refunds import Refund
-from emulator.resources.wiring import LIFE_CYCLES
+from emulator.document.operations import Fields, operation_specs
+from emulator.errors import ERRORS, public_code
+from emulator.resources.payments.payment_intents import PaymentIntent
+from emulator.resources.payments.refunds import Refund
+from emulator.resources.registry import LIFE_CYCLES
 
 if TYPE_CHECKING:
-    from emulator.engine.journal import Entry
+    from emulator.engine.journal import LoggedRequest
 
-Walked = dict[str, set[str | None]]
+TransitionKey = dict[str, set[str | None]]
 """By each state that was reached the states it was reached from; None where what reached it was just made."""
 
 FAILURES = frozenset(["payment_intent.failed", "refund.failed"])
@@ -49,14 +49,14 @@ class Coverage:
         self.answers: Counter[tuple[str | None, int]] = Counter()
         self.fields: defaultdict[str, set[str]] = defaultdict(set)
         self.parameters: defaultdict[str, set[str]] = defaultdict(set)
-        self.walked: dict[type[Record], Walked] = {life.kind: defaultdict(set) for life in LIFE_CYCLES}
-        self.passed_over = 0
+        self.transitions: dict[type[Record], TransitionKey] = {life.kind: defaultdict(set) for life in LIFE_CYCLES}
+        self.skipped = 0
         self.events: set[str] = set()
         self.errors: set[str] = set()
 
     # These two see every request and every turn there is: a microsecond more would be felt.
 
-    def note_requests(self, entries: Sequence[Entry]) -> None:
+    def note_requests(self, entries: Sequence[LoggedRequest]) -> None:
         """Note requests that were answered; those to the control API do not count."""
         self.answers.update(map(_answer_of, entries))
         for entry in entries:
@@ -65,19 +65,19 @@ class Coverage:
             elif entry.body or entry.query:
                 self._note_sent(entry)
 
-    def note_turns(self, turns: Sequence[Turn], *, whole: bool) -> None:
+    def note_turns(self, turns: Sequence[UnitOfWork], *, whole: bool) -> None:
         """Note turns that were kept: their events and, if they are to be noted as a whole, their changes."""
         if whole:
             self._note_changes(chain.from_iterable(map(_changes_of, turns)))
         else:
-            self.passed_over += len(turns)
+            self.skipped += len(turns)
         types = set(map(_type_of, chain.from_iterable(map(_events_of, turns))))
         self.events |= types
         if types & FAILURES:
             self._note_failures(chain.from_iterable(map(_events_of, turns)))
 
     def _note_changes(self, changes: Iterable[Change]) -> None:
-        walked_by = self.walked.get
+        walked_by = self.transitions.get
         for change in changes:
             new: Any = change.new
             if (walked := walked_by(type(new))) is not None:
@@ -87,9 +87,9 @@ class Coverage:
                 elif old.status != new.status:
                     walked[new.status].add(old.status)
 
-    def _note_sent(self, entry: Entry) -> None:
+    def _note_sent(self, entry: LoggedRequest) -> None:
         operation = entry.operation or ""
-        promise = promises().get(operation)
+        promise = operation_specs().get(operation)
         if promise is None:
             return
         if entry.body:
@@ -109,8 +109,8 @@ class Coverage:
             for each in sent:
                 self._note_fields(within, fields, each)
 
-    def _note_refusal(self, entry: Entry) -> None:
-        code = told_code(_parsed(entry.answer)) if entry.operation in promises() else ""
+    def _note_refusal(self, entry: LoggedRequest) -> None:
+        code = public_code(_parsed(entry.answer)) if entry.operation in operation_specs() else ""
         # An arranged fault may answer anything.
         if code in CODES:
             self.errors.add(CODES[code])

@@ -9,19 +9,19 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from emulator.core.world import World
-from emulator.engine import archive
+from emulator.engine import snapshots
 from emulator.engine.clock import Clock
-from emulator.engine.facts import Facts
 from emulator.engine.fixtures import Start
 from emulator.engine.inbox import Inbox
-from emulator.engine.keeping import Keeping
 from emulator.engine.mailer import Mailer
-from emulator.engine.post import Postman
+from emulator.engine.persistence import WorldPersistence
+from emulator.engine.reference_data import ReferenceData
 from emulator.engine.runtime import Runtime
-from emulator.errors import Refusal
-from emulator.resources.keys import Key
-from emulator.state.form import Unreadable
-from emulator.state.store import BrokenState, Elsewhere, NotStored, Store
+from emulator.engine.webhook_sender import WebhookSender
+from emulator.errors import ApiError
+from emulator.resources.app.keys import Key
+from emulator.state.serialization import InvalidState
+from emulator.state.store import CorruptStore, LeasedElsewhere, StorageError, Store
 
 logger = logging.getLogger("emulator")
 
@@ -33,7 +33,7 @@ Build = Callable[..., tuple[World, Clock]]
 """Makes the world and the clock of a key: new ones, or those that were ``saved``."""
 
 
-LOOK = 1.0
+STORE_CHECK_SECONDS = 1.0
 """Seconds between two looks for worlds that nobody runs any more, where several processes share them."""
 
 
@@ -46,19 +46,19 @@ class Engine:
     def __init__(
         self,
         build: Build,
-        facts: Facts,
-        postman: Postman | None = None,
+        facts: ReferenceData,
+        postman: WebhookSender | None = None,
         mailer: Mailer | None = None,
         store: Store | None = None,
     ) -> None:
-        self.facts = facts
+        self.reference_data = facts
         self.store = store
         self._build = build
-        self._postman = postman or Postman()
+        self._webhook_sender = postman or WebhookSender()
         self._mailer = mailer
         self._ticker: asyncio.Task[None] | None = None
         self.runtimes: dict[Key, Runtime] = {}
-        self._looked = 0.0
+        self._last_store_check = 0.0
         self.when_discarded: list[Callable[[Runtime], None]] = []
 
     def open(self, key: Key) -> Runtime:
@@ -70,51 +70,51 @@ class Engine:
                 runtime.resume()
         return runtime
 
-    def open_kept(self) -> None:
+    def open_persisted(self) -> None:
         """Open every world that is kept and that nobody runs. Raises :class:`BrokenState`."""
-        for key in self.store.vacant() if self.store else ():
-            with suppress(Elsewhere):  # another process was quicker
+        for key in self.store.unleased() if self.store else ():
+            with suppress(LeasedElsewhere):  # another process was quicker
                 self._open_listed(key)
 
     def _open_listed(self, key: Key) -> None:
         try:
             self.open(key)
-        except NotStored:
+        except StorageError:
             raise
-        except Refusal as refusal:
+        except ApiError as refusal:
             logger.info("the world %s stays closed: %s", key.name, refusal)
 
     def _runtime(self, key: Key) -> Runtime:
         if self.store is None:
-            return Runtime(*self._build(key), self._postman, self._mailer)
+            return Runtime(*self._build(key), self._webhook_sender, self._mailer)
         saved = self.store.load(key)
         try:
             world, clock = self._build(key, saved=saved)
-            keeping = Keeping(self.store, key)
-            runtime = Runtime(world, clock, self._postman, self._mailer, keeping)
+            keeping = WorldPersistence(self.store, key)
+            runtime = Runtime(world, clock, self._webhook_sender, self._mailer, keeping)
             for name, snapshot in self.store.snapshots(key).items():
-                runtime.snapshots[name] = archive.revive(snapshot, world)
-        except Unreadable as fault:
-            raise BrokenState(f"the world {key}: {fault}") from None
+                runtime.snapshots[name] = snapshots.load_world(snapshot, world)
+        except InvalidState as fault:
+            raise CorruptStore(f"the world {key}: {fault}") from None
         if saved is None:
-            keeping.whole(runtime.snapshot())
+            keeping.replace_world(runtime.snapshot())
         return runtime
 
-    async def start_anew(self, runtime: Runtime, start: Start) -> None:
+    async def start_fresh(self, runtime: Runtime, start: Start) -> None:
         """A fresh world in the place of a runtime's. Raises what building it raises, and then nothing is changed."""
         key = Key(runtime.world.name, runtime.world.livemode)
         world, clock = self._build(key, start)
         runtime.inbox = Inbox()
-        await runtime.begin(world, clock, "reset")
-        runtime.journal.uncover()
+        await runtime.replace(world, clock, "reset")
+        runtime.journal.reset_coverage()
 
     async def discard(self, key: Key) -> None:
         """Throw a key's world away; the next use of the key opens a new one."""
         if self.store and key in self.runtimes:
             self.store.remove(key)
-        await self.let_go(key)
+        await self.release(key)
 
-    async def let_go(self, key: Key) -> None:
+    async def release(self, key: Key) -> None:
         """Run a key's world no longer; where it is kept, it stays.
 
         Whoever keeps runtimes by other names hears of it by ``when_discarded``.
@@ -136,10 +136,10 @@ class Engine:
             runtime.resume()
         self._ticker = asyncio.create_task(self._tick())
 
-    def hang_up(self) -> None:
+    def close_streams(self) -> None:
         """Let go of whoever listens, for the server is about to stop."""
         for runtime in self.runtimes.values():
-            runtime.news.close()
+            runtime.broker.close()
 
     async def stop(self) -> None:
         """Stop the ticker, the deliveries under way and the connections."""
@@ -149,32 +149,32 @@ class Engine:
                 await self._ticker
         for runtime in self.runtimes.values():
             await runtime.close()
-        await self._postman.close()
+        await self._webhook_sender.close()
         if self.store:
             self.store.close()
 
-    async def _share(self, store: Store) -> None:
+    async def _share_worlds(self, store: Store) -> None:
         """Hand over what other processes ask for, and take over what they left behind."""
         busy = {key for key, runtime in self.runtimes.items() if runtime.is_busy}
-        for key in store.claimed(busy):
-            with suppress(NotStored):
-                await self.let_go(key)
-        if time.monotonic() - self._looked > LOOK:
-            self._looked = time.monotonic()
-            with suppress(NotStored):
-                self.open_kept()
+        for key in store.lease_requests(busy):
+            with suppress(StorageError):
+                await self.release(key)
+        if time.monotonic() - self._last_store_check > STORE_CHECK_SECONDS:
+            self._last_store_check = time.monotonic()
+            with suppress(StorageError):
+                self.open_persisted()
 
     async def _tick(self) -> None:
         while True:
             await asyncio.sleep(TICK)
             if self.store and self.store.shared:
-                await self._share(self.store)
+                await self._share_worlds(self.store)
             for runtime in list(self.runtimes.values()):
                 try:
-                    await runtime.keep_up()
+                    await runtime.run_due_cooperatively()
                     # What reading draws, ids of requests, is kept now and then: no answer waits for it.
-                    runtime.keep_rest()
-                except NotStored:  # the store has told it, once; the jobs stay planned
+                    runtime.flush()
+                except StorageError:  # the store has told it, once; the jobs stay planned
                     pass
                 except Exception:  # whatever is wrong with one world, the others' clocks go on
                     logger.exception("the due jobs of %s could not be run", runtime.world.name)

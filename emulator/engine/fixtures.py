@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 import msgspec
 
 from emulator.core.calendar import Timestamp
-from emulator.engine.facts import read_yaml
-from emulator.resources import keys
-from emulator.resources.keys import Key
-from emulator.resources.settings import Settings, changed
-from emulator.state import form
-from emulator.state.form import Content, Saved
+from emulator.engine.reference_data import read_yaml
+from emulator.resources.app import keys
+from emulator.resources.app.keys import Key
+from emulator.resources.app.settings import Settings, changed
+from emulator.state import serialization
+from emulator.state.serialization import Content, StoredWorld
 
 
-class BrokenFixture(Exception):
+class InvalidFixture(Exception):
     """A fixture file that cannot be used; the message names the file and what is wrong with it."""
 
 
@@ -48,7 +48,7 @@ class Fixtures:
 
     def __init__(self, files: Iterable[Path] = ()) -> None:
         self._all: list[Fixture] = []
-        self.worlds: dict[Key, Saved] = {}
+        self.worlds: dict[Key, StoredWorld] = {}
         for file in files:
             found = _read(file)
             if isinstance(found, Fixture):
@@ -66,7 +66,7 @@ class Fixtures:
             start = changed(start, fixture.apps.get(app, AppFixture()).settings)
         return start
 
-    def said(self, app: str) -> dict[str, Any]:
+    def origin_of(self, app: str) -> dict[str, Any]:
         """All that the files say of an App's settings."""
         found: dict[str, Any] = {}
         for fixture in self._all:
@@ -80,11 +80,11 @@ class Fixtures:
             for app in ("", *sorted(apps)):
                 self.settings(app)
         except (msgspec.ValidationError, ValueError) as fault:
-            raise BrokenFixture(f"{file}: {fault}") from None
+            raise InvalidFixture(f"{file}: {fault}") from None
         if unfit := [name for name in sorted(apps) if not keys.NAME.fullmatch(name)]:
-            raise BrokenFixture(f"{file}: {unfit[0]!r} is no name of an App: 4 to 64 of A-Z a-z 0-9 _ -")
+            raise InvalidFixture(f"{file}: {unfit[0]!r} is no name of an App: 4 to 64 of A-Z a-z 0-9 _ -")
         if unfit := [key for key in self._all[-1].keys if not keys.SECRET.fullmatch(key)]:
-            raise BrokenFixture(f"{file}: {unfit[0]!r} is no secret key; they read sk_test_NAME or sk_prod_NAME")
+            raise InvalidFixture(f"{file}: {unfit[0]!r} is no secret key; they read sk_test_NAME or sk_prod_NAME")
 
 
 def _read(file: Path) -> Fixture | Content:
@@ -94,11 +94,11 @@ def _read(file: Path) -> Fixture | Content:
     try:
         content = read_yaml(file)
         if isinstance(content, dict) and ("emulator" in content or "format" in content):
-            return form.content(content)
+            return serialization.content(content)
         return msgspec.convert({} if content is None else content, Fixture)
     except (OSError, UnicodeDecodeError) as fault:
-        raise BrokenFixture(f"{file}: cannot be read: {getattr(fault, 'strerror', None) or fault}") from None
+        raise InvalidFixture(f"{file}: cannot be read: {getattr(fault, 'strerror', None) or fault}") from None
     except yaml.YAMLError as fault:
-        raise BrokenFixture(f"{file}: is not YAML: {' '.join(str(fault).split())}") from None
+        raise InvalidFixture(f"{file}: is not YAML: {' '.join(str(fault).split())}") from None
     except (msgspec.ValidationError, ValueError) as fault:
-        raise BrokenFixture(f"{file}: {fault}") from None
+        raise InvalidFixture(f"{file}: {fault}") from None

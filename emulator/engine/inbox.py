@@ -11,9 +11,9 @@ import msgspec
 from emulator.core.records import HIDDEN, Record
 from emulator.core.tables import Table
 from emulator.core.world import World
-from emulator.resources import signing
-from emulator.resources.deliveries import WebhookDelivery
-from emulator.resources.webhooks import WebhookEndpoint
+from emulator.resources.webhooks import signing
+from emulator.resources.webhooks.deliveries import WebhookDelivery
+from emulator.resources.webhooks.endpoints import WebhookEndpoint
 
 KEPT = 1000
 """Requests a world's inboxes keep together; older ones are dropped."""
@@ -21,11 +21,11 @@ KEPT = 1000
 KEPT_BYTES = 8 * 1024 * 1024
 """Bytes of bodies a world's inboxes keep together."""
 
-MANNERS_KEPT = 1000
+MAX_RULES = 1000
 """Inboxes of a world that may answer in a way of their own."""
 
 
-class Check(msgspec.Struct, frozen=True, kw_only=True):
+class SignatureCheck(msgspec.Struct, frozen=True, kw_only=True):
     """The result of the signature check: ``valid`` is null while nobody is known who could have signed."""
 
     valid: bool | None
@@ -33,7 +33,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     method: str | None = None
 
 
-UNKNOWN = Check(valid=None)
+UNKNOWN = SignatureCheck(valid=None)
 
 
 class InboxRequest(Record, frozen=True, kw_only=True):
@@ -50,20 +50,20 @@ class InboxRequest(Record, frozen=True, kw_only=True):
     headers: Mapping[str, str]
     body: str
     event_type: str | None
-    signature: Check
+    signature: SignatureCheck
     answered: int
     created_at: str
     authorization: Annotated[str, HIDDEN]
     raw: Annotated[bytes, HIDDEN]
 
 
-class Manner(msgspec.Struct, frozen=True):
+class ResponseRule(msgspec.Struct, frozen=True):
     """How an inbox answers; ``delay_ms`` is real milliseconds."""
 
     status: int = 200
     delay_ms: int = 0
 
-    def with_(self, query: Mapping[str, Any]) -> Manner:
+    def with_(self, query: Mapping[str, Any]) -> ResponseRule:
         """The same, but for what a query says."""
         said = {name: query[name] for name in ("status", "delay_ms") if query.get(name) is not None}
         return msgspec.structs.replace(self, **said)
@@ -74,27 +74,27 @@ class Inbox:
 
     def __init__(self) -> None:
         self.table = Table(InboxRequest)
-        self._manners: dict[str, Manner] = {}
+        self._rules: dict[str, ResponseRule] = {}
         self._numbers = count(1)
         self._bytes = 0
 
-    def manner(self, name: str) -> Manner:
+    def response_rule(self, name: str) -> ResponseRule:
         """How this inbox answers."""
-        return self._manners.get(name, Manner())
+        return self._rules.get(name, ResponseRule())
 
-    def set_manner(self, name: str, manner: Manner) -> None:
+    def set_response_rule(self, name: str, manner: ResponseRule) -> None:
         """Let this inbox answer so from now on."""
-        self._manners.pop(name, None)
-        self._manners[name] = manner
-        if len(self._manners) > MANNERS_KEPT:
-            del self._manners[next(iter(self._manners))]
+        self._rules.pop(name, None)
+        self._rules[name] = manner
+        if len(self._rules) > MAX_RULES:
+            del self._rules[next(iter(self._rules))]
 
     def keep(self, world: World, headers: Mapping[str, str], raw: bytes, **fields: Any) -> None:
         """File a request, its headers with lower-case names; the oldest make room where it is too much."""
         number = next(self._numbers)
         request = InboxRequest(
             id=f"inbox_{number}",
-            headers=signing.masked(headers),
+            headers=signing.redact_credentials(headers),
             body=raw.decode("utf-8", "replace"),
             event_type=_field(_json(raw), "type"),
             signature=check(world, headers, raw),
@@ -111,21 +111,21 @@ class Inbox:
 
     def check_again(self, world: World, name: str) -> None:
         """Judge what could not be judged: when a ping arrives, its endpoint does not exist yet."""
-        for request in self.table.having("inbox", name):
+        for request in self.table.where("inbox", name):
             if request.signature.valid is None:
                 headers = {**request.headers, "authorization": request.authorization}
                 self.table.replace(request, request.replace(signature=check(world, headers, request.raw)))
 
 
-def check(world: World, headers: Mapping[str, str], raw: bytes) -> Check:
+def check(world: World, headers: Mapping[str, str], raw: bytes) -> SignatureCheck:
     """Whether an endpoint of the world signed this: the one it says it comes from, or else any."""
     if not headers.get("authorization") and not headers.get("service-signature"):
         return UNKNOWN
     suspects = _suspects(world, headers, raw)
     for endpoint in suspects:
-        if signing.genuine(endpoint, headers, raw):
-            return Check(valid=True, webhook=endpoint.id, method=endpoint.security_profile)
-    return Check(valid=False, webhook=suspects[0].id if len(suspects) == 1 else None) if suspects else UNKNOWN
+        if signing.verify(endpoint, headers, raw):
+            return SignatureCheck(valid=True, webhook=endpoint.id, method=endpoint.security_profile)
+    return SignatureCheck(valid=False, webhook=suspects[0].id if len(suspects) == 1 else None) if suspects else UNKNOWN
 
 
 def _suspects(world: World, headers: Mapping[str, str], raw: bytes) -> list[WebhookEndpoint]:

@@ -9,14 +9,14 @@ from itertools import islice
 import msgspec
 
 from emulator.core.calendar import Timestamp
-from emulator.core.turns import Turn
+from emulator.core.unit_of_work import UnitOfWork
 from emulator.engine.coverage import Coverage
-from emulator.engine.masking import masked, masked_header
+from emulator.engine.redaction import redact, redact_header
 
-REQUESTS = 1000
+MAX_REQUESTS = 1000
 """Requests that are kept."""
 
-TURNS = 5000
+MAX_UNITS = 5000
 """Turns that are kept; a request before the oldest of them cannot be rewound to."""
 
 BODY = 64 * 1024
@@ -25,19 +25,19 @@ BODY = 64 * 1024
 BATCH = 16
 """Requests, or turns, that the coverage notes at a time."""
 
-IN_A_ROW = 500
+MAX_UNITS_BETWEEN_REQUESTS = 500
 """Turns after a request whose every change the coverage notes; of a long advance's further ones only the events."""
 
 
-class Mark(msgspec.Struct, frozen=True, gc=False):
+class Checkpoint(msgspec.Struct, frozen=True, gc=False):
     """A place in a world's history: how many turns came before, and what clock and counters read."""
 
-    turns: int
+    units: int
     now: Timestamp
     counters: dict[str, int]
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class LoggedRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One request as it is kept. It ``began`` and was ``answered`` in real time, in seconds of a clock that only runs.
 
     A body, which may hold a card, is masked before it is kept; path, query, headers and answer when they are shown.
@@ -45,8 +45,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """
 
     id: str
-    mark: Mark
-    last_turn: int
+    checkpoint: Checkpoint
+    last_unit: int
     operation: str | None
     method: str
     path: str
@@ -74,106 +74,108 @@ class Journal:
     """What happened lately, oldest first."""
 
     def __init__(self) -> None:
-        self.entries: deque[Entry] = deque(maxlen=REQUESTS)
-        self._turns: deque[Turn] = deque(maxlen=TURNS)
+        self.entries: deque[LoggedRequest] = deque(maxlen=MAX_REQUESTS)
+        self._units: deque[UnitOfWork] = deque(maxlen=MAX_UNITS)
         self.count = 0
         self._coverage = Coverage()
         # So many requests, and the turns after this one, are not noted yet; here the last request was answered.
-        self._untold = 0
-        self._told = 0
-        self._answered = 0
+        self._uncovered_requests = 0
+        self._covered_turns = 0
+        self._answered_turns = 0
 
-    def keep(self, turn: Turn) -> None:
+    def add_unit(self, turn: UnitOfWork) -> None:
         """File a turn that was kept."""
         if turn.changes:
             self.count += 1
-            self._turns.append(turn)
-            if self.count - self._told == BATCH:
-                self.covered()
+            self._units.append(turn)
+            if self.count - self._covered_turns == BATCH:
+                self.flush_coverage()
 
-    def record(self, entry: Entry) -> None:
+    def record(self, entry: LoggedRequest) -> None:
         """File a request that was answered."""
         self.entries.append(entry)
-        self._answered = self.count
-        self._untold += 1
-        if self._untold == BATCH:
-            self.covered()
+        self._answered_turns = self.count
+        self._uncovered_requests += 1
+        if self._uncovered_requests == BATCH:
+            self.flush_coverage()
 
-    def covered(self) -> Coverage:
+    def flush_coverage(self) -> Coverage:
         """What was exercised until now, also by what is no longer kept or was taken back."""
-        self._coverage.note_requests(list(islice(reversed(self.entries), self._untold)))
-        turns = list(islice(reversed(self._turns), self.count - self._told))
-        self._coverage.note_turns(turns, whole=self.count - self._answered <= IN_A_ROW)
-        self._untold, self._told = 0, self.count
+        self._coverage.note_requests(list(islice(reversed(self.entries), self._uncovered_requests)))
+        turns = list(islice(reversed(self._units), self.count - self._covered_turns))
+        self._coverage.note_turns(turns, whole=self.count - self._answered_turns <= MAX_UNITS_BETWEEN_REQUESTS)
+        self._uncovered_requests, self._covered_turns = 0, self.count
         return self._coverage
 
-    def uncover(self) -> None:
+    def reset_coverage(self) -> None:
         """Begin anew with what is covered."""
-        self.covered()
+        self.flush_coverage()
         self._coverage = Coverage()
 
-    def find(self, id: str) -> Entry | None:
+    def find(self, id: str) -> LoggedRequest | None:
         """The request with this id."""
         return next((entry for entry in reversed(self.entries) if entry.id == id), None)
 
-    def turns_of(self, entry: Entry) -> list[Turn]:
+    def units_of(self, entry: LoggedRequest) -> list[UnitOfWork]:
         """The turns a request brought about, what became due at once included; those of others meanwhile are not."""
         return [
             turn
-            for number, turn in self.numbered()
-            if entry.mark.turns < number <= entry.last_turn and turn.cause in (entry.id, None)
+            for number, turn in self.enumerate()
+            if entry.checkpoint.units < number <= entry.last_unit and turn.cause in (entry.id, None)
         ]
 
-    def numbered(self) -> Iterator[tuple[int, Turn]]:
+    def enumerate(self) -> Iterator[tuple[int, UnitOfWork]]:
         """Every turn that is kept with its number in the world's history, oldest first."""
-        return enumerate(self._turns, self.count - len(self._turns) + 1)
+        return enumerate(self._units, self.count - len(self._units) + 1)
 
     def changing(self, id: str) -> set[str]:
         """The requests, by their ids, that changed the object with this id."""
-        hits = [(number, turn.cause) for number, turn in self.numbered() if turn.touches(id)]
+        hits = [(number, turn.cause) for number, turn in self.enumerate() if turn.touches(id)]
         return {
             entry.id
             for entry in self.entries
             for number, cause in hits
-            if entry.mark.turns < number <= entry.last_turn and cause in (entry.id, None)
+            if entry.checkpoint.units < number <= entry.last_unit and cause in (entry.id, None)
         }
 
-    def reaches(self, mark: Mark) -> bool:
+    def reaches(self, mark: Checkpoint) -> bool:
         """Whether every turn since a mark is still known."""
-        return self.count - len(self._turns) <= mark.turns
+        return self.count - len(self._units) <= mark.units
 
-    def since(self, mark: Mark) -> list[Turn]:
+    def since(self, mark: Checkpoint) -> list[UnitOfWork]:
         """The turns since a mark, the last one first."""
-        return list(islice(reversed(self._turns), self.count - mark.turns))
+        return list(islice(reversed(self._units), self.count - mark.units))
 
-    def take_back(self, mark: Mark) -> None:
+    def take_back(self, mark: Checkpoint) -> None:
         """Forget the turns since a mark, and the requests since then."""
-        self.covered()
-        for _ in range(min(self.count - mark.turns, len(self._turns))):
-            self._turns.pop()
-        self.count = self._told = self._answered = mark.turns
-        while self.entries and self.entries[-1].mark.turns >= mark.turns and self.entries[-1].last_turn > mark.turns:
+        self.flush_coverage()
+        for _ in range(min(self.count - mark.units, len(self._units))):
+            self._units.pop()
+        self.count = self._covered_turns = self._answered_turns = mark.units
+        while (
+            self.entries and self.entries[-1].checkpoint.units >= mark.units and self.entries[-1].last_unit > mark.units
+        ):
             self.entries.pop()
 
     def forget(self) -> None:
         """Start anew, in a world that has no past; no mark leads to before."""
-        self.covered()
-        self.count = self._told = self._answered = self.count + 1
+        self.flush_coverage()
+        self.count = self._covered_turns = self._answered_turns = self.count + 1
         self.entries.clear()
-        self._turns.clear()
+        self._units.clear()
 
 
 def kept(text: bytes) -> bytes:
     """A body that may be kept, cut to its bound."""
-    return masked(text[:BODY]) if text else text
+    return redact(text[:BODY]) if text else text
 
 
 def shown(text: bytes) -> str:
     """A body or path as it is shown."""
-    return masked(text[:BODY]).decode("utf-8", "replace")
+    return redact(text[:BODY]).decode("utf-8", "replace")
 
 
 def headers_shown(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     """Headers as they are shown."""
     pairs = ((name.decode("latin-1"), value.decode("latin-1")) for name, value in headers)
-    return {name: masked_header(name, value) for name, value in pairs}
+    return {name: redact_header(name, value) for name, value in pairs}

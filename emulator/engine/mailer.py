@@ -10,8 +10,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
-from emulator.core.effects import Mail
-from emulator.resources.emails import Email
+from emulator.core.effects import SendEmail
+from emulator.resources.sandbox.emails import Email
 
 if TYPE_CHECKING:
     from emulator.engine.runtime import Runtime
@@ -70,12 +70,12 @@ class Mailer:
         # Loaded on first use: most servers mail nobody.
         import aiosmtplib
 
-        from emulator.paper import mail
+        from emulator.rendering import mime
 
-        message = await asyncio.to_thread(mail.message, email)
+        message = await asyncio.to_thread(mime.message, email)
         await aiosmtplib.send(
             message,
-            sender=mail.SENDER.addr_spec,
+            sender=mime.SENDER.addr_spec,
             recipients=[email.to],
             hostname=self.server.host,
             port=self.server.port,
@@ -94,10 +94,10 @@ class MailQueue:
     def __init__(self, runtime: Runtime, mailer: Mailer | None) -> None:
         self._runtime = runtime
         self._mailer = mailer
-        self._waiting: deque[Mail] = deque()
+        self._waiting: deque[SendEmail] = deque()
         self._worker: asyncio.Task[None] | None = None
 
-    def put(self, mail: Mail) -> None:
+    def put(self, mail: SendEmail) -> None:
         """Send it when those before it are sent; returns at once."""
         if self._mailer is None:
             return
@@ -126,4 +126,4 @@ class MailQueue:
             error = await mailer.send(email)
             if error is not None:
                 logger.warning("email %s to %s was not sent: %s", email.id, email.to, error)
-            self._runtime.settle_mail(email.id, error)
+            self._runtime.record_email(email.id, error)

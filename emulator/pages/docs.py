@@ -11,13 +11,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from emulator.engine.facts import Facts
-from emulator.engine.recipes import Recipe, Step, recipes
-from emulator.errors import ERRORS, Row
+from emulator.engine.error_examples import ErrorExample, Step, error_examples
+from emulator.engine.reference_data import ReferenceData
+from emulator.errors import ERRORS, ErrorSpec
 from emulator.events import EVENTS
 from emulator.pages.render import page
-from emulator.resources.wiring import LIFE_CYCLES
-from emulator.web import call as calls
+from emulator.resources.registry import LIFE_CYCLES
+from emulator.web import context as calls
 
 ADVICE = {
     400: "Do not retry; fix the request.",
@@ -37,14 +37,14 @@ class Entry(NamedTuple):
     """One error code on the page."""
 
     code: str
-    row: Row
-    recipe: Recipe
+    row: ErrorSpec
+    recipe: ErrorExample
     lines: list[str]
 
 
 def entries() -> list[Entry]:
     """Every documented code with its recipe, by status."""
-    known = recipes()
+    known = error_examples()
     found = [Entry(code, ERRORS[code], known[code], list(map(_line, known[code].steps))) for code in known]
     return sorted(found, key=lambda entry: entry.row.status)
 
@@ -60,7 +60,7 @@ def _line(step: Step) -> str:
     return f"{name}{step.request}{body}{headers}{key}"
 
 
-def routes(facts: Facts) -> list[Route]:
+def routes(facts: ReferenceData) -> list[Route]:
     """The pages below ``/docs/``."""
 
     def errors() -> dict[str, Any]:

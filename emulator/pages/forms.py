@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from emulator.errors import Refusal
+from emulator.errors import ApiError
 from emulator.pages.languages import Language
-from emulator.pages.offers import Offer
+from emulator.pages.payables import Payable
 from emulator.web.formats import FORMATS
 
 Form = Mapping[str, str]
@@ -25,14 +25,14 @@ FIELDS = {
 """The fields of each method on the page."""
 
 
-class Reading(NamedTuple):
+class FormResult(NamedTuple):
     """The payment a form asks for, and by field why it cannot be: the key of a sentence in the table of words."""
 
     payment: dict[str, Any]
-    faults: dict[str, str]
+    errors: dict[str, str]
 
 
-def read(offer: Offer, form: Form, language: Language) -> Reading:
+def read(offer: Payable, form: Form, language: Language) -> FormResult:
     """The payment in a form; what the page did not ask for is passed over."""
     faults: dict[str, str] = {}
     payment: dict[str, Any] = {"method": _method(offer, form, faults)}
@@ -44,10 +44,10 @@ def read(offer: Offer, form: Form, language: Language) -> Reading:
         payment["quantity"] = _quantity(form, faults)
     if (amount := _amount(offer, form, language, faults)) is not None:
         payment["amount"] = amount
-    return Reading(payment, faults)
+    return FormResult(payment, faults)
 
 
-def _method(offer: Offer, form: Form, faults: dict[str, str]) -> dict[str, Any]:
+def _method(offer: Payable, form: Form, faults: dict[str, str]) -> dict[str, Any]:
     type = form.get("method", "")
     if type not in offer.methods or type not in _READERS:
         faults["method"] = "wrong_method"
@@ -108,7 +108,7 @@ def _mailbox(form: Form, faults: dict[str, str]) -> dict[str, Any]:
 _READERS = {"mobile_money": _phone, "bank_card": _card, "bank_transfer": _account, "paypal": _mailbox}
 
 
-def _customer(offer: Offer, form: Form, faults: dict[str, str]) -> dict[str, str]:
+def _customer(offer: Payable, form: Form, faults: dict[str, str]) -> dict[str, str]:
     """Who pays, where the page asks for it."""
     if offer.asks == "nothing":
         return {}
@@ -120,7 +120,7 @@ def _customer(offer: Offer, form: Form, faults: dict[str, str]) -> dict[str, str
     return {field: text for field, text in (("name", name), ("email", email)) if text}
 
 
-def _product(offer: Offer, form: Form, faults: dict[str, str]) -> str:
+def _product(offer: Payable, form: Form, faults: dict[str, str]) -> str:
     product = form.get("product", "")
     if product not in (choice.id for choice in offer.choices):
         faults["product"] = "wrong_product"
@@ -135,7 +135,7 @@ def _quantity(form: Form, faults: dict[str, str]) -> int:
     return int(text)
 
 
-def _amount(offer: Offer, form: Form, language: Language, faults: dict[str, str]) -> int | None:
+def _amount(offer: Payable, form: Form, language: Language, faults: dict[str, str]) -> int | None:
     """What the buyer wants to pay, in minor units, where that is for the buyer to say."""
     chosen = next((choice for choice in offer.choices if choice.id == form.get("product")), None)
     if not offer.asks_amount or (chosen is not None and chosen.amount is not None):
@@ -149,7 +149,7 @@ def _amount(offer: Offer, form: Form, language: Language, faults: dict[str, str]
 _SAID_BY_RULES = {"exp_month": "expiry", "exp_year": "expiry", "email": "paypal_email"}
 
 
-def told(refusal: Refusal) -> dict[str, str]:
+def messages(refusal: ApiError) -> dict[str, str]:
     """The faults the rules found, by field of the page; empty where they are not about a field."""
     found: dict[str, str] = {}
     for path in refusal.errors or {}:

@@ -8,7 +8,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from emulator.pages.render import HEADERS
-from emulator.places import guide_folder
+from emulator.paths import guide_folder
 
 PATH = "/docs/guide"
 

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from emulator.pages.texts import LANGUAGES, MAGIC_IN_FRENCH, WORDS
-from emulator.resources.magic import MagicValue
+from emulator.resources.customers.magic_values import MagicValue
 
 _PLACE = re.compile(r"\{(\w+)\}")
 

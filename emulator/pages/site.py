@@ -10,12 +10,12 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
 
-from emulator.document import store
+from emulator.document import bundles
 from emulator.engine.engine import Engine
-from emulator.errors import Refusal
-from emulator.pages import docs, explorer, guide
-from emulator.pages.buyer import Pages
-from emulator.web import call as calls
+from emulator.errors import ApiError
+from emulator.pages import docs, guide, swagger_ui
+from emulator.pages.hosted_pages import Pages
+from emulator.web import context as calls
 
 
 @cache
@@ -24,10 +24,10 @@ def _text(name: str, form: str) -> str:
     import json
 
     if form == "json":
-        return json.dumps(store.load(name), ensure_ascii=False, indent=1)
+        return json.dumps(bundles.load(name), ensure_ascii=False, indent=1)
     import yaml
 
-    return yaml.safe_dump(store.load(name), sort_keys=False, allow_unicode=True)
+    return yaml.safe_dump(bundles.load(name), sort_keys=False, allow_unicode=True)
 
 
 def _document(path: str, name: str, form: str) -> Route:
@@ -39,19 +39,19 @@ def _document(path: str, name: str, form: str) -> Route:
 
 async def _nothing(request: Request, error: Exception) -> Response:
     path = request.scope["path"][:200]
-    return _refused(request, Refusal("NOT_FOUND", message=f"There is nothing at {path}; the service is below /v1/."))
+    return _refused(request, ApiError("NOT_FOUND", message=f"There is nothing at {path}; the service is below /v1/."))
 
 
 async def _wrong_method(request: Request, error: Exception) -> Response:
     allow = getattr(error, "headers", {})["Allow"]
     return _refused(
-        request, Refusal("METHOD_NOT_ALLOWED", headers={"Allow": allow}, method=request.method, allow=allow)
+        request, ApiError("METHOD_NOT_ALLOWED", headers={"Allow": allow}, method=request.method, allow=allow)
     )
 
 
-def _refused(request: Request, error: Refusal) -> Response:
+def _refused(request: Request, error: ApiError) -> Response:
     """What the site refuses reads as what the service refuses."""
-    reply = calls.of(request.scope).reply(error)
+    reply = calls.of(request.scope).prepared_response(error)
     return Response(reply.body, reply.status, reply.headers, media_type=reply.media_type)
 
 
@@ -59,8 +59,8 @@ def site(engine: Engine) -> ASGIApp:
     """The application for all other paths."""
     app = Starlette(
         routes=[
-            *explorer.routes(),
-            *docs.routes(engine.facts),
+            *swagger_ui.routes(),
+            *docs.routes(engine.reference_data),
             *Pages(engine).routes(),
             Route(guide.PATH, guide.with_slash),
             Mount(guide.PATH, guide.Guide()),

@@ -248,7 +248,7 @@ WORDS: dict[str, tuple[str, str]] = {
     # the sandbox
     "sandbox": ("Sandbox", "Bac à sable"),
     "no_real_money": ("No real money moves. Test values", "Aucun argent réel ne circule. Valeurs de test"),
-    "test_values": ("One click fills a value in.", "Un clic remplit la valeur."),
+    "magic_values": ("One click fills a value in.", "Un clic remplit la valeur."),
     "fill": ("Fill in {value}", "Remplir {value}"),
     "play_buyer": (
         "No real phone rings here: answer for it.",

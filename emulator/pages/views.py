@@ -7,17 +7,17 @@ from typing import Any
 
 import msgspec
 
-from emulator.core.records import only
+from emulator.core.records import pick
 from emulator.core.world import World
 from emulator.errors import ERRORS
 from emulator.pages.forms import FIELDS, NEVER_SHOWN, Form
 from emulator.pages.languages import Language, decimals
-from emulator.pages.offers import Offer
+from emulator.pages.payables import Payable
 from emulator.pages.texts import WORDS
-from emulator.resources.magic import MagicValue
-from emulator.resources.payment_intents import PaymentIntent
-from emulator.resources.receipts import Receipt
-from emulator.resources.transactions import Transaction
+from emulator.resources.customers.magic_values import MagicValue
+from emulator.resources.payments.payment_intents import PaymentIntent
+from emulator.resources.payments.receipts import Receipt
+from emulator.resources.payments.transactions import Transaction
 
 GONE = ("expired", "archived", "exhausted", "link_expired", "void")
 """States of an offer that nobody can pay any more: 410."""
@@ -54,7 +54,7 @@ class View:
     """An offer in a language, with what is wrong with the form that was sent."""
 
     def __init__(
-        self, offer: Offer, world: World, language: Language, faults: Mapping[str, str], problem: tuple[str, ...]
+        self, offer: Payable, world: World, language: Language, faults: Mapping[str, str], problem: tuple[str, ...]
     ) -> None:
         self.offer = offer
         self._world = world
@@ -154,7 +154,7 @@ class View:
 
     def magic(self, type: str) -> list[Shown]:
         """The magic values of a method, an ordinary one first (B-54)."""
-        lines: tuple[MagicValue, ...] = self._world.facts.magic.get(type, ())
+        lines: tuple[MagicValue, ...] = self._world.reference_data.magic.get(type, ())
         if type in ORDINARY:
             lines = (MagicValue(name="", value="", example=ORDINARY[type], meaning=""), *lines)
         return [self._shown(type, line) for line in lines]
@@ -268,7 +268,7 @@ _HEADING = {
 def _shown_intent(intent: PaymentIntent | None) -> dict[str, Any] | None:
     if intent is None:
         return None
-    return only(intent, "id", "status", "amount", "currency", "payment_method_type", "next_action", "last_error")
+    return pick(intent, "id", "status", "amount", "currency", "payment_method_type", "next_action", "last_error")
 
 
 def unknown(language: Language) -> dict[str, Any]:

@@ -6,25 +6,25 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from emulator.state.store import BrokenState
+from emulator.state.store import CorruptStore
 
 
 def locked(path: Path) -> FileLock:
     """Lock ``FILE.lock`` beside the file. Raises :class:`BrokenState` where another process has it, or none can."""
     if not path.parent.is_dir():
-        raise BrokenState(f"{path}: there is no folder {path.parent}")
+        raise CorruptStore(f"{path}: there is no folder {path.parent}")
     lock = FileLock(f"{path}.lock", mode=0o600, thread_local=False)
     try:
         lock.acquire(blocking=False)
     except Timeout:
-        raise BrokenState(f"{path}: another process works on it") from None
+        raise CorruptStore(f"{path}: another process works on it") from None
     except OSError as fault:
-        raise BrokenState(f"{path}: cannot be locked: {fault.strerror or fault}") from None
+        raise CorruptStore(f"{path}: cannot be locked: {fault.strerror or fault}") from None
     if path.is_dir():
         lock.release()
-        raise BrokenState(f"{path}: is a directory")
+        raise CorruptStore(f"{path}: is a directory")
     if path.exists() and not path.stat().st_mode & 0o222:
         # Said to the superuser as well, to whom the system would not say it.
         lock.release()
-        raise BrokenState(f"{path}: is read-only")
+        raise CorruptStore(f"{path}: is read-only")
     return lock

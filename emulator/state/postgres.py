@@ -19,12 +19,12 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.exc import DBAPIError
 
-from emulator.resources.keys import Key
-from emulator.state import form
-from emulator.state.form import Saved
+from emulator.resources.app.keys import Key
+from emulator.state import serialization
 from emulator.state.rows import METADATA, NEW, WORLDS
+from emulator.state.serialization import StoredWorld
 from emulator.state.sql import SqlStore, contents
-from emulator.state.store import BrokenState, Elsewhere, NotStored
+from emulator.state.store import CorruptStore, LeasedElsewhere, StorageError
 
 logger = logging.getLogger("emulator")
 
@@ -74,10 +74,10 @@ def parsed(url: str) -> sa.URL:
     try:
         return sa.make_url(url)
     except (sa.exc.ArgumentError, ValueError):
-        raise BrokenState("postgresql: is no URL such as postgresql://user@127.0.0.1:5432/database") from None
+        raise CorruptStore("postgresql: is no URL such as postgresql://user@127.0.0.1:5432/database") from None
 
 
-def read(url: str) -> form.Content:
+def read(url: str) -> serialization.Content:
     """Everything a database holds. Raises :class:`BrokenState`."""
     return contents(opened(url), parsed(url).render_as_string(hide_password=True))
 
@@ -93,13 +93,13 @@ class PostgresStore(SqlStore):
         place = parsed(url).render_as_string(hide_password=True)
         super().__init__(opened(url), place, alone=sa.select(sa.func.pg_advisory_xact_lock(LOCKS, 0)))
 
-    def vacant(self) -> list[Key]:
+    def unleased(self) -> list[Key]:
         """The worlds whose lock nobody holds."""
         with self._turn() as connection:
             chosen = sa.select(WORLDS.c.key).where(IS_FREE).order_by(WORLDS.c.id)
-            return [form.key(text) for text in connection.execute(chosen).scalars()]
+            return [serialization.key(text) for text in connection.execute(chosen).scalars()]
 
-    def load(self, key: Key) -> Saved | None:
+    def load(self, key: Key) -> StoredWorld | None:
         with self._turn() as connection:
             row = postgresql.insert(WORLDS).values(key=str(key), head=NEW)
             connection.execute(row.on_conflict_do_nothing())
@@ -109,7 +109,7 @@ class PostgresStore(SqlStore):
             if not owned:
                 connection.execute(sa.select(sa.func.pg_notify(CHANNEL, str(key))))
         if not owned:
-            raise Elsewhere(key)
+            raise LeasedElsewhere(key)
         self._numbers[key] = number
         try:
             # Read in a transaction of its own, so that what the owner before committed last is seen.
@@ -130,7 +130,7 @@ class PostgresStore(SqlStore):
             for table in METADATA.tables:
                 connection.exec_driver_sql(f"VACUUM {table}")
 
-    def claimed(self, busy: Collection[Key]) -> list[Key]:
+    def lease_requests(self, busy: Collection[Key]) -> list[Key]:
         asked = self._asked_for()
         if not self._is_lost():
             return [key for key in asked if key in self._numbers and key not in busy]
@@ -160,7 +160,7 @@ class PostgresStore(SqlStore):
         if self._is_lost():
             return []
         try:
-            return [form.key(notice.payload) for notice in self._driver.notifies(timeout=0)]
+            return [serialization.key(notice.payload) for notice in self._driver.notifies(timeout=0)]
         except psycopg.Error as fault:
             logger.error("%s: %s", self._place, " ".join(str(fault).split()))
             self._lost = True
@@ -173,6 +173,6 @@ class PostgresStore(SqlStore):
     @contextmanager
     def _turn(self) -> Iterator[sa.Connection]:
         if self._is_lost():
-            raise NotStored(f"{self._place}: the connection was lost")
+            raise StorageError(f"{self._place}: the connection was lost")
         with super()._turn() as connection:
             yield connection

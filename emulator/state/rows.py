@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
-from emulator.resources.keys import Key
-from emulator.state import form
-from emulator.state.form import Filed, Head, Saved, Unreadable
+from emulator.resources.app.keys import Key
+from emulator.state import serialization
+from emulator.state.serialization import InvalidState, RowChange, StoredWorld, WorldHeader
 
 METADATA = sa.MetaData()
 
@@ -60,8 +60,8 @@ def prepare(connection: sa.Connection, alone: sa.Executable | None = None) -> No
             connection.execute(alone)
         if not sa.inspect(connection).has_table(FORMAT.name):
             METADATA.create_all(connection)
-            connection.execute(sa.insert(FORMAT).values(format=form.FORMAT))
-        elif format_of(connection) != form.FORMAT:
+            connection.execute(sa.insert(FORMAT).values(format=serialization.FORMAT))
+        elif format_of(connection) != serialization.FORMAT:
             _migrate(connection)
 
 
@@ -69,24 +69,24 @@ def format_of(connection: sa.Connection) -> int:
     """The version of the tables. Raises :class:`Unreadable` for one that cannot be read."""
     numbers = connection.execute(sa.select(FORMAT.c.format)).scalars().all()
     if len(numbers) != 1:
-        raise Unreadable("it does not say the version of its format")
-    if numbers[0] != form.FORMAT and numbers[0] not in form.MIGRATIONS:
-        raise Unreadable(form.not_readable(numbers[0]))
+        raise InvalidState("it does not say the version of its format")
+    if numbers[0] != serialization.FORMAT and numbers[0] not in serialization.MIGRATIONS:
+        raise InvalidState(serialization.invalid(numbers[0]))
     return int(numbers[0])
 
 
 def _migrate(connection: sa.Connection) -> None:
     """Take everything out as a file of the older version, bring that up to date and put it in again."""
-    found = form.content(as_tables(connection))
+    found = serialization.content(as_tables(connection))
     for table in (RECORDS, SNAPSHOTS, WORLDS, FORMAT):
         connection.execute(sa.delete(table))
     put_all(connection, found)
-    connection.execute(sa.insert(FORMAT).values(format=form.FORMAT))
+    connection.execute(sa.insert(FORMAT).values(format=serialization.FORMAT))
 
 
-def as_tables(connection: sa.Connection) -> form.Tables:
+def as_tables(connection: sa.Connection) -> serialization.Tables:
     """The whole database as a file of its version."""
-    tables: form.Tables = {"emulator": {"1": {"format": format_of(connection)}}, "worlds": {}, "snapshots": {}}
+    tables: serialization.Tables = {"emulator": {"1": {"format": format_of(connection)}}, "worlds": {}, "snapshots": {}}
     keys = {}
     for row in connection.execute(sa.select(WORLDS).order_by(WORLDS.c.id)):
         keys[row.id] = row.key
@@ -100,7 +100,7 @@ def as_tables(connection: sa.Connection) -> form.Tables:
     return tables
 
 
-def put_all(connection: sa.Connection, found: form.Content) -> None:
+def put_all(connection: sa.Connection, found: serialization.Content) -> None:
     """Put worlds and snapshots into tables that do not have them yet."""
     numbers = {key: put_in(connection, saved) for key, saved in found.worlds.items()}
     for (key, name), saved in found.snapshots.items():
@@ -110,7 +110,7 @@ def put_all(connection: sa.Connection, found: form.Content) -> None:
 # -- rows
 
 
-def saved_in(connection: sa.Connection, key: Key) -> tuple[int, Saved | None]:
+def saved_in(connection: sa.Connection, key: Key) -> tuple[int, StoredWorld | None]:
     """The number of a world and the world, its records as JSON; None for one that has a row and nothing else yet."""
     row = connection.execute(sa.select(WORLDS).where(WORLDS.c.key == str(key))).first()
     if row is None:
@@ -123,12 +123,12 @@ def saved_in(connection: sa.Connection, key: Key) -> tuple[int, Saved | None]:
     for kind, number, data in connection.execute(chosen.order_by(RECORDS.c.number)):
         rows.setdefault(kind, []).append((number, msgspec.Raw(data)))
     try:
-        return row.id, Saved(key, msgspec.json.decode(row.head, type=Head), rows)
+        return row.id, StoredWorld(key, msgspec.json.decode(row.head, type=WorldHeader), rows)
     except msgspec.MsgspecError as fault:
-        raise Unreadable(f"the world {key}: {fault}") from None
+        raise InvalidState(f"the world {key}: {fault}") from None
 
 
-def put_in(connection: sa.Connection, saved: Saved) -> int:
+def put_in(connection: sa.Connection, saved: StoredWorld) -> int:
     """Put a world in the place of the one of its key, if there is one; its number."""
     number = connection.execute(sa.select(WORLDS.c.id).where(WORLDS.c.key == str(saved.key))).scalar()
     if number is None:
@@ -138,7 +138,7 @@ def put_in(connection: sa.Connection, saved: Saved) -> int:
         connection.execute(sa.update(WORLDS).where(WORLDS.c.id == number).values(head=in_json(saved.head)))
         connection.execute(sa.delete(RECORDS).where(RECORDS.c.world == number))
     rows = [
-        row_of(number, Filed(kind, form.id_of(row), count, form.shown(row)))
+        row_of(number, RowChange(kind, serialization.id_of(row), count, serialization.row_of(row)))
         for kind, rows in saved.rows.items()
         for count, row in rows
     ]
@@ -151,18 +151,18 @@ def _number_of(made: sa.CursorResult[Any]) -> int:
     return int(made.inserted_primary_key[0])  # type: ignore[index]  # an insert of one row has one
 
 
-def snapshots_in(connection: sa.Connection, number: int | None) -> dict[str, Saved]:
+def snapshots_in(connection: sa.Connection, number: int | None) -> dict[str, StoredWorld]:
     """The snapshots of a world, oldest first."""
     chosen = sa.select(SNAPSHOTS).where(SNAPSHOTS.c.world == number).order_by(SNAPSHOTS.c.number)
-    return {row.name: form.only_world(_plain(row.data)) for row in connection.execute(chosen)}
+    return {row.name: serialization.only_world(_plain(row.data)) for row in connection.execute(chosen)}
 
 
-def snapshot_row(number: int, name: str, saved: Saved) -> sa.Insert:
+def snapshot_row(number: int, name: str, saved: StoredWorld) -> sa.Insert:
     """The row of a snapshot."""
-    return sa.insert(SNAPSHOTS).values(world=number, name=name, data=in_json(form.tables([saved])))
+    return sa.insert(SNAPSHOTS).values(world=number, name=name, data=in_json(serialization.tables([saved])))
 
 
-def row_of(world: int, filed: Filed) -> Mapping[str, Any]:
+def row_of(world: int, filed: RowChange) -> Mapping[str, Any]:
     return {"world": world, "kind": filed.kind, "id": filed.id, "number": filed.number, "data": in_json(filed.record)}
 
 
@@ -174,4 +174,4 @@ def _plain(text: str) -> Any:
     try:
         return msgspec.json.decode(text)
     except msgspec.DecodeError as fault:
-        raise Unreadable(f"it holds what is not JSON: {fault}") from None
+        raise InvalidState(f"it holds what is not JSON: {fault}") from None

@@ -11,11 +11,10 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError
 
-from emulator.core.turns import Change
+from emulator.core.unit_of_work import Change
 from emulator.core.world import World
-from emulator.resources.keys import Key
-from emulator.state import form
-from emulator.state.form import Head, Saved, Unreadable
+from emulator.resources.app.keys import Key
+from emulator.state import serialization
 from emulator.state.rows import (
     RECORDS,
     SNAPSHOTS,
@@ -29,7 +28,8 @@ from emulator.state.rows import (
     snapshot_row,
     snapshots_in,
 )
-from emulator.state.store import BrokenState, Elsewhere, NotStored
+from emulator.state.serialization import InvalidState, StoredWorld, WorldHeader
+from emulator.state.store import CorruptStore, LeasedElsewhere, StorageError
 
 logger = logging.getLogger("emulator")
 
@@ -67,26 +67,26 @@ class SqlStore:
 
     # -- what is there
 
-    def vacant(self) -> list[Key]:
+    def unleased(self) -> list[Key]:
         with self._opening(), self._turn() as connection:
             found = connection.execute(sa.select(WORLDS.c.key).order_by(WORLDS.c.id)).scalars().all()
-        return [form.key(text) for text in found]
+        return [serialization.key(text) for text in found]
 
-    def load(self, key: Key) -> Saved | None:
+    def load(self, key: Key) -> StoredWorld | None:
         with self._opening(), self._turn() as connection:
             self._numbers[key], saved = saved_in(connection, key)
         return saved
 
-    def snapshots(self, key: Key) -> dict[str, Saved]:
+    def snapshots(self, key: Key) -> dict[str, StoredWorld]:
         with self._opening(), self._turn() as connection:
             return snapshots_in(connection, self._numbers.get(key))
 
     # -- what changes
 
-    def write(self, key: Key, world: World, changes: Iterable[Change], head: Head) -> None:
+    def write(self, key: Key, world: World, changes: Iterable[Change], head: WorldHeader) -> None:
         number = self._number(key)
         put, gone = [], []
-        for each in form.filed(world, changes):
+        for each in serialization.row_change(world, changes):
             if each.record is None:
                 gone.append({"of": number, "k": each.kind, "i": each.id})
             else:
@@ -98,7 +98,7 @@ class SqlStore:
                 connection.execute(self._put, put)
             connection.execute(self._head, {"of": number, "text": in_json(head)})
 
-    def replace(self, saved: Saved) -> None:
+    def replace(self, saved: StoredWorld) -> None:
         with self._turn() as connection:
             self._numbers[saved.key] = put_in(connection, saved)
 
@@ -109,7 +109,7 @@ class SqlStore:
             connection.execute(sa.delete(SNAPSHOTS).where(SNAPSHOTS.c.world == number))
             connection.execute(sa.delete(WORLDS).where(WORLDS.c.id == number))
 
-    def keep_snapshot(self, key: Key, name: str, saved: Saved | None) -> None:
+    def keep_snapshot(self, key: Key, name: str, saved: StoredWorld | None) -> None:
         number = self._number(key)
         with self._turn() as connection:
             connection.execute(sa.delete(SNAPSHOTS).where(SNAPSHOTS.c.world == number, SNAPSHOTS.c.name == name))
@@ -119,7 +119,7 @@ class SqlStore:
     def release(self, key: Key) -> None:
         self._numbers.pop(key, None)
 
-    def claimed(self, busy: Collection[Key]) -> list[Key]:
+    def lease_requests(self, busy: Collection[Key]) -> list[Key]:
         return []
 
     def save(self) -> None:
@@ -132,7 +132,7 @@ class SqlStore:
     def _number(self, key: Key) -> int:
         """The number of a world that this process runs; what ran it until just now must not write any more."""
         if key not in self._numbers:
-            raise Elsewhere(key)
+            raise LeasedElsewhere(key)
         return self._numbers[key]
 
     # -- failures
@@ -145,35 +145,35 @@ class SqlStore:
                 yield self._connection
             self._failing = False
         except DBAPIError as fault:
-            why = f"{self._place}: {in_words(fault)}"
+            why = f"{self._place}: {describe_error(fault)}"
             if not self._failing:
                 logger.error("%s", why)
             self._failing = True
-            raise NotStored(why) from None
+            raise StorageError(why) from None
 
     @contextmanager
     def _opening(self) -> Iterator[None]:
         try:
             yield
         except DBAPIError as fault:
-            raise BrokenState(f"{self._place}: {in_words(fault)}") from None
-        except Unreadable as fault:
-            raise BrokenState(f"{self._place}: {fault}") from None
+            raise CorruptStore(f"{self._place}: {describe_error(fault)}") from None
+        except InvalidState as fault:
+            raise CorruptStore(f"{self._place}: {fault}") from None
 
 
-def contents(engine: sa.Engine, place: str) -> form.Content:
+def contents(engine: sa.Engine, place: str) -> serialization.Content:
     """Everything a database holds, read at one moment. Raises :class:`BrokenState`."""
     try:
         with engine.connect() as connection:
-            return form.content(as_tables(connection))
+            return serialization.content(as_tables(connection))
     except DBAPIError as fault:
-        raise BrokenState(f"{place}: {in_words(fault)}") from None
-    except Unreadable as fault:
-        raise BrokenState(f"{place}: {fault}") from None
+        raise CorruptStore(f"{place}: {describe_error(fault)}") from None
+    except InvalidState as fault:
+        raise CorruptStore(f"{place}: {fault}") from None
     finally:
         engine.dispose()
 
 
-def in_words(fault: DBAPIError) -> str:
+def describe_error(fault: DBAPIError) -> str:
     """What the database said, on one line."""
     return " ".join(str(fault.orig).split())

@@ -9,12 +9,12 @@ from urllib.parse import quote
 
 import sqlalchemy as sa
 
-from emulator.state import form
-from emulator.state.form import Unreadable
+from emulator.state import serialization
 from emulator.state.lock import locked
 from emulator.state.rows import FORMAT, format_of
-from emulator.state.sql import SqlStore, contents, in_words
-from emulator.state.store import BrokenState
+from emulator.state.serialization import InvalidState
+from emulator.state.sql import SqlStore, contents, describe_error
+from emulator.state.store import CorruptStore
 
 MAGIC = b"SQLite format 3\0"
 
@@ -41,7 +41,7 @@ class SqliteStore(SqlStore):
         except BaseException as fault:
             self._lock.release()
             if isinstance(fault, OSError):
-                raise BrokenState(f"{path}: cannot be opened: {fault.strerror}") from None
+                raise CorruptStore(f"{path}: cannot be opened: {fault.strerror}") from None
             raise
 
     def compact(self) -> None:
@@ -77,31 +77,31 @@ def look(path: Path) -> None:
         return
     with path.open("rb") as file:
         if file.read(len(MAGIC)) != MAGIC:
-            raise BrokenState(f"{path}: is not a SQLite database")
+            raise CorruptStore(f"{path}: is not a SQLite database")
     engine = reading(path)
     try:
         with engine.connect() as connection:
             if not sa.inspect(connection).has_table(FORMAT.name):
-                raise BrokenState(f"{path}: is a SQLite database, but not one of the emulator")
+                raise CorruptStore(f"{path}: is a SQLite database, but not one of the emulator")
             format_of(connection)
             told = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar()
             if told != "ok":
-                raise BrokenState(f"{path}: is damaged: {' '.join(str(told).split())}")
+                raise CorruptStore(f"{path}: is damaged: {' '.join(str(told).split())}")
     except sa.exc.DBAPIError as fault:
-        raise BrokenState(f"{path}: {in_words(fault)}") from None
-    except Unreadable as fault:
-        raise BrokenState(f"{path}: {fault}") from None
+        raise CorruptStore(f"{path}: {describe_error(fault)}") from None
+    except InvalidState as fault:
+        raise CorruptStore(f"{path}: {fault}") from None
     finally:
         engine.dispose()
 
 
-def read(path: Path) -> form.Content:
+def read(path: Path) -> serialization.Content:
     """Everything a file holds, which is looked at down to the last page. Raises :class:`BrokenState`."""
     look(path)
     with reading(path).connect() as connection:
         told = connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar()
     if told != "ok":
-        raise BrokenState(f"{path}: is damaged: {' '.join(str(told).split())}")
+        raise CorruptStore(f"{path}: is damaged: {' '.join(str(told).split())}")
     return contents(reading(path), str(path))
 
 

@@ -1,11 +1,11 @@
 """Helpers for test suites: an emulator in this process or elsewhere, a world for each test, and what one asks of it."""
 
+from emulator.testing.aio import AsyncEmulator
 from emulator.testing.api import Api, RequestRefused
-from emulator.testing.asynchronous import AsyncEmulator
 from emulator.testing.emulator import Emulator, Snapshot
+from emulator.testing.options import WorldOptions
 from emulator.testing.receiver import Delivery
 from emulator.testing.servers import LocalServer, RemoteServer
-from emulator.testing.start import Start
 from emulator.testing.webhooks import Webhooks
 
 __all__ = [
@@ -17,6 +17,6 @@ __all__ = [
     "RemoteServer",
     "RequestRefused",
     "Snapshot",
-    "Start",
     "Webhooks",
+    "WorldOptions",
 ]

@@ -11,19 +11,19 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from emulator.engine.clock import FROZEN
-from emulator.testing import payments, story
+from emulator.testing import failure_report, payments
 from emulator.testing.api import JSON, Api
 from emulator.testing.clock import Clock
 from emulator.testing.emails import Emails
 from emulator.testing.events import Events, Expectation
+from emulator.testing.options import WorldOptions
 from emulator.testing.servers import AnyServer, LocalServer, RemoteServer, app
-from emulator.testing.start import Start
 from emulator.testing.webhooks import Webhooks
 
 if TYPE_CHECKING:
     import httpx
 
-    from emulator.testing.asynchronous import AsyncEmulator
+    from emulator.testing.aio import AsyncEmulator
 
 DEFAULT_KEY = "sk_test_demo"
 
@@ -60,7 +60,7 @@ class Emulator:
         fixtures: str | PathLike[str] | Iterable[str | PathLike[str]] = (),
         server: AnyServer | None = None,
     ) -> None:
-        start = Start.of(clock or FROZEN, seed, settings, fixtures)
+        start = WorldOptions.of(clock or FROZEN, seed, settings, fixtures)
         url = url or os.environ.get("PAYMENTS_EMULATOR_URL")
         self._shared = server is not None
         self.server: AnyServer = server or (RemoteServer(url) if url else LocalServer())
@@ -75,7 +75,7 @@ class Emulator:
         self.webhooks = Webhooks(self.api, self.clock, self.events, self.server.receiver, app(self.key))
         self._snapshots = 0
 
-    def _begin(self, start: Start) -> None:
+    def _begin(self, start: WorldOptions) -> None:
         try:
             self.server.begin(self.key, start)
         except BaseException:
@@ -154,7 +154,7 @@ class Emulator:
         # Asked for without a check, for what is wrong with the world belongs to its story.
         api = Api(self.url, self.key)
         try:
-            return f"world {self.key} at {self.url}\n{story.whole(api, Clock(api), self.webhooks.so_far)}"
+            return f"world {self.key} at {self.url}\n{failure_report.whole(api, Clock(api), self.webhooks.so_far)}"
         finally:
             api.close()
 
@@ -177,7 +177,7 @@ class Emulator:
 
     async def __aenter__(self) -> AsyncEmulator:
         # Imported here, for it is made of this class.
-        from emulator.testing.asynchronous import AsyncEmulator
+        from emulator.testing.aio import AsyncEmulator
 
         self._awaited = AsyncEmulator(self)
         return self._awaited

@@ -8,7 +8,7 @@ from itertools import takewhile
 from types import TracebackType
 from typing import Any
 
-from emulator.testing import story
+from emulator.testing import failure_report
 from emulator.testing.api import JSON, Api
 from emulator.testing.clock import Clock
 
@@ -58,7 +58,7 @@ class Events:
 
     def told(self) -> str:
         """The events so far and what is still to come, for a message."""
-        return f"{story.happened(self.of())}\n{story.still_to_come(self._clock)}"
+        return f"{failure_report.happened(self.of())}\n{failure_report.still_to_come(self._clock)}"
 
 
 def identity(object: str | Mapping[str, Any] | None) -> str | None:
@@ -95,7 +95,7 @@ class Expectation:
         if missing or extra:
             told = [f"did not happen: {_counted(missing)}"] if missing else []
             told += [f"happened, but was not expected: {_counted(extra)}"] if extra else []
-            told += [story.happened(happened, "inside"), story.still_to_come(self._clock)]
+            told += [failure_report.happened(happened, "inside"), failure_report.still_to_come(self._clock)]
             raise AssertionError("\n".join(told))
 
 

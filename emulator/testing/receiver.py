@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
-from emulator.resources import signing
+from emulator.resources.webhooks import signing
 
 PATIENCE = 10
 """Seconds (real time) after which the emulator gives up on a receiver; nothing is worth holding longer."""
@@ -51,22 +51,22 @@ class Signer(NamedTuple):
     security_profile: str
 
 
-class Reply(NamedTuple):
+class ReceiverReply(NamedTuple):
     """How a delivery is answered."""
 
     status: int
     error: str | None = None
 
 
-UNKNOWN = Reply(404)
-FORGED = Reply(401)
+UNKNOWN = ReceiverReply(404)
+FORGED = ReceiverReply(401)
 
 
 @dataclass
-class Box:
+class Inbox:
     """What came in for one world. Whoever changes or reads it holds ``news``, which is notified of each delivery."""
 
-    reply: Callable[[Delivery], Reply] = lambda delivery: Reply(200)
+    reply: Callable[[Delivery], ReceiverReply] = lambda delivery: ReceiverReply(200)
     deliveries: list[Delivery] = field(default_factory=list)
     news: threading.Condition = field(default_factory=threading.Condition)
     signer: Signer | None = None
@@ -77,15 +77,15 @@ class Box:
             self.signer = signer
             self.news.notify_all()
 
-    def receive(self, headers: Mapping[str, str], body: bytes) -> Reply:
+    def receive(self, headers: Mapping[str, str], body: bytes) -> ReceiverReply:
         """Judge, answer and keep one delivery. The validation ping comes before anybody knows the secret."""
         if Delivery(headers, body, genuine=False).event.get("type") == "webhook.ping":
-            return Reply(200)
+            return ReceiverReply(200)
         with self.news:
             # The secret is in an answer that this process may not have read yet.
             self.news.wait_for(lambda: self.signer, PATIENCE)
             signer = self.signer
-        delivery = Delivery(headers, body, signer is not None and signing.genuine(signer, headers, body))
+        delivery = Delivery(headers, body, signer is not None and signing.verify(signer, headers, body))
         reply = self.reply(delivery) if delivery.genuine else FORGED
         with self.news:
             self.deliveries.append(Delivery(headers, body, delivery.genuine, *reply))
@@ -97,19 +97,19 @@ class Receiver:
     """The loopback server; it listens from the first box on."""
 
     def __init__(self) -> None:
-        self._boxes: dict[str, Box] = {}
+        self._inboxes: dict[str, Inbox] = {}
         self._server: _Server | None = None
 
-    def open(self, name: str) -> tuple[str, Box]:
+    def open(self, name: str) -> tuple[str, Inbox]:
         """A new box and the URL it is reached at."""
         if self._server is None:
-            self._server = _Server(self._boxes)
-        self._boxes[name] = box = Box()
+            self._server = _Server(self._inboxes)
+        self._inboxes[name] = box = Inbox()
         return f"http://127.0.0.1:{self._server.server_port}/{name}", box
 
     def discard(self, name: str) -> None:
         """Forget a box."""
-        self._boxes.pop(name, None)
+        self._inboxes.pop(name, None)
 
     def close(self) -> None:
         """Stop listening."""
@@ -122,7 +122,7 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, boxes: Mapping[str, Box]) -> None:
+    def __init__(self, boxes: Mapping[str, Inbox]) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.boxes = boxes
         self._thread = threading.Thread(target=self.serve_forever, args=(0.05,), name="payments-webhooks", daemon=True)

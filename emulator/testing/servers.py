@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import httpx
 
 from emulator.testing.api import JSON, Api
+from emulator.testing.options import WorldOptions
 from emulator.testing.receiver import Receiver
-from emulator.testing.start import Start
 
 if TYPE_CHECKING:
     from emulator.engine.fixtures import Start as Opening
@@ -25,7 +25,7 @@ class AnyServer(Protocol):
     url: str
     receiver: Receiver
 
-    def begin(self, key: str, start: Start) -> None:
+    def begin(self, key: str, start: WorldOptions) -> None:
         """Have the world of this key start so, as a new one."""
 
     def check(self, key: str) -> None:
@@ -48,7 +48,7 @@ class LocalServer:
         # Imported on first use: only who asks for a server pays for its start.
         from emulator.sandbox import Options
         from emulator.server import Server
-        from emulator.testing.follow import FollowingClock
+        from emulator.testing.freezegun_clock import FollowingClock
 
         self._starts: dict[str, Opening] = {}
         chosen = {"clock_mode": "frozen", "seed": seed, "clock": FollowingClock, "starts": self._starts, **options}
@@ -74,11 +74,11 @@ class LocalServer:
         finally:
             self._ready.set()
 
-    def begin(self, key: str, start: Start) -> None:
+    def begin(self, key: str, start: WorldOptions) -> None:
         """The world opens so on its first use, which may be under a freeze of time that begins only then."""
         import msgspec
 
-        from emulator.engine.clock import how_to_start
+        from emulator.engine.clock import parse_start
         from emulator.engine.fixtures import Fixture
         from emulator.engine.fixtures import Start as Opening
 
@@ -90,12 +90,12 @@ class LocalServer:
         except msgspec.ValidationError as fault:
             raise ValueError(str(fault)) from None
         self.discard(key)
-        self._starts[name] = Opening(fixture, start.seed, how_to_start(start.clock))
+        self._starts[name] = Opening(fixture, start.seed, parse_start(start.clock))
 
     def check(self, key: str) -> None:
         """Raise if freezegun is at a time that the world has already passed."""
-        from emulator.resources import keys
-        from emulator.testing.follow import FollowingClock
+        from emulator.resources.app import keys
+        from emulator.testing.freezegun_clock import FollowingClock
 
         __tracebackhide__ = True
         runtime = self._server.sandbox.engine.runtimes.get(keys.read(f"Bearer {key}"))
@@ -129,7 +129,7 @@ class RemoteServer:
         self.url = url.rstrip("/")
         self.receiver = Receiver()
 
-    def begin(self, key: str, start: Start) -> None:
+    def begin(self, key: str, start: WorldOptions) -> None:
         """Reset the world of this key to such a start."""
         self._reset(key, start)
 
@@ -138,13 +138,13 @@ class RemoteServer:
 
     def discard(self, key: str) -> None:
         """Empty the world; a server elsewhere keeps its name."""
-        self._reset(key, Start())
+        self._reset(key, WorldOptions())
 
     def stop(self) -> None:
         """Only the receiver is ours to stop."""
         self.receiver.close()
 
-    def _reset(self, key: str, start: Start) -> None:
+    def _reset(self, key: str, start: WorldOptions) -> None:
         body: JSON = {"clock": start.clock, "fixtures": {"settings": start.own_settings(app(key))}}
         api = Api(self.url, key)
         try:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from emulator.testing import story
+from emulator.testing import failure_report
 from emulator.testing.api import JSON, Api
 from emulator.testing.clock import Clock
 from emulator.testing.events import Events, identity
 from emulator.testing.in_process import passing_on
-from emulator.testing.receiver import Box, Delivery, Receiver, Reply, Signer
+from emulator.testing.receiver import Delivery, Inbox, Receiver, ReceiverReply, Signer
 
 
 class Webhooks:
@@ -26,9 +26,9 @@ class Webhooks:
         self._log = events
         self._receiver = receiver
         self._name = name
-        self._box: Box | None = None
+        self._box: Inbox | None = None
         self._endpoint: JSON = {}
-        self._pass_on: Callable[[Delivery], Reply] = lambda delivery: Reply(200)
+        self._pass_on: Callable[[Delivery], ReceiverReply] = lambda delivery: ReceiverReply(200)
         self._statuses: list[int] = []
         self._seen: set[str] = set()
 
@@ -125,9 +125,14 @@ class Webhooks:
         """What arrived, what happened and what is to come, for a message."""
         delivered = self._genuine()
         missed = [event for event in self._log if event["id"] not in delivered]
-        late = story.happened(missed, "that were not delivered to this receiver") if missed else ""
+        late = failure_report.happened(missed, "that were not delivered to this receiver") if missed else ""
         hint = f"It listens since {self._endpoint['created_at']}, to {', '.join(self._endpoint['events'])}."
-        parts = [story.received(self.deliveries), late, hint if late else "", story.still_to_come(self._clock)]
+        parts = [
+            failure_report.received(self.deliveries),
+            late,
+            hint if late else "",
+            failure_report.still_to_come(self._clock),
+        ]
         return "\n".join(part for part in parts if part)
 
     @property
@@ -140,7 +145,7 @@ class Webhooks:
         self._receiver.discard(self._name)
         self._box = None
 
-    def _listening(self) -> Box:
+    def _listening(self) -> Inbox:
         if self._box is None:
             self.listen()
         assert self._box is not None
@@ -169,5 +174,5 @@ class Webhooks:
     def _next(self, type: str, object: str | Mapping[str, Any] | None) -> JSON | None:
         return next((event for event in self._matching(type, object) if event["id"] not in self._seen), None)
 
-    def _reply(self, delivery: Delivery) -> Reply:
-        return Reply(self._statuses.pop(0)) if self._statuses else self._pass_on(delivery)
+    def _reply(self, delivery: Delivery) -> ReceiverReply:
+        return ReceiverReply(self._statuses.pop(0)) if self._statuses else self._pass_on(delivery)

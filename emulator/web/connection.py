@@ -7,9 +7,9 @@ from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from emulator.web.edge import Edge
-from emulator.web.flow import ABORT
-from emulator.web.joined import Joined
+from emulator.web.root_app import RootApp
+from emulator.web.streaming import ABORT
+from emulator.web.write_coalescing import CoalescingTransport
 
 MAX_HEAD = 256 * 1024
 """Bytes of a request's head that are read; the parser itself would go on without end."""
@@ -21,7 +21,7 @@ MAX_LEFT_OVER = 64 * 1024 * 1024
 class Connection(HttpToolsProtocol):
     """One client on the line."""
 
-    def __init__(self, *args: Any, edge: Edge, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, edge: RootApp, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._edge = edge
         self._reading_head = True
@@ -29,7 +29,7 @@ class Connection(HttpToolsProtocol):
         self._left_over = 0
 
     def connection_made(self, transport: Any) -> None:
-        super().connection_made(Joined(transport))  # type: ignore[arg-type]  # in all it is used for it is one
+        super().connection_made(CoalescingTransport(transport))  # type: ignore[arg-type]  # in all it is used for it is one
 
     def data_received(self, data: bytes) -> None:
         if self._reading_head:
@@ -87,6 +87,6 @@ class Connection(HttpToolsProtocol):
         """Nothing is upgraded here, as RFC 9110 allows; the request is answered as it stands and nobody is to worry."""
 
 
-def connection_to(edge: Edge) -> type[Connection]:
+def connection_to(edge: RootApp) -> type[Connection]:
     """What makes the connections of a server, in the shape uvicorn asks for."""
     return cast("type[Connection]", partial(Connection, edge=edge))

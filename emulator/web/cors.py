@@ -10,12 +10,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
-from emulator.errors import Refusal
-from emulator.resources import keys
-from emulator.resources.security_profiles import opens_to
-from emulator.web import call as calls
-from emulator.web.guard import authorization, header
-from emulator.web.reply import Reply, send_reply
+from emulator.errors import ApiError
+from emulator.resources.app import keys
+from emulator.resources.app.security_profiles import opens_to
+from emulator.web import context as calls
+from emulator.web.authentication import authorization, header
+from emulator.web.response import Response, send_response
 
 METHODS = "GET, POST, PATCH, DELETE"
 READABLE = "Request-Id, Retry-After, Idempotent-Replayed"
@@ -35,16 +35,16 @@ class Cors:
         origin = header(scope, b"origin")
         if origin is None:
             await self._app(scope, receive, send)
-        elif _is_preflight(scope) and self._welcome(self._caller(scope), origin):
-            await send_reply(Reply(204, b"", _granted(scope, origin)), send)
+        elif _is_preflight(scope) and self._allows(self._caller(scope), origin):
+            await send_response(Response(204, b"", _granted(scope, origin)), send)
         else:
-            await self._app(scope, receive, self._telling(scope, send, origin))
+            await self._app(scope, receive, self._with_headers(scope, send, origin))
 
-    def _telling(self, scope: Scope, send: Send, origin: str) -> Send:
+    def _with_headers(self, scope: Scope, send: Send, origin: str) -> Send:
         """A send that adds who may read the answer, once it is known whose world it comes from."""
 
         async def tell(message: Message) -> None:
-            if message["type"] == "http.response.start" and self._welcome(calls.of(scope).runtime, origin):
+            if message["type"] == "http.response.start" and self._allows(calls.of(scope).runtime, origin):
                 told = {**_shared(origin), "Access-Control-Expose-Headers": READABLE}
                 extra = [(name.lower().encode(), value.encode("latin-1")) for name, value in told.items()]
                 message = {**message, "headers": [*message.get("headers", ()), *extra]}
@@ -52,7 +52,7 @@ class Cors:
 
         return tell
 
-    def _welcome(self, runtime: Runtime | None, origin: str) -> bool:
+    def _allows(self, runtime: Runtime | None, origin: str) -> bool:
         """Whether the world's App opens to this origin; where no world is known, whether any App here does."""
         runtimes = self._engine.runtimes.values() if runtime is None else [runtime]
         return any(opens_to(each.world, origin) for each in runtimes)
@@ -61,7 +61,7 @@ class Cors:
         """The world of a preflight. Those of browsers carry no key; those of people who try it out may."""
         try:
             return self._engine.runtimes.get(keys.read(authorization(scope)))
-        except Refusal:
+        except ApiError:
             return None
 
 

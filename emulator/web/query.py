@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from emulator.core import calendar
-from emulator.errors import Refusal
+from emulator.errors import ApiError
 from emulator.web import strict_json
 
 MAX_FIELDS = 100
@@ -19,7 +19,7 @@ def fields(raw: bytes) -> list[tuple[str, str]]:
     try:
         return parse_qsl(raw.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=MAX_FIELDS)
     except ValueError:
-        raise Refusal("INVALID_FILTER_PARAM", message=f"The query has more than {MAX_FIELDS} parameters.") from None
+        raise ApiError("INVALID_FILTER_PARAM", message=f"The query has more than {MAX_FIELDS} parameters.") from None
 
 
 def cast(text: str, schema: Mapping[str, Any]) -> Any:

@@ -12,8 +12,8 @@ from connexion.middleware.routing import RoutingMiddleware
 from connexion.spec import Specification
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from emulator.errors import Refusal
-from emulator.web import call as calls
+from emulator.errors import ApiError
+from emulator.web import context as calls
 
 API = TypeVar("API", bound=RoutedAPI[Any])
 
@@ -81,7 +81,7 @@ class Router(RoutingMiddleware):
         operation_id = node.operations.get(scope["method"])
         if operation_id is None:
             allow = ", ".join(sorted(node.operations))
-            raise Refusal("METHOD_NOT_ALLOWED", headers={"Allow": allow}, method=scope["method"], allow=allow)
+            raise ApiError("METHOD_NOT_ALLOWED", headers={"Allow": allow}, method=scope["method"], allow=allow)
         calls.of(scope).operation_id = operation_id
         scope["path_params"] = parameters
         await self.app(scope, receive, send)
@@ -103,14 +103,14 @@ class Router(RoutingMiddleware):
             node = following
         return node if node and node.operations else None
 
-    def _unknown(self, scope: Scope) -> Refusal:
+    def _unknown(self, scope: Scope) -> ApiError:
         path = segments(scope)
         shown = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1")[:200]
         if path[-1] and self._find([*path, ""], {}):
-            return Refusal("NOT_FOUND", message=f"There is no {shown}; the path ends with a slash: {shown}/")
+            return ApiError("NOT_FOUND", message=f"There is no {shown}; the path ends with a slash: {shown}/")
         if not path[-1] and self._find(path[:-1], {}):
-            return Refusal("NOT_FOUND", message=f"There is no {shown}; the path has no slash at its end: {shown[:-1]}")
-        return Refusal("NOT_FOUND", message=f"There is no {shown} here.")
+            return ApiError("NOT_FOUND", message=f"There is no {shown}; the path has no slash at its end: {shown[:-1]}")
+        return ApiError("NOT_FOUND", message=f"There is no {shown} here.")
 
 
 def segments(scope: Scope) -> list[str]:

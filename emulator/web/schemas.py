@@ -9,11 +9,11 @@ from typing import Any, NamedTuple, cast
 
 from emulator.web.formats import EXPLAINED, FORMATS
 
-MAX_FAULTS = 100
+MAX_VIOLATIONS = 100
 """Faults reported at most; a body of a megabyte can hold very many."""
 
 
-class Fault(NamedTuple):
+class Violation(NamedTuple):
     """One thing that is wrong: the dotted path of the field, what was asked for, and a sentence about it."""
 
     path: str
@@ -39,10 +39,10 @@ class Schema:
         """The quick check."""
         return bool(self._validator.is_valid(value))
 
-    def faults(self, value: object, prefix: str = "") -> list[Fault]:
+    def violations(self, value: object, prefix: str = "") -> list[Violation]:
         """Everything that is wrong with a value; paths begin with ``prefix``."""
         errors = self._validator.iter_errors(_cut(value, self.source))
-        found = islice((fault for error in errors for fault in _faults(error, prefix)), MAX_FAULTS)
+        found = islice((fault for error in errors for fault in _violations(error, prefix)), MAX_VIOLATIONS)
         return list({(fault.path, fault.message): fault for fault in found}.values())
 
     @cached_property
@@ -146,23 +146,23 @@ def _with_null(schema: dict[str, Any]) -> dict[str, Any]:
     return schema
 
 
-def _faults(error: Any, prefix: str) -> Iterator[Fault]:
+def _violations(error: Any, prefix: str) -> Iterator[Violation]:
     kind = error.kind
     path = ".".join([*([prefix] if prefix else []), *map(str, error.instance_path)])
     if kind.name == "required":
-        yield Fault(_under(path, kind.property), "required", "is required", "MISSING_FIELD")
+        yield Violation(_under(path, kind.property), "required", "is required", "MISSING_FIELD")
     elif kind.name == "additionalProperties":
         keys = path.endswith("metadata")  # the one object whose keys are the client's own
         for name in kind.unexpected:
-            yield Fault(_under(path, name[:60]), "key" if keys else "unknown", _KEY if keys else "unknown field")
+            yield Violation(_under(path, name[:60]), "key" if keys else "unknown", _KEY if keys else "unknown field")
     elif kind.name == "oneOf" and _tell_by_fields(kind.context):
         yield _choice(error, path)
     elif kind.name in ("anyOf", "oneOf") and kind.context:
         yield from _closest(kind.context, path, prefix)
     elif kind.name == "format" and kind.format == "currency":
-        yield Fault(path, "format", EXPLAINED["currency"], "INVALID_CURRENCY")
+        yield Violation(path, "format", EXPLAINED["currency"], "INVALID_CURRENCY")
     else:
-        yield Fault(path, kind.name, _sentence(kind, error.message))
+        yield Violation(path, kind.name, _sentence(kind, error.message))
 
 
 _KEY = "keys have 1 to 40 characters"
@@ -177,24 +177,24 @@ def _tell_by_fields(branches: list[list[Any]]) -> bool:
     return all(error.kind.name in ("required", "not") for branch in branches for error in branch)
 
 
-def _choice(error: Any, path: str) -> Fault:
+def _choice(error: Any, path: str) -> Violation:
     """None, or more than one, of several fields of which just one is to be given."""
     errors = [error for branch in error.kind.context for error in branch]
     absent = [error.kind.property for error in errors if error.kind.name == "required"]
     given = [name for name in error.instance if name not in absent]
     sentence = f"only one of {', '.join(given)} can be given" if given else f"one of {', '.join(absent)} is required"
-    return Fault(path, "oneOf", sentence, "VALIDATION_ERROR")
+    return Violation(path, "oneOf", sentence, "VALIDATION_ERROR")
 
 
-def _closest(branches: list[list[Any]], path: str, prefix: str) -> Iterator[Fault]:
+def _closest(branches: list[list[Any]], path: str, prefix: str) -> Iterator[Violation]:
     """Of several alternatives the one whose type fits; the document's only tell types apart."""
     for branch in branches:
         if all(error.kind.name != "type" for error in branch):
             for error in branch:
-                yield from _faults(error, prefix)
+                yield from _violations(error, prefix)
             return
     types = [name for branch in branches for error in branch if error.kind.name == "type" for name in error.kind.types]
-    yield Fault(path, "type", _one_of(types))
+    yield Violation(path, "type", _one_of(types))
 
 
 def _one_of(types: list[str]) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from sys import intern
 from typing import Any, NoReturn
 
-from emulator.errors import Refusal
+from emulator.errors import ApiError
 
 MAX_DIGITS = 300
 """Digits of an integer: more than anyone tries a limit with, and still a number to every library that reads it."""
@@ -21,9 +21,9 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _ESCAPED_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
-def refuse(reason: str) -> Refusal:
+def refuse(reason: str) -> ApiError:
     """A malformed body: 400 ``VALIDATION_ERROR`` (B-12)."""
-    return Refusal("VALIDATION_ERROR", http_status=400, message=f"The body must be a JSON object: {reason}.")
+    return ApiError("VALIDATION_ERROR", http_status=400, message=f"The body must be a JSON object: {reason}.")
 
 
 def parse(raw: bytes) -> dict[str, Any]:

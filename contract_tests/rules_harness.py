@@ -1,0 +1,179 @@
+"""A world without a server: the rules alone, for tests that need thousands of turns or what no request can arrange."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from contract_tests.sandbox import START
+from emulator.core import calendar
+from emulator.core.jobs import FailedJob, Job
+from emulator.core.records import Record
+from emulator.core.unit_of_work import UnitOfWork
+from emulator.core.world import Event, World
+from emulator.engine.reference_data import ReferenceData
+from emulator.resources.app.settings import Settings
+from emulator.resources.billing import invoice_lines, invoices
+from emulator.resources.billing.invoices import Invoice
+from emulator.resources.billing.subscriptions import Subscription
+from emulator.resources.catalog.products import Product
+from emulator.resources.customers import payment_methods
+from emulator.resources.customers.customers import Customer
+from emulator.resources.customers.payment_methods import PaymentMethod
+from emulator.resources.registry import OPERATIONS, REGISTRY
+
+FACTS = ReferenceData()
+
+DEFAULTS: dict[str, dict[str, Any]] = {
+    "createSubscription": {"collection_method": "charge_automatically", "cancel_at_period_end": False},
+    "createSubscriptionPlan": {"name": "Basic", "amount": 5000, "currency": "XAF", "interval_count": 1},
+    "cancelSubscription": {"cancel_at_period_end": False},
+    "finalizeInvoice": {"auto_send": False},
+}
+"""What the document's defaults, or the tests', put into a body."""
+
+
+class Kernel:
+    """One world and its frozen clock."""
+
+    def __init__(self, **settings: Any) -> None:
+        self.world = World(
+            name="kernel",
+            livemode=False,
+            wiring=REGISTRY,
+            facts=FACTS,
+            seed="7",
+            now=START,
+            base_url="http://127.0.0.1:4747",
+        )
+        self.turn(lambda world: world.add(Settings(**settings)))
+
+    def turn(self, command: Callable[..., Any], **arguments: Any) -> Any:
+        """One turn, then what it made due at once."""
+        with self.world.unit_of_work():
+            result = command(self.world, **arguments)
+        self.advance_to(self.world.now)
+        return result
+
+    def do(self, operation: str, id: str | None = None, **body: Any) -> Any:
+        """One operation of the service."""
+        arguments: dict[str, Any] = {} if id is None else {"id": id}
+        if body or operation in DEFAULTS or operation.startswith("update"):
+            arguments["body"] = {**DEFAULTS.get(operation, {}), **body}
+        return self.turn(OPERATIONS[operation], **arguments)
+
+    def advance(self, **span: float) -> None:
+        """Move the clock by so many days, hours or seconds."""
+        self.advance_to(calendar.plus(self.world.now, **span))
+
+    def advance_to(self, instant: str) -> None:
+        """Run all that falls due until an instant; no job may fail on the way."""
+        while (job := self.world.jobs.next()) is not None and job.due <= instant:
+            self.world.run(job)
+        self.world.now = instant
+
+    def job(self, name: str, about: str) -> UnitOfWork:
+        """Run a job now, planned or not."""
+        with self.world.unit_of_work() as turn:
+            self.world.registry.jobs[name](self.world, Job(id="job_0", name=name, due=START, sequence=0, about=about))
+        return turn
+
+    @contextmanager
+    def expect(self, *types: str) -> Iterator[None]:
+        """What happens inside brings about just these events: neither one less nor one more."""
+        before = len(self.world.table(Event))
+        yield
+        happened = Counter(event.type for event in list(self.world.table(Event))[before:])
+        assert happened == Counter(types), f"happened: {dict(happened)}, expected: {dict(Counter(types))}"
+
+    # -- what there is
+
+    def subscription(self, id: str) -> Subscription:
+        return self.world.require(Subscription, id)
+
+    def invoices(self) -> list[Invoice]:
+        """Oldest first."""
+        return list(self.world.table(Invoice))
+
+    def failed_jobs(self) -> list[FailedJob]:
+        return list(self.world.table(FailedJob))
+
+    def everything(self) -> dict[str, dict[str, Record]]:
+        """All there is in the world, by kind and id."""
+        return {kind: {record.id: record for record in table} for kind, table in self.world._tables.items()}
+
+    # -- what no request on its own can arrange
+
+    def subscribe(self, phone: str | None = "+24177000000", **fields: Any) -> Subscription:
+        """A new customer's subscription, monthly at 5000 XAF unless a plan or another price is given."""
+        number = len(self.world.table(Customer))
+        contact = {"email": f"buyer{number}@example.com", "name": "Awa Diop", **({"phone": phone} if phone else {})}
+        customer = self.do("createCustomer", **contact)
+        terms = {} if "plan" in fields else {"unit_amount": 5000, "interval": "month"}
+        made: Subscription = self.do("createSubscription", customer=customer.id, **{**terms, **fields})
+        return made
+
+    def method(self, customer: str, phone: str, *, is_default: bool = False) -> PaymentMethod:
+        """Another mobile money method of a customer."""
+        details = {"operator": None, "phone": phone, "country": None}
+        made: PaymentMethod = self.turn(
+            payment_methods.add, customer=customer, type="mobile_money", details=details, is_default=is_default
+        )
+        return made
+
+    def change_phone(self, customer: str, phone: str) -> None:
+        """The number of the customer's default method changes; the method keeps its id (B-31)."""
+        method = payment_methods.default(self.world, customer)
+        if method is not None:
+            self.turn(lambda world: world.replace(method, details={**method.details, "phone": phone}))
+
+    def drop_method(self, customer: str) -> None:
+        """The customer's default method is gone."""
+        method = payment_methods.default(self.world, customer)
+        if method is not None:
+            self.turn(lambda world: world.remove(method))
+
+    def delete_customer(self, id: str) -> None:
+        """As a hard delete does: the customer goes, its methods go, and customer.deleted tells."""
+
+        def delete(world: World) -> None:
+            customer = world.require(Customer, id)
+            for method in payment_methods.of_customer(world, id):
+                world.remove(method)
+            world.remove(customer)
+            world.emit("customer.deleted", customer)
+
+        self.turn(delete)
+
+    def product(self, **fields: Any) -> Product:
+        """A product at a fixed price of 1500 XAF."""
+        world = self.world
+        defaults = {"name": "Basket", "unit_amount": 1500, "currency": "XAF", "price_type": "fixed", "active": True}
+        record = Product(
+            id=f"prod_{len(world.table(Product)):024d}",
+            app=world.app,
+            description=None,
+            images=(),
+            sku=None,
+            metadata={},
+            livemode=False,
+            created_at=world.now,
+            updated_at=world.now,
+            **{**defaults, **fields},
+        )
+        made: Product = self.turn(lambda world: world.add(record))
+        return made
+
+    def open_invoice(self, subscription: Subscription) -> Invoice:
+        """One more invoice of a subscription, finalized and not paid."""
+        line = invoice_lines.line(product=None, description="More", quantity=1, unit_amount=700)
+
+        def issue(world: World) -> Invoice:
+            customer = world.require(Customer, subscription.customer)
+            draft = invoices.draft(world, customer, (line,), "XAF", subscription=subscription.id)
+            return invoices.finalize_and_track(world, draft)
+
+        made: Invoice = self.turn(issue)
+        return made

@@ -1,0 +1,126 @@
+"""The stage: objects in the states that operations need, made through the service's own API as any client would."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping
+from itertools import count
+from typing import Any
+
+import httpx
+
+from emulator.conformance.fixtures import (
+    CHANGES,
+    FIXTURES,
+    MADE_BY,
+    OF_FIELD,
+    OF_OPERATION,
+    OF_PARAMETER,
+    OF_PATH,
+    anonymous,
+)
+
+Scene = dict[str, Any]
+"""The objects that belong together, by kind: a subscription's customer is the one whose method pays."""
+
+REFERENCE = re.compile(r"\{([a-z ]+)(?:/([a-z_]+))?\}")
+
+
+class CannotMake(Exception):
+    """The server does not make an object that the examiner needs; the message has its answer."""
+
+
+class FixtureFactory:
+    """Makes props on one server. ``name`` sets what is made now apart from what earlier runs left behind."""
+
+    def __init__(self, base_url: str, headers: Mapping[str, str], receiver: str, name: str) -> None:
+        self.http = httpx.Client(base_url=base_url, headers=headers, timeout=60, trust_env=False)
+        self.receiver = receiver
+        self._name, self._numbers = name, count(1)
+        self._scenes: dict[str, Scene] = defaultdict(dict)
+        self._sent: set[str] = set()
+
+    def new(self) -> str:
+        """A word never used before."""
+        return f"examiner-{self._name}-{next(self._numbers)}"
+
+    def scene(self, operation_id: str, method: str) -> Scene:
+        """Where an operation plays: reads and changes in a scene that lasts, all else in a fresh one."""
+        return self._scenes[operation_id] if method in ("GET", "PATCH") else {}
+
+    def parameters(self, operation_id: str, path: str, scene: Scene) -> dict[str, str]:
+        """The parameters of a path, leading to objects with which the operation can succeed."""
+        first = path.split("/")[1]
+        kinds = {"id": OF_OPERATION.get(operation_id, OF_PATH.get(first, ""))} | OF_PARAMETER
+        return {name: self.filled(f"{{{kinds[name]}}}", scene) for name in re.findall(r"\{(\w+)\}", path)}
+
+    def body(self, operation_id: str, path: str, method: str, scene: Scene) -> Any:
+        """A body with which the operation can succeed."""
+        if method == "PATCH":
+            return CHANGES.get(operation_id, {"metadata": {"examined": "yes"}})
+        kind = MADE_BY.get(anonymous(path))
+        return self.filled(FIXTURES[kind].body, scene) if kind else {}
+
+    def filled(self, template: Any, scene: Scene) -> Any:
+        """The template with its references replaced."""
+        if isinstance(template, dict):
+            return {name: self.filled(value, scene) for name, value in template.items()}
+        if isinstance(template, list):
+            return [self.filled(value, scene) for value in template]
+        if isinstance(template, str):
+            return REFERENCE.sub(lambda found: self._value(found[1], found[2], scene), template)
+        return template
+
+    def with_references(self, body: Any, scene: Scene) -> Any:
+        """A body that was made up, its references to other objects leading somewhere."""
+        if isinstance(body, list):
+            return [self.with_references(value, scene) for value in body]
+        if not isinstance(body, dict):
+            return body
+        return {name: self._reference(name, value, scene) for name, value in body.items()}
+
+    def _reference(self, name: str, value: Any, scene: Scene) -> Any:
+        if name in OF_FIELD and value and isinstance(value, str | list):
+            there = self.filled(OF_FIELD[name], scene)
+            return [there] if isinstance(value, list) else there
+        if name == "email" and isinstance(value, str):
+            return self._once(value)
+        return value if name == "metadata" else self.with_references(value, scene)
+
+    def _once(self, email: str) -> str:
+        """The address, or another one if it was used before: a customer's is unique."""
+        fresh = f"{self.new()}@example.com" if email in self._sent else email
+        self._sent.add(fresh)
+        return fresh
+
+    def _value(self, kind: str, field: str | None, scene: Scene) -> str:
+        if kind == "new":
+            return self.new()
+        if kind == "receiver":
+            return self.receiver
+        return str(self.object(kind, scene)[field or "id"])
+
+    def enter(self, path: str, made: Any, scene: Scene) -> None:
+        """Let what a call to a creating path gave take its part in the scene."""
+        if anonymous(path) in MADE_BY:
+            scene[MADE_BY[anonymous(path)]] = made
+
+    def object(self, kind: str, scene: Scene) -> Any:
+        """The scene's object of a kind, made now unless it is there; raises :class:`CannotMake`."""
+        if kind not in scene:
+            scene[kind] = self._made(kind, scene)
+        return scene[kind]
+
+    def _made(self, kind: str, scene: Scene) -> Any:
+        prop = FIXTURES[kind]
+        if prop.after:
+            self.object(prop.after, scene)
+        body = self.filled(prop.body, scene) or None
+        answer = self.http.request(prop.method, self.filled(prop.path, scene).lstrip("/"), json=body)
+        if not answer.is_success:
+            raise CannotMake(f"{kind}: {prop.method} {prop.path} answered {answer.status_code}: {answer.text[:300]}")
+        found = answer.json()
+        for step in filter(None, prop.pointer.split("/")):
+            found = found[int(step) if isinstance(found, list) else step]
+        return found

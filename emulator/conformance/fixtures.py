@@ -1,0 +1,144 @@
+"""Props: the objects that operations need in order to succeed, and the calls that make each, as data.
+
+``{kind}`` stands for the id of another prop, ``{kind/field}`` for a field of it, ``{new}`` for something never used
+before, ``{receiver}`` for the address of a webhook receiver that answers 200, or 500 to events sent to ``/failing``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class FixtureSpec:
+    """One object: made by a call, ``after`` another prop, and found in the answer at ``pointer``."""
+
+    method: str
+    path: str
+    body: dict[str, Any] = field(default_factory=dict)
+    pointer: str = ""
+    after: str | None = None
+
+
+_INTENT = {"amount": 5000, "currency": "XAF", "customer": "{customer}"}
+_PLAN = {"name": "Basic", "amount": 5000, "currency": "XAF", "interval": "month"}
+_LINE = {"description": "Raphia basket", "unit_amount": 15000, "quantity": 2}
+_WEBHOOK = {"name": "Examiner", "events": ["refund.failed"], "retry_policy": {"max_attempts": 0}}
+
+FIXTURES: dict[str, FixtureSpec] = {
+    "customer": FixtureSpec(
+        "POST", "/customers/", {"email": "{new}@example.com", "name": "Awa Diop", "phone": "+24177000000"}
+    ),
+    "address": FixtureSpec(
+        "POST", "/customers/{customer}/addresses/", {"line1": "12 Rue du Port", "city": "Libreville", "country": "GA"}
+    ),
+    "method": FixtureSpec(
+        "POST", "/payment-methods/", {"customer": "{customer}", "type": "mobile_money", "phone": "+24177123456"}
+    ),
+    "transfer": FixtureSpec(
+        "POST",
+        "/payment-methods/",
+        {"customer": "{customer}", "type": "bank_transfer", "iban": "FR14 2004 1010 0505 0001 3M02 606"},
+    ),
+    "product": FixtureSpec("POST", "/products/", {"name": "Basket {new}", "unit_amount": 2000, "currency": "XAF"}),
+    "plan": FixtureSpec("POST", "/subscription-plans/", _PLAN),
+    "subscription": FixtureSpec("POST", "/subscriptions/", {"customer": "{customer}", "plan": "{plan}"}),
+    "paused subscription": FixtureSpec("POST", "/subscriptions/{subscription}/pause/"),
+    "canceled subscription": FixtureSpec("POST", "/subscriptions/{subscription}/cancel/"),
+    "profile": FixtureSpec("POST", "/security-profiles/", {"name": "Shop"}),
+    "invoice": FixtureSpec("POST", "/invoices/", {"customer": "{customer}", "line_items": [_LINE], "currency": "XAF"}),
+    "open invoice": FixtureSpec("POST", "/invoices/{invoice}/finalize/"),
+    "intent": FixtureSpec("POST", "/payment-intents/", _INTENT | {"payment_method": "{method}"}),
+    "manual intent": FixtureSpec(
+        "POST", "/payment-intents/", _INTENT | {"payment_method": "{method}", "capture_method": "manual"}
+    ),
+    "held intent": FixtureSpec("POST", "/payment-intents/{manual intent}/confirm/"),
+    "paid intent": FixtureSpec("POST", "/payment-intents/{intent}/confirm/"),
+    "transaction": FixtureSpec("GET", "/transactions/{paid intent/transaction}/"),
+    "transfer intent": FixtureSpec("POST", "/payment-intents/", _INTENT | {"payment_method": "{transfer}"}),
+    "sent intent": FixtureSpec("POST", "/payment-intents/{transfer intent}/confirm/"),
+    "pending transaction": FixtureSpec("GET", "/transactions/{sent intent/transaction}/"),
+    "refund": FixtureSpec("POST", "/refunds/", {"transaction": "{transaction}"}),
+    "receipt": FixtureSpec("GET", "/receipts/?page_size=1", pointer="data/0", after="transaction"),
+    "session": FixtureSpec(
+        "POST",
+        "/checkout-sessions/",
+        {"success_url": "https://shop.example.com/thanks", "currency": "XAF", "line_items": [_LINE]},
+    ),
+    "link": FixtureSpec("POST", "/payment-links/", {"payment_link_type": "custom", "currency": "XAF", "amount": 25000}),
+    "archived link": FixtureSpec("POST", "/payment-links/{link}/archive/"),
+    "webhook": FixtureSpec("POST", "/webhooks/", _WEBHOOK | {"url": "{receiver}"}),
+    "disabled webhook": FixtureSpec("POST", "/webhooks/{webhook}/disable/"),
+    "failing webhook": FixtureSpec("POST", "/webhooks/", _WEBHOOK | {"url": "{receiver}/failing"}),
+    "delivery": FixtureSpec("POST", "/webhooks/{failing webhook}/test/"),
+}
+
+OF_PATH: dict[str, str] = {
+    "customers": "customer",
+    "products": "product",
+    "subscription-plans": "plan",
+    "subscriptions": "subscription",
+    "security-profiles": "profile",
+    "invoices": "invoice",
+    "payment-intents": "intent",
+    "payment-methods": "method",
+    "transactions": "transaction",
+    "refunds": "refund",
+    "receipts": "receipt",
+    "checkout-sessions": "session",
+    "payment-links": "link",
+    "webhooks": "webhook",
+}
+"""What the ``{id}`` behind the first word of a path is."""
+
+OF_OPERATION: dict[str, str] = {
+    "reactivateSubscription": "canceled subscription",
+    "resumeSubscription": "paused subscription",
+    "sendInvoice": "open invoice",
+    "voidInvoice": "open invoice",
+    "payInvoice": "open invoice",
+    "getInvoicePdf": "open invoice",
+    "capturePaymentIntent": "held intent",
+    "cancelTransaction": "pending transaction",
+    "restorePaymentLink": "archived link",
+    "enableWebhook": "disabled webhook",
+    "listWebhookDeliveries": "delivery/webhook",
+    "retryWebhookDelivery": "delivery/webhook",
+}
+"""What it is where an operation needs it in a special state."""
+
+OF_PARAMETER: dict[str, str] = {"addr_id": "address", "did": "delivery"}
+"""What the other parameters of paths are."""
+
+OF_FIELD: dict[str, str] = {
+    "customer": "{customer}",
+    "plan": "{plan}",
+    "product": "{product}",
+    "products": "{product}",
+    "payment_method": "{method}",
+    "transaction": "{transaction}",
+    "url": "{receiver}",
+}
+"""The fields of bodies that lead to something else."""
+
+LEFT_OUT: dict[str, str] = {"getInvoicePdf": "token"}
+"""Parameters of queries that do not go with the secret key."""
+
+CHANGES: dict[str, dict[str, Any]] = {
+    "updateAddress": {"city": "Port-Gentil"},
+    "updateSecurityProfile": {"name": "Web"},
+}
+"""What is sent to change an object that has no metadata."""
+
+
+def anonymous(path: str) -> str:
+    """The path without the names of its parameters."""
+    return re.sub(r"\{[^}]*\}", "{}", path)
+
+
+MADE_BY: dict[str, str] = {
+    anonymous(prop.path): kind for kind, prop in reversed(FIXTURES.items()) if prop.method == "POST" and prop.body
+}
+"""The prop that a creating path makes; the first that is told of each."""

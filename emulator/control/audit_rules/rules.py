@@ -1,0 +1,215 @@
+"""The rules, one row each: how grave a breach is, what the service says and where, and how a breach shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
+from emulator.control.audit_rules import lists, retries, secrets, webhooks
+from emulator.control.audit_rules.client_history import ClientHistory, Quote
+
+Severity = Literal["error", "warning", "info"]
+
+
+class Rule(NamedTuple):
+    """One rule. ``tried`` tells whether there was any occasion to break it, ``breaches`` what shows that it was."""
+
+    name: str
+    severity: Severity
+    title: str
+    advice: str
+    section: str
+    tried: Callable[[ClientHistory], object]
+    breaches: Callable[[ClientHistory], Quote]
+
+
+RETRIES, REFUNDS, LISTS, SESSIONS = "Errors: Retry guidance", "Refunds", "General conventions", "Checkout sessions"
+KEYS, ENDPOINTS, DELIVERIES = "Authentication", "Webhook endpoints", "Events: Delivery rules"
+
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        "ignored-retry-after",
+        "error",
+        "A limit was reached, and the request came again before its time",
+        "After a 429 wait as many seconds as its Retry-After header says, then try again.",
+        RETRIES,
+        lambda evidence: any(each.status == 429 for each in evidence.requests),
+        retries.ignored_waits,
+    ),
+    Rule(
+        "unsafe-retry",
+        "error",
+        "What may have been done already was asked for again, not under its first Idempotency-Key",
+        "Give every request that must not be done twice an Idempotency-Key, and keep that key when you try again.",
+        RETRIES,
+        lambda evidence: any(each.status >= 500 or each.status == 409 for each in evidence.of(*retries.MAKING)),
+        retries.unsafe_retries,
+    ),
+    Rule(
+        "idempotency-key-reused",
+        "error",
+        "An Idempotency-Key was used for two different requests",
+        "A key stands for one attempt at one thing: make a new one, such as a UUID, for the next.",
+        REFUNDS,
+        lambda evidence: any(each.key for each in evidence.requests),
+        retries.reused_keys,
+    ),
+    Rule(
+        "secret-exposed",
+        "error",
+        "A secret was put into a URL or a body",
+        "A secret key belongs into the Authorization header alone, an endpoint's secret nowhere: addresses and bodies "
+        "are logged and passed on. Take a new one in its place.",
+        KEYS,
+        lambda evidence: evidence.requests,
+        secrets.exposed_secrets,
+    ),
+    Rule(
+        "forged-webhook-believed",
+        "error",
+        "A webhook that was tampered with on its way was taken for genuine",
+        "Recompute the signature over the raw body, compare in constant time, and refuse what does not match.",
+        DELIVERIES,
+        lambda evidence: evidence.forged,
+        webhooks.believed,
+    ),
+    Rule(
+        "webhook-without-tls",
+        "error",
+        "Webhooks go over plain HTTP",
+        "Register an https:// address; http:// is for a receiver on the machine it is developed on.",
+        ENDPOINTS,
+        lambda evidence: evidence.endpoints,
+        webhooks.endpoints(webhooks.is_plain),
+    ),
+    Rule(
+        "retried-refusal",
+        "warning",
+        "A request that was refused for good was sent again unchanged",
+        "Of the 4xx only a 429 is worth another try. Mend the request, the key or the id first; after a 409 fetch what "
+        "there is already.",
+        RETRIES,
+        retries.refused,
+        retries.retried_refusals,
+    ),
+    Rule(
+        "retried-too-soon",
+        "warning",
+        "A request that failed with a 5xx was tried again too soon",
+        "Wait longer each time: 1 second, then 2, 4 and 8.",
+        RETRIES,
+        lambda evidence: any(each.status >= 500 for each in evidence.requests),
+        retries.hasty_retries,
+    ),
+    Rule(
+        "retried-too-often",
+        "warning",
+        "A request that kept failing with a 5xx was tried again more than three times",
+        "Give up after the third retry and tell somebody.",
+        RETRIES,
+        lambda evidence: any(each.status >= 500 for each in evidence.requests),
+        retries.stubborn_retries,
+    ),
+    Rule(
+        "refund-without-key",
+        "warning",
+        "A refund was asked for without an Idempotency-Key",
+        "Send a new Idempotency-Key, such as a UUID, with each refund; without it a repeated call refunds twice.",
+        REFUNDS,
+        lambda evidence: evidence.of("createRefund"),
+        retries.keyless_refunds,
+    ),
+    Rule(
+        "completion-unconfirmed",
+        "warning",
+        "A checkout session was paid, and the shop never made sure of it",
+        "A buyer who is back at your success_url has proved nothing: read the session and deliver once it is complete, "
+        "or listen to checkout.session.completed.",
+        SESSIONS,
+        lambda evidence: any(lists.completed(evidence)),
+        lists.unconfirmed,
+    ),
+    Rule(
+        "polling",
+        "warning",
+        "One object was read again and again while it did not change",
+        "Register a webhook endpoint and wait to be told.",
+        "Events",
+        lambda evidence: evidence.of(*lists.WAITING),
+        lists.polling,
+    ),
+    Rule(
+        "secret-key-in-browser",
+        "warning",
+        "A secret key was used by a page in a browser",
+        "Call the service from your server; in a browser everybody can read the key.",
+        KEYS,
+        lambda evidence: evidence.requests,
+        secrets.from_browsers,
+    ),
+    Rule(
+        "slow-webhook-answer",
+        "warning",
+        "A webhook was answered after more than five seconds, or not in time",
+        "Answer 200 at once and do the work afterwards: what takes longer than ten seconds has failed and comes again.",
+        DELIVERIES,
+        webhooks.attempted,
+        webhooks.slow,
+    ),
+    Rule(
+        "webhook-not-acknowledged",
+        "warning",
+        "A webhook was refused by its receiver for good",
+        "Answer 200 to every genuine delivery, also to one you have no use for; ask only for the types you need.",
+        DELIVERIES,
+        webhooks.attempted,
+        webhooks.unacknowledged,
+    ),
+    Rule(
+        "webhook-basic",
+        "warning",
+        "Webhooks are authenticated by a password",
+        "BASIC sends the secret with each delivery and vouches for no body. Choose HMAC_SHA256.",
+        ENDPOINTS,
+        lambda evidence: evidence.endpoints,
+        webhooks.endpoints(webhooks.is_basic),
+    ),
+    Rule(
+        "webhook-certificate-unchecked",
+        "warning",
+        "Webhooks go to whoever answers, for certificates are not checked",
+        "Leave ssl_verification on; it is to be off only while developing with a certificate you signed yourself.",
+        ENDPOINTS,
+        lambda evidence: evidence.endpoints,
+        webhooks.endpoints(webhooks.is_unchecked),
+    ),
+    Rule(
+        "first-page-only",
+        "info",
+        "A list had more pages than the one that was read",
+        "If you need them all, follow pagination.next; if the newest will do, say so with page_size.",
+        LISTS,
+        lists.long_lists,
+        lists.cut_lists,
+    ),
+    Rule(
+        "small-pages",
+        "info",
+        "A long list was read a few objects at a time",
+        "Ask for page_size 100 where you read the whole list.",
+        LISTS,
+        lists.long_lists,
+        lists.small_pages,
+    ),
+    Rule(
+        "beyond-the-specification",
+        "info",
+        "Operations were used that only this sandbox has",
+        "Fine for setting up a test. In the application use what the service has: it answers these with SANDBOX_ONLY.",
+        "Endpoints",
+        lambda evidence: evidence.requests,
+        secrets.beyond,
+    ),
+)
+"""From the gravest to the least."""

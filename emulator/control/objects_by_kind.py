@@ -1,0 +1,61 @@
+"""Objects by kind: listed, searched by text, found by what they belong to, and counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from emulator.control import objects
+from emulator.core.handlers import Page, paginate
+from emulator.core.records import Record
+from emulator.core.tables import Table
+from emulator.core.world import World, encode
+from emulator.engine.engine import Engine
+from emulator.engine.runtime import Runtime
+
+Query = Mapping[str, Any]
+
+NAMES = {"subscription_plan": "plan", "webhook_endpoint": "webhook"}
+"""Kinds that other objects name by a field which is not called as the kind is."""
+
+
+async def index(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
+    """GET /objects: those of one kind, newest first; with ``query`` or ``related`` only the ones that fit."""
+    runtime.run_due()
+    table = tables(runtime.world)[query["kind"]]
+    filters: dict[str, Any] = {"page": query["page"], "page_size": query["page_size"], "text": query.get("query")}
+    if "related" in query:
+        field = naming(objects.find(runtime.world, query["related"]))
+        if field not in table.kind.__struct_fields__:
+            return Page([], 0, query["page"], query["page_size"])
+        filters[field] = query["related"]
+    return paginate(table, filters, {"text": contains})
+
+
+async def count(engine: Engine, runtime: Runtime, query: Query) -> dict[str, int]:
+    """GET /counts: how many objects there are of each kind; with ``related`` how many belong to that object."""
+    runtime.run_due()
+    all = tables(runtime.world)
+    if "related" not in query:
+        return {kind: len(table) for kind, table in all.items()}
+    field = naming(objects.find(runtime.world, query["related"]))
+    none = {"page": 1, "page_size": 0, field: query["related"]}
+    return {kind: paginate(table, none).count for kind, table in all.items() if field in table.kind.__struct_fields__}
+
+
+def tables(world: World) -> dict[str, Table[Any]]:
+    """The tables of all kinds that the service's document knows."""
+    return {table.kind.kind: table for table in world.tables() if objects.documented(table.kind)}
+
+
+def naming(record: Record) -> str:
+    """The field by which other objects name this one."""
+    return NAMES.get(record.kind, record.kind)
+
+
+def contains(record: Record, text: str) -> bool:
+    """Whether a text occurs anywhere in an object's JSON, whatever the case of its letters."""
+    return text.casefold() in encode(record).decode().casefold()
+
+
+OPERATIONS = {"listObjects": index, "countObjects": count}

@@ -1,0 +1,99 @@
+"""The promises of the service's document: its operations, each with what may be sent to it and what it may answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any, NamedTuple
+
+from emulator.document import bundles
+from emulator.document.bundles import Document
+
+Node = dict[str, Any]
+
+COMBINATORS = ("allOf", "anyOf", "oneOf")
+
+
+class Fields(NamedTuple):
+    """The fields of an object, and the own fields of those that have some; those of a list are those of its items."""
+
+    names: Mapping[str, None] = {}
+    nested: Mapping[str, Fields] = {}
+
+    def dotted(self, before: str = "") -> Iterator[str]:
+        """Their names in order, after those of what they are in: ``retry_policy.max_attempts``."""
+        for name in self.names:
+            yield before + name
+            if name in self.nested:
+                yield from self.nested[name].dotted(f"{before}{name}.")
+
+
+class OperationSpec(NamedTuple):
+    """What the document promises of one operation: statuses, fields of the body and parameters of the query."""
+
+    statuses: tuple[int, ...]
+    fields: Fields
+    parameters: tuple[str, ...]
+
+
+@cache
+def operation_specs() -> Mapping[str, OperationSpec]:
+    """Each operation by its operationId, in the order of the document."""
+    document = bundles.load("service")
+    return {
+        operation["operationId"]: _operation_spec(document, item, operation)
+        for item in document["paths"].values()
+        for operation in item.values()
+        if isinstance(operation, dict)
+    }
+
+
+@cache
+def error_codes() -> tuple[str, ...]:
+    """Every error code of the document."""
+    return tuple(bundles.load("service")["components"]["schemas"]["ErrorCode"]["enum"])
+
+
+def _operation_spec(document: Document, item: Node, operation: Node) -> OperationSpec:
+    parameters = [_resolved(document, each) for each in (*item.get("parameters", ()), *operation.get("parameters", ()))]
+    return OperationSpec(
+        statuses=tuple(map(int, operation["responses"])),
+        fields=_fields(document, _body(document, operation)),
+        parameters=tuple(each["name"] for each in parameters if each["in"] == "query"),
+    )
+
+
+def _body(document: Document, operation: Node) -> Node:
+    """The schema of the JSON body, empty where it takes none."""
+    content = _resolved(document, operation.get("requestBody", {})).get("content", {})
+    schema: Node = content.get("application/json", {}).get("schema", {})
+    return schema
+
+
+def _fields(document: Document, schema: Node) -> Fields:
+    declared = _properties(document, schema)
+    nested = {name: own for name, part in declared.items() if (own := _fields(document, part)).names}
+    return Fields(dict.fromkeys(declared), nested)
+
+
+def _properties(document: Document, schema: Node) -> dict[str, Node]:
+    """The properties that a schema, or that of its items, declares by itself or through what it combines."""
+    schema = _resolved(document, schema)
+    if "items" in schema:
+        return _properties(document, schema["items"])
+    found: dict[str, Node] = {}
+    for word in COMBINATORS:
+        for part in schema.get(word, ()):
+            found |= _properties(document, part)
+    found |= schema.get("properties", {})
+    return found
+
+
+def _resolved(document: Document, node: Node) -> Node:
+    """The node itself, or what its reference leads to."""
+    while "$ref" in node:
+        target: Any = document
+        for segment in node["$ref"].removeprefix("#/").split("/"):
+            target = target[segment]
+        node = target
+    return node

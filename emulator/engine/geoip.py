@@ -1,0 +1,53 @@
+"""Countries of addresses: from a table of networks in the fixtures, or from a MaxMind database file (B-70)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from emulator.resources.app.client_ip import Address, network
+
+CountryLookup = Callable[[Address], str | None]
+"""Tells the country of an address, as an ISO 3166-1 alpha-2 code; None where it is not known."""
+
+
+class InvalidDatabase(Exception):
+    """A database file that cannot be used; the message names the file and what is wrong with it."""
+
+
+class NetworkEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One line of the table: a network and the country it is in."""
+
+    network: str
+    country: str
+
+
+def from_table(places: Iterable[NetworkEntry]) -> CountryLookup:
+    """The country of the first network of the table that an address is in."""
+    known = [(network(place.network), place.country) for place in places]
+    return lambda address: next((country for networks, country in known if address in networks), None)
+
+
+def from_database(file: Path) -> CountryLookup:
+    """The country by a database in MaxMind's format (GeoLite2-Country and the like)."""
+    try:
+        # An extra of the package: few need real networks, and the table is enough for the rest.
+        import maxminddb
+    except ImportError:
+        raise InvalidDatabase(f"{file}: reading it takes the extra geo: pip install 'payments-emulator[geo]'") from None
+    try:
+        reader = maxminddb.open_database(str(file))
+    except (OSError, ValueError, maxminddb.InvalidDatabaseError) as fault:
+        raise InvalidDatabase(f"{file}: cannot be used: {getattr(fault, 'strerror', None) or fault}") from None
+    return lambda address: _country(reader, address)
+
+
+def _country(reader: Any, address: Address) -> str | None:
+    if address.version == 6 and reader.metadata().ip_version == 4:
+        return None
+    record = reader.get(str(address))
+    country = record.get("country") if isinstance(record, dict) else None
+    return country.get("iso_code") if isinstance(country, dict) else None

@@ -1,0 +1,40 @@
+"""Masking: what must not be kept of a request, its card number, its code, its account and its key, made unreadable."""
+
+from __future__ import annotations
+
+import re
+
+# Twelve to nineteen digits, perhaps in groups, are a card number; a phone number begins with a plus.
+_CARD = re.compile(rb"(?<![\d+])(?:\d[ -]?){8,15}(\d[ -]?\d[ -]?\d[ -]?\d)(?!\d)")
+_ACCOUNT = re.compile(rb"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]){7,26}( ?[A-Z0-9]){4}\b")
+_CODE = re.compile(rb'("(?:cvc|pin)"\s*:\s*)("[^"]*"|\d+)')
+_KEY = re.compile(rb"\b([sp]k_(?:test|prod)_)[A-Za-z0-9_-]+")
+_SECRET = re.compile(rb"\bwhsec_[0-9A-Za-z]+")
+
+_DIGITS = b"0123456789"
+_CAPITALS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+SECRET_HEADERS = frozenset(["authorization", "cookie", "emulator-token", "proxy-authorization"])
+
+
+def redact(text: bytes) -> bytes:
+    """A body, path or query that may be kept: of numbers the last four digits stay, of keys and secrets their kind."""
+    # To count characters is much quicker than to search, and few texts have as many as a card or an account.
+    if _count(text, _DIGITS + _CAPITALS) >= 15:
+        text = _ACCOUNT.sub(rb"****", text)  # first, for the digits of an account in groups look like a card
+    if _count(text, _DIGITS) >= 12:
+        text = _CARD.sub(rb"****\1", text)
+    if b"cvc" in text or b"pin" in text:
+        text = _CODE.sub(rb'\1"***"', text)
+    if b"k_" in text:
+        text = _KEY.sub(rb"\1****", text)
+    return _SECRET.sub(b"whsec_****", text) if b"whsec_" in text else text
+
+
+def _count(text: bytes, characters: bytes) -> int:
+    return len(text) - len(text.translate(None, characters))
+
+
+def redact_header(name: str, value: str) -> str:
+    """A header's value that may be kept."""
+    return "****" if name in SECRET_HEADERS else redact(value.encode("utf-8", "replace")).decode("utf-8", "replace")

@@ -1,0 +1,61 @@
+"""Facts: what the fixtures say about the outside world and the rules go by, read when first asked for."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from emulator.document import bundles
+from emulator.engine.geoip import CountryLookup, NetworkEntry, from_database, from_table
+from emulator.events import EVENTS
+from emulator.paths import fixtures_folder
+from emulator.resources.app.keys import MagicKey
+from emulator.resources.customers.magic_values import MagicValue, MagicValues
+
+
+class ReferenceData:
+    """The fixture files that come with the emulator, and a database of networks in place of one of them.
+
+    Raises ``NoDatabase`` for a ``geoip`` file that cannot be used.
+    """
+
+    def __init__(self, geoip: Path | None = None) -> None:
+        if geoip is not None:
+            self.country = from_database(geoip)
+
+    @cached_property
+    def magic(self) -> MagicValues:
+        """The operator's magic values (B-54)."""
+        return msgspec.convert(read_yaml(fixtures_folder() / "magic.yaml"), dict[str, tuple[MagicValue, ...]])
+
+    @cached_property
+    def magic_keys(self) -> tuple[MagicKey, ...]:
+        """The keys that put their App into a special state (B-04)."""
+        return msgspec.convert(read_yaml(fixtures_folder() / "keys.yaml"), tuple[MagicKey, ...])
+
+    @cached_property
+    def samples(self) -> dict[str, dict[str, Any]]:
+        """By type of event, the ``data`` of the document's example; not of those types that only try an endpoint."""
+        hooks = bundles.load("service")["x-webhooks"]
+        return {
+            type: hook["post"]["requestBody"]["content"]["application/json"]["example"]["data"]
+            for type, hook in hooks.items()
+            if type in EVENTS
+        }
+
+    @cached_property
+    def country(self) -> CountryLookup:
+        """In which country an address is (B-70)."""
+        return from_table(msgspec.convert(read_yaml(fixtures_folder() / "networks.yaml"), tuple[NetworkEntry, ...]))
+
+
+def read_yaml(file: Path) -> Any:
+    """The content of a YAML (or JSON) file. Raises ``OSError`` or ``yaml.YAMLError``."""
+    # Loaded on first use: a server that meets no payment needs no YAML.
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    return yaml.load(file.read_text("utf-8"), Loader=loader)  # noqa: S506  # both loaders are the safe one

@@ -1,0 +1,282 @@
+"""An offer: what a buyer's page shows and asks for, whether it is about a session, a link or an invoice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from emulator.core.world import World
+from emulator.resources.app import security_profiles
+from emulator.resources.billing import invoices
+from emulator.resources.billing.invoices import Invoice
+from emulator.resources.catalog.products import Product
+from emulator.resources.checkout import checkout_lines
+from emulator.resources.checkout.checkout_sessions import CheckoutSession
+from emulator.resources.customers.customers import Customer
+from emulator.resources.payments import payment_links
+from emulator.resources.payments.payment_intents import PaymentIntent
+from emulator.resources.payments.payment_links import PaymentLink
+from emulator.resources.payments.receipts import Receipt
+from emulator.web.root_app import is_host
+
+State = Literal["payable", "waiting", "step", "paid", "expired", "archived", "exhausted", "link_expired", "void"]
+
+UNDER_WAY = ("requires_action", "processing")
+"""States of an intent in which the buyer has paid and the outcome is open."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PayableLine:
+    """One line of what is sold; amounts are minor units."""
+
+    name: str
+    quantity: int
+    unit_amount: int
+    amount: int
+    image: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """A product the buyer can choose; without an ``amount`` (minor units) the buyer says how much."""
+
+    id: str
+    name: str
+    description: str | None
+    amount: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Payable:
+    """``total`` is minor units, None where the buyer decides. ``asks`` says whether name and email are asked for.
+
+    ``intent`` is the payment this page is about, if one was tried; ``available`` says whether others may still pay.
+    """
+
+    kind: Literal["checkout", "pay", "invoice"]
+    id: str
+    merchant: str
+    livemode: bool
+    state: State
+    mode: str = "payment"
+    title: str | None = None
+    description: str | None = None
+    currency: str
+    total: int | None
+    totals: tuple[tuple[str, int], ...] = ()
+    lines: tuple[PayableLine, ...] = ()
+    choices: tuple[Choice, ...] = ()
+    asks_quantity: bool = False
+    suggested: int | None = None
+    recurs: Mapping[str, Any] | None = None
+    methods: tuple[str, ...]
+    customer: Customer | None = None
+    email: str | None = None
+    asks: Literal["nothing", "optional", "required"] = "nothing"
+    success_url: str | None = None
+    cancel_url: str | None = None
+    expires_at: str | None = None
+    due_date: str | None = None
+    overdue: bool = False
+    pdf_url: str | None = None
+    footer: str | None = None
+    intent: PaymentIntent | None = None
+    receipt: Receipt | None = None
+    available: bool = True
+
+    @property
+    def path(self) -> str:
+        """Where the page is."""
+        return f"/{self.kind}/{self.id}"
+
+    @property
+    def asks_amount(self) -> bool:
+        """Whether the buyer may have to say how much."""
+        return self.total is None and (not self.choices or any(choice.amount is None for choice in self.choices))
+
+    @property
+    def failure(self) -> str | None:
+        """The code the last payment failed with."""
+        error = None if self.intent is None else self.intent.last_error
+        return None if error is None else error.code
+
+    @property
+    def origins(self) -> list[str]:
+        """Where the merchant's own URLs lead: the only places the page may send its buyer to."""
+        return sorted({origin for url in (self.success_url, self.cancel_url) if url and (origin := _origin(url))})
+
+
+def _origin(url: str) -> str | None:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}" if is_host(parts.netloc) else None
+
+
+def web_url(url: str | None) -> str | None:
+    """A merchant's URL if it is one a browser may be sent to; one with a script in it is not."""
+    return url if url and urlsplit(url).scheme.lower() in ("http", "https") else None
+
+
+def following(offer: Payable, world: World, intent: PaymentIntent | None) -> Payable:
+    """The offer as it looks to the buyer of this payment: under way, paid, or failed and still payable."""
+    if intent is None:
+        return offer
+    offer = replace(offer, intent=intent)
+    if intent.status in UNDER_WAY:
+        step = (intent.next_action or {}).get("type") == "confirm_card"
+        return replace(offer, state="step" if step else "waiting", total=intent.amount)
+    if intent.status in ("succeeded", "requires_capture"):
+        receipts = (each for each in world.table(Receipt) if each.transaction == intent.transaction)
+        return replace(offer, state="paid", total=intent.amount, receipt=next(receipts, None))
+    return offer
+
+
+def _named(world: World, id: str | None, text: str) -> tuple[str, bool]:
+    """The name of a line and whether there is a picture of its product."""
+    product = world.get(Product, id)
+    return text, bool(product and product.images)
+
+
+def of_session(world: World, session: CheckoutSession) -> Payable:
+    """A checkout session's page."""
+    states: dict[str, State] = {"complete": "paid", "expired": "expired", "processing": "waiting"}
+    tax = session.amount_total - session.amount_subtotal
+    offer = Payable(
+        kind="checkout",
+        id=session.id,
+        merchant=world.name,
+        livemode=world.livemode,
+        state=states.get(session.status, "payable"),
+        mode=session.mode,
+        currency=session.currency,
+        total=session.amount_total,
+        totals=(("subtotal", session.amount_subtotal), ("tax", tax)) if tax > 0 else (),
+        lines=_lines(world, session.line_items, "amount_total"),
+        recurs=_recurs(world, session),
+        methods=security_profiles.permitted(world, session.payment_method_types),
+        customer=world.get(Customer, session.customer),
+        email=session.customer_email,
+        asks=_session_asks(session),
+        success_url=web_url((session.success_url or "").replace("{CHECKOUT_SESSION_ID}", session.id)),
+        cancel_url=web_url(session.cancel_url),
+        expires_at=session.expires_at,
+    )
+    intent = world.get(PaymentIntent, session.payment_intent)
+    return following(offer, world, intent) if offer.state != "expired" else offer
+
+
+def _recurs(world: World, session: CheckoutSession) -> dict[str, Any] | None:
+    """What a subscription will charge each period, tax included, and how often."""
+    if session.terms is None:
+        return None
+    each = invoices.totals(world, checkout_lines.billed(session.line_items))["total"]
+    return {**only_terms(session.terms), "amount": each}
+
+
+def only_terms(terms: Mapping[str, Any]) -> dict[str, Any]:
+    """The period of a subscription's terms."""
+    return {name: terms[name] for name in ("interval", "interval_count", "trial_period_days")}
+
+
+def _session_asks(session: CheckoutSession) -> Literal["nothing", "optional", "required"]:
+    if session.customer is not None:
+        return "nothing"
+    return "optional" if session.mode == "payment" else "required"
+
+
+def _lines(world: World, lines: Any, amount: str) -> tuple[PayableLine, ...]:
+    found = []
+    for line in lines:
+        name, image = _named(world, line.product, line.description)
+        found.append(
+            PayableLine(
+                name=name,
+                quantity=line.quantity,
+                unit_amount=line.unit_amount,
+                amount=getattr(line, amount),
+                image=image,
+            )
+        )
+    return tuple(found)
+
+
+def of_link(world: World, link: PaymentLink, intent: PaymentIntent | None) -> Payable:
+    """A payment link's page, to the buyer of this payment if there is one."""
+    products = [product for id in link.products if (product := world.get(Product, id))]
+    choices = tuple(_choice(link, product) for product in products)
+    single = choices[0] if len(choices) == 1 else None
+    donation = link.payment_link_type == "donation"
+    total = link.amount if link.payment_link_type == "custom" else single.amount if single else None
+    offer = Payable(
+        kind="pay",
+        id=link.id,
+        merchant=world.name,
+        livemode=world.livemode,
+        state=_link_state(world, link),
+        mode="donation" if donation else "payment",
+        title=single.name if single else link.name,
+        description=single.description if single else None,
+        currency=link.currency,
+        total=total,
+        choices=() if single else choices,
+        suggested=products[0].unit_amount if single and single.amount is None else None,
+        asks_quantity=link.allow_quantity,
+        methods=security_profiles.permitted(world, link.payment_method_types),
+        asks="required" if link.collect_customer_info else "nothing",
+        available=_link_state(world, link) == "payable",
+        success_url=web_url(link.redirect_url.success),
+        cancel_url=web_url(link.redirect_url.cancel),
+    )
+    return following(offer, world, intent)
+
+
+def _choice(link: PaymentLink, product: Product) -> Choice:
+    """The product by its present name, at the price it had when the link was made (B-59; Products, PATCH)."""
+    amount = link.prices.get(product.id)
+    return Choice(id=product.id, name=product.name, description=product.description, amount=amount)
+
+
+def _link_state(world: World, link: PaymentLink) -> State:
+    closed = payment_links.closed(world, link)
+    return _CLOSED_LINKS[closed] if closed else "payable"
+
+
+_CLOSED_LINKS: Mapping[str, State] = {"archived": "archived", "exhausted": "exhausted", "expired": "link_expired"}
+
+
+def of_invoice(world: World, invoice: Invoice, intent: PaymentIntent | None) -> Payable:
+    """An invoice's page; a payment under way is shown whoever made it."""
+    sums = (("subtotal", invoice.subtotal), ("discount", -invoice.discount_amount), ("tax", invoice.tax_amount))
+    states: dict[str, State] = {"paid": "paid", "void": "void"}
+    offer = Payable(
+        kind="invoice",
+        id=invoice.id,
+        merchant=world.name,
+        livemode=world.livemode,
+        state=states.get(invoice.status, "payable"),
+        title=invoice.invoice_number,
+        description=invoice.description,
+        currency=invoice.currency,
+        total=invoice.total,
+        totals=sums if any(amount for _, amount in sums[1:]) else (),
+        lines=_lines(world, invoice.line_items, "amount"),
+        methods=security_profiles.permitted(world, METHODS),
+        customer=world.get(Customer, invoice.customer),
+        email=invoice.customer_email,
+        due_date=invoice.due_date,
+        overdue=invoices.is_overdue(world, invoice),
+        pdf_url=web_url(invoice.pdf_url),
+        footer=invoice.footer,
+    )
+    return offer if offer.state == "void" else following(offer, world, _under_way(world, invoice) or intent)
+
+
+def _under_way(world: World, invoice: Invoice) -> PaymentIntent | None:
+    """A payment of this invoice whose outcome is open."""
+    intents = (intent for status in UNDER_WAY for intent in world.table(PaymentIntent).where("status", status))
+    return next((intent for intent in intents if intent.invoice == invoice.id), None)
+
+
+METHODS = ("mobile_money", "bank_card", "bank_transfer", "paypal")
+"""The methods an invoice may be paid by, unless a security profile forbids some."""

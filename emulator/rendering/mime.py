@@ -1,0 +1,100 @@
+"""Mail: an email as it is read and as it travels: HTML, plain text, and both with their attachments as one message."""
+
+from __future__ import annotations
+
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.policy import SMTP, SMTPUTF8
+from email.utils import format_datetime
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from emulator.core import calendar
+from emulator.rendering import wording
+from emulator.rendering.email_content import email_content
+from emulator.rendering.invoice_pdf import render
+from emulator.resources.sandbox.emails import Email
+from emulator.resources.sandbox.invoice_documents import InvoiceDocument
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+SENDER = Address(username="no-reply", domain="payments.test")
+"""Whom emails are from. Nobody has an address under ``.test`` (RFC 2606)."""
+
+
+@cache
+def environment() -> Environment:
+    """The templates; everything put into HTML is escaped."""
+    # Loaded on first use: most servers never show an email.
+    from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+
+    return Environment(
+        loader=PackageLoader("emulator.rendering"),
+        autoescape=select_autoescape(["html"]),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def html(email: Email) -> str:
+    """The email as a page."""
+    return _rendered("letter.html", email)
+
+
+def text(email: Email) -> str:
+    """The email for readers without pages."""
+    return _rendered("letter.txt", email)
+
+
+def _rendered(template: str, email: Email) -> str:
+    words = email_content(email)
+    say = wording.phrases(email.language)
+    values: dict[str, Any] = {
+        **words._asdict(),
+        "merchant": email.merchant,
+        "language": email.language,
+        "colon": say("colon"),
+        "closing": say("sent by").format(merchant=email.merchant),
+    }
+    return environment().get_template(template).render(values)
+
+
+def sender(email: Email) -> str:
+    """Whom it is from."""
+    return str(Address(email.merchant, SENDER.username, SENDER.domain))
+
+
+def attachments(email: Email) -> dict[str, str]:
+    """Name and media type of what is attached: the PDF of an invoice."""
+    if email.topic != "invoice" or email.invoice is None:
+        return {}
+    return {f"{email.invoice.invoice_number}.pdf": "application/pdf"}
+
+
+def message(email: Email) -> bytes:
+    """The email as it travels (RFC 5322). The same email always gives the same bytes."""
+    mail = EmailMessage(policy=SMTP if email.to.isascii() else SMTPUTF8)
+    mail["Date"] = format_datetime(calendar.parse(email.created_at))
+    mail["From"] = sender(email)
+    mail["To"] = email.to
+    mail["Subject"] = email_content(email).subject
+    mail["Message-ID"] = f"<{email.id}@{SENDER.domain}>"
+    mail.set_content(text(email))
+    mail.add_alternative(html(email), subtype="html")
+    for name in attachments(email):
+        mail.add_attachment(_pdf(email), maintype="application", subtype="pdf", filename=name)
+    mail["Content-Language"] = email.language
+    for number, part in enumerate(part for part in mail.walk() if part.is_multipart()):
+        part.set_boundary(f"{email.id}-{number}")  # left alone it is random
+    return mail.as_bytes()
+
+
+def _pdf(email: Email) -> bytes:
+    assert email.invoice is not None
+    return render(
+        InvoiceDocument(
+            merchant=email.merchant, language=email.language, invoice=email.invoice, customer=email.customer
+        )
+    )

@@ -1,0 +1,161 @@
+"""A security profile: limits on who may use the API and on which payments are allowed.
+
+All profiles of an App apply together, so a request or a payment has to satisfy each of them (B-70).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar
+
+from emulator.core.handlers import apply_patch, get_handler, get_or_404, list_handler
+from emulator.core.records import Record
+from emulator.core.world import World
+from emulator.errors import ApiError, invalid_field
+from emulator.resources.app.client_ip import Address, domain, network
+from emulator.resources.app.settings import settings
+
+WITHOUT_PROFILES = "starter"
+"""The pricing plan that has no security profiles (Enforcement rule 7; B-70)."""
+
+
+class SecurityProfile(Record, frozen=True, kw_only=True):
+    """An empty list restricts nothing; ``max_amount`` is minor units per payment, null is no cap."""
+
+    kind: ClassVar[str] = "security_profile"
+    prefix: ClassVar[str] = "sp"
+
+    object: str = "security_profile"
+    name: str
+    allowed_ips: tuple[str, ...]
+    allowed_domains: tuple[str, ...]
+    max_amount: int | None
+    allowed_payment_methods: tuple[str, ...]
+    blocked_countries: tuple[str, ...]
+    livemode: bool
+    created_at: str
+    updated_at: str
+
+
+def create(world: World, body: Mapping[str, Any]) -> SecurityProfile:
+    """POST /security-profiles/: in force at once; 403 ``INSUFFICIENT_PERMISSIONS`` on the Starter plan (B-70)."""
+    if settings(world).pricing_plan == WITHOUT_PROFILES:
+        raise ApiError("INSUFFICIENT_PERMISSIONS", message="The Starter plan has no security profiles.")
+    return world.add(
+        SecurityProfile(
+            id=world.new_id(SecurityProfile),
+            livemode=world.livemode,
+            created_at=world.now,
+            updated_at=world.now,
+            **{"max_amount": None, **kept(body)},
+        )
+    )
+
+
+def kept(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a body as they are kept: domains in lower case (B-71), everything else as it was sent."""
+    fields = {name: tuple(value) if isinstance(value, list) else value for name, value in body.items()}
+    if "allowed_domains" in fields:
+        fields["allowed_domains"] = tuple(map(str.lower, fields["allowed_domains"]))
+    return fields
+
+
+def update(world: World, id: str, body: Mapping[str, Any]) -> SecurityProfile:
+    """PATCH /security-profiles/{id}/: a list replaces the whole list there is."""
+    return apply_patch(world, get_or_404(world, SecurityProfile, id), kept(body))
+
+
+def delete(world: World, id: str) -> None:
+    """DELETE /security-profiles/{id}/: for good, with effect at once."""
+    world.remove(get_or_404(world, SecurityProfile, id))
+
+
+# -- enforcement
+
+
+INITIATING = frozenset(["createPaymentIntent", "confirmPaymentIntent", "capturePaymentIntent", "createSubscription"])
+"""The operations that create, confirm or capture a payment, which rule 5 is about (B-95)."""
+
+
+def in_force(world: World) -> Sequence[SecurityProfile]:
+    """The profiles that apply at this moment (rules 6 and 7)."""
+    profiles = world.table(SecurityProfile)
+    return () if not len(profiles) or settings(world).pricing_plan == WITHOUT_PROFILES else tuple(profiles)
+
+
+def refuse_request(world: World, address: Address, origin: str | None, operation_id: str | None) -> None:
+    """Raise 403 for a request that a profile forbids: by its address, its ``Origin`` or its country (rules 1, 2, 5)."""
+    for profile in in_force(world):
+        if profile.allowed_ips and not any(address in network(each) for each in profile.allowed_ips):
+            raise _forbidden(profile, "allowed_ips", f"a request from {address}")
+        if origin is not None and profile.allowed_domains and domain(origin) not in profile.allowed_domains:
+            raise _forbidden(profile, "allowed_domains", f"a browser's request from {origin[:260]}")
+    if operation_id in INITIATING:
+        refuse_country(world, address)
+
+
+def refuse_country(world: World, address: Address) -> None:
+    """Raise 403 for a payment initiated from a blocked country, be it by the merchant or by the buyer (rule 5)."""
+    for profile in in_force(world):
+        if (
+            profile.blocked_countries
+            and (country := world.reference_data.country(address)) in profile.blocked_countries
+        ):
+            raise _forbidden(profile, "blocked_countries", f"a payment from {address}, which is in {country}")
+
+
+def refuse_amount(world: World, amount: int) -> None:
+    """Raise 403 for a payment intent of more minor units than a profile allows, before it is made (rule 3; B-51)."""
+    for profile in in_force(world):
+        if _is_too_much(profile, amount):
+            raise _forbidden(profile, "max_amount", f"a payment of {amount}, which is more than {profile.max_amount}")
+
+
+def refuse_method(world: World, type: str, param: str = "payment_method") -> None:
+    """Raise 422 ``PAYMENT_METHOD_NOT_SUPPORTED`` for a type of method that a profile does not list (rule 4; B-55)."""
+    for profile in in_force(world):
+        if _lacks(profile, type):
+            message = f"the security profile {profile.name!r} (allowed_payment_methods) does not allow {type}"
+            raise invalid_field(param, message, "PAYMENT_METHOD_NOT_SUPPORTED")
+
+
+def permitted(world: World, types: Iterable[str]) -> tuple[str, ...]:
+    """Of these types of method those that every profile lists (rule 4), for pages that offer a choice."""
+    lists = [profile.allowed_payment_methods for profile in in_force(world) if profile.allowed_payment_methods]
+    return tuple(type for type in types if all(type in allowed for allowed in lists))
+
+
+def permits(world: World, amount: int, type: str) -> bool:
+    """Whether a payment may be made at all, for jobs, which cannot be refused (rules 3 and 4)."""
+    return not any(_is_too_much(profile, amount) or _lacks(profile, type) for profile in in_force(world))
+
+
+def _is_too_much(profile: SecurityProfile, amount: int) -> bool:
+    return profile.max_amount is not None and amount > profile.max_amount
+
+
+def _lacks(profile: SecurityProfile, type: str) -> bool:
+    return bool(profile.allowed_payment_methods) and type not in profile.allowed_payment_methods
+
+
+def opens_to(world: World, origin: str) -> bool:
+    """Whether a page of this origin may read answers: profiles list domains, and all that do list this one (rule 2)."""
+    lists = [profile.allowed_domains for profile in in_force(world) if profile.allowed_domains]
+    return bool(lists) and all(domain(origin) in domains for domains in lists)
+
+
+def _forbidden(profile: SecurityProfile, rule: str, what: str) -> ApiError:
+    message = f"The security profile {profile.name!r} ({rule}) does not allow {what}."
+    return ApiError("PERMISSION_DENIED", message=message)
+
+
+retrieve = get_handler(SecurityProfile)
+index = list_handler(SecurityProfile)
+
+OPERATIONS = {
+    "createSecurityProfile": create,
+    "listSecurityProfiles": index,
+    "getSecurityProfile": retrieve,
+    "updateSecurityProfile": update,
+    "deleteSecurityProfile": delete,
+}

@@ -1,0 +1,86 @@
+"""The settings of an App: every value the service leaves to the merchant's contract or to the tester (B-90)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import filterfalse
+from typing import Annotated, Any, ClassVar, Literal
+
+import msgspec
+from msgspec import Meta
+
+from emulator.core.records import Record
+from emulator.core.world import World
+from emulator.resources.app.client_ip import network
+
+FEE_RATES = {"starter": 3.5, "growth": 2.9, "business": 2.4, "enterprise": 1.9}
+"""Per cent of each deposit, by pricing plan (B-56)."""
+
+
+Currency = Annotated[str, Meta(pattern="^[A-Z]{3}$")]
+Country = Annotated[str, Meta(pattern="^[A-Z]{2}$")]
+# Numbers are int | float and not float alone: what was sent as 18 stays 18, also in a world that was put away.
+Rate = Annotated[int, Meta(ge=0, le=100)] | Annotated[float, Meta(ge=0, le=100)]
+Count = Annotated[int, Meta(ge=0)]
+
+
+class RateLimit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Requests a key may make: a steady rate and a burst above it (B-25). Counted in real time."""
+
+    per_second: Annotated[int, Meta(gt=0)] | Annotated[float, Meta(gt=0)]
+    burst: Annotated[int, Meta(ge=1)]
+
+
+class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One record per world. Amounts are minor units, rates per cent, ``operator_delay`` seconds."""
+
+    kind: ClassVar[str] = "settings"
+    prefix: ClassVar[str] = "settings"
+
+    id: Literal["settings"] = "settings"
+    main_currency: Currency = "XAF"
+    currencies: Annotated[tuple[Currency, ...], Meta(min_length=1)] = ("XAF", "XOF", "EUR", "USD")
+    countries: tuple[Country, ...] = ("GA", "CM", "CI", "SN", "CG", "TD", "BJ", "TG", "BF", "ML", "FR", "US")
+    pricing_plan: Literal["starter", "growth", "business", "enterprise"] = "growth"
+    commission_rate: Rate = 0
+    tax_rate: Rate = 0
+    minimum_amount: Count = 100
+    maximum_amount: Count = 99_999_999
+    error_shape: Literal["documented", "flat", "nested"] = "documented"
+    unknown_fields: Literal["reject", "ignore"] = "reject"
+    rate_limit: RateLimit | None = None
+    concurrency_limit: Annotated[int, Meta(ge=1)] | None = None
+    renewal_retry_days: tuple[Annotated[int, Meta(ge=1)], ...] = (1, 3, 5, 7)
+    reactivation_days: Count = 30
+    operator_delay: Annotated[int, Meta(ge=0)] | Annotated[float, Meta(ge=0)] = 0
+    mobile_money: Literal["auto", "handset"] = "auto"
+    refund_timing: Literal["documented", "instant"] = "documented"
+    refund_review: bool = False
+    refund_expiry_days: Count = 30
+    webhook_http: Literal["loopback", "never", "any"] = "loopback"
+    trusted_proxies: tuple[str, ...] = ("127.0.0.0/8", "::1/128")
+
+
+def settings(world: World) -> Settings:
+    """The world's settings."""
+    return world.require(Settings, "settings")
+
+
+def changed(old: Settings, changes: Mapping[str, Any]) -> Settings:
+    """Settings with some of them changed. Raises ``ValueError`` with a sentence for a wrong name or value (B-90)."""
+    if unknown := changes.keys() - set(Settings.__struct_fields__[1:]):
+        raise ValueError(f"{sorted(unknown)[0]} is no setting; there are {', '.join(Settings.__struct_fields__[1:])}")
+    new = msgspec.convert({**msgspec.to_builtins(old), **changes}, Settings)
+    if new.main_currency not in new.currencies:
+        raise ValueError(f"main_currency {new.main_currency} is not among currencies")
+    if (unfit := next(filterfalse(_is_network, new.trusted_proxies), None)) is not None:
+        raise ValueError(f"trusted_proxies: {unfit[:60]!r} is no address and no CIDR range without host bits")
+    return new
+
+
+def _is_network(text: str) -> bool:
+    try:
+        network(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,1 @@
+"""Invoices and subscriptions: periods, renewals and dunning."""

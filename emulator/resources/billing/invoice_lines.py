@@ -1,0 +1,49 @@
+"""The lines of an invoice, with what each comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from emulator.core.world import World
+from emulator.resources.catalog import line_items
+from emulator.resources.catalog.products import Product
+
+
+class InvoiceLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One line; amounts are minor units, ``amount`` is ``quantity * unit_amount``."""
+
+    product: str | None
+    description: str
+    quantity: int
+    unit_amount: int
+    amount: int
+
+
+Lines = tuple[InvoiceLine, ...]
+
+
+def line(*, product: str | None, description: str, quantity: int, unit_amount: int) -> InvoiceLine:
+    """A line with its amount."""
+    return InvoiceLine(
+        product=product,
+        description=description,
+        quantity=quantity,
+        unit_amount=unit_amount,
+        amount=quantity * unit_amount,
+    )
+
+
+def priced(world: World, items: Sequence[Mapping[str, Any]], currency: str) -> Lines:
+    """The lines a merchant asks for (Invoices)."""
+    return tuple(line(**msgspec.structs.asdict(each)) for each in line_items.priced(world, items, currency))
+
+
+def check_currency(world: World, billed: Lines, currency: str) -> None:
+    """422 when lines made earlier bill a product that is sold in another currency."""
+    for one in billed:
+        product = world.get(Product, one.product)
+        if product is not None:
+            line_items.require_currency(product, currency, "currency")

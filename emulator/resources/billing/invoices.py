@@ -1,0 +1,295 @@
+"""An invoice: what a customer owes for some lines, from draft to paid."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
+
+import msgspec
+from msgspec.structs import replace
+
+from emulator.core import calendar, money
+from emulator.core.handlers import get_handler, get_or_404, list_handler
+from emulator.core.jobs import Job
+from emulator.core.records import HIDDEN, Metadata, Record, merge_metadata, pick
+from emulator.core.state_machine import StateMachine
+from emulator.core.world import Event, World
+from emulator.errors import ApiError, invalid_field
+from emulator.resources.app import amounts
+from emulator.resources.app.settings import settings
+from emulator.resources.billing import invoice_lines
+from emulator.resources.billing.invoice_lines import Lines
+from emulator.resources.customers.customers import Customer
+from emulator.resources.payments.payment_intents import PaymentIntent
+from emulator.resources.payments.transactions import Transaction
+
+DAYS_TO_PAY = 30
+"""Due date when none is given, counted from finalization (Limits)."""
+
+
+class Invoice(Record, frozen=True, kw_only=True):
+    """Amounts are minor units. ``payment_url`` and ``pdf_url`` are null while it is a draft."""
+
+    kind: ClassVar[str] = "invoice"
+    prefix: ClassVar[str] = "inv"
+    not_found_code: ClassVar[str] = "INVOICE_NOT_FOUND"
+    indexes: ClassVar[tuple[str, ...]] = ("customer", "status", "subscription")
+
+    object: str = "invoice"
+    invoice_number: str
+    status: str
+    customer: str
+    customer_email: str
+    currency: str
+    subtotal: int
+    tax_amount: int
+    discount_amount: int = 0
+    total: int
+    amount_paid: int = 0
+    amount_remaining: int
+    due_date: str | None = None
+    description: str | None = None
+    footer: str | None = None
+    payment_url: str | None = None
+    pdf_url: str | None = None
+    line_items: Lines
+    metadata: Metadata = msgspec.field(default_factory=dict)
+    livemode: bool
+    created_at: str
+    updated_at: str
+    # The specification shows no field for it: this is how a subscription and its invoices find each other.
+    subscription: Annotated[str | None, HIDDEN] = None
+
+
+LIFECYCLE = StateMachine(
+    Invoice,
+    (None, "create", "draft"),
+    ("draft", "finalize", "open"),
+    ("open", "send", "open"),
+    ("open", "void", "void"),
+    ("open", "pay", "paid", "invoice.paid"),
+    ("open", "fall overdue", "open", "invoice.payment_overdue"),
+    ("open", "write off", "uncollectible"),
+    ("uncollectible", "pay", "paid", "invoice.paid"),
+)
+
+
+# -- what merchants do
+
+
+def create(world: World, body: Mapping[str, Any]) -> Invoice:
+    """POST /invoices/: a draft."""
+    customer = get_or_404(world, Customer, body["customer"], "customer")
+    currency = amounts.enabled(world, body.get("currency") or settings(world).main_currency)
+    lines = invoice_lines.priced(world, body["line_items"], currency)
+    amounts.bounded(world, totals(world, lines)["total"], "line_items")
+    return draft(
+        world,
+        customer,
+        lines,
+        currency,
+        due_date=_payable_until(world, body.get("due_date")),
+        description=body.get("description"),
+        footer=body.get("footer"),
+        metadata=body.get("metadata", {}),
+    )
+
+
+def update(world: World, id: str, body: Mapping[str, Any]) -> Invoice:
+    """PATCH /invoices/{id}/, of drafts only; new lines take the place of all present ones (B-66)."""
+    invoice = get_or_404(world, Invoice, id)
+    if invoice.status != "draft":
+        raise ApiError("INVOICE_NOT_DRAFTABLE", status=invoice.status)
+    changes = {field: body[field] for field in ("description", "footer") if field in body}
+    if "due_date" in body:
+        changes["due_date"] = _payable_until(world, body["due_date"])
+    if "metadata" in body:
+        changes["metadata"] = merge_metadata(invoice.metadata, body["metadata"])
+    if "currency" in body or "line_items" in body:
+        changes |= _rebilled(world, invoice, body)
+    return world.replace(invoice, **changes) if changes else invoice
+
+
+def _rebilled(world: World, invoice: Invoice, body: Mapping[str, Any]) -> dict[str, Any]:
+    currency = amounts.enabled(world, body.get("currency", invoice.currency))
+    if "line_items" not in body:
+        invoice_lines.check_currency(world, invoice.line_items, currency)
+        return {"currency": currency}
+    lines = invoice_lines.priced(world, body["line_items"], currency)
+    sums = totals(world, lines)
+    amounts.bounded(world, sums["total"], "line_items")
+    return {"currency": currency, "line_items": lines, **sums}
+
+
+def finalize(world: World, id: str, body: Mapping[str, Any]) -> dict[str, Any]:
+    """POST /invoices/{id}/finalize/: with ``auto_send`` it is emailed as well."""
+    invoice = finalize_and_track(world, get_or_404(world, Invoice, id))
+    if body.get("auto_send"):
+        send_email(world, invoice)
+    return pick(invoice, "id", "status", "total", "payment_url", "pdf_url", "updated_at")
+
+
+def send(world: World, id: str) -> Invoice:
+    """POST /invoices/{id}/send/: any number of times."""
+    invoice = LIFECYCLE.transition(world, get_or_404(world, Invoice, id), "send")
+    send_email(world, invoice)
+    return invoice
+
+
+def void(world: World, id: str) -> Invoice:
+    """POST /invoices/{id}/void/. No event tells of it, so a job tells the subscription whose charge it was."""
+    invoice = LIFECYCLE.transition(world, get_or_404(world, Invoice, id), "void")
+    world.cancel_jobs(invoice, "invoice.overdue")
+    if invoice.subscription is not None:
+        world.schedule(world.now, "invoice.voided", invoice)
+    return invoice
+
+
+def pay(world: World, id: str) -> Invoice:
+    """POST /invoices/{id}/pay/: it was paid some other way, no money is moved (B-45)."""
+    return mark_paid(world, get_or_404(world, Invoice, id))
+
+
+def _payable_until(world: World, due_date: str | None) -> str | None:
+    """A due date that is not in the past (B-65)."""
+    if due_date is not None and due_date < calendar.day(world.now):
+        raise invalid_field("due_date", "must not be in the past")
+    return due_date
+
+
+# -- what becomes of an invoice
+
+
+def draft(
+    world: World,
+    customer: Customer,
+    lines: Lines,
+    currency: str,
+    *,
+    due_date: str | None = None,
+    description: str | None = None,
+    footer: str | None = None,
+    metadata: Metadata | None = None,
+    subscription: str | None = None,
+) -> Invoice:
+    """A new draft with its number and its totals."""
+    sums = totals(world, lines)
+    invoice = Invoice(
+        id=world.new_id(Invoice),
+        invoice_number=f"INV-{world.now[:4]}-{world.count('invoice'):06d}",
+        status="draft",
+        customer=customer.id,
+        customer_email=customer.email,
+        currency=currency,
+        subtotal=sums["subtotal"],
+        tax_amount=sums["tax_amount"],
+        total=sums["total"],
+        amount_remaining=sums["amount_remaining"],
+        line_items=lines,
+        livemode=world.livemode,
+        created_at=world.now,
+        updated_at=world.now,
+    )
+    invoice = replace(
+        invoice,
+        due_date=due_date,
+        description=description,
+        footer=footer,
+        metadata=metadata or {},
+        subscription=subscription,
+    )
+    return LIFECYCLE.create(world, "create", invoice)
+
+
+def totals(world: World, lines: Lines) -> dict[str, Any]:
+    """What the lines come to, in minor units; tax is the App's rate on the subtotal, rounded half up (B-23, B-65)."""
+    subtotal = sum(line.amount for line in lines)
+    tax = money.percent(subtotal, settings(world).tax_rate)
+    return {"subtotal": subtotal, "tax_amount": tax, "total": subtotal + tax, "amount_remaining": subtotal + tax}
+
+
+def finalize_and_track(world: World, invoice: Invoice) -> Invoice:
+    """Finalize it; from now on its money is awaited."""
+    return schedule_overdue(world, finalize_now(world, invoice))
+
+
+def finalize_now(world: World, invoice: Invoice) -> Invoice:
+    """Lock lines and amounts, set due date and links; what comes to nothing is paid at once (B-66)."""
+    due_date = invoice.due_date or calendar.day_plus(calendar.day(world.now), DAYS_TO_PAY)
+    token = world.draw("token")
+    invoice = LIFECYCLE.transition(
+        world,
+        invoice,
+        "finalize",
+        due_date=due_date,
+        payment_url=f"{world.base_url}/invoice/{invoice.id}",
+        pdf_url=f"{world.base_url}/v1/invoices/{invoice.id}/pdf/?token={token}",
+    )
+    return mark_paid(world, invoice) if invoice.total == 0 else invoice
+
+
+def schedule_overdue(world: World, invoice: Invoice) -> Invoice:
+    """Plan what happens if it is not paid in time; where it is collected at once, that is asked after the attempt."""
+    if invoice.status == "open" and invoice.due_date is not None:
+        world.schedule(calendar.midnight(calendar.day_plus(invoice.due_date, 1)), "invoice.overdue", invoice)
+    return invoice
+
+
+def send_email(world: World, invoice: Invoice) -> None:
+    """Email it to the customer. No event tells of it, so a job does."""
+    world.schedule(world.now, "invoice.mail", invoice)
+
+
+def mark_paid(world: World, invoice: Invoice) -> Invoice:
+    """The invoice is paid in full, by a payment or by hand."""
+    world.cancel_jobs(invoice, "invoice.overdue")
+    return LIFECYCLE.transition(world, invoice, "pay", amount_paid=invoice.total, amount_remaining=0)
+
+
+def write_off(world: World, invoice: Invoice) -> Invoice:
+    """Nobody expects the money any more; it can still be paid by hand (B-45)."""
+    world.cancel_jobs(invoice, "invoice.overdue")
+    return LIFECYCLE.transition(world, invoice, "write off")
+
+
+def is_overdue(world: World, invoice: Invoice) -> bool:
+    """Whether its due date went by without payment."""
+    return invoice.status == "open" and (invoice.due_date or calendar.LAST) < calendar.day(world.now)
+
+
+def mark_overdue(world: World, job: Job) -> None:
+    """Job ``invoice.overdue``, at 00:00 UTC of the day after the due date (B-65): it stays open, an event tells."""
+    invoice = world.get(Invoice, job.about)
+    if invoice is not None and LIFECYCLE.allows(invoice, "fall overdue"):
+        LIFECYCLE.transition(world, invoice, "fall overdue")
+
+
+def settle(world: World, event: Event) -> None:
+    """Reaction to ``transaction.succeeded``: the payment was for an invoice."""
+    transaction: Transaction = event.data.object
+    intent = world.get(PaymentIntent, transaction.payment_intent)
+    invoice = None if intent is None else world.get(Invoice, intent.invoice)
+    if invoice is not None and LIFECYCLE.allows(invoice, "pay"):
+        mark_paid(world, invoice)
+
+
+retrieve = get_handler(Invoice)
+index = list_handler(
+    Invoice,
+    {
+        "due_after": lambda invoice, day: (invoice.due_date or "") >= day,
+        "due_before": lambda invoice, day: invoice.due_date is not None and invoice.due_date <= day,
+    },
+)
+
+OPERATIONS = {
+    "createInvoice": create,
+    "listInvoices": index,
+    "getInvoice": retrieve,
+    "updateInvoice": update,
+    "finalizeInvoice": finalize,
+    "sendInvoice": send,
+    "voidInvoice": void,
+    "payInvoice": pay,
+}
+JOBS = {"invoice.overdue": mark_overdue}

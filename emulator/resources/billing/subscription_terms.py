@@ -1,0 +1,111 @@
+"""The terms of a subscription: what is charged, how often, from which method and until when."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from emulator.core import calendar
+from emulator.core.handlers import get_or_404
+from emulator.core.world import World
+from emulator.errors import invalid_field
+from emulator.resources.app import amounts
+from emulator.resources.app.settings import settings
+from emulator.resources.catalog.plans import SubscriptionPlan
+from emulator.resources.catalog.products import Product
+from emulator.resources.customers import payment_methods
+from emulator.resources.customers.payment_methods import PaymentMethod
+
+Terms = dict[str, Any]
+"""Plan, product, price and period, and the plan's own trial, as fields of a subscription."""
+
+
+def agreed(world: World, body: Mapping[str, Any]) -> Terms:
+    """The plan's terms where one is named, else the body's (B-40)."""
+    product = _product(world, body)
+    terms = _of_plan(world, body) if "plan" in body else _of_body(world, body, product)
+    return {**terms, "product": product and product.id}
+
+
+def _of_plan(world: World, body: Mapping[str, Any]) -> Terms:
+    plan = _open_plan(world, body["plan"])
+    if "unit_amount" in body:
+        raise invalid_field("unit_amount", "cannot be given beside a plan")
+    for field in ("interval", "interval_count", "currency"):
+        if body.get(field, getattr(plan, field)) != getattr(plan, field):
+            raise invalid_field(field, f"must equal the plan's, {getattr(plan, field)}")
+    return {
+        "plan": plan.id,
+        "currency": plan.currency,
+        "unit_amount": plan.amount,
+        "interval": plan.interval,
+        "interval_count": plan.interval_count,
+        "trial_period_days": plan.trial_period_days,
+    }
+
+
+def _of_body(world: World, body: Mapping[str, Any], product: Product | None) -> Terms:
+    currency = _currency(world, body, product)
+    return {
+        "plan": None,
+        "currency": currency,
+        "unit_amount": amounts.chargeable(world, body["unit_amount"], currency, "unit_amount"),
+        "interval": body["interval"],
+        "interval_count": body.get("interval_count", 1),
+        "trial_period_days": 0,
+    }
+
+
+def _currency(world: World, body: Mapping[str, Any], product: Product | None) -> str:
+    """The product's currency, else the body's, else the App's main one (B-40)."""
+    if product is None:
+        return amounts.enabled(world, body.get("currency") or settings(world).main_currency)
+    if body.get("currency", product.currency) != product.currency:
+        raise invalid_field("currency", f"must equal the product's, {product.currency}")
+    return amounts.enabled(world, product.currency)
+
+
+def _product(world: World, body: Mapping[str, Any]) -> Product | None:
+    if "product" not in body:
+        return None
+    product = get_or_404(world, Product, body["product"], "product")
+    if not product.active:
+        raise invalid_field("product", "this product is archived")
+    return product
+
+
+def _open_plan(world: World, id: str) -> SubscriptionPlan:
+    plan = get_or_404(world, SubscriptionPlan, id, "plan")
+    if not plan.active:
+        raise invalid_field("plan", "this plan is deactivated")
+    return plan
+
+
+def new_plan(world: World, id: str, present: Any) -> str:
+    """The plan a subscription moves to: its period and its currency must be the ``present`` ones (B-40)."""
+    plan = _open_plan(world, id)
+    for field in ("interval", "interval_count", "currency"):
+        if getattr(plan, field) != getattr(present, field):
+            raise invalid_field("plan", f"its {field} must equal the subscription's, {getattr(present, field)}")
+    return plan.id
+
+
+def method(world: World, customer: str, body: Mapping[str, Any]) -> str | None:
+    """The method to charge: the named one, which must be the customer's and active, else the customer's default."""
+    if "payment_method" not in body:
+        default = payment_methods.default(world, customer)
+        return None if default is None else default.id
+    named = get_or_404(world, PaymentMethod, body["payment_method"], "payment_method")
+    if named.customer != customer or named.status != "active":
+        raise invalid_field("payment_method", "must be an active method of this customer")
+    return named.id
+
+
+def end(world: World, body: Mapping[str, Any]) -> str | None:
+    """The instant it expires, which must be ahead (B-40)."""
+    if "ends_at" not in body:
+        return None
+    ends_at = calendar.normalise(body["ends_at"])
+    if ends_at <= world.now:
+        raise invalid_field("ends_at", "must be in the future")
+    return ends_at

@@ -1,0 +1,76 @@
+"""Lines: what is sold, each a product or a text with a price, as invoices and checkout sessions bill them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from emulator.core.handlers import get_or_404
+from emulator.core.world import World
+from emulator.errors import invalid_field, missing_field
+from emulator.resources.app import amounts
+from emulator.resources.catalog.products import Product
+
+
+class Priced(msgspec.Struct, frozen=True, kw_only=True):
+    """A line as it will be billed, name and price copied from the product; ``unit_amount`` is minor units."""
+
+    product: str | None
+    description: str
+    quantity: int
+    unit_amount: int
+
+
+def priced(world: World, items: Sequence[Mapping[str, Any]], currency: str) -> tuple[Priced, ...]:
+    """The lines a merchant asks for, each holding a product or a description with a unit amount."""
+    return tuple(one(world, item, currency, f"line_items.{number}") for number, item in enumerate(items))
+
+
+def one(world: World, item: Mapping[str, Any], currency: str, param: str) -> Priced:
+    """One of them; ``param`` is the field it came in."""
+    name, unit_amount = _product(world, item, currency, param) if "product" in item else _free(item, param)
+    return Priced(
+        product=item.get("product"),
+        description=name,
+        quantity=item["quantity"],
+        unit_amount=amounts.bounded(world, unit_amount, f"{param}.unit_amount"),
+    )
+
+
+def _free(item: Mapping[str, Any], param: str) -> tuple[str, int]:
+    if "description" not in item and "unit_amount" not in item:
+        raise missing_field(f"{param}.product", "give a product, or a description with a unit_amount")
+    for field in ("description", "unit_amount"):
+        if field not in item:
+            raise missing_field(f"{param}.{field}", "is required on a line without a product")
+    return item["description"], item["unit_amount"]
+
+
+def _product(world: World, item: Mapping[str, Any], currency: str, param: str) -> tuple[str, int]:
+    product = on_sale(world, item["product"], currency, f"{param}.product")
+    if "description" in item:
+        raise invalid_field(f"{param}.description", "cannot be given beside a product, whose name is billed")
+    if product.price_type == "free":
+        if "unit_amount" not in item:
+            raise invalid_field(f"{param}.unit_amount", "is required beside a product whose price is free")
+        return product.name, item["unit_amount"]
+    if "unit_amount" in item:
+        raise invalid_field(f"{param}.unit_amount", "cannot be given beside a product whose price is fixed")
+    return product.name, product.unit_amount
+
+
+def on_sale(world: World, id: str, currency: str, param: str) -> Product:
+    """The product with this id; 422 if it is archived or sold in another currency (B-15)."""
+    product = get_or_404(world, Product, id, param)
+    if not product.active:
+        raise invalid_field(param, "this product is archived")
+    require_currency(product, currency, param)
+    return product
+
+
+def require_currency(product: Product, currency: str, param: str) -> None:
+    """422 for a product that is sold in another currency than is billed."""
+    if product.currency != currency:
+        raise invalid_field(param, f"{product.id} is sold in {product.currency}, not in {currency}")

@@ -1,0 +1,70 @@
+"""A subscription plan: a price per period that subscriptions are made on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from emulator.core.handlers import apply_patch, get_handler, get_or_404, list_handler
+from emulator.core.records import Metadata, Record
+from emulator.core.world import World
+from emulator.resources.app import amounts
+
+
+class SubscriptionPlan(Record, frozen=True, kw_only=True):
+    """``amount`` is minor units per period. Price, currency and period never change after creation."""
+
+    kind: ClassVar[str] = "subscription_plan"
+    prefix: ClassVar[str] = "plan"
+    indexes: ClassVar[tuple[str, ...]] = ("active", "currency", "interval")
+
+    object: str = "subscription_plan"
+    name: str
+    description: str | None
+    amount: int
+    currency: str
+    interval: str
+    interval_count: int
+    trial_period_days: int
+    active: bool = True
+    metadata: Metadata
+    livemode: bool
+    created_at: str
+    updated_at: str
+
+
+def create(world: World, body: Mapping[str, Any]) -> SubscriptionPlan:
+    """POST /subscription-plans/: usable at once."""
+    currency = amounts.enabled(world, body["currency"])
+    return world.add(
+        SubscriptionPlan(
+            id=world.new_id(SubscriptionPlan),
+            name=body["name"],
+            description=body.get("description"),
+            amount=amounts.chargeable(world, body["amount"], currency, "amount"),
+            currency=currency,
+            interval=body["interval"],
+            interval_count=body["interval_count"],
+            trial_period_days=body.get("trial_period_days", 0),
+            metadata=body.get("metadata", {}),
+            livemode=world.livemode,
+            created_at=world.now,
+            updated_at=world.now,
+        )
+    )
+
+
+def update(world: World, id: str, body: Mapping[str, Any]) -> SubscriptionPlan:
+    """PATCH /subscription-plans/{id}/: name, description and metadata; the document lets nothing else through."""
+    return apply_patch(world, get_or_404(world, SubscriptionPlan, id), body)
+
+
+retrieve = get_handler(SubscriptionPlan)
+index = list_handler(SubscriptionPlan)
+
+OPERATIONS = {
+    "createSubscriptionPlan": create,
+    "getSubscriptionPlan": retrieve,
+    "listSubscriptionPlans": index,
+    "updateSubscriptionPlan": update,
+}

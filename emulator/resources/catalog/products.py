@@ -1,0 +1,112 @@
+"""A product: something that is sold, at a fixed price or at one the buyer chooses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
+
+from emulator.core.handlers import apply_patch, get_handler, get_or_404, list_handler
+from emulator.core.records import HIDDEN, Metadata, Record, merge_metadata, pick
+from emulator.core.world import World
+from emulator.errors import ApiError, invalid_field
+from emulator.resources.app import amounts
+
+
+class Product(Record, frozen=True, kw_only=True):
+    """``unit_amount`` is minor units of ``currency``; of a free price it is only a suggestion."""
+
+    kind: ClassVar[str] = "product"
+    prefix: ClassVar[str] = "prod"
+    not_found_code: ClassVar[str] = "PRODUCT_NOT_FOUND"
+    indexes: ClassVar[tuple[str, ...]] = ("active", "currency")
+    unique: ClassVar[tuple[str, ...]] = ("sku",)
+
+    object: str = "product"
+    app: str
+    name: str
+    description: str | None
+    images: tuple[str, ...]
+    unit_amount: int
+    currency: str
+    price_type: str
+    active: bool
+    metadata: Metadata
+    livemode: bool
+    created_at: str
+    updated_at: str
+    sku: Annotated[str | None, HIDDEN]
+
+
+def create(world: World, body: Mapping[str, Any]) -> Product:
+    """POST /products/: 409 ``DUPLICATE_SKU`` if another product has the ``sku`` of the metadata (B-34)."""
+    currency = amounts.enabled(world, body["currency"])
+    metadata = body.get("metadata", {})
+    return world.add(
+        Product(
+            id=world.new_id(Product),
+            app=world.app,
+            name=body["name"],
+            description=body.get("description"),
+            images=tuple(body["images"]),
+            unit_amount=price(world, body["unit_amount"], currency, body["price_type"]),
+            currency=currency,
+            price_type=body["price_type"],
+            active=body["active"],
+            metadata=metadata,
+            livemode=world.livemode,
+            created_at=world.now,
+            updated_at=world.now,
+            sku=free_sku(world, metadata),
+        )
+    )
+
+
+def price(world: World, unit_amount: int, currency: str, price_type: str) -> int:
+    """A fixed price must be chargeable (B-23); the suggestion of a free one starts at 0 (B-33)."""
+    if price_type == "fixed":
+        return amounts.chargeable(world, unit_amount, currency, "unit_amount")
+    if unit_amount < 0:
+        raise invalid_field("unit_amount", "must be at least 0")
+    return amounts.bounded(world, unit_amount, "unit_amount")
+
+
+def free_sku(world: World, metadata: Metadata, by: Product | None = None) -> str | None:
+    """The ``sku`` of a product's metadata as text; 409 if a product of the App other than ``by`` has it (B-34)."""
+    if "sku" not in metadata:
+        return None
+    sku = str(metadata["sku"])
+    holder = world.table(Product).find("sku", sku)
+    if holder is not None and holder is not by:
+        raise ApiError(
+            "DUPLICATE_SKU", param="metadata.sku", errors={"metadata.sku": [f"is the sku of {holder.id} already"]}
+        )
+    return sku
+
+
+def update(world: World, id: str, body: Mapping[str, Any]) -> Product:
+    """PATCH /products/{id}/: what was sold before keeps its price, since checkout copies it."""
+    product = get_or_404(world, Product, id)
+    if "unit_amount" in body:
+        price(world, body["unit_amount"], product.currency, product.price_type)
+    changes = dict(body)
+    if "metadata" in body:
+        changes["sku"] = free_sku(world, merge_metadata(product.metadata, body["metadata"]), by=product)
+    return apply_patch(world, product, changes)
+
+
+def archive(world: World, id: str) -> dict[str, Any]:
+    """DELETE /products/{id}/: soft, ``active: true`` brings it back."""
+    product = get_or_404(world, Product, id)
+    return pick(world.replace(product, active=False), "id", "active", "updated_at")
+
+
+retrieve = get_handler(Product)
+index = list_handler(Product)
+
+OPERATIONS = {
+    "createProduct": create,
+    "listProducts": index,
+    "getProduct": retrieve,
+    "updateProduct": update,
+    "deleteProduct": archive,
+}

@@ -1,0 +1,1 @@
+"""Checkout sessions and the payments buyers make on hosted pages."""

@@ -1,0 +1,93 @@
+"""The lines of a checkout session: products and texts like those of an invoice, and at most one plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from emulator.core.handlers import get_or_404
+from emulator.core.world import World
+from emulator.errors import invalid_field, missing_field
+from emulator.resources.billing import invoice_lines, subscription_terms
+from emulator.resources.billing.invoice_lines import InvoiceLine
+from emulator.resources.billing.subscription_terms import Terms
+from emulator.resources.catalog import line_items
+from emulator.resources.catalog.line_items import Priced
+from emulator.resources.catalog.plans import SubscriptionPlan
+
+Item = Mapping[str, Any]
+
+
+class CheckoutLine(msgspec.Struct, frozen=True, kw_only=True):
+    """One line; amounts are minor units, ``amount_total`` is ``quantity * unit_amount``."""
+
+    product: str | None
+    description: str
+    quantity: int
+    unit_amount: int
+    amount_total: int
+
+
+Lines = tuple[CheckoutLine, ...]
+
+
+def check_plans(items: Sequence[Item], mode: str) -> None:
+    """A plan goes with ``subscription`` mode only, on one line only, and alone on it, once (B-58)."""
+    plans = [(f"line_items.{number}", item) for number, item in enumerate(items) if "plan" in item]
+    for param, item in plans:
+        if mode != "subscription":
+            raise invalid_field(f"{param}.plan", "goes with the mode subscription only")
+        for field in ("product", "description", "unit_amount"):
+            if field in item:
+                raise invalid_field(f"{param}.{field}", "cannot be given beside a plan")
+        if item["quantity"] != 1:
+            raise invalid_field(f"{param}.quantity", "must be 1 on a line with a plan")
+    if len(plans) > 1:
+        raise invalid_field(f"{plans[1][0]}.plan", "only one line may hold a plan")
+
+
+def priced(world: World, items: Sequence[Item], currency: str) -> Lines:
+    """The lines a merchant asks for, names and prices copied as they are now."""
+    return tuple(_line(_priced(world, item, currency, f"line_items.{number}")) for number, item in enumerate(items))
+
+
+def _line(each: Priced) -> CheckoutLine:
+    return CheckoutLine(**msgspec.structs.asdict(each), amount_total=each.quantity * each.unit_amount)
+
+
+def _priced(world: World, item: Item, currency: str, param: str) -> Priced:
+    if "plan" not in item:
+        return line_items.one(world, item, currency, param)
+    plan = get_or_404(world, SubscriptionPlan, item["plan"], f"{param}.plan")
+    if not plan.active:
+        raise invalid_field(f"{param}.plan", "this plan is deactivated")
+    if plan.currency != currency:
+        raise invalid_field(f"{param}.plan", f"{plan.id} charges {plan.currency}, not {currency}")
+    return Priced(product=None, description=plan.name, quantity=1, unit_amount=plan.amount)
+
+
+def terms(world: World, body: Item, sold: Lines, currency: str) -> Terms:
+    """What a session in ``subscription`` mode agrees on: its plan's terms, or the lines' total per period (B-58)."""
+    plan = next((item["plan"] for item in body["line_items"] if "plan" in item), None)
+    data = body.get("subscription_data")
+    if plan is not None:
+        if data is not None:
+            raise invalid_field("subscription_data", "cannot be given beside a line with a plan")
+        return subscription_terms.agreed(world, {"plan": plan})
+    if data is None:
+        raise missing_field("subscription_data", "is required unless a line holds a plan")
+    price = {"unit_amount": sum(line.amount_total for line in sold), "currency": currency}
+    product = next(({"product": line.product} for line in sold if line.product), {})
+    return {**subscription_terms.agreed(world, {**price, **product, **data}), **data}
+
+
+def billed(sold: Lines) -> tuple[InvoiceLine, ...]:
+    """The same lines on an invoice."""
+    return tuple(
+        invoice_lines.line(
+            product=line.product, description=line.description, quantity=line.quantity, unit_amount=line.unit_amount
+        )
+        for line in sold
+    )

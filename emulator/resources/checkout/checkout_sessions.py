@@ -1,0 +1,214 @@
+"""A checkout session: a hosted page on which one buyer pays some lines, subscribes, or leaves a method."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
+
+from emulator.core import calendar
+from emulator.core.handlers import get_handler, get_or_404, list_handler
+from emulator.core.jobs import Job
+from emulator.core.records import HIDDEN, Metadata, Record
+from emulator.core.state_machine import StateMachine
+from emulator.core.world import Event, World
+from emulator.errors import ApiError, invalid_field
+from emulator.resources.app import amounts
+from emulator.resources.billing import invoices
+from emulator.resources.billing.subscription_terms import Terms
+from emulator.resources.catalog.products import Product
+from emulator.resources.checkout import checkout_lines
+from emulator.resources.checkout.checkout_lines import Lines
+from emulator.resources.customers import payment_details
+from emulator.resources.customers.customers import Customer
+
+
+class CheckoutSession(Record, frozen=True, kw_only=True):
+    """Amounts are minor units: ``amount_subtotal`` is the lines' sum, ``amount_total`` what the buyer pays now."""
+
+    kind: ClassVar[str] = "checkout_session"
+    prefix: ClassVar[str] = "sess"
+    not_found_code: ClassVar[str] = "CHECKOUT_SESSION_NOT_FOUND"
+    indexes: ClassVar[tuple[str, ...]] = ("status", "mode", "customer")
+
+    object: str = "checkout_session"
+    mode: str
+    status: str
+    currency: str
+    amount_total: int
+    amount_subtotal: int
+    payment_intent: str | None = None
+    customer: str | None
+    customer_email: str | None
+    url: str
+    success_url: str | None
+    cancel_url: str | None
+    line_items: Lines
+    payment_method_types: tuple[str, ...]
+    expires_at: str
+    livemode: bool
+    metadata: Metadata
+    created_at: str
+    # What will be subscribed to, as it was agreed when the session was made: the wire has no field for it.
+    terms: Annotated[Terms | None, HIDDEN] = None
+
+
+def event_metadata(world: World, session: CheckoutSession, event: str) -> Mapping[str, Any]:
+    """Product metadata goes with ``checkout.session.completed``, of several products the first one's (B-97)."""
+    product = world.get(Product, product_of(session))
+    return {} if product is None else {"product": product.metadata}
+
+
+LIFECYCLE = StateMachine(
+    CheckoutSession,
+    (None, "create", "open"),
+    ("open", "submit", "processing"),
+    ("payment_failed", "submit", "processing"),
+    ("processing", "complete", "complete", "checkout.session.completed"),
+    ("processing", "fail", "payment_failed"),
+    ("open", "expire", "expired"),
+    ("payment_failed", "expire", "expired"),
+    carried=event_metadata,
+)
+
+
+# -- what merchants do
+
+
+def create(world: World, body: Mapping[str, Any]) -> CheckoutSession:
+    """POST /checkout-sessions/ (B-58)."""
+    _check(body)
+    currency = amounts.enabled(world, body["currency"])
+    customer, email = _buyer(world, body)
+    lines = checkout_lines.priced(world, body["line_items"], currency)
+    subtotal = _subtotal(world, body["mode"], lines, currency)
+    terms = checkout_lines.terms(world, body, lines, currency) if body["mode"] == "subscription" else None
+    id = world.new_id(CheckoutSession)
+    session = LIFECYCLE.create(
+        world,
+        "create",
+        CheckoutSession(
+            id=id,
+            mode=body["mode"],
+            status="open",
+            currency=currency,
+            amount_total=_total(world, body["mode"], lines, terms),
+            amount_subtotal=subtotal,
+            customer=None if customer is None else customer.id,
+            customer_email=email,
+            url=f"{world.base_url}/checkout/{id}",
+            success_url=body.get("success_url"),
+            cancel_url=body.get("cancel_url"),
+            line_items=lines,
+            payment_method_types=payment_details.allowed(body.get("payment_method_types", ())),
+            expires_at=calendar.plus(world.now, seconds=body["expires_in"]),
+            livemode=world.livemode,
+            metadata=body["metadata"],
+            created_at=world.now,
+            terms=terms,
+        ),
+    )
+    plan_expiry(world, session)
+    return session
+
+
+def _check(body: Mapping[str, Any]) -> None:
+    """What the fields of a new session ask of each other."""
+    if body["mode"] != "setup" and not body["line_items"]:
+        raise invalid_field("line_items", "must not be empty but in setup mode")
+    if "customer" in body and "customer_email" in body:
+        raise invalid_field("customer_email", "cannot be given beside customer")
+    if "subscription_data" in body and body["mode"] != "subscription":
+        raise invalid_field("subscription_data", "goes with the mode subscription only")
+    checkout_lines.check_plans(body["line_items"], body["mode"])
+
+
+def _buyer(world: World, body: Mapping[str, Any]) -> tuple[Customer | None, str | None]:
+    """The customer that is known, and the email the form shows; an email finds its customer at once."""
+    if "customer" in body:
+        customer = get_or_404(world, Customer, body["customer"], "customer")
+        return customer, customer.email
+    email = body.get("customer_email")
+    return (None if email is None else world.table(Customer).find("email", email)), email
+
+
+def _subtotal(world: World, mode: str, lines: Lines, currency: str) -> int:
+    """The sum of the lines; what is sold must be chargeable (B-23)."""
+    subtotal = sum(line.amount_total for line in lines)
+    if mode == "setup":
+        return amounts.bounded(world, subtotal, "line_items")
+    return amounts.chargeable(world, subtotal, currency, "line_items")
+
+
+def _total(world: World, mode: str, lines: Lines, terms: Terms | None) -> int:
+    """What is paid now: nothing to set up or with a trial; for a subscription its first invoice, tax included."""
+    if mode == "setup" or (terms is not None and terms["trial_period_days"]):
+        return 0
+    if terms is None:
+        return sum(line.amount_total for line in lines)
+    first: int = invoices.totals(world, checkout_lines.billed(lines))["total"]
+    return amounts.bounded(world, first, "line_items")
+
+
+def close(world: World, id: str) -> CheckoutSession:
+    """POST /checkout-sessions/{id}/expire/: an unpaid session only."""
+    session = refuse_expired(get_or_404(world, CheckoutSession, id))
+    session = LIFECYCLE.transition(world, session, "expire")
+    world.cancel_jobs(session, "checkout_session.expire")
+    return session
+
+
+# -- what becomes of a session
+
+
+def refuse_expired(session: CheckoutSession) -> CheckoutSession:
+    """The session; 422 ``CHECKOUT_SESSION_EXPIRED`` for one that was closed or whose time ran out."""
+    if session.status == "expired":
+        raise ApiError("CHECKOUT_SESSION_EXPIRED")
+    return session
+
+
+def plan_expiry(world: World, session: CheckoutSession) -> None:
+    """It expires while no payment is under way: at its time, or now where that went by during an attempt."""
+    world.schedule(session.expires_at, "checkout_session.expire", session)
+
+
+def expire(world: World, job: Job) -> None:
+    """Job ``checkout_session.expire``: the delay passed without payment."""
+    session = world.get(CheckoutSession, job.about)
+    if session is not None and LIFECYCLE.allows(session, "expire"):
+        LIFECYCLE.transition(world, session, "expire")
+
+
+def submit(world: World, session: CheckoutSession, **changes: Any) -> CheckoutSession:
+    """The buyer submits a payment; there is one at a time (422 ``INVALID_STATUS_TRANSITION``)."""
+    world.cancel_jobs(session, "checkout_session.expire")
+    return LIFECYCLE.transition(world, session, "submit", **changes)
+
+
+def fail(world: World, session: CheckoutSession) -> None:
+    """The attempt failed: the page takes another one, as long as the session lasts."""
+    plan_expiry(world, LIFECYCLE.transition(world, session, "fail"))
+
+
+def product_of(session: CheckoutSession) -> str | None:
+    """The product that is sold, of several the first line's (B-97)."""
+    return next((line.product for line in session.line_items if line.product), None)
+
+
+def release_customer(world: World, event: Event) -> None:
+    """Reaction to ``customer.deleted``: sessions that are not over go on without their customer."""
+    for session in world.table(CheckoutSession).where("customer", event.data.object.id):
+        if session.status not in ("complete", "expired"):
+            world.replace(session, customer=None)
+
+
+retrieve = get_handler(CheckoutSession)
+index = list_handler(CheckoutSession)
+
+OPERATIONS = {
+    "createCheckoutSession": create,
+    "listCheckoutSessions": index,
+    "getCheckoutSession": retrieve,
+    "expireCheckoutSession": close,
+}
+JOBS = {"checkout_session.expire": expire}

@@ -1,0 +1,101 @@
+"""Fulfilment: what comes of a checkout session once its buyer has paid, has failed to, or has left a method (B-58)."""
+
+from __future__ import annotations
+
+from emulator.core.jobs import Job
+from emulator.core.world import Event, World
+from emulator.resources.billing import invoices, subscriptions
+from emulator.resources.billing import subscription_periods as periods
+from emulator.resources.billing.subscription_terms import Terms
+from emulator.resources.billing.subscriptions import Subscription
+from emulator.resources.checkout import checkout_lines, checkout_sessions
+from emulator.resources.checkout.checkout_sessions import LIFECYCLE, CheckoutSession
+from emulator.resources.customers import payment_methods, wallets
+from emulator.resources.customers.customers import Customer
+from emulator.resources.customers.payment_details import PaymentDetails
+from emulator.resources.customers.payment_methods import PaymentMethod
+from emulator.resources.payments.payment_intents import PaymentIntent
+from emulator.resources.payments.transactions import Transaction
+
+
+def settle(world: World, event: Event) -> None:
+    """Reaction to ``transaction.succeeded``: the payment was for a session."""
+    transaction: Transaction = event.data.object
+    intent = world.get(PaymentIntent, transaction.payment_intent)
+    session = None if intent is None else _session_of(world, intent, "complete")
+    if intent is not None and session is not None:
+        complete(world, session, intent.instrument)
+
+
+def attempt_failed(world: World, event: Event) -> None:
+    """Reaction to ``payment_intent.failed``: the session takes another attempt."""
+    _fail(world, event.data.object)
+
+
+def attempt_canceled(world: World, job: Job) -> None:
+    """Job ``payment_intent.canceled``: the merchant took the payment back, which no event tells (B-50)."""
+    intent = world.get(PaymentIntent, job.about)
+    if intent is not None:
+        _fail(world, intent)
+
+
+def _fail(world: World, intent: PaymentIntent) -> None:
+    session = _session_of(world, intent, "fail")
+    if session is not None:
+        checkout_sessions.fail(world, session)
+
+
+def _session_of(world: World, intent: PaymentIntent, trigger: str) -> CheckoutSession | None:
+    """The session whose present attempt the intent is, if the trigger leads anywhere from where it stands."""
+    session = world.get(CheckoutSession, intent.checkout_session)
+    present = session is not None and session.payment_intent == intent.id and LIFECYCLE.allows(session, trigger)
+    return session if present else None
+
+
+def complete(world: World, session: CheckoutSession, instrument: PaymentDetails | None) -> CheckoutSession:
+    """The session keeps its promise and is complete; one whose customer was deleted meanwhile has only its payment."""
+    customer = world.get(Customer, session.customer)
+    if customer is not None and instrument is not None:
+        if session.mode == "setup":
+            wallets.remember(world, customer, instrument, is_default=True)
+        elif session.terms is not None:
+            _subscribe(world, session, session.terms, customer, instrument)
+    return LIFECYCLE.transition(world, session, "complete")
+
+
+def _subscribe(
+    world: World, session: CheckoutSession, terms: Terms, customer: Customer, instrument: PaymentDetails
+) -> None:
+    """It begins, charged from now on to what the buyer paid with; its first period is paid, or a trial."""
+    first = payment_methods.default(world, customer.id) is None
+    method = wallets.remember(world, customer, instrument, is_default=first)
+    subscription = subscriptions.begin(
+        world,
+        terms,
+        customer=customer.id,
+        collection_method="charge_automatically",
+        cancel_at_period_end=False,
+        ends_at=None,
+        payment_method=method.id,
+        metadata={},
+    )
+    if subscription.status == "active":
+        _bill(world, session, subscription, customer, method)
+        periods.plan_renewal(world, subscription)
+
+
+def _bill(
+    world: World, session: CheckoutSession, subscription: Subscription, customer: Customer, method: PaymentMethod
+) -> None:
+    """The first period's invoice, paid by what the session collected (B-97)."""
+    lines = checkout_lines.billed(session.line_items)
+    invoice = invoices.draft(world, customer, lines, session.currency, subscription=subscription.id)
+    invoice = invoices.finalize_now(world, invoice)
+    intent = world.get(PaymentIntent, session.payment_intent)
+    if intent is not None:
+        world.replace(intent, invoice=invoice.id, subscription=subscription.id, payment_method=method.id)
+    if invoice.status == "open":
+        invoices.mark_paid(world, invoice)
+
+
+JOBS = {"payment_intent.canceled": attempt_canceled}

@@ -1,0 +1,252 @@
+"""A buyer: who pays a checkout session, a payment link or an invoice, on its page or through the control API.
+
+What starts with ``pay`` or ``confirm`` is a command, to be served as a turn of the world.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import Any, NamedTuple
+
+from emulator.core.handlers import get_or_404
+from emulator.core.world import World
+from emulator.errors import ApiError, combine, invalid_field, missing_field, nest
+from emulator.resources.app import amounts, keys, security_profiles
+from emulator.resources.billing import invoices
+from emulator.resources.billing.invoices import Invoice
+from emulator.resources.checkout import checkout_sessions, fulfilment
+from emulator.resources.checkout.checkout_sessions import CheckoutSession
+from emulator.resources.customers import customers, payment_details
+from emulator.resources.customers.customers import Customer
+from emulator.resources.customers.payment_details import EVERY_TYPE, PaymentDetails
+from emulator.resources.payments import payment_intents, payment_links
+from emulator.resources.payments.payment_intents import PaymentIntent
+from emulator.resources.payments.payment_links import PaymentLink
+
+HostedPayment = Mapping[str, Any]
+"""What a buyer fills in, valid by ``PaymentInput`` of the control API's document. All but ``method`` may be left out.
+
+``method``: ``type`` and its own fields, ``phone`` | ``number, exp_month, exp_year, cvc`` | ``iban`` | ``email``.
+``quantity``: where a link allows one. ``amount``: minor units, where the buyer says how much (donations, free prices).
+``product``: the id of one of a link's several products. ``customer``: ``name``, ``email`` and ``phone`` of the buyer,
+for those who are not known yet.
+"""
+
+
+# -- what buyers do
+
+
+def pay_session(world: World, id: str, payment: HostedPayment) -> PaymentIntent | CheckoutSession:
+    """Pay a checkout session: its payment intent, also when the payment failed (B-14).
+
+    The session itself is answered where nothing is charged: in ``setup`` mode and with a trial (B-58, B-97). Raises
+    ``CHECKOUT_SESSION_NOT_FOUND``, ``CHECKOUT_SESSION_EXPIRED``, ``INVALID_STATUS_TRANSITION`` (processing or
+    complete: a double submission), ``PAYMENT_METHOD_NOT_SUPPORTED``, ``COMPANY_PAYMENTS_DISABLED`` and, with ``errors``
+    keyed ``method.number`` and the like, ``INVALID_FIELD``, ``MISSING_FIELD``, ``VALIDATION_ERROR``.
+    """
+    keys.admit_buyer(world, "payCheckoutSession")
+    session = _payable(get_or_404(world, CheckoutSession, id))
+    _refuse_unasked(payment)
+    instrument = _instrument(world, payment, session.payment_method_types)
+    customer, email = _buyer(world, payment, session.customer, session.customer_email)
+    if session.mode != "payment" and customer is None:
+        raise missing_field("customer.email", "is required: the method is kept for a customer")
+    who = {"customer": None if customer is None else customer.id, "customer_email": email}
+    if session.amount_total == 0:
+        if customer is not None and customers.is_blocked(customer):
+            raise ApiError("CUSTOMER_BLACKLISTED")
+        return fulfilment.complete(world, checkout_sessions.submit(world, session, **who), instrument)
+    intent = payment_intents.start(
+        world,
+        None,
+        amount=session.amount_total,
+        currency=session.currency,
+        payment_method_types=session.payment_method_types,
+        checkout_session=session.id,
+        product=checkout_sessions.product_of(session),
+        **who,
+    )
+    checkout_sessions.submit(world, session, payment_intent=intent.id, **who)
+    return payment_intents.charge(world, intent, instrument)
+
+
+def pay_link(world: World, id: str, payment: HostedPayment) -> PaymentIntent:
+    """Pay through a payment link: a payment intent, also when the payment failed. The use counts either way (B-59).
+
+    Raises what :func:`pay_session` does, ``PAYMENT_LINK_NOT_FOUND``, and ``INVALID_STATUS_TRANSITION`` for a link that
+    is archived, exhausted or expired.
+    """
+    keys.admit_buyer(world, "payPaymentLink")
+    link = get_or_404(world, PaymentLink, id)
+    if (reason := payment_links.closed(world, link)) is not None:
+        raise ApiError("INVALID_STATUS_TRANSITION", message=f"This payment link is {reason}: it takes no payment.")
+    amount, product = _chosen(world, link, payment)
+    instrument = _instrument(world, payment, link.payment_method_types)
+    customer, email = _visitor(world, link, payment)
+    payment_links.use(world, link)
+    intent = payment_intents.start(
+        world,
+        None,
+        amount=amount,
+        currency=link.currency,
+        payment_method_types=link.payment_method_types,
+        payment_link=link.id,
+        product=product,
+        description=link.name,
+        customer=None if customer is None else customer.id,
+        customer_email=email,
+    )
+    return payment_intents.charge(world, intent, instrument)
+
+
+def pay_invoice(world: World, id: str, payment: HostedPayment) -> PaymentIntent:
+    """Pay what remains of an open (or uncollectible) invoice: a payment intent, also when the payment failed (B-45).
+
+    Raises what :func:`pay_session` does, ``INVOICE_NOT_FOUND``, and ``INVALID_STATUS_TRANSITION`` for an invoice that
+    cannot be paid or whose payment is under way. The intent names no subscription: that a buyer's attempt is declined
+    is no failed renewal.
+    """
+    keys.admit_buyer(world, "payInvoicePage")
+    invoice = get_or_404(world, Invoice, id)
+    if not invoices.LIFECYCLE.allows(invoice, "pay"):
+        raise ApiError("INVALID_STATUS_TRANSITION", object="invoice", status=invoice.status, trigger="be paid")
+    if under_way(world, invoice) is not None:
+        raise ApiError("INVALID_STATUS_TRANSITION", message="A payment of this invoice is under way.")
+    _refuse_unasked(payment)
+    instrument = _instrument(world, payment, EVERY_TYPE)
+    customer = world.get(Customer, invoice.customer)
+    intent = payment_intents.start(
+        world,
+        None,
+        amount=invoice.amount_remaining,
+        currency=invoice.currency,
+        payment_method_types=EVERY_TYPE,
+        invoice=invoice.id,
+        product=next((line.product for line in invoice.line_items if line.product), None),
+        description=f"Invoice {invoice.invoice_number}",
+        customer=None if customer is None else customer.id,
+        customer_email=invoice.customer_email,
+    )
+    return payment_intents.charge(world, intent, instrument)
+
+
+def confirm_action(world: World, id: str, code: str | None = None) -> PaymentIntent:
+    """The buyer passes the check of a card whose intent is ``requires_action``; with a ``code`` it fails with that.
+
+    Raises ``PAYMENT_INTENT_NOT_FOUND`` and, where no check of a card is waited for, ``INVALID_STATUS_TRANSITION``.
+    """
+    intent = get_or_404(world, PaymentIntent, id)
+    if intent.status != "requires_action" or (intent.next_action or {}).get("type") != "confirm_card":
+        raise ApiError(
+            "INVALID_STATUS_TRANSITION", object="payment intent", status=intent.status, trigger="be confirmed"
+        )
+    return payment_intents.answer(world, intent, code)
+
+
+# -- what a page has to know
+
+
+def under_way(world: World, invoice: Invoice) -> PaymentIntent | None:
+    """The payment of an invoice that the buyer or the operator has still to answer."""
+    intents = world.table(PaymentIntent)
+    unanswered = chain.from_iterable(intents.where("status", state) for state in payment_intents.UNDER_WAY)
+    return next((intent for intent in unanswered if intent.invoice == invoice.id), None)
+
+
+def _complete(world: World, page: CheckoutSession | Invoice) -> dict[str, Any]:
+    """What a form shows already: ``name``, ``email``, ``phone`` and the default ``address`` of the buyer, or null."""
+    customer = world.get(Customer, page.customer)
+    if customer is None:
+        return {"name": None, "email": page.customer_email, "phone": None, "address": None}
+    name = f"{customer.firstname} {customer.lastname}".strip()
+    return {"name": name, "email": customer.email, "phone": customer.phone, "address": customer.address}
+
+
+# -- checking what they fill in
+
+
+def _payable(session: CheckoutSession) -> CheckoutSession:
+    checkout_sessions.refuse_expired(session)
+    if not checkout_sessions.LIFECYCLE.allows(session, "submit"):
+        raise ApiError("INVALID_STATUS_TRANSITION", object="checkout session", status=session.status, trigger="be paid")
+    return session
+
+
+def _refuse_unasked(payment: HostedPayment, *asked: str) -> None:
+    """422 for a choice the page does not offer."""
+    for field in ("quantity", "amount", "product"):
+        if field in payment and field not in asked:
+            raise invalid_field(field, "is not the buyer's to choose here")
+
+
+def _instrument(world: World, payment: HostedPayment, types: Sequence[str]) -> PaymentDetails:
+    """What is paid with, of a type that is allowed (B-55)."""
+    method = payment["method"]
+    if method["type"] not in types:
+        raise invalid_field("method.type", f"{method['type']} is not allowed here", "PAYMENT_METHOD_NOT_SUPPORTED")
+    security_profiles.refuse_method(world, method["type"], "method.type")
+    try:
+        return payment_details.read(world, method)
+    except ApiError as fault:
+        raise nest("method", fault) from None
+
+
+class _Choice(NamedTuple):
+    """What a buyer takes of a link: minor units in all, and the product."""
+
+    amount: int
+    product: str | None
+
+
+def _chosen(world: World, link: PaymentLink, payment: HostedPayment) -> _Choice:
+    """A product at the price it had when the link was made, or the link's amount, or one the buyer enters (B-59)."""
+    product = _product(link, payment) if link.products else None
+    price = link.amount if product is None else link.prices[product]
+    asked = {"quantity": link.allow_quantity, "amount": price is None, "product": product is not None}
+    _refuse_unasked(payment, *(field for field, wanted in asked.items() if wanted))
+    if price is None and "amount" not in payment:
+        raise missing_field("amount", "is required: the buyer says how much")
+    unit, param = (payment["amount"], "amount") if price is None else (price, "quantity")
+    return _Choice(amounts.chargeable(world, unit * payment.get("quantity", 1), link.currency, param), product)
+
+
+def _product(link: PaymentLink, payment: HostedPayment) -> str:
+    if len(link.products) > 1 and "product" not in payment:
+        raise missing_field("product", "is required: the link sells several")
+    product: str = payment.get("product", link.products[0])
+    if product not in link.products:
+        raise invalid_field("product", "is not sold through this link")
+    return product
+
+
+def _buyer(
+    world: World, payment: HostedPayment, customer: str | None, email: str | None
+) -> tuple[Customer | None, str | None]:
+    """The customer a page knows, or the one with its email or the buyer's, made if need be; none without an email."""
+    known = world.get(Customer, customer)
+    if known is not None:
+        return known, known.email
+    given = payment.get("customer", {})
+    email = email or given.get("email")
+    return (None if email is None else _found_or_made(world, email, given)), email
+
+
+def _found_or_made(world: World, email: str, given: Mapping[str, Any]) -> Customer:
+    """A buyer who gives no name is called after the mailbox."""
+    found = world.table(Customer).find("email", email)
+    if found is not None:
+        return found
+    phone = {"phone": given["phone"]} if given.get("phone") else {}
+    return customers.create(world, {"email": email, "name": given.get("name") or email.partition("@")[0], **phone})
+
+
+def _visitor(world: World, link: PaymentLink, payment: HostedPayment) -> tuple[Customer | None, str | None]:
+    """Who pays a link: name and email are required where it collects them, and no customer is made where not (B-59)."""
+    given = payment.get("customer", {})
+    if not link.collect_customer_info:
+        return None, given.get("email")
+    absent = [field for field in ("name", "email") if not given.get(field)]
+    if absent:
+        raise combine([missing_field(f"customer.{field}", "is required: the link collects it") for field in absent])
+    return _buyer(world, payment, None, None)

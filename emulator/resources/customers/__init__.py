@@ -1,0 +1,1 @@
+"""Customers, their addresses and their payment methods."""

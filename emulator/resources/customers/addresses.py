@@ -1,0 +1,111 @@
+"""A customer's addresses, of which at most one is the default: the one the customer shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from emulator.core.handlers import apply_patch, get_or_404, sublist_handler
+from emulator.core.world import Event, World
+from emulator.errors import ApiError, invalid_field
+from emulator.resources.app.settings import settings
+from emulator.resources.customers.customers import Address, Customer
+
+
+def create(world: World, id: str, body: Mapping[str, Any]) -> Address:
+    """POST /customers/{id}/addresses/: as the default it takes the place of the former one."""
+    get_or_404(world, Customer, id)
+    refuse_uncovered(world, body)
+    if body["is_default"]:
+        clear_default(world, id)
+    address = world.add(
+        Address(
+            id=world.new_id(Address),
+            customer=id,
+            line1=body["line1"],
+            line2=body.get("line2"),
+            city=body["city"],
+            state=body.get("state"),
+            postal_code=body.get("postal_code"),
+            country=body["country"],
+            is_default=body["is_default"],
+            created_at=world.now,
+            updated_at=world.now,
+        )
+    )
+    show_default(world, id)
+    return address
+
+
+def retrieve(world: World, id: str, addr_id: str) -> Address:
+    """GET /customers/{id}/addresses/{addr_id}/: another customer's address is not there (404 ``NOT_FOUND``)."""
+    get_or_404(world, Customer, id)
+    address = get_or_404(world, Address, addr_id)
+    if address.customer != id:
+        raise ApiError(Address.not_found_code)
+    return address
+
+
+def update(world: World, id: str, addr_id: str, body: Mapping[str, Any]) -> Address:
+    """PATCH /customers/{id}/addresses/{addr_id}/: true promotes and demotes the former default, false only demotes."""
+    address = retrieve(world, id, addr_id)
+    refuse_uncovered(world, body)
+    if body.get("is_default") and not address.is_default:
+        clear_default(world, id)
+    address = apply_patch(world, address, body)
+    show_default(world, id)
+    return address
+
+
+def delete(world: World, id: str, addr_id: str) -> None:
+    """DELETE /customers/{id}/addresses/{addr_id}/: of the default no other takes the place."""
+    world.remove(retrieve(world, id, addr_id))
+    show_default(world, id)
+
+
+def refuse_uncovered(world: World, body: Mapping[str, Any]) -> None:
+    """422 if the App does not cover the country (Address fields; B-15)."""
+    covered = settings(world).countries
+    if "country" in body and body["country"] not in covered:
+        raise invalid_field("country", f"the App does not cover {body['country']}; it covers {', '.join(covered)}")
+
+
+def of_customer(world: World, customer: str) -> list[Address]:
+    """A customer's addresses, oldest first."""
+    return world.table(Address).where("customer", customer)
+
+
+def default(world: World, customer: str) -> Address | None:
+    """The customer's default address, if there is one."""
+    return next((address for address in of_customer(world, customer) if address.is_default), None)
+
+
+def clear_default(world: World, customer: str) -> None:
+    """Nobody's default any more."""
+    if (former := default(world, customer)) is not None:
+        world.replace(former, is_default=False)
+
+
+def show_default(world: World, id: str) -> None:
+    """Keep what the customer shows in step with the addresses (B-30)."""
+    customer, address = world.require(Customer, id), default(world, id)
+    if customer.address != address:
+        world.replace(customer, address=address)
+
+
+def delete_for_customer(world: World, event: Event) -> None:
+    """Reaction to ``customer.deleted``: addresses go with their customer (B-32)."""
+    for address in of_customer(world, event.data.object.id):
+        world.remove(address)
+
+
+index = sublist_handler(Customer, Address, "customer", ordering="-is_default")
+"""Default address first, then the newest."""
+
+OPERATIONS = {
+    "createAddress": create,
+    "listAddresses": index,
+    "getAddress": retrieve,
+    "updateAddress": update,
+    "deleteAddress": delete,
+}

@@ -1,0 +1,198 @@
+"""A payment link: a page that can be shared, on which many buyers pay."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
+
+import msgspec
+
+from emulator.core import calendar
+from emulator.core.handlers import apply_patch, get_handler, get_or_404, list_handler
+from emulator.core.records import HIDDEN, Metadata, Record, pick
+from emulator.core.state_machine import StateMachine
+from emulator.core.world import World
+from emulator.errors import invalid_field
+from emulator.resources.app import amounts
+from emulator.resources.catalog import line_items
+from emulator.resources.catalog.products import Product
+from emulator.resources.customers import payment_details
+
+
+class RedirectUrl(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the buyer goes afterwards; null is a general page."""
+
+    success: str | None = None
+    cancel: str | None = None
+
+
+class PaymentLink(Record, frozen=True, kw_only=True):
+    """``amount`` is minor units, of a ``custom`` link only. ``max_usage`` and ``usage_count`` count payments begun."""
+
+    kind: ClassVar[str] = "payment_link"
+    prefix: ClassVar[str] = "link"
+    not_found_code: ClassVar[str] = "PAYMENT_LINK_NOT_FOUND"
+    indexes: ClassVar[tuple[str, ...]] = ("status", "payment_link_type", "currency")
+
+    object: str = "payment_link"
+    name: str | None
+    url: str
+    payment_link_type: str
+    currency: str
+    amount: int | None
+    products: tuple[str, ...]
+    status: str
+    validity_type: str
+    max_usage: int | None
+    usage_count: int = 0
+    expires_at: str | None
+    redirect_url: RedirectUrl
+    payment_method_types: tuple[str, ...]
+    collect_customer_info: bool
+    allow_quantity: bool
+    livemode: bool
+    metadata: Metadata
+    created_at: str
+    updated_at: str
+    # A later change of price is for new links (Products, PATCH): the price of each product, null where the buyer says.
+    prices: Annotated[Mapping[str, int | None], HIDDEN] = msgspec.field(default_factory=dict)
+
+
+LIFECYCLE = StateMachine(
+    PaymentLink,
+    (None, "create", "active"),
+    ("active", "archive", "archived"),
+    ("archived", "restore", "active"),
+)
+
+
+# -- what merchants do
+
+
+def create(world: World, body: Mapping[str, Any]) -> PaymentLink:
+    """POST /payment-links/: usable at once (B-59)."""
+    currency = amounts.enabled(world, body["currency"])
+    products = _products(world, body, currency)
+    id = world.new_id(PaymentLink)
+    return LIFECYCLE.create(
+        world,
+        "create",
+        PaymentLink(
+            id=id,
+            name=body.get("name") or next((product.name for product in products), None),
+            url=f"{world.base_url}/pay/{id}",
+            payment_link_type=body["payment_link_type"],
+            currency=currency,
+            amount=_amount(world, body, currency),
+            products=tuple(product.id for product in products),
+            prices={each.id: each.unit_amount if each.price_type == "fixed" else None for each in products},
+            status="active",
+            redirect_url=RedirectUrl(**body.get("redirect_url", {})),
+            payment_method_types=payment_details.allowed(body.get("payment_method_types", ())),
+            collect_customer_info=body["collect_customer_info"],
+            allow_quantity=body["allow_quantity"],
+            livemode=world.livemode,
+            metadata=body["metadata"],
+            created_at=world.now,
+            updated_at=world.now,
+            **_validity(world, body),
+        ),
+    )
+
+
+def _products(world: World, body: Mapping[str, Any], currency: str) -> list[Product]:
+    """What a ``product`` link sells; other types sell nothing."""
+    if body["payment_link_type"] != "product":
+        return []
+    if not body["products"]:
+        raise invalid_field("products", "must name at least one product")
+    named = {id: f"products.{number}" for number, id in reversed(list(enumerate(body["products"])))}
+    return [line_items.on_sale(world, id, currency, named[id]) for id in dict.fromkeys(body["products"])]
+
+
+def _amount(world: World, body: Mapping[str, Any], currency: str) -> int | None:
+    """What a ``custom`` link asks for; ignored for other types."""
+    if body["payment_link_type"] != "custom":
+        return None
+    return amounts.chargeable(world, body["amount"], currency, "amount")
+
+
+def _validity(world: World, body: Mapping[str, Any]) -> dict[str, Any]:
+    """How long it can be used; ``one_time`` is ``max_usage`` 1."""
+    limits = _limits(world, body, body["validity_type"])
+    most = 1 if body["validity_type"] == "one_time" else None
+    return {"validity_type": body["validity_type"], "max_usage": most, "expires_at": None, **limits}
+
+
+def _limits(world: World, body: Mapping[str, Any], validity_type: str) -> dict[str, Any]:
+    """``max_usage`` and ``expires_at`` as they were sent, which only a ``limited`` link has (B-59)."""
+    limits = {field: body[field] for field in ("max_usage", "expires_at") if field in body}
+    for field in limits:
+        if validity_type != "limited":
+            raise invalid_field(field, "goes with the validity type limited only")
+    if "expires_at" in limits:
+        limits["expires_at"] = calendar.normalise(limits["expires_at"])
+        if limits["expires_at"] <= world.now:
+            raise invalid_field("expires_at", "must be in the future")
+    return limits
+
+
+def update(world: World, id: str, body: Mapping[str, Any]) -> PaymentLink:
+    """PATCH /payment-links/{id}/; a ``redirect_url`` replaces the whole one there is (B-59)."""
+    link = get_or_404(world, PaymentLink, id)
+    changes = {**body, **_limits(world, body, link.validity_type)}
+    if "redirect_url" in body:
+        changes["redirect_url"] = RedirectUrl(**body["redirect_url"])
+    if "payment_method_types" in body:
+        changes["payment_method_types"] = payment_details.allowed(body["payment_method_types"])
+    return apply_patch(world, link, changes)
+
+
+def delete(world: World, id: str) -> None:
+    """DELETE /payment-links/{id}/: for good; payments made through it stay."""
+    world.remove(get_or_404(world, PaymentLink, id))
+
+
+def archive(world: World, id: str) -> dict[str, Any]:
+    """POST /payment-links/{id}/archive/: the page can no longer be reached."""
+    return pick(
+        LIFECYCLE.transition(world, get_or_404(world, PaymentLink, id), "archive"), "id", "status", "updated_at"
+    )
+
+
+def restore(world: World, id: str) -> PaymentLink:
+    """POST /payment-links/{id}/restore/."""
+    return LIFECYCLE.transition(world, get_or_404(world, PaymentLink, id), "restore")
+
+
+# -- what buyers meet
+
+
+def closed(world: World, link: PaymentLink) -> str | None:
+    """Why it takes no payment: ``archived``, ``exhausted`` or ``expired``; None while it does (B-59)."""
+    if link.status == "archived":
+        return "archived"
+    if link.max_usage is not None and link.usage_count >= link.max_usage:
+        return "exhausted"
+    if link.expires_at is not None and link.expires_at <= world.now:
+        return "expired"
+    return None
+
+
+def use(world: World, link: PaymentLink) -> PaymentLink:
+    """A payment is started: it counts, even if it fails later."""
+    return world.replace(link, usage_count=link.usage_count + 1)
+
+
+retrieve = get_handler(PaymentLink)
+index = list_handler(PaymentLink)
+
+OPERATIONS = {
+    "createPaymentLink": create,
+    "listPaymentLinks": index,
+    "getPaymentLink": retrieve,
+    "updatePaymentLink": update,
+    "deletePaymentLink": delete,
+    "archivePaymentLink": archive,
+    "restorePaymentLink": restore,
+}

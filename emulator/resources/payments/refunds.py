@@ -1,0 +1,179 @@
+"""A refund: money of a completed deposit on its way back to the buyer, through the channel it came by (B-57)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import msgspec
+
+from emulator.core import calendar
+from emulator.core.handlers import get_handler, get_or_404, list_handler
+from emulator.core.jobs import Job
+from emulator.core.records import Metadata, Record
+from emulator.core.state_machine import StateMachine
+from emulator.core.world import World
+from emulator.errors import ApiError
+from emulator.resources.app.settings import settings
+from emulator.resources.payments import operator, transactions
+from emulator.resources.payments.transactions import Transaction
+
+REVIEW_HOURS = 1
+"""How long a refund is ``pending`` with the setting ``refund_review``."""
+
+
+class Refund(Record, frozen=True, kw_only=True):
+    """``amount`` is minor units. ``description`` is the merchant's own note, ``failure_reason`` a code."""
+
+    kind: ClassVar[str] = "refund"
+    prefix: ClassVar[str] = "refd"
+    not_found_code: ClassVar[str] = "REFUND_NOT_FOUND"
+    indexes: ClassVar[tuple[str, ...]] = ("transaction", "status")
+
+    object: str = "refund"
+    transaction: str
+    amount: int
+    currency: str
+    status: str
+    reason: str | None
+    description: str | None
+    failure_reason: str | None = None
+    payment_method_type: str
+    refunded_at: str | None = None
+    metadata: Metadata = msgspec.field(default_factory=dict)
+    livemode: bool
+    created_at: str
+    updated_at: str
+
+
+LIFECYCLE = StateMachine(
+    Refund,
+    (None, "review", "pending"),
+    (None, "send", "processing"),
+    ("pending", "send", "processing"),
+    ("pending", "cancel", "cancelled"),
+    ("processing", "succeed", "succeeded", "refund.succeeded"),
+    ("processing", "fail", "failed", "refund.failed"),
+    ("processing", "expire", "expired"),
+)
+
+COUNTING = ("pending", "processing", "succeeded")
+"""The states in which a refund takes from what is left to refund."""
+
+
+def create(world: World, body: Mapping[str, Any]) -> Refund:
+    """POST /refunds/: at most what is left of a completed deposit, and just that where no amount is given."""
+    deposit = get_or_404(world, Transaction, body["transaction"], "transaction")
+    amount = body.get("amount", _refundable(world, deposit))
+    _permit(world, deposit, amount)
+    review = settings(world).refund_review
+    refund = LIFECYCLE.create(
+        world,
+        "review" if review else "send",
+        Refund(
+            id=world.new_id(Refund),
+            transaction=deposit.id,
+            amount=amount,
+            currency=deposit.currency,
+            status="pending" if review else "processing",
+            reason=body.get("reason"),
+            description=body.get("description"),
+            payment_method_type=deposit.payment_method_type,
+            metadata=body.get("metadata", {}),
+            livemode=world.livemode,
+            created_at=world.now,
+            updated_at=world.now,
+        ),
+    )
+    if review:
+        world.schedule(calendar.plus(world.now, hours=REVIEW_HOURS), "refund.send", refund)
+    else:
+        _send(world, refund)
+    return refund
+
+
+def _refundable(world: World, deposit: Transaction) -> int:
+    """The amount less the refunds that are pending, processing or succeeded."""
+    refunds = world.table(Refund).where("transaction", deposit.id)
+    return deposit.amount - sum(refund.amount for refund in refunds if refund.status in COUNTING)
+
+
+def _permit(world: World, deposit: Transaction, amount: int) -> None:
+    rest = _refundable(world, deposit)
+    if deposit.type != "deposit" or deposit.status != "completed" or rest <= 0:
+        raise ApiError("transaction_not_refundable", param="transaction")
+    if amount > rest:
+        raise ApiError(
+            "refund_amount_exceeds_available",
+            param="amount",
+            errors={"amount": [f"must be at most {rest}"]},
+            available=rest,
+        )
+
+
+def _send(world: World, refund: Refund) -> None:
+    """To the operator, who answers later, if only in the next moment, or never (B-57)."""
+    deposit = world.require(Transaction, refund.transaction)
+    verdict = operator.on_refund(world, deposit.instrument, customer=deposit.customer, amount=refund.amount)
+    if verdict.due is not None:
+        world.schedule(verdict.due, "refund.answer", refund, **({"code": verdict.code} if verdict.code else {}))
+    world.schedule(calendar.plus(world.now, days=settings(world).refund_expiry_days), "refund.expire", refund)
+
+
+def send_later(world: World, job: Job) -> None:
+    """Job ``refund.send``: the review is over."""
+    refund = world.get(Refund, job.about)
+    if refund is not None and LIFECYCLE.allows(refund, "send"):
+        _send(world, LIFECYCLE.transition(world, refund, "send"))
+
+
+def answer_later(world: World, job: Job) -> None:
+    """Job ``refund.answer``: silenced where the refund came to its end before."""
+    refund = world.get(Refund, job.about)
+    if refund is not None and LIFECYCLE.allows(refund, "succeed"):
+        answer(world, refund, job.data.get("code"))
+
+
+def answer_now(world: World, id: str, code: str | None) -> Refund:
+    """The operator answers a refund it was sent, without waiting for its time."""
+    refund = get_or_404(world, Refund, id)
+    if not LIFECYCLE.allows(refund, "succeed"):
+        raise ApiError("INVALID_STATUS_TRANSITION", object="refund", status=refund.status, trigger="be answered")
+    return answer(world, refund, code)
+
+
+def answer(world: World, refund: Refund, code: str | None) -> Refund:
+    """The operator's answer: the buyer has the money back, or nothing was debited."""
+    world.cancel_jobs(refund)
+    if code is not None:
+        return LIFECYCLE.transition(world, refund, "fail", failure_reason=code)
+    deposit = world.require(Transaction, refund.transaction)
+    transactions.give_back(world, deposit, refund.amount, description=f"Refund {refund.id}", metadata=refund.metadata)
+    return LIFECYCLE.transition(world, refund, "succeed", refunded_at=world.now)
+
+
+def expire(world: World, job: Job) -> None:
+    """Job ``refund.expire``: the operator never answered; the funds are the merchant's again."""
+    refund = world.get(Refund, job.about)
+    if refund is not None and LIFECYCLE.allows(refund, "expire"):
+        world.cancel_jobs(refund)
+        LIFECYCLE.transition(world, refund, "expire")
+
+
+def cancel(world: World, id: str) -> Refund:
+    """POST /refunds/{id}/cancel/: before it is sent to the operator."""
+    refund = get_or_404(world, Refund, id)
+    refund = LIFECYCLE.transition(world, refund, "cancel")
+    world.cancel_jobs(refund)
+    return refund
+
+
+retrieve = get_handler(Refund)
+index = list_handler(Refund)
+
+OPERATIONS = {"createRefund": create, "listRefunds": index, "getRefund": retrieve, "cancelRefund": cancel}
+JOBS = {
+    "refund.send": send_later,
+    "refund.answer": answer_later,
+    "refund.expire": expire,
+}

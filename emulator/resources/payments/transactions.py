@@ -1,0 +1,213 @@
+"""A transaction: the accounting record of a processed payment, made by the service alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
+
+import msgspec
+from msgspec.structs import replace
+
+from emulator.core import money
+from emulator.core.handlers import Page, Query, apply_patch, get_handler, get_or_404, list_handler, sublist_handler
+from emulator.core.jobs import Job
+from emulator.core.records import HIDDEN, Metadata, Record
+from emulator.core.state_machine import StateMachine
+from emulator.core.world import World
+from emulator.resources.app.settings import FEE_RATES, settings
+from emulator.resources.customers import payment_details
+from emulator.resources.customers.customers import Customer
+from emulator.resources.customers.payment_details import PaymentDetails
+from emulator.resources.payments import operator
+
+
+class Transaction(Record, frozen=True, kw_only=True):
+    """All amounts are minor units; ``net_amount`` is ``amount - fee - commission``. Rates are per cent (B-56)."""
+
+    kind: ClassVar[str] = "transaction"
+    prefix: ClassVar[str] = "trans"
+    not_found_code: ClassVar[str] = "TRANSACTION_NOT_FOUND"
+    indexes: ClassVar[tuple[str, ...]] = ("customer", "status", "type")
+
+    object: str = "transaction"
+    app: str
+    amount: int
+    amount_refunded: int = 0
+    fee: int
+    fee_rate: int | float
+    commission: int
+    commission_rate: int | float
+    net_amount: int
+    currency: str
+    status: str
+    type: str = "deposit"
+    description: str | None = None
+    payment_intent: str | None = None
+    customer: str | None = None
+    payment_method_type: str
+    operator: str | None = None
+    processed_at: str | None = None
+    metadata: Metadata = msgspec.field(default_factory=dict)
+    livemode: bool
+    created_at: str
+    updated_at: str
+    # What was paid with: the way back for a refund, and what tells the operator about it.
+    instrument: Annotated[PaymentDetails, HIDDEN]
+
+
+LIFECYCLE = StateMachine(
+    Transaction,
+    (None, "open", "pending"),
+    (None, "return", "completed"),
+    ("pending", "approve", "approved"),
+    ("pending", "complete", "completed", "transaction.succeeded"),
+    ("approved", "complete", "completed", "transaction.succeeded"),
+    ("pending", "fail", "failed"),
+    ("pending", "cancel", "canceled"),
+    ("completed", "dispute", "disputed"),
+    ("completed", "refund", "refunded"),
+)
+
+
+def open_deposit(
+    world: World,
+    amount: int,
+    instrument: PaymentDetails,
+    *,
+    currency: str,
+    description: str | None,
+    payment_intent: str | None,
+    customer: str | None,
+    metadata: Metadata,
+) -> Transaction:
+    """A deposit on its way: pending, with the fees of the App's pricing plan (B-56)."""
+    own = settings(world)
+    fee_rate = FEE_RATES[own.pricing_plan]
+    fee, commission = money.percent(amount, fee_rate), money.percent(amount, own.commission_rate)
+    deposit = Transaction(
+        id=world.new_id(Transaction),
+        app=world.app,
+        amount=amount,
+        fee=fee,
+        fee_rate=fee_rate,
+        commission=commission,
+        commission_rate=own.commission_rate,
+        net_amount=amount - fee - commission,
+        currency=currency,
+        status="pending",
+        payment_method_type=instrument.type,
+        livemode=world.livemode,
+        created_at=world.now,
+        updated_at=world.now,
+        instrument=instrument,
+    )
+    deposit = replace(
+        deposit,
+        operator=payment_details.operator_name(instrument),
+        description=description,
+        payment_intent=payment_intent,
+        customer=customer,
+        metadata=metadata,
+    )
+    return LIFECYCLE.create(world, "open", deposit)
+
+
+def settle(world: World, transaction: Transaction) -> Transaction:
+    """The payment succeeded: its money is there, or comes later, and until then the transaction is approved."""
+    later = operator.settles(world, transaction.instrument)
+    if later is None:
+        return complete(world, transaction)
+    world.schedule(later, "transaction.settle", transaction)
+    return LIFECYCLE.transition(world, transaction, "approve")
+
+
+def settle_later(world: World, job: Job) -> None:
+    """Job ``transaction.settle``: the money of an approved transaction is there."""
+    transaction = world.get(Transaction, job.about)
+    if transaction is not None and transaction.status == "approved":
+        complete(world, transaction)
+
+
+def complete(world: World, transaction: Transaction) -> Transaction:
+    """The money is there: the customer's totals count it (B-30), and ``transaction.succeeded`` tells."""
+    customer = world.get(Customer, transaction.customer)
+    if customer is not None:
+        world.replace(
+            customer,
+            transactions_count=customer.transactions_count + 1,
+            total_spent=customer.total_spent + transaction.amount,
+        )
+    if (due := operator.disputed(world, transaction.instrument)) is not None:
+        world.schedule(due, "transaction.dispute", transaction)
+    return LIFECYCLE.transition(world, transaction, "complete", processed_at=world.now)
+
+
+def dispute(world: World, job: Job) -> None:
+    """Job ``transaction.dispute``: silenced where the money went back before."""
+    transaction = world.get(Transaction, job.about)
+    if transaction is not None and LIFECYCLE.allows(transaction, "dispute"):
+        LIFECYCLE.transition(world, transaction, "dispute")
+
+
+def give_back(world: World, deposit: Transaction, amount: int, **fields: Any) -> Transaction:
+    """Money of a deposit is with the buyer again: a transaction of type ``refund`` records it (B-57).
+
+    The deposit turns ``refunded`` once nothing of it is left; the customer's ``total_spent`` counts it no longer.
+    """
+    LIFECYCLE.create(
+        world,
+        "return",
+        deposit.replace(
+            id=world.new_id(Transaction),
+            amount=amount,
+            amount_refunded=0,
+            fee=0,
+            fee_rate=0,
+            commission=0,
+            commission_rate=0,
+            net_amount=amount,
+            status="completed",
+            type="refund",
+            processed_at=world.now,
+            created_at=world.now,
+            updated_at=world.now,
+            **fields,
+        ),
+    )
+    customer = world.get(Customer, deposit.customer)
+    if customer is not None:
+        world.replace(customer, total_spent=customer.total_spent - amount)
+    deposit = world.replace(deposit, amount_refunded=deposit.amount_refunded + amount)
+    whole = deposit.amount_refunded >= deposit.amount and LIFECYCLE.allows(deposit, "refund")
+    return LIFECYCLE.transition(world, deposit, "refund") if whole else deposit
+
+
+def update(world: World, id: str, body: Mapping[str, Any]) -> Transaction:
+    """PATCH /transactions/{id}/: ``description`` and ``metadata``, nothing else."""
+    return apply_patch(world, get_or_404(world, Transaction, id), body)
+
+
+def index(world: World, query: Query) -> Page[Transaction]:
+    """GET /transactions/: ``customer`` is an id or an email, and emails are compared case-blind (B-30)."""
+    wanted = query.get("customer", "")
+    known = world.table(Customer).find("email", wanted) if "@" in wanted else None
+    return _all(world, {**query, "customer": known.id} if known is not None else query)
+
+
+retrieve = get_handler(Transaction)
+_all = list_handler(
+    Transaction,
+    {
+        "min_amount": lambda transaction, amount: transaction.amount >= amount,
+        "max_amount": lambda transaction, amount: transaction.amount <= amount,
+    },
+)
+of_customer = sublist_handler(Customer, Transaction, "customer")
+
+OPERATIONS = {
+    "listTransactions": index,
+    "getTransaction": retrieve,
+    "updateTransaction": update,
+    "listCustomerTransactions": of_customer,
+}
+JOBS = {"transaction.settle": settle_later, "transaction.dispute": dispute}

@@ -1,0 +1,1 @@
+"""What the service does not have: arranged faults, mobile money prompts, the email outbox, the reset."""

@@ -1,0 +1,134 @@
+"""Emails: what customers are told, and when (B-98); what they read of it is rendered once somebody looks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from msgspec.structs import replace
+
+from emulator.core.effects import SendEmail
+from emulator.core.jobs import Job
+from emulator.core.records import Record
+from emulator.core.world import Event, World
+from emulator.resources.billing import renewals
+from emulator.resources.billing.invoices import Invoice
+from emulator.resources.billing.subscriptions import Subscription
+from emulator.resources.customers.customers import Customer
+from emulator.resources.payments.payment_intents import PaymentIntent
+from emulator.resources.payments.receipts import Receipt
+from emulator.resources.payments.refunds import Refund
+from emulator.resources.payments.transactions import Transaction
+from emulator.resources.sandbox import invoice_documents
+
+
+class Email(Record, frozen=True, kw_only=True):
+    """One email. ``topic`` is what the control API calls its kind; all it is about is kept as it was then.
+
+    ``item`` is the name of what is subscribed to, ``again_at`` when a failed charge is tried again. ``sent_at`` and
+    ``error`` tell what became of it at an SMTP server, where there is one.
+    """
+
+    kind: ClassVar[str] = "email"
+    prefix: ClassVar[str] = "mail"
+    indexes: ClassVar[tuple[str, ...]] = ("topic", "to")
+
+    topic: str
+    to: str
+    merchant: str
+    language: str
+    created_at: str
+    customer: Customer | None
+    invoice: Invoice | None = None
+    subscription: Subscription | None = None
+    item: str | None = None
+    again_at: str | None = None
+    transaction: Transaction | None = None
+    receipt: Receipt | None = None
+    refund: Refund | None = None
+    sent_at: str | None = None
+    error: str | None = None
+
+
+def write(world: World, topic: str, to: str, customer: Customer | None, about: Mapping[str, Any]) -> None:
+    """Put an email into the outbox, and on its way if there is a server for it."""
+    email = Email(
+        id=world.new_id(Email),
+        topic=topic,
+        to=to,
+        merchant=world.name,
+        language=invoice_documents.language_of(customer.metadata if customer else {}),
+        created_at=world.now,
+        customer=customer,
+    )
+    world.enqueue(SendEmail(email=world.add(replace(email, **about)).id))
+
+
+def invoice(world: World, job: Job) -> None:
+    """Job ``invoice.mail``: an invoice was sent, with its PDF and a link to pay it (Invoices; B-41, B-44)."""
+    invoice = world.get(Invoice, job.about)
+    if invoice is not None:
+        write(world, "invoice", invoice.customer_email, world.get(Customer, invoice.customer), {"invoice": invoice})
+
+
+def receipt(world: World, event: Event) -> None:
+    """Reaction to ``transaction.succeeded``, once its receipt is issued (B-44, B-53)."""
+    transaction = world.require(Transaction, event.data.object.id)
+    intent = world.get(PaymentIntent, transaction.payment_intent)
+    paid = world.get(Invoice, intent.invoice if intent else None)
+    _to_payer(world, "receipt", transaction, {"invoice": paid})
+
+
+def refund(world: World, event: Event) -> None:
+    """Reaction to ``refund.succeeded``: to whom the receipt went."""
+    refund = world.require(Refund, event.data.object.id)
+    _to_payer(world, "refund", world.require(Transaction, refund.transaction), {"refund": refund})
+
+
+def _to_payer(world: World, topic: str, transaction: Transaction, about: Mapping[str, Any]) -> None:
+    """An email to whoever has the receipt of a deposit; one without an address has none."""
+    receipt = world.table(Receipt).find("transaction", transaction.id)
+    if receipt is not None and receipt.customer_email is not None:
+        customer = world.get(Customer, transaction.customer)
+        about = {"transaction": transaction, "receipt": receipt, **about}
+        write(world, topic, receipt.customer_email, customer, about)
+
+
+def renewal_failed(world: World, event: Event) -> None:
+    """Reaction to ``subscription.payment_failed``, at each attempt (B-45)."""
+    subscription = world.require(Subscription, event.data.object.id)
+    owed = world.get(Invoice, subscription.unpaid_invoice)
+    again_at = renewals.next_try(world, subscription)
+    _to_subscriber(world, "renewal_failed", subscription, {"invoice": owed, "again_at": again_at})
+
+
+def trial_ending(world: World, event: Event) -> None:
+    """Reaction to ``subscription.trial_will_end`` (B-43)."""
+    _to_subscriber(world, "trial_ending", world.require(Subscription, event.data.object.id), {})
+
+
+def canceled(world: World, event: Event) -> None:
+    """Reaction to ``subscription.canceled``: now, not when it was scheduled (B-47)."""
+    _to_subscriber(world, "subscription_canceled", world.require(Subscription, event.data.object.id), {})
+
+
+def _to_subscriber(world: World, topic: str, subscription: Subscription, about: Mapping[str, Any]) -> None:
+    customer = world.get(Customer, subscription.customer)
+    if customer is not None:
+        item = renewals.item(world, subscription)
+        write(world, topic, customer.email, customer, {"subscription": subscription, "item": item, **about})
+
+
+def record_outcome(world: World, id: str, error: str | None) -> None:
+    """File what became of an email at the SMTP server: sent now, or why not."""
+    email = world.get(Email, id)
+    if email is not None:
+        world.replace(email, error=error, sent_at=None if error else world.now)
+
+
+def unsent(world: World) -> list[SendEmail]:
+    """The emails no SMTP server has answered for yet, oldest first."""
+    return [SendEmail(email=email.id) for email in world.table(Email) if email.sent_at is None and email.error is None]
+
+
+JOBS = {"invoice.mail": invoice}

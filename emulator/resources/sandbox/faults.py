@@ -1,0 +1,142 @@
+"""An arranged fault: what goes wrong with the next requests or webhook deliveries, by order of the tester (B-94)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from hashlib import blake2b
+from typing import Annotated, Any, ClassVar, Literal
+
+import msgspec
+from msgspec import UNSET
+
+from emulator.core import calendar
+from emulator.core.effects import DeliverWebhook
+from emulator.core.handlers import Page, Query, paginate
+from emulator.core.records import HIDDEN, Record
+from emulator.core.world import World
+from emulator.resources.webhooks.deliveries import WebhookDelivery
+
+REQUEST, DELIVERY = "request", "delivery"
+
+
+class FaultMatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Which requests (by the first four) or deliveries (by the last two) are meant; what is None does not matter."""
+
+    operation: str | None = None
+    method: str | None = None
+    path: str | None = None
+    customer: str | None = None
+    event: str | None = None
+    webhook: str | None = None
+
+    def fits(self, **facts: str | None) -> bool:
+        """Whether these facts are just what is asked for; nothing is said of the others."""
+        return all(getattr(self, name) in (None, value) for name, value in facts.items())
+
+
+class FaultEffect(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What goes wrong: one of these, ``status`` and ``body`` being one. ``delay`` is of the world's clock."""
+
+    code: str | None = None
+    status: int | None = None
+    body: Any = UNSET
+    delay_ms: int | None = None
+    drop: Literal["before", "after"] | None = None
+    garble: bool = False
+    duplicate: int | None = None
+    delay: str | None = None
+    reorder: bool = False
+    lose: bool = False
+    tamper: bool = False
+
+
+class Fault(Record, frozen=True, kw_only=True):
+    """Strikes ``times`` more times and is gone, or each time with ``probability`` until it is cleared.
+
+    ``seconds`` is the length of the ``delay``.
+    """
+
+    kind: ClassVar[str] = "fault"
+    prefix: ClassVar[str] = "flt"
+    indexes: ClassVar[tuple[str, ...]] = ("about",)
+
+    object: str = "fault"
+    about: Annotated[str, HIDDEN]
+    match: FaultMatch
+    times: int | None
+    probability: int | float | None
+    then: FaultEffect
+    seconds: Annotated[int | float, HIDDEN] = 0
+    created_at: str
+
+
+def arrange(world: World, body: Mapping[str, Any], seconds: float = 0) -> Fault:
+    """POST /_emulator/faults. Without ``times`` and ``probability`` it strikes once."""
+    then = msgspec.convert(body["then"], FaultEffect)
+    once = None if "probability" in body else 1
+    return world.add(
+        Fault(
+            id=world.new_id(Fault),
+            about=DELIVERY if OF_DELIVERIES & body["then"].keys() else REQUEST,
+            match=msgspec.convert(body.get("match", {}), FaultMatch),
+            times=body.get("times", once),
+            probability=body.get("probability"),
+            then=then,
+            seconds=seconds,
+            created_at=world.now,
+        )
+    )
+
+
+OF_DELIVERIES = frozenset(["duplicate", "delay", "reorder", "lose", "tamper"])
+"""What can go wrong with deliveries and not with requests."""
+
+
+def pick_fault(world: World, about: str, fits: Callable[[FaultMatch], bool]) -> Fault | None:
+    """The fault arranged first that is meant and strikes now, used up by once."""
+    for fault in world.table(Fault).where("about", about):
+        if fits(fault.match) and (fault.probability is None or _chance(world) < fault.probability):
+            _use_up(world, fault)
+            return fault
+    return None
+
+
+def _chance(world: World) -> float:
+    """A number from 0 up to 1 of the world's own random source, so that with a seed the same ones strike (B-93)."""
+    drawn = blake2b(world.draw("chance").encode(), digest_size=8).digest()
+    return int.from_bytes(drawn, "big") / 2**64
+
+
+def _use_up(world: World, fault: Fault) -> None:
+    if fault.times == 1:
+        world.remove(fault)
+    elif fault.times is not None:
+        world.replace(fault, times=fault.times - 1)
+
+
+def pick_delivery_fault(world: World, post: DeliverWebhook) -> Fault | None:
+    """The fault that strikes this attempt at a delivery; a delay is planned here and now."""
+    delivery = world.require(WebhookDelivery, post.delivery)
+    fault = pick_fault(world, DELIVERY, lambda match: match.fits(event=delivery.event_type, webhook=post.webhook))
+    if fault is not None and fault.then.delay is not None:
+        due = calendar.plus(world.now, seconds=fault.seconds)
+        world.schedule(due, "webhook.attempt", delivery)
+        world.replace(delivery, next_attempt_at=due)
+    return fault
+
+
+def mentions_customer(world: World, customer: str, ids: Collection[str]) -> bool:
+    """Whether a request that names these ids is about a customer: by its own id, or by that of one of its objects."""
+    named = (table.get(id) for id in ids for table in world.tables())
+    return customer in ids or any(getattr(record, "customer", None) == customer for record in named)
+
+
+def index(world: World, query: Query) -> Page[Fault]:
+    """GET /_emulator/faults: what is still arranged, newest first."""
+    return paginate(world.table(Fault), query)
+
+
+def clear(world: World) -> None:
+    """DELETE /_emulator/faults."""
+    for fault in world.table(Fault):
+        world.remove(fault)

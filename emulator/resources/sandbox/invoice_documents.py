@@ -1,0 +1,66 @@
+"""What is printed of an invoice, and who may have it: all that stands on the page, frozen, for others to set."""
+
+from __future__ import annotations
+
+from hmac import compare_digest
+from urllib.parse import parse_qs, urlsplit
+
+import msgspec
+
+from emulator.core.handlers import Query, get_or_404
+from emulator.core.records import Metadata
+from emulator.core.world import World
+from emulator.errors import ApiError
+from emulator.resources.billing.invoices import Invoice
+from emulator.resources.customers.customers import Customer
+
+LANGUAGES = ("en", "fr")
+"""What customers can be written to in; the first where nothing else is known."""
+
+
+class InvoiceDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """An invoice as it is printed. ``customer`` is None once it is deleted."""
+
+    merchant: str
+    language: str
+    invoice: Invoice
+    customer: Customer | None
+
+
+def language_of(metadata: Metadata) -> str:
+    """The language a customer reads: ``language`` or ``lang`` of its metadata, where it is one of ours (``fr-CM``)."""
+    wanted = str(metadata.get("language") or metadata.get("lang") or "").lower()[:2]
+    return wanted if wanted in LANGUAGES else LANGUAGES[0]
+
+
+def document_of(world: World, invoice: Invoice) -> InvoiceDocument:
+    """The invoice as it would be printed now."""
+    customer = world.get(Customer, invoice.customer)
+    language = language_of(customer.metadata if customer else {})
+    return InvoiceDocument(merchant=world.name, language=language, invoice=invoice, customer=customer)
+
+
+def token_opens(invoice: Invoice, token: str) -> bool:
+    """Whether it is the token in the invoice's ``pdf_url`` (B-66); a draft has none."""
+    query = parse_qs(urlsplit(invoice.pdf_url or "").query)
+    return "token" in query and compare_digest(query["token"][0].encode(), token.encode())
+
+
+def show(world: World, id: str, query: Query) -> InvoiceDocument:
+    """GET /invoices/{id}/pdf/: not of a draft, and not with a wrong token, whoever brings it (B-66, B-71)."""
+    invoice = get_or_404(world, Invoice, id)
+    if invoice.status == "draft":
+        raise ApiError("PDF_NOT_AVAILABLE")
+    if "token" in query and not token_opens(invoice, query["token"]):
+        raise token_error()
+    return document_of(world, invoice)
+
+
+def token_error() -> ApiError:
+    """401 ``INVALID_TOKEN`` (B-71)."""
+    return ApiError(
+        "INVALID_TOKEN", param="token", message="The token does not open this invoice; take pdf_url as it is."
+    )
+
+
+OPERATIONS = {"getInvoicePdf": show}

@@ -1,0 +1,29 @@
+"""The reset of a sandbox: all of an App's data gone at once (Authentication rule 3; B-07)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from emulator.core.idempotency import StoredResponse
+from emulator.core.jobs import FailedJob, Job
+from emulator.core.world import Event, World
+from emulator.errors import ApiError
+from emulator.resources.app.settings import Settings
+from emulator.resources.sandbox.emails import Email
+from emulator.resources.sandbox.faults import Fault
+from emulator.resources.webhooks.deliveries import WebhookDelivery
+
+TRACES = (Job, FailedJob, Event, WebhookDelivery, Email, Fault, StoredResponse)
+"""What objects leave behind or a tester arranged, and is none itself: it goes as well, uncounted."""
+
+
+def reset(world: World) -> dict[str, Any]:
+    """POST /reset: objects, schedule, events, deliveries and idempotency keys go; settings and clock stay."""
+    if world.livemode:
+        raise ApiError("PERMISSION_DENIED", message="Only a sandbox can be reset; this is a production key.")
+    gone = world.clear(keep=(Settings,))
+    deleted = sum(number for kind, number in gone.items() if kind not in TRACES)
+    return {"object": "reset", "app": world.app, "deleted": deleted, "reset_at": world.now}
+
+
+OPERATIONS = {"resetSandbox": reset}

@@ -1,0 +1,1 @@
+"""Webhook endpoints, their signed deliveries, and where deliveries may go."""

@@ -1,0 +1,239 @@
+"""A webhook delivery: one event on its way to one endpoint, with every attempt on record."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from typing import Annotated, Any, ClassVar
+
+import msgspec
+
+from emulator.core import calendar
+from emulator.core.effects import DeliverWebhook, HttpResult
+from emulator.core.handlers import Page, Query, get_or_404, list_handler
+from emulator.core.jobs import Job
+from emulator.core.records import HIDDEN, Record, to_wire
+from emulator.core.state_machine import StateMachine
+from emulator.core.world import Event, EventData, World, encode
+from emulator.errors import ApiError
+from emulator.resources.webhooks.endpoints import WebhookEndpoint
+from emulator.resources.webhooks.signing import SignedRequest, redact_credentials, signed
+
+EXPONENTIAL = (60, 5 * 60, 30 * 60, 2 * 3600, 8 * 3600)
+"""Seconds to wait before each retry; the last one goes on (Delivery rules; B-84)."""
+LINEAR = (30 * 60,)
+BACKOFF = {"exponential": EXPONENTIAL, "linear": LINEAR}
+
+
+class DeliveryAttempt(msgspec.Struct, frozen=True, kw_only=True):
+    """One try: when (world's clock), what was sent, what came back; ``duration_ms`` is real time."""
+
+    at: str
+    status_code: int | None
+    error: str | None
+    duration_ms: int
+    request_headers: Mapping[str, str]
+    response_body: str | None
+
+
+class WebhookDelivery(Record, frozen=True, kw_only=True):
+    """``next_attempt_at`` is set while the delivery is pending (B-85).
+
+    ``by_hand`` is set once it was retried by hand: whatever comes of that, no further retry follows by itself.
+    """
+
+    kind: ClassVar[str] = "webhook_delivery"
+    prefix: ClassVar[str] = "whd"
+    indexes: ClassVar[tuple[str, ...]] = ("webhook", "event")
+
+    object: str = "webhook_delivery"
+    webhook: str
+    event: str
+    event_type: str
+    status: str
+    attempts: tuple[DeliveryAttempt, ...] = ()
+    attempt_count: int = 0
+    next_attempt_at: str | None
+    created_at: str
+    updated_at: str
+    by_hand: Annotated[bool, HIDDEN] = False
+
+
+LIFECYCLE = StateMachine(
+    WebhookDelivery,
+    (None, "create", "pending"),
+    ("pending", "retry later", "pending"),
+    ("pending", "succeed", "succeeded"),
+    ("pending", "fail", "failed"),
+    ("pending", "miss", "failed"),
+    ("failed", "retry", "pending"),
+)
+
+
+def enqueue_deliveries(world: World, event: Event) -> None:
+    """Reaction to every event: a delivery to each enabled endpoint that listens to its type."""
+    for endpoint in world.table(WebhookEndpoint).where("enabled", True):
+        if endpoint.listens(event.type):
+            world.enqueue(_deliver(_made(world, endpoint, event)))
+
+
+def _made(world: World, endpoint: WebhookEndpoint, event: Event) -> WebhookDelivery:
+    return LIFECYCLE.create(
+        world,
+        "create",
+        WebhookDelivery(
+            id=world.new_id(WebhookDelivery),
+            webhook=endpoint.id,
+            event=event.id,
+            event_type=event.type,
+            status="pending",
+            next_attempt_at=world.now,
+            created_at=world.now,
+            updated_at=world.now,
+        ),
+    )
+
+
+def _deliver(delivery: WebhookDelivery) -> DeliverWebhook:
+    return DeliverWebhook(webhook=delivery.webhook, delivery=delivery.id)
+
+
+def under_way(world: World) -> list[DeliverWebhook]:
+    """The attempts that were due and have no outcome yet, oldest first: no job will make them."""
+    jobs = world.table(Job)
+    return [
+        _deliver(delivery)
+        for delivery in world.table(WebhookDelivery)
+        if delivery.status == "pending" and not jobs.where("about", delivery.id)
+    ]
+
+
+# -- attempts
+
+
+def outgoing(world: World, post: DeliverWebhook, epoch: int) -> SignedRequest | None:
+    """What to send for a delivery now, or None if it is settled or its endpoint is gone or disabled."""
+    delivery = world.get(WebhookDelivery, post.delivery)
+    endpoint = world.get(WebhookEndpoint, post.webhook)
+    if delivery is None or endpoint is None or not endpoint.enabled or delivery.status != "pending":
+        return None
+    body = encode(world.require(Event, delivery.event))
+    sent = signed(endpoint, body, delivery=delivery.id, event=delivery.event, epoch=epoch)
+    sent.headers["Emulator-Delivery"] = delivery.id
+    sent.headers["Emulator-Attempt"] = str(delivery.attempt_count + 1)
+    return sent
+
+
+def mark_missed(world: World, post: DeliverWebhook) -> None:
+    """An attempt fell due while the endpoint was disabled: the delivery is missed for good (B-87)."""
+    delivery = world.get(WebhookDelivery, post.delivery)
+    if delivery is not None and delivery.status == "pending":
+        LIFECYCLE.transition(world, delivery, "miss", next_attempt_at=None)
+
+
+def record_attempt(world: World, post: DeliverWebhook, sent: SignedRequest, answer: HttpResult, at: str) -> None:
+    """File the outcome of an attempt made at that instant and decide what follows (B-84)."""
+    delivery = world.get(WebhookDelivery, post.delivery)
+    endpoint = world.get(WebhookEndpoint, post.webhook)
+    if delivery is None or endpoint is None or delivery.status != "pending":
+        return
+    attempts = (*delivery.attempts, _attempt(sent, answer, at))
+    changes = {"attempts": attempts, "attempt_count": len(attempts), "next_attempt_at": None}
+    if answer.ok:
+        LIFECYCLE.transition(world, delivery, "succeed", **changes)
+    elif delivery.by_hand or _final(answer) or len(attempts) > endpoint.retry_policy.max_attempts:
+        LIFECYCLE.transition(world, delivery, "fail", **changes)
+    else:
+        waits = BACKOFF[endpoint.retry_policy.backoff_type]
+        due = calendar.plus(at, seconds=waits[min(len(attempts), len(waits)) - 1])
+        world.schedule(due, "webhook.attempt", delivery)
+        LIFECYCLE.transition(world, delivery, "retry later", **{**changes, "next_attempt_at": due})
+
+
+def _final(answer: HttpResult) -> bool:
+    """Only timeouts, connection faults and 5xx are tried again; another answer is the receiver's last word."""
+    return answer.status_code is not None and answer.status_code < 500
+
+
+def _attempt(sent: SignedRequest, answer: HttpResult, at: str) -> DeliveryAttempt:
+    return DeliveryAttempt(
+        at=at,
+        status_code=answer.status_code,
+        error=answer.error,
+        duration_ms=answer.duration_ms,
+        request_headers=redact_credentials(sent.headers),
+        response_body=answer.body,
+    )
+
+
+def attempt_again(world: World, job: Job) -> None:
+    """Job ``webhook.attempt``: a retry is due."""
+    world.enqueue(_deliver(world.require(WebhookDelivery, job.about)))
+
+
+# -- operations
+
+
+def delete(world: World, id: str) -> None:
+    """DELETE /webhooks/{id}/: the endpoint goes with its deliveries and the retries planned for them."""
+    endpoint = get_or_404(world, WebhookEndpoint, id)
+    for delivery in world.table(WebhookDelivery).where("webhook", id):
+        world.cancel_jobs(delivery)
+        world.remove(delivery)
+    world.remove(endpoint)
+
+
+def send_test(world: World, id: str, body: Mapping[str, Any]) -> Generator[DeliverWebhook, HttpResult, WebhookDelivery]:
+    """POST /webhooks/{id}/test/: an event for this endpoint alone; the answer comes once the attempt is made (B-85)."""
+    endpoint = _require_enabled(world, id)
+    event = world.record_event(body["event"], _shown(world, endpoint, body["event"]))
+    delivery = _made(world, endpoint, event)
+    yield _deliver(delivery)
+    return get_or_404(world, WebhookDelivery, delivery.id)
+
+
+def _shown(world: World, endpoint: WebhookEndpoint, type: str) -> EventData:
+    """What a test event shows: the endpoint, or for a type that tells of something the document's own example."""
+    sample = world.reference_data.samples.get(type)
+    if sample is None:
+        return EventData(to_wire(endpoint))
+    own = {"app": world.app, "livemode": world.livemode}
+    shown = sample["object"]
+    return EventData(**{**sample, "object": shown | {name: own[name] for name in own.keys() & shown.keys()}})
+
+
+def _require_enabled(world: World, id: str) -> WebhookEndpoint:
+    endpoint = get_or_404(world, WebhookEndpoint, id)
+    if not endpoint.enabled:  # a disabled endpoint receives no deliveries (Delivery rule 5)
+        raise ApiError(
+            "INVALID_STATUS_TRANSITION", object="webhook endpoint", status="disabled", trigger="be sent anything"
+        )
+    return endpoint
+
+
+def index(world: World, id: str, query: Query) -> Page[WebhookDelivery]:
+    """GET /webhooks/{id}/deliveries/."""
+    get_or_404(world, WebhookEndpoint, id)
+    return _all(world, {**query, "webhook": id})
+
+
+_all = list_handler(WebhookDelivery)
+
+
+def retry(world: World, id: str, did: str) -> Generator[DeliverWebhook, HttpResult, WebhookDelivery]:
+    """POST /webhooks/{id}/deliveries/{did}/retry/: a failed delivery is attempted once more, and that is its end."""
+    endpoint = _require_enabled(world, id)
+    delivery = get_or_404(world, WebhookDelivery, did)
+    if delivery.webhook != endpoint.id:
+        raise ApiError(WebhookDelivery.not_found_code)
+    delivery = LIFECYCLE.transition(world, delivery, "retry", next_attempt_at=world.now, by_hand=True)
+    yield _deliver(delivery)
+    return get_or_404(world, WebhookDelivery, did)
+
+
+OPERATIONS = {
+    "deleteWebhook": delete,
+    "testWebhook": send_test,
+    "listWebhookDeliveries": index,
+    "retryWebhookDelivery": retry,
+}
+JOBS = {"webhook.attempt": attempt_again}

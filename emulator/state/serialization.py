@@ -1,0 +1,252 @@
+"""The form of a world outside memory: tables of documents as TinyDB has them, with a version.
+
+One file holds any number of worlds: ``emulator`` (the version), ``worlds`` (key, clock, counters), ``snapshots``, and
+for each world and kind of record a table ``sk_test_demo/customer``, its documents by their number in the order of
+creation. An exported snapshot is such a file with one world.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from operator import itemgetter
+from typing import Annotated, Any, Literal, NamedTuple
+
+import msgspec
+from msgspec import Meta
+
+from emulator.core import calendar
+from emulator.core.calendar import Timestamp
+from emulator.core.records import Record
+from emulator.core.unit_of_work import Change
+from emulator.core.world import Event, World
+from emulator.resources.app.keys import SECRET, Key
+from emulator.resources.app.settings import settings
+
+FORMAT = 2
+"""The version of the form that is written. Older ones are migrated when they are read, newer ones refused."""
+
+LARGEST = 2**53
+"""The largest number that means the same to everybody who reads JSON."""
+
+Tables = dict[str, Any]
+"""What a file holds: tables by name, each with its documents by number."""
+
+Rows = Mapping[str, Iterable[tuple[int, Any]]]
+"""By kind its records, each with its number: a record, its fields as plain values, or its JSON (``msgspec.Raw``)."""
+
+
+class InvalidState(ValueError):
+    """What was to be brought back is no world of ours; the message says why."""
+
+
+class WorldHeader(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a world is beside its records.
+
+    The clock read ``now`` when real time was ``since`` (Unix time); without one it goes on from ``now`` whenever that
+    is. ``seed`` is that of the world's ids, or None where it is not known.
+    """
+
+    now: Timestamp
+    mode: Literal["running", "frozen"]
+    rate: Annotated[float, Meta(gt=0)]
+    counters: dict[str, Annotated[int, Meta(ge=0, le=LARGEST)]]
+    since: float | None = None
+    seed: str | None = None
+
+
+class StoredWorld(NamedTuple):
+    """A world at rest."""
+
+    key: Key
+    head: WorldHeader
+    rows: Rows
+
+
+class RowChange(NamedTuple):
+    """Where a record stands after some changes: ``record`` is None for one that is gone."""
+
+    kind: str
+    id: str
+    number: int
+    record: Record | None
+
+
+def row_change(world: World, changes: Iterable[Change]) -> Iterator[RowChange]:
+    """What a list of changes comes to, each record once."""
+    numbers: dict[tuple[type[Record], str], int] = {}
+    for change in changes:
+        record = change.record
+        numbers[type(record), record.id] = change.number
+    for (kind, id), number in numbers.items():
+        table = world.table(kind)
+        present = table.get(id)
+        yield RowChange(kind.kind, id, number if present is None else table.slots[id].number, row_of(present))
+
+
+def row_of(record: Any) -> Any:
+    """A record as it is kept. An event keeps its object as it was shown; the rest was for nobody else's eyes."""
+    return record.public_view() if isinstance(record, Event) else record
+
+
+def id_of(row: Any) -> str:
+    """The id of a record in any of its forms."""
+    plain = msgspec.json.decode(row) if isinstance(row, msgspec.Raw) else row
+    return str(plain["id"] if isinstance(plain, dict) else plain.id)
+
+
+def all_rows(world: World) -> dict[str, list[tuple[int, Any]]]:
+    """Every record of a world as it is kept."""
+    return {
+        table.kind.kind: [(table.slots[record.id].number, row_of(record)) for record in table]
+        for table in world.tables()
+        if len(table)
+    }
+
+
+def fill(world: World, saved: StoredWorld) -> None:
+    """Put what was saved into a world that has no records. Raises :class:`Unreadable`."""
+    known = {table.kind.kind: table.kind for table in world.tables()}
+    try:
+        with world.unit_of_work():
+            for kind, rows in saved.rows.items():
+                if kind not in known:
+                    raise InvalidState(f"there is no kind of record {kind!r}")
+                for number, row in rows:
+                    world.add(restored(known[kind], row), number)
+        world.now = calendar.normalise(saved.head.now)
+        settings(world)
+    except KeyError:
+        raise InvalidState("it has no settings") from None
+    except (msgspec.MsgspecError, ValueError) as fault:
+        raise InvalidState(str(fault)) from None
+    world.counters = dict(saved.head.counters)
+
+
+def restored(kind: type[Record], row: Any) -> Record:
+    """A record from its JSON, from its plain values or from itself."""
+    if isinstance(row, Record):
+        return row
+    return msgspec.json.decode(row, type=kind) if isinstance(row, msgspec.Raw) else msgspec.convert(row, kind)
+
+
+# -- as tables
+
+
+def tables(worlds: Iterable[StoredWorld], snapshots: Mapping[tuple[Key, str], StoredWorld] | None = None) -> Tables:
+    """The file of these worlds. Records stand in it as they are; whoever writes it down encodes them."""
+    made: Tables = {"emulator": {"1": {"format": FORMAT}}, "worlds": {}}
+    for position, saved in enumerate(worlds, 1):
+        made["worlds"][str(position)] = {"key": str(saved.key), **msgspec.structs.asdict(saved.head)}
+        for kind, rows in saved.rows.items():
+            made[f"{saved.key}/{kind}"] = {str(number): row for number, row in rows}
+    if snapshots:
+        made["snapshots"] = {
+            str(position): {"key": str(key), "name": name, "tables": tables([saved])}
+            for position, ((key, name), saved) in enumerate(snapshots.items(), 1)
+        }
+    return made
+
+
+class Content(NamedTuple):
+    """What a file holds, its tables understood."""
+
+    worlds: dict[Key, StoredWorld]
+    snapshots: dict[tuple[Key, str], StoredWorld]
+
+
+def content(found: Any) -> Content:
+    """The worlds and snapshots of a file of this version or an older one. Raises :class:`Unreadable`."""
+    migrated = up_to_date(found)
+    try:
+        worlds = {saved.key: saved for saved in _worlds(migrated)}
+        snapshots = {
+            (key(row["key"]), row["name"]): only_world(row["tables"]) for row in migrated.get("snapshots", {}).values()
+        }
+    except (KeyError, AttributeError, TypeError, StopIteration, ValueError) as fault:
+        raise InvalidState(str(fault) or type(fault).__name__) from None
+    return Content(worlds, snapshots)
+
+
+def only_world(found: Any) -> StoredWorld:
+    """The world of a file that has one, such as a snapshot. Raises :class:`Unreadable`."""
+    try:
+        return next(_worlds(up_to_date(found)))
+    except StopIteration:
+        raise InvalidState("it holds no world") from None
+
+
+def _worlds(found: Tables) -> Iterator[StoredWorld]:
+    rows: dict[str, dict[str, list[tuple[int, Any]]]] = {}
+    for name, table in found.items():
+        owner, separator, kind = name.partition("/")
+        if separator:
+            documents = [(_number(number), row) for number, row in table.items()]
+            rows.setdefault(owner, {})[kind] = sorted(documents, key=itemgetter(0))
+    for row in found["worlds"].values():
+        head = {name: value for name, value in row.items() if name != "key"}
+        yield StoredWorld(key(row["key"]), msgspec.convert(head, WorldHeader), rows.pop(row["key"], {}))
+    if rows:
+        raise InvalidState(f"there are records of {sorted(rows)[0]}, but no such world")
+
+
+def _number(text: Any) -> int:
+    number = int(text)
+    if not 0 <= number <= LARGEST:
+        raise InvalidState(f"{text[:30]} is no number of a record")
+    return number
+
+
+def key(text: Any) -> Key:
+    if not isinstance(text, str) or not SECRET.fullmatch(text):
+        raise InvalidState(f"{str(text)[:80]!r} is no secret key")
+    return Key(text.split("_", 2)[2], text.startswith("sk_prod_"))
+
+
+# -- versions
+
+
+def version(found: Any) -> int:
+    """The version of a file's form. Raises :class:`Unreadable` where it has none."""
+    try:
+        number = found["format"] if "format" in found else found["emulator"]["1"]["format"]
+    except (KeyError, TypeError):
+        number = None
+    if not isinstance(number, int) or isinstance(number, bool):
+        raise InvalidState("it does not say the version of its format")
+    return number
+
+
+def up_to_date(found: Any) -> Tables:
+    """The tables of a file, whatever version it was written in. Raises :class:`Unreadable`."""
+    while (number := version(found)) != FORMAT:
+        step = MIGRATIONS.get(number)
+        if step is None:
+            raise InvalidState(invalid(number))
+        found = step(found)
+    if not isinstance(found, dict) or not all(isinstance(table, dict) for table in found.values()):
+        raise InvalidState("it does not consist of tables")
+    return found
+
+
+def invalid(number: int) -> str:
+    """Why a version cannot be read."""
+    return f"its format is {number}; this version of the emulator reads formats {min(MIGRATIONS)} to {FORMAT}"
+
+
+def from_1(found: Any) -> Tables:
+    """Format 1 was the export of a snapshot alone: one world, that of nobody in particular, its records in lists."""
+    try:
+        head = {name: found[name] for name in ("now", "mode", "rate", "counters")}
+        records = {
+            f"{EXPORTED}/{kind}": {str(number): row for number, row in rows} for kind, rows in found["records"].items()
+        }
+    except (KeyError, AttributeError, TypeError, ValueError) as fault:
+        raise InvalidState(f"it is not of format 1: {fault or type(fault).__name__}") from None
+    return {"emulator": {"1": {"format": 2}}, "worlds": {"1": {"key": EXPORTED, **head}}, **records}
+
+
+EXPORTED = "sk_test_demo"
+"""The key of a world whose export does not tell it."""
+
+MIGRATIONS: dict[int, Callable[[Any], Tables]] = {1: from_1}
+"""What leads from the version before to the next one."""

@@ -1,0 +1,176 @@
+"""The same for asyncio: every call is a coroutine, so that an application on the same loop can answer meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from types import TracebackType
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
+
+import httpx
+
+from emulator.testing.api import JSON, Api
+from emulator.testing.clock import Clock
+from emulator.testing.emails import Emails
+from emulator.testing.emulator import Emulator
+from emulator.testing.events import Events
+from emulator.testing.receiver import Delivery
+from emulator.testing.webhooks import Webhooks
+
+P = ParamSpec("P")
+S = TypeVar("S")
+T = TypeVar("T")
+
+
+class AsyncProxy(Generic[S]):
+    """The asynchronous face of a ``plain`` helper."""
+
+    def __init__(self, plain: S) -> None:
+        self.plain = plain
+
+
+class AsyncMethod(Generic[S, P, T]):
+    """A plain helper's method as a coroutine function, which calls it in a thread."""
+
+    def __init__(self, method: Callable[Concatenate[S, P], T]) -> None:
+        self._method = method
+        self.__doc__ = method.__doc__
+
+    def __get__(self, face: AsyncProxy[S], owner: type) -> Callable[P, Coroutine[Any, Any, T]]:
+        async def call(*args: P.args, **kwargs: P.kwargs) -> T:
+            return await asyncio.to_thread(self._method, face.plain, *args, **kwargs)
+
+        return call
+
+
+def _now(clock: Clock) -> str:
+    """The present instant of the world."""
+    return clock.now
+
+
+def _all_events(events: Events) -> list[JSON]:
+    """Every event so far, oldest first."""
+    return list(events)
+
+
+def _all_emails(emails: Emails) -> list[JSON]:
+    """Every email so far, oldest first."""
+    return list(emails)
+
+
+def _secret(webhooks: Webhooks) -> str:
+    """What the deliveries are signed with."""
+    return webhooks.secret
+
+
+def _endpoint(webhooks: Webhooks) -> JSON:
+    """The webhook endpoint, its ``secret`` included."""
+    return webhooks.endpoint
+
+
+def _delivered(webhooks: Webhooks) -> list[JSON]:
+    """The events delivered so far, each once; what is under way is waited for."""
+    return webhooks.events
+
+
+def _deliveries(webhooks: Webhooks) -> list[Delivery]:
+    """All that has come in, the forged included."""
+    return webhooks.deliveries
+
+
+class AsyncApi(AsyncProxy[Api]):
+    """:class:`Api`, AsyncMethod."""
+
+    get = AsyncMethod(Api.get)
+    post = AsyncMethod(Api.post)
+    patch = AsyncMethod(Api.patch)
+    delete = AsyncMethod(Api.delete)
+
+
+class AsyncClock(AsyncProxy[Clock]):
+    """:class:`Clock`, AsyncMethod."""
+
+    now = AsyncMethod(_now)
+    show = AsyncMethod(Clock.show)
+    advance = AsyncMethod(Clock.advance)
+    freeze = AsyncMethod(Clock.freeze)
+    run = AsyncMethod(Clock.run)
+    schedule = AsyncMethod(Clock.schedule)
+    settle = AsyncMethod(Clock.settle)
+
+
+class AsyncEvents(AsyncProxy[Events]):
+    """:class:`Events`, AsyncMethod."""
+
+    all = AsyncMethod(_all_events)
+    of = AsyncMethod(Events.of)
+    wait_for = AsyncMethod(Events.wait_for)
+
+
+class AsyncEmails(AsyncProxy[Emails]):
+    """:class:`Emails`, AsyncMethod."""
+
+    all = AsyncMethod(_all_emails)
+    to = AsyncMethod(Emails.to)
+    of = AsyncMethod(Emails.of)
+    wait_for = AsyncMethod(Emails.wait_for)
+    html = AsyncMethod(Emails.html)
+    raw = AsyncMethod(Emails.raw)
+
+
+class AsyncWebhooks(AsyncProxy[Webhooks]):
+    """:class:`Webhooks`, AsyncMethod."""
+
+    events = AsyncMethod(_delivered)
+    deliveries = AsyncMethod(_deliveries)
+    secret = AsyncMethod(_secret)
+    endpoint = AsyncMethod(_endpoint)
+    listen = AsyncMethod(Webhooks.listen)
+    wait_for = AsyncMethod(Webhooks.wait_for)
+    assert_delivered = AsyncMethod(Webhooks.assert_delivered)
+    refute_delivered = AsyncMethod(Webhooks.refute_delivered)
+    answer = AsyncMethod(Webhooks.answer)
+    forward_to = AsyncMethod(Webhooks.forward_to)
+
+
+class AsyncEmulator(AsyncProxy[Emulator]):
+    """What ``async with Emulator() as emulator:`` gives, and ``async with AsyncEmulator(payments) as emulator:``.
+
+    ``client`` is an ``httpx.AsyncClient`` with the address and the key, closed at the end of the block.
+    """
+
+    def __init__(self, plain: Emulator) -> None:
+        super().__init__(plain)
+        self.url, self.key = plain.url, plain.key
+        self.api = AsyncApi(plain.api)
+        self.clock = AsyncClock(plain.clock)
+        self.events = AsyncEvents(plain.events)
+        self.emails = AsyncEmails(plain.emails)
+        self.webhooks = AsyncWebhooks(plain.webhooks)
+        self.client = httpx.AsyncClient(
+            base_url=plain.url, headers=plain.client.headers, trust_env=False, verify=plain.url.startswith("https:")
+        )
+
+    pay = AsyncMethod(Emulator.pay)
+    fail_next = AsyncMethod(Emulator.fail_next)
+    fault = AsyncMethod(Emulator.fault)
+    trigger = AsyncMethod(Emulator.trigger)
+    configure = AsyncMethod(Emulator.configure)
+    snapshot = AsyncMethod(Emulator.snapshot)
+
+    @asynccontextmanager
+    async def expect(self, *types: str) -> AsyncIterator[None]:
+        """``async with emulator.expect("invoice.paid"):`` fails on a missing event and on one not expected."""
+        expectation = self.plain.expect(*types)
+        await asyncio.to_thread(expectation.__enter__)
+        yield
+        await asyncio.to_thread(expectation.__exit__, None, None, None)
+
+    async def __aenter__(self) -> AsyncEmulator:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.client.aclose()

@@ -1,0 +1,66 @@
+"""How one world starts: its clock, seed, settings and fixture files, as a test states them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from emulator.engine.clock import FROZEN, RUNNING, parse_start
+from emulator.engine.fixtures import Fixtures, InvalidFixture
+
+
+@dataclass(frozen=True)
+class WorldOptions:
+    """``clock`` reads ``running``, ``frozen`` (now) or ``frozen@INSTANT``. Without a seed the server's counts."""
+
+    clock: str = FROZEN
+    seed: int | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    fixtures: tuple[Path, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        clock: str | datetime = FROZEN,
+        seed: int | None = None,
+        settings: Mapping[str, Any] | None = None,
+        fixtures: str | PathLike[str] | Iterable[str | PathLike[str]] = (),
+    ) -> WorldOptions:
+        """What a person says, checked. Raises ``ValueError`` or ``TypeError`` with a sentence that says what to do."""
+        if isinstance(seed, bool) or not isinstance(seed, int | None):
+            raise TypeError(f"seed={seed!r}: a whole number")
+        if not isinstance(settings, Mapping | None):
+            raise TypeError(f"settings={settings!r}: a dict of settings, such as {{'tax_rate': 18}}")
+        return cls(said(clock), seed, dict(settings or {}), _files(fixtures))
+
+    def own_settings(self, app: str) -> dict[str, Any]:
+        """What is said of an App's settings, by the files and then directly; ``ValueError`` for a file that is none."""
+        try:
+            return {**Fixtures(self.fixtures).origin_of(app), **self.settings}
+        except InvalidFixture as fault:
+            raise ValueError(str(fault)) from None
+
+
+def said(clock: str | datetime) -> str:
+    """A clock as :class:`Start` keeps it. An instant alone, as text or ``datetime`` (UTC if naive), is a frozen one."""
+    if isinstance(clock, datetime):
+        clock = (clock if clock.tzinfo else clock.replace(tzinfo=UTC)).isoformat()
+    try:
+        mode, at = parse_start(clock if clock in (RUNNING, FROZEN) else f"{FROZEN}@{clock.removeprefix(FROZEN + '@')}")
+    except (ValueError, TypeError, AttributeError):
+        raise ValueError(
+            f"clock={clock!r}: 'running', 'frozen', or an instant to stand still at, such as '2026-01-01T00:00:00Z'"
+        ) from None
+    return f"{mode}@{at}" if at else mode
+
+
+def _files(fixtures: Any) -> tuple[Path, ...]:
+    try:
+        listed = [fixtures] if isinstance(fixtures, str | PathLike) else list(fixtures)
+        return tuple(Path(fspath(file)) for file in listed)
+    except TypeError:
+        raise TypeError(f"fixtures={fixtures!r}: a path, or a list of paths, of fixture files") from None
