@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from itertools import groupby
 from pathlib import Path
 
 import msgspec
@@ -16,6 +17,7 @@ from emulator.certifier.checks import CHECKS, METHODS
 from emulator.cli.options import NAMES
 from emulator.control.audit_rules.rules import RULES
 from emulator.document import bundles
+from emulator.engine.decisions import decisions
 from emulator.engine.error_examples import error_examples
 from emulator.engine.reference_data import ReferenceData
 from emulator.errors import ERRORS
@@ -45,6 +47,30 @@ def errors() -> str:
 def events() -> str:
     """Every event type."""
     return _table("event", "object", "when", rows=[(f"`{type}`", *row) for type, row in EVENTS.items()])
+
+
+def decided() -> str:
+    """Every decision, with what the specification says of it and what changes it."""
+    parts: list[str] = []
+    for area, numbered in groupby(decisions().items(), lambda each: each[1].area):
+        parts.append(f"## {area}")
+        for number, decision in numbered:
+            changed_by = [f"`{name}`" for name in decision.settings] + [
+                f"`readings.{name}`" for name in decision.readings
+            ]
+            lines = [
+                f'### <a id="{number}"></a>{number} {decision.title}',
+                f"*{decision.section}.* {decision.reads}",
+                f"**Here:** {decision.decided}",
+                *([f"Changed by {changed_by}."] if changed_by else []),
+            ]
+            parts += map(_escaped, lines)
+    return "\n\n".join(parts)
+
+
+def _escaped(line: str) -> str:
+    """A line of prose whose braces and stars are not taken for Markdown."""
+    return re.sub(r"(?<=\W)_|_(?=\W)", r"\\_", line)
 
 
 def life_cycles() -> str:
@@ -167,6 +193,7 @@ def speed() -> str:
 TABLES: dict[str, Callable[[], str]] = {
     "errors": errors,
     "events": events,
+    "decisions": decided,
     "life cycles": life_cycles,
     "magic values": magic_values,
     "magic keys": magic_keys,

@@ -13,7 +13,7 @@ from contract_tests.sandbox import RunningServer, Sandbox
 from emulator.errors import CODES
 from emulator.events import EVENTS
 
-PAGES = ["/docs/", "/docs/errors", "/docs/events", "/docs/life-cycles", "/docs/magic-values"]
+PAGES = ["/docs/", "/docs/errors", "/docs/events", "/docs/decisions", "/docs/life-cycles", "/docs/magic-values"]
 
 
 @pytest.fixture

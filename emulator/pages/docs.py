@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from emulator.engine.decisions import Decision, decisions
 from emulator.engine.error_examples import ErrorExample, Step, error_examples
 from emulator.engine.reference_data import ReferenceData
 from emulator.errors import ERRORS, ErrorSpec
@@ -60,6 +61,12 @@ def _line(step: Step) -> str:
     return f"{name}{step.request}{body}{headers}{key}"
 
 
+def areas() -> list[tuple[str, list[tuple[str, Decision]]]]:
+    """Every decision with its number, under the heading it belongs to."""
+    grouped = groupby(decisions().items(), lambda numbered: numbered[1].area)
+    return [(area, list(numbered)) for area, numbered in grouped]
+
+
 def routes(facts: ReferenceData) -> list[Route]:
     """The pages below ``/docs/``."""
 
@@ -69,6 +76,7 @@ def routes(facts: ReferenceData) -> list[Route]:
 
     return [
         _route("/docs/errors", "docs-errors.html", errors),
+        _route("/docs/decisions", "docs-decisions.html", lambda: {"areas": areas()}),
         _route("/docs/events", "docs-events.html", lambda: {"events": EVENTS}),
         _route("/docs/life-cycles", "docs-life-cycles.html", lambda: {"life_cycles": LIFE_CYCLES}),
         _route(

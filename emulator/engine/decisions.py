@@ -1,0 +1,34 @@
+"""The decisions: what the emulator does where the specification is silent or allows two readings, by number."""
+
+from __future__ import annotations
+
+import msgspec
+
+from emulator.engine.reference_data import read_yaml
+from emulator.paths import fixtures_folder
+
+
+class Decision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One decision.
+
+    ``reads`` says in short what the specification has in its ``section``, ``decided`` what the emulator does.
+    ``settings`` and ``readings`` name what changes it in an App (B-90, B-99).
+    """
+
+    area: str
+    title: str
+    section: str
+    reads: str
+    decided: str
+    settings: tuple[str, ...] = ()
+    readings: tuple[str, ...] = ()
+
+
+def decisions() -> dict[str, Decision]:
+    """Every decision by its number (``B-58``), in order."""
+    return msgspec.convert(read_yaml(fixtures_folder() / "decisions.yaml"), dict[str, Decision])
+
+
+def decision_url(number: str) -> str:
+    """Where a decision can be read, relative to the emulator's address."""
+    return f"/docs/decisions#{number}"
