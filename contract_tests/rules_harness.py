@@ -9,10 +9,11 @@ from typing import Any
 
 from contract_tests.sandbox import START
 from emulator.core import calendar
+from emulator.core.events import Event
 from emulator.core.jobs import FailedJob, Job
 from emulator.core.records import Record
 from emulator.core.unit_of_work import UnitOfWork
-from emulator.core.world import Event, World
+from emulator.core.world import World
 from emulator.engine.reference_data import ReferenceData
 from emulator.resources.app.settings import Settings
 from emulator.resources.billing import invoice_lines, invoices
@@ -42,8 +43,8 @@ class Kernel:
         self.world = World(
             name="kernel",
             livemode=False,
-            wiring=REGISTRY,
-            facts=FACTS,
+            registry=REGISTRY,
+            reference_data=FACTS,
             seed="7",
             now=START,
             base_url="http://127.0.0.1:4747",

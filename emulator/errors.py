@@ -1,4 +1,4 @@
-"""The vocabulary of refusal: every "no" the service can say is one row here."""
+"""The API errors of the service: one row for each code, and the exception that rules raise."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class ErrorSpec(NamedTuple):
     status: int
     message: str
     flat: str | None = None
-    """For a code the service documents in the nested shape: how it reads when the flat shape is forced (B-10)."""
+    """For a code that the service documents in the nested error shape: the code in the flat shape (B-10)."""
     public_code: str | None = None
-    """For a refusal that has no code of its own: the code the client is told."""
+    """For an error that the service's error model has no code for: the code that clients are sent."""
 
 
 ERRORS: dict[str, ErrorSpec] = {
-    # 401: who are you?
+    # 401: not authenticated.
     "MISSING_API_KEY": ErrorSpec(AUTHENTICATION, 401, "No API key. Send it as 'Authorization: Bearer sk_test_…'."),
     "INVALID_API_KEY": ErrorSpec(AUTHENTICATION, 401, "This API key is not known or was revoked."),
     "EXPIRED_API_KEY": ErrorSpec(AUTHENTICATION, 401, "This API key has expired."),
@@ -37,7 +37,7 @@ ERRORS: dict[str, ErrorSpec] = {
     "AUTHENTICATION_FAILED": ErrorSpec(
         AUTHENTICATION, 401, "The Authorization header must read 'Bearer' followed by an API key."
     ),
-    # 403: known, but not allowed.
+    # 403: authenticated, but not allowed.
     "PERMISSION_DENIED": ErrorSpec(PERMISSION, 403, "This action is not allowed."),
     "PUBLIC_KEY_NOT_ALLOWED": ErrorSpec(PERMISSION, 403, "A public key cannot be used here; use the secret key."),
     "APP_DISABLED": ErrorSpec(PERMISSION, 403, "This App is disabled."),
@@ -50,7 +50,7 @@ ERRORS: dict[str, ErrorSpec] = {
     "COMPANY_PAYOUTS_DISABLED": ErrorSpec(PERMISSION, 403, "Payouts and refunds are disabled for the company."),
     "COMPANY_SANDBOX_ONLY": ErrorSpec(PERMISSION, 403, "The company may use the sandbox only."),
     "COMPANY_KYC_REQUIRED": ErrorSpec(PERMISSION, 403, "The company must complete its KYC file first."),
-    # 404: no such thing.
+    # 404: not found.
     "NOT_FOUND": ErrorSpec(NOT_FOUND, 404, "There is no such resource."),
     "CUSTOMER_NOT_FOUND": ErrorSpec(NOT_FOUND, 404, "There is no customer {id}."),
     "PRODUCT_NOT_FOUND": ErrorSpec(NOT_FOUND, 404, "There is no product {id}."),
@@ -67,7 +67,7 @@ ERRORS: dict[str, ErrorSpec] = {
     "SEARCH_NO_RESULTS": ErrorSpec(NOT_FOUND, 404, "The search found nothing."),
     "PDF_NOT_AVAILABLE": ErrorSpec(NOT_FOUND, 404, "A draft has no PDF; finalize the invoice first."),
     "METHOD_NOT_ALLOWED": ErrorSpec(VALIDATION, 405, "The method {method} is not allowed here; allowed: {allow}."),
-    # 409: it collides with what is there.
+    # 409: conflict with the present state.
     "IDEMPOTENCY_CONFLICT": ErrorSpec(
         CONFLICT, 409, "This Idempotency-Key was used with another request, or its request is still running."
     ),
@@ -86,7 +86,7 @@ ERRORS: dict[str, ErrorSpec] = {
     "refund_amount_exceeds_available": ErrorSpec(
         VALIDATION, 400, "The amount is more than the refundable rest of {available}.", "AMOUNT_TOO_LARGE"
     ),
-    # 422: understood, but wrong.
+    # 422: invalid.
     "VALIDATION_ERROR": ErrorSpec(VALIDATION, 422, "Several fields are wrong; see errors."),
     "MISSING_FIELD": ErrorSpec(VALIDATION, 422, "The field {field} is required."),
     "INVALID_FIELD": ErrorSpec(VALIDATION, 422, "The field {field} is wrong."),
@@ -108,7 +108,7 @@ ERRORS: dict[str, ErrorSpec] = {
     "CHECKOUT_SESSION_EXPIRED": ErrorSpec(VALIDATION, 422, "The checkout session has expired."),
     "SUBSCRIPTION_ALREADY_CANCELED": ErrorSpec(VALIDATION, 422, "The subscription is canceled already."),
     "INVOICE_NOT_DRAFTABLE": ErrorSpec(VALIDATION, 422, "Only a draft invoice can be changed; this one is {status}."),
-    # 422: the payment did not work out (B-14).
+    # 422: the payment failed (B-14).
     "INSUFFICIENT_FUNDS": ErrorSpec(VALIDATION, 422, "The buyer's funds are insufficient."),
     "PAYMENT_METHOD_NOT_SUPPORTED": ErrorSpec(VALIDATION, 422, "The payment method is not supported or was declined."),
     "MOBILE_MONEY_TIMEOUT": ErrorSpec(VALIDATION, 422, "The buyer did not confirm on the phone in time."),
@@ -116,16 +116,16 @@ ERRORS: dict[str, ErrorSpec] = {
     "MOBILE_MONEY_NUMBER_INVALID": ErrorSpec(VALIDATION, 422, "The mobile money number is not valid."),
     "MOBILE_MONEY_LIMIT_REACHED": ErrorSpec(VALIDATION, 422, "The buyer's mobile money limit is reached."),
     "CUSTOMER_BLACKLISTED": ErrorSpec(VALIDATION, 422, "The customer is blacklisted or blocked."),
-    # 422: a third party failed us (B-14).
+    # 422: a third party failed (B-14).
     "WEBHOOK_SIGNATURE_INVALID": ErrorSpec(VALIDATION, 422, "The webhook signature does not match."),
     "WEBHOOK_ENDPOINT_UNREACHABLE": ErrorSpec(
         VALIDATION, 422, "The endpoint did not answer the validation ping with a 2xx within 10 seconds ({reason})."
     ),
     "TERMINAL_OFFLINE": ErrorSpec(VALIDATION, 422, "The terminal is offline."),
-    # 429: slower.
+    # 429: too many requests.
     "RATE_LIMIT_EXCEEDED": ErrorSpec(RATE_LIMIT, 429, "Rate limit reached; wait {retry_after} s."),
     "TOO_MANY_REQUESTS": ErrorSpec(RATE_LIMIT, 429, "Too many requests of this key at once; wait {retry_after} s."),
-    # 5xx: our fault.
+    # 5xx: an error of the service.
     "INTERNAL_ERROR": ErrorSpec(API, 500, "Something went wrong inside the service."),
     "DATABASE_ERROR": ErrorSpec(API, 500, "The database failed."),
     "UPSTREAM_ERROR": ErrorSpec(API, 500, "The payment operator failed."),
@@ -133,22 +133,22 @@ ERRORS: dict[str, ErrorSpec] = {
 
 
 CODES = tuple(code for code, row in ERRORS.items() if row.public_code is None)
-"""The codes of the error model: what a client can be told."""
+"""The codes of the error model: those that a client can be sent."""
 
 
 class _LenientFormat(dict[str, object]):
-    """Leaves a placeholder readable when nobody filled it in, so that a forced error (B-94) still has a message."""
+    """Shows a placeholder without a value in brackets, so that a forced error (B-94) has a readable message."""
 
     def __missing__(self, key: str) -> str:
         return f"({key})"
 
 
 class ApiError(Exception):
-    """The one exception that says no.
+    """An error response of the service (section "Errors" of the specification; B-10 to B-15).
 
-    ``code`` is a key of :data:`ERRORS`. ``param`` names the field at fault, ``errors`` lists messages per field.
-    Further keywords fill the placeholders of the row's message; ``message`` replaces it, ``http_status`` overrides the
-    row's status (only B-12 needs that: ``VALIDATION_ERROR`` with 400).
+    ``code`` is a key of :data:`ERRORS`. ``param`` names the invalid field, ``errors`` maps fields to their messages.
+    Further keywords fill the placeholders of the default message; ``message`` replaces it and ``http_status`` the
+    default status (only B-12 needs that: ``VALIDATION_ERROR`` with 400). ``retry_after`` is in seconds.
     """
 
     def __init__(
@@ -176,34 +176,34 @@ class ApiError(Exception):
 
 
 def public_code(answer: object) -> str:
-    """The code in the JSON of a refusal, in whatever shape of errors (B-10); empty where there is none."""
-    inner = answer.get("error") if isinstance(answer, dict) else None
-    told = inner if isinstance(inner, dict) else answer
-    code = told.get("code") if isinstance(told, dict) else None
+    """The code in the JSON of an error response, flat or nested (B-10); empty if there is none."""
+    nested = answer.get("error") if isinstance(answer, dict) else None
+    error = nested if isinstance(nested, dict) else answer
+    code = error.get("code") if isinstance(error, dict) else None
     return code if isinstance(code, str) else ""
 
 
 def invalid_field(param: str, message: str, code: str = "INVALID_FIELD") -> ApiError:
-    """One field is at fault: 422, with ``param`` and ``errors`` naming it (B-11)."""
+    """422 for one invalid field, named in ``param`` and ``errors`` (B-11)."""
     return ApiError(code, param=param, errors={param: [message]}, message=f"{param}: {message}")
 
 
-def combine(faults: Sequence[ApiError]) -> ApiError:
-    """Several fields at fault, told at once: ``VALIDATION_ERROR``; a single fault stays what it is (B-12)."""
-    if len(faults) == 1:
-        return faults[0]
-    errors = {name: messages for fault in faults for name, messages in (fault.errors or {}).items()}
+def combine(violations: Sequence[ApiError]) -> ApiError:
+    """One ``VALIDATION_ERROR`` for several invalid fields; a single error is returned as it is (B-12)."""
+    if len(violations) == 1:
+        return violations[0]
+    errors = {name: messages for error in violations for name, messages in (error.errors or {}).items()}
     return ApiError("VALIDATION_ERROR", errors=errors)
 
 
-def nest(name: str, fault: ApiError) -> ApiError:
-    """The same refusal, of a field inside the field ``name``."""
-    errors = {f"{name}.{field}": messages for field, messages in (fault.errors or {}).items()}
-    if fault.param is None:
-        return ApiError(fault.code, errors=errors, message=fault.message)
-    return ApiError(fault.code, param=f"{name}.{fault.param}", errors=errors, message=f"{name}.{fault.message}")
+def nest(name: str, error: ApiError) -> ApiError:
+    """The same error, for a field inside the field ``name``."""
+    errors = {f"{name}.{field}": messages for field, messages in (error.errors or {}).items()}
+    if error.param is None:
+        return ApiError(error.code, errors=errors, message=error.message)
+    return ApiError(error.code, param=f"{name}.{error.param}", errors=errors, message=f"{name}.{error.message}")
 
 
 def missing_field(param: str, message: str = "is required") -> ApiError:
-    """A required field is not there: 422 ``MISSING_FIELD`` (B-12)."""
+    """422 ``MISSING_FIELD`` for a required field that was not sent (B-12)."""
     return invalid_field(param, message, "MISSING_FIELD")

@@ -106,8 +106,8 @@ class Sandbox:
         world = World(
             name=key.name,
             livemode=key.livemode,
-            wiring=REGISTRY,
-            facts=self.facts,
+            registry=REGISTRY,
+            reference_data=self.facts,
             seed=self._seed(start, saved),
             now=clock.now(),
             base_url=self.options.base_url,

@@ -1,4 +1,4 @@
-"""A turn is all or nothing: kept it is the sum of its changes, undone it leaves no trace whatever."""
+"""A unit of work is all or nothing: committed, it is the sum of its changes; undone, it leaves no trace."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from contract_tests.core.toys import COLOURS, FIELDS, LABELS, NOW, Toy, Undone, agenda, make, toy_world, toys
 from emulator.core.effects import DeliverWebhook
+from emulator.core.events import Event
 from emulator.core.jobs import Job
 from emulator.core.state_machine import StateMachine
-from emulator.core.world import Event, World, encode
+from emulator.core.world import World, encode
 
 LIFE = StateMachine(Toy, ("new", "use", "used", "toy.used"), ("used", "use", "used", "toy.used"))
 DUES = [f"2026-01-0{day}T00:00:00.000Z" for day in range(1, 6)]
@@ -113,17 +114,17 @@ def test_a_turn_that_raises_leaves_no_trace(before: list[Step], undone: list[Ste
 def test_a_turn_lists_what_it_changed(steps: list[Step]) -> None:
     """The list of changes, taken back one by one, leads to the world before, and taken again to the one after."""
     world = toy_world()
-    with world.unit_of_work() as turn:
+    with world.unit_of_work() as unit:
         take(world, steps)
-    kept = {record.id: record for table in world._tables.values() for record in table}
+    stored = {record.id: record for table in world._tables.values() for record in table}
     replayed: dict[str, Any] = {}
-    for change in turn.changes:
+    for change in unit.changes:
         if change.old is not None:
             assert replayed.pop(change.old.id) is change.old
         if change.new is not None:
             replayed[change.new.id] = change.new
-    assert replayed == kept
-    assert turn.events == list(world.table(Event))
+    assert replayed == stored
+    assert unit.events == list(world.table(Event))
 
 
 @given(st.lists(st.tuples(st.sampled_from(DUES), st.booleans(), st.booleans()), max_size=30))
@@ -167,9 +168,9 @@ def test_the_schedule_does_not_hoard_canceled_jobs() -> None:
     with world.unit_of_work():
         for _ in range(5000):
             world.remove(world.schedule(DUES[4], "canceled"))
-        kept = world.schedule(DUES[4], "kept")
+        remaining = world.schedule(DUES[4], "remaining")
     assert len(world.jobs._heap) < 200
-    assert agenda(world) == [kept]
+    assert agenda(world) == [remaining]
 
 
 def test_forget_cancels_by_object_and_name() -> None:
@@ -184,14 +185,14 @@ def test_forget_cancels_by_object_and_name() -> None:
     assert [(job.about, job.name) for job in agenda(world)] == [(one.id, "clean")]
 
 
-def test_a_world_changes_only_inside_a_turn_and_turns_do_not_nest() -> None:
+def test_a_world_changes_only_inside_a_unit_of_work_and_they_do_not_nest() -> None:
     world = toy_world()
     before = image(world)
     for change in (
         lambda: world.add(Toy(id="toy_1")),
         lambda: world.enqueue(DeliverWebhook(webhook="w", delivery="d")),
     ):
-        with pytest.raises(RuntimeError, match="inside a turn"):
+        with pytest.raises(RuntimeError, match="only inside a unit of work"):
             change()
     assert list(world.table(Toy)) == []
     with pytest.raises(RuntimeError, match="do not nest"), world.unit_of_work(), world.unit_of_work():
@@ -202,7 +203,7 @@ def test_a_world_changes_only_inside_a_turn_and_turns_do_not_nest() -> None:
 
 
 def test_what_was_changed_meanwhile_cannot_be_changed_again_unseen() -> None:
-    """A command that holds an old copy would undo what others did; it is stopped, and its turn undone."""
+    """A command that holds an old copy would overwrite a later change; it raises, and its unit of work is undone."""
     world = toy_world()
     with world.unit_of_work():
         old = make(world)
@@ -222,7 +223,7 @@ def test_what_was_changed_meanwhile_cannot_be_changed_again_unseen() -> None:
 
 
 def test_an_id_or_a_unique_value_is_never_taken_twice() -> None:
-    """The rules refuse in words; the table makes sure. What it refuses leaves the rest of the turn undoable."""
+    """Rules reject a duplicate with an API error; the table makes sure, and the unit can still be undone."""
     world = toy_world()
     with world.unit_of_work():
         first = make(world, label="a")
@@ -243,19 +244,19 @@ def test_an_event_shows_its_object_as_it_was_and_reactions_hear_all_of_it() -> N
     """B-80. A hidden field is there for the reactions and stays off the wire."""
     heard: list[Toy] = []
     world = toy_world(reactions={"toy.used": (lambda world, event: heard.append(event.data.object),)})
-    with world.unit_of_work("req_1") as turn:
+    with world.unit_of_work("req_1") as unit:
         toy = LIFE.transition(world, make(world, secret="s"), "use")
         world.replace(toy, size=4)
     assert heard == [toy]
     assert (heard[0].size, heard[0].secret) == (0, "s")
-    told = msgspec.json.decode(encode(turn.events[0]))
-    assert told["data"]["object"] == {
+    sent = msgspec.json.decode(encode(unit.events[0]))
+    assert sent["data"]["object"] == {
         name: value for name, value in msgspec.structs.asdict(toy).items() if name != "secret"
     }
-    assert (told["request"], told["created_at"], told["app"]) == ("req_1", NOW, world.app)
+    assert (sent["request"], sent["created_at"], sent["app"]) == ("req_1", NOW, world.app)
 
 
-def test_every_reaction_is_part_of_the_turn() -> None:
+def test_every_reaction_is_part_of_the_unit_of_work() -> None:
     """What a reaction does is undone with the rest; those to all events come first."""
     order: list[str] = []
 
@@ -274,12 +275,12 @@ def test_every_reaction_is_part_of_the_turn() -> None:
     assert image(world) == before
 
 
-def test_wishes_belong_to_their_turn() -> None:
+def test_effects_belong_to_their_unit_of_work() -> None:
     world = toy_world()
     post = DeliverWebhook(webhook="wh_1", delivery="whd_1")
-    with world.unit_of_work() as turn:
+    with world.unit_of_work() as unit:
         world.enqueue(post)
-    assert turn.effects == [post]
-    with world.unit_of_work() as turn:
+    assert unit.effects == [post]
+    with world.unit_of_work() as unit:
         pass
-    assert turn.effects == []
+    assert unit.effects == []

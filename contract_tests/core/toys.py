@@ -52,8 +52,8 @@ def toy_world(
     return World(
         name="toys",
         livemode=False,
-        wiring=Registry(kinds=(Toy,), reactions=reactions or {}, jobs=jobs or {}),
-        facts=None,
+        registry=Registry(kinds=(Toy,), reactions=reactions or {}, jobs=jobs or {}),
+        reference_data=None,
         seed="7",
         now=NOW,
         base_url="http://toys",
@@ -71,7 +71,7 @@ def toys(world: World) -> list[Toy]:
 
 
 class Undone(Exception):
-    """What a test raises to have a turn undone."""
+    """What a test raises to have a unit of work undone."""
 
 
 def agenda(world: World) -> list[Job]:

@@ -15,9 +15,10 @@ import pytest
 
 from contract_tests.coverage.points import Point, Points
 from contract_tests.coverage.watch import WATCH
+from emulator.core.events import Event
 from emulator.core.records import Record
 from emulator.core.state_machine import StateMachine, Transition
-from emulator.core.world import Event, World
+from emulator.core.world import World
 
 OPTION, COMPLETE = "--spec-coverage", "--spec-coverage-complete"
 

@@ -19,7 +19,6 @@ LONG_MODULES: frozenset[str] = frozenset()
 
 IMPORT_CIRCLES: frozenset[frozenset[str]] = frozenset(
     {
-        frozenset({"emulator.core.unit_of_work", "emulator.core.world"}),
         frozenset({"emulator.resources.billing.subscription_periods", "emulator.resources.billing.subscriptions"}),
         frozenset({"emulator.engine.coverage", "emulator.engine.journal"}),
         frozenset(

@@ -11,8 +11,8 @@ from msgspec import inspect
 
 from contract_tests.document.reader import Document, Part, alternatives, properties, resolved
 from contract_tests.drift import progress
+from emulator.core.events import Event
 from emulator.core.records import Record, hidden_fields
-from emulator.core.world import Event
 from emulator.document import bundles
 from emulator.resources.registry import REGISTRY
 

@@ -9,8 +9,9 @@ import pytest
 
 from contract_tests.rules_harness import Kernel
 from contract_tests.sandbox import FAILING_PHONE
+from emulator.core.events import Event
 from emulator.core.state_machine import StateMachine, Transition
-from emulator.core.world import Event, World
+from emulator.core.world import World
 from emulator.errors import ApiError
 from emulator.resources.billing import renewals, subscriptions
 from emulator.resources.billing.subscriptions import Subscription

@@ -15,10 +15,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from contract_tests.sandbox import START
 from emulator.core import calendar
+from emulator.core.events import Event
 from emulator.core.handlers import get_or_404
 from emulator.core.jobs import Job
 from emulator.core.records import Record
-from emulator.core.world import Event, World, encode
+from emulator.core.world import World, encode
 from emulator.engine.reference_data import ReferenceData
 from emulator.errors import ApiError
 from emulator.resources.app.settings import Settings, changed
@@ -78,8 +79,8 @@ class Money(RuleBasedStateMachine):
         self.world = World(
             name="money",
             livemode=False,
-            wiring=REGISTRY._replace(reactions=reactions),
-            facts=FACTS,
+            registry=REGISTRY._replace(reactions=reactions),
+            reference_data=FACTS,
             seed="7",
             now=START,
             base_url="http://127.0.0.1:4747",

@@ -13,9 +13,10 @@ from msgspec.structs import replace
 from emulator.control.trigger import trigger_event
 from emulator.core import calendar
 from emulator.core.effects import DeliverWebhook, HttpResult, PingEndpoint
+from emulator.core.events import EventData
 from emulator.core.records import to_wire
 from emulator.core.unit_of_work import UnitOfWork
-from emulator.core.world import EventData, World, encode
+from emulator.core.world import World, encode
 from emulator.errors import ApiError
 from emulator.resources.app.keys import Key
 from emulator.resources.webhooks import deliveries, signing

@@ -7,10 +7,10 @@ from functools import cached_property
 from typing import NamedTuple
 
 from emulator.core.calendar import Timestamp
+from emulator.core.events import Event
 from emulator.core.jobs import FailedJob, Job
 from emulator.core.records import Record
 from emulator.core.unit_of_work import UnitOfWork
-from emulator.core.world import Event
 from emulator.engine.journal import Journal, LoggedRequest
 from emulator.resources.sandbox.emails import Email
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from emulator.control.long_poll import first_match
+from emulator.core.events import Event
 from emulator.core.handlers import Page, paginate
-from emulator.core.world import Event
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
 

@@ -11,9 +11,9 @@ import msgspec
 from emulator.control import explanation_text
 from emulator.control.causality import Causality, LoggedUnit
 from emulator.core.calendar import Timestamp
+from emulator.core.events import Event
 from emulator.core.jobs import FailedJob, Job
 from emulator.core.records import Record
-from emulator.core.world import Event
 from emulator.engine.runtime import Runtime
 from emulator.events import EVENTS
 from emulator.resources.sandbox.emails import Email

@@ -9,9 +9,10 @@ from typing import Any
 import msgspec
 
 from emulator.control import trigger_actions
+from emulator.core.events import Event
 from emulator.core.handlers import get_or_404
 from emulator.core.records import Record
-from emulator.core.world import Event, World
+from emulator.core.world import World
 from emulator.document import bundles
 from emulator.engine.engine import Engine
 from emulator.engine.reference_data import read_yaml

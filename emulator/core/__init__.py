@@ -1,1 +1,4 @@
-"""The kernel: world, records, life cycles, turns, jobs, calendar, money, ids. It knows no payments and no HTTP."""
+"""The core: worlds, records, units of work, jobs, events, state machines. It knows nothing of payments or HTTP.
+
+The docstring of :mod:`emulator.core.world` explains how these fit together, and why.
+"""

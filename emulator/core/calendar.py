@@ -1,7 +1,7 @@
-"""The calendar of a world: instants as text, and the arithmetic of periods.
+"""Calendar arithmetic on instants and days, which are text.
 
-An instant is always the same 24 characters, ``YYYY-MM-DDTHH:MM:SS.mmmZ`` (B-17). As text it sorts as it counts, goes on
-the wire as it is and costs nothing to encode; it becomes a ``datetime`` only where it is reckoned with.
+An instant is always 24 characters, ``YYYY-MM-DDTHH:MM:SS.mmmZ`` (B-17). As text it sorts in order of time and is sent
+as it is, without encoding; it becomes a ``datetime`` only for arithmetic.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ Date = str
 """A day, ``YYYY-MM-DD``."""
 
 LAST: Timestamp = "9999-12-31T23:59:59.999Z"
-"""The last instant there is. It stands for never: every clock stops short of it, and what is due then does not come."""
+"""The last instant of the calendar. It stands for "never": no clock reaches it, so a job due then never runs."""
 
 END: Timestamp = "9999-12-31T23:59:59.998Z"
-"""The furthest a clock goes."""
+"""The last instant a clock can show."""
 
 _STEPS = {"day": "days", "week": "weeks", "month": "months", "year": "years"}
 
@@ -29,7 +29,7 @@ _STEPS = {"day": "days", "week": "weeks", "month": "months", "year": "years"}
 def parse(instant: Timestamp) -> datetime:
     """The ``datetime`` (UTC) of a timestamp or of any ISO 8601 instant with an offset.
 
-    Raises ``ValueError`` for what is no instant, has no offset, or lies outside the years 1 to 9999.
+    Raises ``ValueError`` for text that is not an instant, has no offset, or lies outside the years 1 to 9999.
     """
     moment = datetime.fromisoformat(instant)
     if moment.tzinfo is None:
@@ -46,7 +46,7 @@ def stamp(moment: datetime) -> Timestamp:
 
 
 def normalise(instant: str) -> Timestamp:
-    """Any ISO 8601 instant with an offset as a timestamp of ours; raises ``ValueError`` as :func:`parse` does."""
+    """Any ISO 8601 instant with an offset as a :data:`Timestamp`; raises ``ValueError`` as :func:`parse` does."""
     return stamp(parse(instant))
 
 
@@ -55,9 +55,9 @@ def from_epoch(seconds: float) -> Timestamp:
     return stamp(datetime.fromtimestamp(seconds, UTC))
 
 
-@lru_cache(maxsize=4096)  # whatever was made at one instant goes on at the same ones
+@lru_cache(maxsize=4096)  # objects made at one instant have their later instants in common
 def plus(instant: Timestamp, *, days: float = 0, hours: float = 0, seconds: float = 0) -> Timestamp:
-    """The instant so much later; beyond the calendar it is its last instant."""
+    """An instant that much later, or :data:`LAST` if the calendar ends before."""
     try:
         return stamp(parse(instant) + timedelta(days=days, hours=hours, seconds=seconds))
     except OverflowError:
@@ -68,18 +68,18 @@ def plus(instant: Timestamp, *, days: float = 0, hours: float = 0, seconds: floa
 def step(anchor: Timestamp, interval: str, count: int) -> Timestamp:
     """``count`` intervals (day, week, month, year) after the anchor, the day clamped to its month's end (B-42).
 
-    Always reckoned from the anchor, never from the last result: 31 January gives 28 February and then 31 March.
+    Always computed from the anchor, never from the last result: 31 January gives 28 February and then 31 March.
     """
     try:
-        return stamp(parse(anchor) + relativedelta(**{_STEPS[interval]: count}))  # type: ignore[arg-type]  # the keyword is data
+        return stamp(parse(anchor) + relativedelta(**{_STEPS[interval]: count}))  # type: ignore[arg-type]  # mypy cannot know which keyword it is
     except (OverflowError, ValueError):
         return LAST
 
 
 def business_days_after(instant: Timestamp, count: int) -> Timestamp:
-    """So many business days (Monday to Friday, UTC) later at the same time of day.
+    """The instant ``count`` business days (Monday to Friday, UTC) later, at the same time of day.
 
-    From a weekend they count from Monday 00:00 (B-57).
+    Days are counted from Monday 00:00 if the instant is on a weekend (B-57).
     """
     moment = parse(instant)
     if moment.weekday() >= _SATURDAY:
@@ -90,7 +90,7 @@ def business_days_after(instant: Timestamp, count: int) -> Timestamp:
 
 
 _SATURDAY = 5
-"""The first ``weekday()`` that is none of the five business days."""
+"""``weekday()`` of the first day after the five business days."""
 
 
 def day(instant: Timestamp) -> Date:
@@ -100,7 +100,7 @@ def day(instant: Timestamp) -> Date:
 
 @lru_cache(maxsize=4096)
 def day_plus(day: Date, days: int) -> Date:
-    """So many days after a day; beyond the calendar it is its last day."""
+    """The day that many days later, or the last day of the calendar."""
     try:
         return (date.fromisoformat(day) + timedelta(days=days)).isoformat()
     except OverflowError:

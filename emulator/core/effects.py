@@ -1,4 +1,4 @@
-"""Effects: what a turn wishes done outside its world. They are values; the engine performs them between turns."""
+"""Effects: values that say what to send out of the world. The engine performs them after the commit."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from emulator.core.records import Record
 
 
 class Effect(msgspec.Struct, frozen=True, kw_only=True):
-    """A wish of a turn that was kept. A turn that was undone wished nothing."""
+    """Something to send. It is performed only if the unit of work that enqueued it is committed."""
 
 
 class DeliverWebhook(Effect, frozen=True, kw_only=True):
-    """Attempt this webhook delivery now. Attempts at one endpoint are made in the order they were wished for.
+    """Attempt this webhook delivery now. Attempts at one endpoint are made in the order they were enqueued.
 
-    A command may also wait for it: its outcome is on record by then.
+    A command that yields it continues once the attempt and its outcome are recorded.
     """
 
     webhook: str
@@ -22,9 +22,9 @@ class DeliverWebhook(Effect, frozen=True, kw_only=True):
 
 
 class PingEndpoint(Effect, frozen=True, kw_only=True):
-    """Ask an endpoint's URL whether it is a willing receiver: its outcome decides what happens next.
+    """Send the validation ping to a webhook endpoint; the command that yields it needs the outcome (B-82).
 
-    ``endpoint`` is the endpoint as it will be, ``event`` the id of the event in ``body``.
+    ``endpoint`` is the endpoint with its new values, ``event`` the id of the event in ``body``.
     """
 
     endpoint: Record
@@ -33,13 +33,13 @@ class PingEndpoint(Effect, frozen=True, kw_only=True):
 
 
 class SendEmail(Effect, frozen=True, kw_only=True):
-    """Send this email, where there is a server that takes it; a world's emails go in the order they were wished for."""
+    """Send this email, if an SMTP server is configured. A world's emails are sent in the order they were enqueued."""
 
     email: str
 
 
 class HttpResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What came back from the outside: a status code, or why there is none."""
+    """The response to an HTTP request of ours: its status code, or in ``error`` why there is none."""
 
     status_code: int | None
     error: str | None = None
@@ -53,5 +53,5 @@ class HttpResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def reason(self) -> str:
-        """Why it failed, in a few words."""
+        """Why it failed, for people to read."""
         return self.error or f"status {self.status_code}"

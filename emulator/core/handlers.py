@@ -1,4 +1,4 @@
-"""The verbs every resource shares, most of them as closures: look one up, list many, change some fields."""
+"""Handlers that resources share: get one record, list records, apply a PATCH."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ BOUNDS: dict[str, Filter] = {
     "created_after": lambda record, bound: record.created_at >= bound,
     "created_before": lambda record, bound: record.created_at <= bound,
 }
-"""Both bounds are inclusive (list query parameters of transactions; B-20)."""
+"""Filters by creation that every list has; both bounds are inclusive (list query parameters of transactions; B-20)."""
 
 
 class Page(msgspec.Struct, Generic[R], frozen=True):
-    """One page of a list; ``count`` is the number of all matches. The face makes the envelope and its URLs."""
+    """One page of a list; ``count`` is the number of all matches. The HTTP layer adds the envelope and its URLs."""
 
     data: list[R]
     count: int
@@ -36,7 +36,7 @@ class Page(msgspec.Struct, Generic[R], frozen=True):
 
 
 def get_or_404(world: World, kind: type[R], id: str, param: str | None = None) -> R:
-    """The record with this id; raises the kind's own 404 (B-15). ``param`` names the body field the id came in."""
+    """The record with this id; raises the 404 of its kind (B-15). ``param`` names the body field that held the id."""
     record = world.get(kind, id)
     if record is None:
         raise ApiError(
@@ -46,7 +46,7 @@ def get_or_404(world: World, kind: type[R], id: str, param: str | None = None) -
 
 
 def get_handler(kind: type[R]) -> Callable[..., R]:
-    """``GET /kind/{id}/``."""
+    """The handler of ``GET /kind/{id}/``."""
 
     def retrieve(world: World, id: str) -> R:
         return get_or_404(world, kind, id)
@@ -55,11 +55,11 @@ def get_handler(kind: type[R]) -> Callable[..., R]:
 
 
 def apply_patch(world: World, record: R, changes: Mapping[str, Any]) -> R:
-    """The record after a PATCH: fields sent are replaced, metadata is merged, nothing sent changes nothing (B-21)."""
+    """Replace the fields that were sent and merge metadata (B-21, B-22); an empty PATCH changes nothing."""
     if not changes:
         return record
     if "metadata" in changes:
-        merged = merge_metadata(record.metadata, changes["metadata"])  # type: ignore[attr-defined]  # its PATCH takes metadata
+        merged = merge_metadata(record.metadata, changes["metadata"])  # type: ignore[attr-defined]  # only records with metadata are sent any
         changes = {**changes, "metadata": merged}
     return world.replace(record, **changes)
 
@@ -67,7 +67,7 @@ def apply_patch(world: World, record: R, changes: Mapping[str, Any]) -> R:
 def sublist_handler(
     owner: type[Record], kind: type[R], field: str, ordering: str = "-created_at"
 ) -> Callable[..., Page[R]]:
-    """``GET /owner/{id}/kind/``: the records whose indexed field names the owner; the owner's 404 if there is none."""
+    """The handler of ``GET /owner/{id}/kind/``: the records whose indexed ``field`` is the owner's id."""
 
     def index(world: World, id: str, query: Query) -> Page[R]:
         get_or_404(world, owner, id)
@@ -76,13 +76,13 @@ def sublist_handler(
     return index
 
 
-def list_handler(kind: type[R], tests: Mapping[str, Filter] | None = None) -> Callable[..., Page[R]]:
-    """``GET /kind/``: filters, ordering and paging as the document's query parameters say (B-19, B-20).
+def list_handler(kind: type[R], filters: Mapping[str, Filter] | None = None) -> Callable[..., Page[R]]:
+    """The handler of ``GET /kind/``: filters, ordering and paging by query parameters (B-19, B-20).
 
-    A parameter named in ``tests`` (or a creation bound) is put to its test. Any other filters by the field of its
-    name: equality, or for a comma list membership.
+    A parameter named in ``filters`` or :data:`BOUNDS` is decided by its function. Any other one filters by the field of
+    its name: the field equals the value or, for a comma-separated list, one of the values.
     """
-    named = {**BOUNDS, **(tests or {})}
+    named = {**BOUNDS, **(filters or {})}
 
     def index(world: World, query: Query) -> Page[R]:
         return paginate(world.table(kind), query, named)
@@ -90,33 +90,36 @@ def list_handler(kind: type[R], tests: Mapping[str, Filter] | None = None) -> Ca
     return index
 
 
-def paginate(table: Table[R], query: Query, tests: Mapping[str, Filter] = BOUNDS) -> Page[R]:
-    """One page of a table. In the default order, with filters on indexed fields only, it costs what the page costs."""
+def paginate(table: Table[R], query: Query, filters: Mapping[str, Filter] = BOUNDS) -> Page[R]:
+    """One page of a table: its matches in ``ordering`` (default: newest first), ``page`` and ``page_size`` from 1.
+
+    In the default order and with filters on indexed fields only, the time depends on the size of the page alone.
+    """
     wanted = {name: value for name, value in query.items() if name not in PAGING and value is not None}
-    runs, rest = _best_index(table, wanted, tests)
+    runs, rest = _best_index(table, wanted, filters)
     ordering = query.get("ordering") or "-created_at"
     page, size = query["page"], query["page_size"]
     first = min((page - 1) * size, len(table))  # a page number may be any integer, an index may not
     if not rest and ordering == "-created_at":
         return Page(_records(_newest(runs, first, size)), sum(map(len, runs)), page, size)
-    matches = [record for record in _records(_newest(runs)) if _fits(record, rest, tests)]
+    matches = [record for record in _records(_newest(runs)) if _fits(record, rest, filters)]
     if ordering != "-created_at":
         matches.reverse()
         matches.sort(key=lambda record: getattr(record, ordering.lstrip("-")))
         if ordering.startswith("-"):
-            matches.reverse()  # equal values turn round with the direction (B-17)
+            matches.reverse()  # so the order of equal values is reversed as well (B-17)
     return Page(matches[first : first + size], len(matches), page, size)
 
 
 def _best_index(
-    table: Table[R], wanted: Mapping[str, Any], tests: Mapping[str, Filter]
+    table: Table[R], wanted: Mapping[str, Any], filters: Mapping[str, Filter]
 ) -> tuple[list[list[Slot[R]]], dict[str, Any]]:
-    """The runs of slots that an index gives for one filter (the narrowest), and the filters still to be put.
+    """The lists of slots that the most selective index finds for one filter, and the filters that remain.
 
-    A filter with a test of its own asks for something else than the field's value, so no index answers it.
+    No index serves a filter with a function of its own, because that does not compare the field's value.
     """
     best: tuple[int, list[list[Slot[R]]], str | None] = (len(table), [table.order], None)
-    for field in (wanted.keys() & table.indexes.keys()) - tests.keys():
+    for field in (wanted.keys() & table.indexes.keys()) - filters.keys():
         values = wanted[field] if isinstance(wanted[field], list) else [wanted[field]]
         runs = [table.indexes[field].get(value, []) for value in dict.fromkeys(values)]
         best = min(best, (sum(map(len, runs)), runs, field), key=lambda choice: (choice[0], choice[2] is None))
@@ -124,7 +127,7 @@ def _best_index(
 
 
 def _newest(runs: list[list[Slot[R]]], first: int = 0, size: int | None = None) -> Iterator[Slot[R]]:
-    """Slots of one or several runs, newest first."""
+    """The slots of several ordered lists, newest first."""
     stop = None if size is None else first + size
     if len(runs) == 1:
         run = runs[0]
@@ -137,9 +140,9 @@ def _records(slots: Iterator[Slot[R]]) -> list[R]:
     return [slot.record for slot in slots]
 
 
-def _fits(record: Any, wanted: Mapping[str, Any], tests: Mapping[str, Filter]) -> bool:
+def _fits(record: Any, wanted: Mapping[str, Any], filters: Mapping[str, Filter]) -> bool:
     return all(
-        tests[name](record, value) if name in tests else _equals(getattr(record, name), value)
+        filters[name](record, value) if name in filters else _equals(getattr(record, name), value)
         for name, value in wanted.items()
     )
 

@@ -1,4 +1,4 @@
-"""Remembered answers: what a request with an Idempotency-Key was told, to be told again (B-16)."""
+"""Idempotency: stored responses to requests with an Idempotency-Key, to be sent again (B-16)."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from emulator.core.records import Record
 from emulator.core.world import World
 from emulator.errors import ApiError
 
-KEPT_HOURS = 24
-"""How long an answer is remembered, on the world's clock."""
+LIFETIME_HOURS = 24
+"""Hours of the world's clock after which a stored response expires."""
 
 
 class StoredResponse(Record, frozen=True, kw_only=True):
-    """An answer; its id is its key. ``fingerprint`` tells the request apart from others by method, path and body."""
+    """A response; its id is the Idempotency-Key. ``fingerprint`` identifies the request by method, path and body."""
 
     kind: ClassVar[str] = "remembered_answer"
     prefix: ClassVar[str] = "key"
@@ -27,18 +27,18 @@ class StoredResponse(Record, frozen=True, kw_only=True):
 
 
 def lookup(world: World, key: str, fingerprint: str) -> StoredResponse | None:
-    """The remembered answer to this request. Raises 409 ``IDEMPOTENCY_CONFLICT`` if the key stands for another one."""
-    known = world.get(StoredResponse, key)
-    if known is None or known.expires_at <= world.now:
+    """The stored response to this request, if any; 409 ``IDEMPOTENCY_CONFLICT`` if the key was used for another one."""
+    stored = world.get(StoredResponse, key)
+    if stored is None or stored.expires_at <= world.now:
         return None
-    if known.fingerprint != fingerprint:
+    if stored.fingerprint != fingerprint:
         raise ApiError("IDEMPOTENCY_CONFLICT")
-    return known
+    return stored
 
 
 def store(world: World, key: str, fingerprint: str, status: int, body: bytes) -> None:
-    """Keep an answer; what has expired is dropped on the occasion, so there is nothing to be planned."""
-    _forget_expired(world)
+    """Store a response. Expired ones are removed here, so that no job is needed for it."""
+    _remove_expired(world)
     world.add(
         StoredResponse(
             id=key,
@@ -46,12 +46,12 @@ def store(world: World, key: str, fingerprint: str, status: int, body: bytes) ->
             status=status,
             body=body,
             created_at=world.now,
-            expires_at=calendar.plus(world.now, hours=KEPT_HOURS),
+            expires_at=calendar.plus(world.now, hours=LIFETIME_HOURS),
         )
     )
 
 
-def _forget_expired(world: World) -> None:
+def _remove_expired(world: World) -> None:
     table = world.table(StoredResponse)
     while (oldest := table.oldest()) is not None and oldest.expires_at <= world.now:
         world.remove(oldest)

@@ -1,4 +1,4 @@
-"""Ids and secrets: drawn from a seed and a counter, so that a world with a seed always gives the same (B-18, B-93)."""
+"""Ids and secrets, computed from a seed and a counter, so that the same seed gives the same ids (B-18, B-93)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hashlib import shake_256
 
 _DIGITS = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-# One byte makes one character. The first eight digits come a little more often, which no id minds.
+# One byte makes one character. 256 is no multiple of 62, so the first eight characters are slightly more frequent.
 _CHARACTERS = bytes(_DIGITS[byte % len(_DIGITS)] for byte in range(256))
 
 LENGTH = 24
@@ -19,14 +19,14 @@ SECRET_LENGTH = 32
 _TEXTS = re.compile(f".{{{LENGTH}}}")
 
 _POSITIONS = 64
-"""Positions that are drawn at once: one long hash costs far less than many short ones."""
+"""Positions computed at once: one long hash costs far less than many short ones."""
 
 
 class IdSource:
-    """An endless row of unpredictable looking values that only the seed and the position decide.
+    """A sequence of random-looking ids, each decided by the seed and its position alone.
 
-    Whoever knows ``seed`` and the position of the last draw can go on from there, so a saved world needs one integer
-    for its random source. The page that was drawn last is remembered to save time, nothing else.
+    So one integer, the last position used, is all that a saved world needs of its random source. The ids of the last
+    page are cached for speed only.
     """
 
     def __init__(self, seed: str) -> None:
@@ -34,15 +34,15 @@ class IdSource:
         self._page: dict[int, str] = {}
 
     def id(self, prefix: str, position: int) -> str:
-        """``prefix_`` and 24 characters of ``0-9A-Za-z``, those of this position."""
+        """``prefix_`` and the 24 characters (``0-9A-Za-z``) of this position."""
         return f"{prefix}_{self._page.get(position) or self._page_of(position)}"
 
     def secret(self, prefix: str, position: int) -> str:
-        """``prefix_`` and 32 such characters, that no id of the same position tells anything about."""
+        """``prefix_`` and 32 characters, which cannot be computed from the id of the same position."""
         return f"{prefix}_{self._characters(f'secret {position}', SECRET_LENGTH)}"
 
     def _page_of(self, position: int) -> str:
-        """The text of a position that is on another page."""
+        """The characters of a position outside the cached page; its page is cached instead."""
         first = position - position % _POSITIONS
         text = self._characters(f"page {first}", LENGTH * _POSITIONS)
         self._page = dict(zip(range(first, first + _POSITIONS), _TEXTS.findall(text), strict=True))

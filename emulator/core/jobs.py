@@ -1,4 +1,4 @@
-"""Jobs: everything that happens later, as plain records ordered by (due, sequence)."""
+"""Jobs: everything that happens later, as records that run in the order of (due, sequence)."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from emulator.core.tables import Table
 
 
 class Job(Record, frozen=True, kw_only=True):
-    """One thing to be done at an instant of the world's clock; ``kind`` names the function that does it.
+    """A function to be run at an instant of the world's clock: the one the registry has for ``name``.
 
-    ``about`` is the id of the object it concerns.
+    ``about`` is the id of the object it concerns; jobs due at the same instant run in the order of ``sequence``.
     """
 
     kind: ClassVar[str] = "job"
@@ -32,7 +32,7 @@ class Job(Record, frozen=True, kw_only=True):
 
 
 class FailedJob(Record, frozen=True, kw_only=True):
-    """A job that raised: it was rolled back wholly, does not run again and is kept to be looked at."""
+    """A job that raised: its changes were undone, and it does not run again. ``error`` says what it raised."""
 
     kind: ClassVar[str] = "failed_job"
     prefix: ClassVar[str] = "job"
@@ -44,14 +44,14 @@ class FailedJob(Record, frozen=True, kw_only=True):
 
 
 MAX_STALE = 64
-"""Stale entries of a schedule that are not worth a thought."""
+"""The heap is rebuilt once it has twice as many entries as there are jobs, and this many more."""
 
 
 class JobQueue(Table[Job]):
-    """The jobs, and which of them comes next.
+    """The table of jobs, with a heap that finds the next one.
 
-    An entry of the heap whose job is gone, or is now another one, is stale and passed over, so undo and cancelling
-    never search the heap; when stale entries are the most of it, it is made anew.
+    An entry of the heap whose job was removed or replaced is stale and is skipped, so that undo and cancelling never
+    search the heap. When most entries are stale, the heap is rebuilt.
     """
 
     def __init__(self, kind: type[Job] = Job) -> None:
@@ -59,9 +59,9 @@ class JobQueue(Table[Job]):
         self._heap: list[tuple[Timestamp, int, str]] = []
 
     def copy(self) -> JobQueue:
-        twin = super().copy()
-        twin._heap = self._heap.copy()
-        return twin
+        duplicate = super().copy()
+        duplicate._heap = self._heap.copy()
+        return duplicate
 
     def add(self, record: Job, number: int) -> None:
         super().add(record, number)
@@ -72,11 +72,11 @@ class JobQueue(Table[Job]):
         self._push(new)
 
     def next(self) -> Job | None:
-        """The job that is due first (of those due at one instant, the one planned first), or None."""
+        """The job that is due first, or None. Of jobs due at the same instant it is the one planned first."""
         while self._heap:
             due, sequence, id = self._heap[0]
             job = self.get(id)
-            # An undone turn gives its sequence numbers back, so an id alone may be that of a later job.
+            # Undo takes back sequence numbers too, so the same id may since have been given to another job.
             if job is not None and (job.due, job.sequence) == (due, sequence):
                 return job
             heapq.heappop(self._heap)

@@ -1,4 +1,4 @@
-"""Money: integers in minor units; the only arithmetic that is not whole is a rate in per cent, reckoned in decimal."""
+"""Money: integers in minor units; only rates in per cent are computed with fractions, in decimal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records: what a world is made of, frozen values that are replaced and never changed."""
+"""Records: the frozen values that a world consists of. A change puts a new record in the place of the old one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_METADATA_KEYS = 50
 
 
 class _Hidden:
-    """Marks a field that does not go on the wire, where it is declared: ``secret: Annotated[str, HIDDEN]``."""
+    """Marks a field that is never sent to clients: ``secret: Annotated[str, HIDDEN]``."""
 
 
 HIDDEN: Final = _Hidden()
@@ -24,19 +24,24 @@ Metadata = Mapping[str, str | int | float | bool]
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A frozen value with an id. Field names are wire names, and field order is wire order (subclasses say
-    ``frozen=True, kw_only=True`` again).
+    """A frozen value with an id. Fields have the names and the order they have in the JSON sent to clients.
 
-    ``kind`` is the ``object`` tag, ``prefix`` the beginning of its ids, ``missing`` the code that says there is none
-    with that id (B-15). ``indexes`` names the fields a list may be filtered by at no cost (equality); ``unique`` the
-    fields that find one record (null finds none), ``caseless`` those of them in which letter case does not count.
-    ``paged`` says that there are lists of all of them; a kind that comes and goes by the thousand does without.
+    Subclasses repeat ``frozen=True, kw_only=True`` and say in class variables how their table is organised:
 
-    One with many fields is made in two steps where it is made often: CPython makes a dict of more than fifteen
-    keywords, and that takes longer than the record.
+    * ``kind``: the kind of object, as in its field ``object``;
+    * ``prefix``: the beginning of its ids;
+    * ``not_found_code``: the code of the 404 for an id that does not exist (B-15);
+    * ``indexes``: fields by whose value lists are filtered without a search;
+    * ``unique``: fields whose value (unless null) belongs to one record only; ``caseless``: those of them that are
+      compared without regard to letter case;
+    * ``paged``: whether there are lists of all records of the kind. Kinds of which thousands come and go are not
+      paged, because removing a record from the middle of an ordered list is slow.
 
-    Records hold plain values and other frozen records, so they are never part of a cycle and the garbage collector
-    (``gc=False``) need not know of them: a world of any size costs it nothing.
+    Hot code makes a record of more than fifteen fields in two steps: for so many keywords CPython builds a dict, which
+    takes longer than the record itself.
+
+    Records hold plain values and other frozen records, so they are never part of a reference cycle. They are hidden
+    from the garbage collector (``gc=False``), whose runs therefore take no longer in a world with more records.
     """
 
     kind: ClassVar[str]
@@ -54,7 +59,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return msgspec.structs.replace(self, **changes)
 
     def public_view(self) -> Self:
-        """The record as it goes on the wire: without its hidden fields."""
+        """The record as it is sent to clients: without its hidden fields."""
         hidden = hidden_fields(type(self))
         return self.replace(**hidden) if hidden else self
 
@@ -64,7 +69,7 @@ R = TypeVar("R", bound=Record)
 
 @cache
 def hidden_fields(kind: type[Record]) -> dict[str, Any]:
-    """The fields of a record type that stay off the wire, each with the value that keeps it off."""
+    """The hidden fields of a kind of record, each with the value that makes the encoder leave it out."""
     hints = get_type_hints(kind, include_extras=True)
     return {
         name: msgspec.UNSET
@@ -74,19 +79,19 @@ def hidden_fields(kind: type[Record]) -> dict[str, Any]:
 
 
 def to_wire(value: Any) -> Any:
-    """The value as it goes on the wire: a record as it is shown, anything else is itself."""
+    """A value as it is sent to clients: of a record its public view, anything else unchanged."""
     return value.public_view() if isinstance(value, Record) else value
 
 
 def pick(record: Record, *fields: str) -> dict[str, Any]:
-    """Just these fields of a record, for answers that list what they return (B-21)."""
+    """Only these fields of a record, for responses that hold only a few (B-21)."""
     return {name: getattr(record, name) for name in fields}
 
 
 def merge_metadata(old: Metadata, patch: Mapping[str, Any]) -> Metadata:
     """Metadata after a PATCH: keys are added or replaced, a key sent with null is removed (B-22).
 
-    The document limits what is sent; that not too much is left can only be told here.
+    Raises 422 if more than 50 keys would result; the document can only limit how many are sent at once.
     """
     merged = {key: value for key, value in {**old, **patch}.items() if value is not None}
     if len(merged) > MAX_METADATA_KEYS:

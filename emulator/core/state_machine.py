@@ -1,4 +1,4 @@
-"""Life cycles: tables of ``from | trigger | to | event``. What is not in the table cannot happen (idea 1)."""
+"""State machines: tables of ``(from, trigger, to, event)`` that decide how a record's ``status`` may change."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from emulator.errors import ApiError
 
 
 class Transition(NamedTuple):
-    """One move: in state ``source`` (None: not yet made) the ``trigger`` leads to ``target`` and tells ``event``."""
+    """From the state ``source`` (None: a new record) the ``trigger`` leads to ``target`` and emits ``event``, if any."""
 
     source: str | None
     trigger: str
@@ -20,40 +20,41 @@ class Transition(NamedTuple):
 
 
 class StateMachine(Generic[R]):
-    """The only place that sets ``status``.
+    """The states of one kind of record and the transitions between them; nothing else sets ``status``.
 
-    ``carried`` gives the metadata of other objects that goes with the events of a record (B-80).
+    ``event_metadata`` gives the metadata of related objects that an event of the record includes (B-80).
     """
 
     def __init__(
         self,
         kind: type[R],
         *rows: tuple[str | None, str, str] | tuple[str | None, str, str, str | None],
-        carried: Callable[[World, R, str], Mapping[str, Any]] | None = None,
+        event_metadata: Callable[[World, R, str], Mapping[str, Any]] | None = None,
     ) -> None:
         self.kind = kind
         self.rows = tuple(Transition(*row) for row in rows)
         self._transitions = {(row.source, row.trigger): row for row in self.rows}
         if len(self._transitions) != len(self.rows):
-            raise ValueError(f"the life cycle of {kind.kind} says two things about one trigger")
-        self._event_metadata = carried
+            raise ValueError(f"the state machine of {kind.kind} has two transitions for one state and trigger")
+        self._event_metadata = event_metadata
 
     def allows(self, record: R, trigger: str) -> bool:
-        """Whether the trigger leads anywhere from the record's state."""
-        return (record.status, trigger) in self._transitions  # type: ignore[attr-defined]  # a record with a life cycle has a status
+        """Whether there is a transition for this trigger from the record's state."""
+        return (record.status, trigger) in self._transitions  # type: ignore[attr-defined]  # records with a state machine have a status
 
     def create(self, world: World, trigger: str, record: R) -> R:
-        """File a new record in the state its trigger leads to. The record's own ``status`` must say just that."""
+        """Add a new record, whose ``status`` must be the state that the trigger leads to, and emit the event."""
         row = self._transitions[None, trigger]
-        assert record.status == row.target, f"{row}: {record.status}"  # type: ignore[attr-defined]  # see allows
+        assert record.status == row.target, f"{row}: {record.status}"  # type: ignore[attr-defined]  # records with a state machine have a status
         return self._emit(world, row, world.add(record))
 
     def transition(self, world: World, record: R, trigger: str, /, **changes: Any) -> R:
-        """Move a record along its table, with changes to other fields in the same breath.
+        """Set the state that the trigger leads to, together with other fields, and emit the event.
 
-        Raises :class:`Refusal` ``INVALID_STATUS_TRANSITION`` where the table has no such row.
+        Returns the record as it is after the reactions to the event. Raises the API error
+        ``INVALID_STATUS_TRANSITION`` (422) if there is no such transition.
         """
-        status: str = record.status  # type: ignore[attr-defined]  # see allows
+        status: str = record.status  # type: ignore[attr-defined]  # records with a state machine have a status
         row = self._transitions.get((status, trigger))
         if row is None:
             raise ApiError("INVALID_STATUS_TRANSITION", object=_words(self.kind), status=status, trigger=trigger)

@@ -13,9 +13,9 @@ from emulator.core.records import R, Record
 
 
 class Slot(msgspec.Struct, Generic[R], order=True, gc=False):
-    """Where a record stands among its kind: by its instant, then by its number in the order of creation.
+    """A record's place in the order of its table: by ``created_at``, then by its number in the order of creation.
 
-    A record that is replaced leaves its slot to its successor.
+    A record that replaces another takes over its slot.
     """
 
     created_at: str
@@ -24,11 +24,11 @@ class Slot(msgspec.Struct, Generic[R], order=True, gc=False):
 
 
 class Table(Generic[R]):
-    """All records of one kind. Reading, adding, replacing and a page of any list cost the same at any size.
+    """All records of one kind. Reading, adding, replacing and a page of a list take the same time at any size.
 
-    ``slots`` finds them by id; ``order`` and every index hold the same slots in order of creation. There a slot is
-    found again by bisection, so removal and undo keep the order without a search; but what comes after it moves up,
-    so a kind that is not paged has no order.
+    ``slots`` finds records by id; ``order`` and each index hold the same slots in order of creation. A slot is found in
+    these lists by bisection, but removing it moves all slots after it; therefore kinds that are not paged have no
+    ``order``.
     """
 
     def __init__(self, kind: type[R]) -> None:
@@ -36,8 +36,8 @@ class Table(Generic[R]):
         self._paged = kind.paged
         self._dated = "created_at" in kind.__struct_fields__
         self.stamped = "updated_at" in kind.__struct_fields__
-        # What a record is found in its slot by: where one of these is another, it needs another slot.
-        self._anchors = frozenset(kind.unique) | ({"created_at"} if self._dated else frozenset())
+        # The fields that decide the place of a record: if one of them changes, the record needs a new slot.
+        self._slot_fields = frozenset(kind.unique) | ({"created_at"} if self._dated else frozenset())
         self.slots: dict[str, Slot[R]] = {}
         self.order: list[Slot[R]] = []
         self.indexes: dict[str, dict[Any, list[Slot[R]]]] = {field: defaultdict(list) for field in kind.indexes}
@@ -45,20 +45,22 @@ class Table(Generic[R]):
         self.unique: dict[str, dict[Any, Slot[R]]] = {field: {} for field in kind.unique}
 
     def copy(self) -> Self:
-        """The same records, filed anew: what is added, replaced or removed here is not there."""
-        twin = type(self)(self.kind)
-        slots = twin.slots = {id: Slot(slot.created_at, slot.number, slot.record) for id, slot in self.slots.items()}
+        """A table of the same records; changes to one table do not reach the other."""
+        duplicate = type(self)(self.kind)
+        slots = duplicate.slots = {
+            id: Slot(slot.created_at, slot.number, slot.record) for id, slot in self.slots.items()
+        }
 
-        def again(run: list[Slot[R]]) -> list[Slot[R]]:
+        def copied(run: list[Slot[R]]) -> list[Slot[R]]:
             return [slots[slot.record.id] for slot in run]
 
-        twin.order = again(self.order)
+        duplicate.order = copied(self.order)
         for field, index in self.indexes.items():
-            twin.indexes[field].update((key, again(run)) for key, run in index.items())
-        twin.unique = {
+            duplicate.indexes[field].update((key, copied(run)) for key, run in index.items())
+        duplicate.unique = {
             field: {key: slots[slot.record.id] for key, slot in index.items()} for field, index in self.unique.items()
         }
-        return twin
+        return duplicate
 
     def __len__(self) -> int:
         return len(self.slots)
@@ -67,7 +69,7 @@ class Table(Generic[R]):
         return iter([slot.record for slot in (self.order if self.kind.paged else sorted(self.slots.values()))])
 
     def unordered(self) -> list[R]:
-        """Every record, in no particular order, which costs no sort where a kind is not paged."""
+        """Every record, in no particular order. Unlike iteration it sorts nothing if the kind is not paged."""
         return [slot.record for slot in self.slots.values()]
 
     def get(self, id: str) -> R | None:
@@ -75,7 +77,7 @@ class Table(Generic[R]):
         return None if slot is None else slot.record
 
     def oldest(self) -> R | None:
-        """The record that was made first."""
+        """The record that was created first."""
         return self.order[0].record if self.order else None
 
     def where(self, field: str, value: object) -> list[R]:
@@ -89,35 +91,35 @@ class Table(Generic[R]):
         return None if slot is None else slot.record
 
     def add(self, record: R, number: int) -> None:
-        """File a new record; ``number`` is its place in the order of creation.
+        """Add a new record; ``number`` is its place in the order of creation.
 
-        Raises ``ValueError``, as :meth:`replace` does, before anything changes where an id or a unique value is taken.
+        Raises ``ValueError``, as :meth:`replace` does, if its id or a unique value is taken; nothing has changed then.
         """
         if self.unique:
-            self._refuse_taken(record)
-        slot = Slot(record.created_at if self._dated else "", number, record)  # type: ignore[attr-defined]  # it has one
+            self._require_unique(record)
+        slot = Slot(record.created_at if self._dated else "", number, record)  # type: ignore[attr-defined]  # _dated says that the kind has created_at
         if self.slots.setdefault(record.id, slot) is not slot:
             raise ValueError(f"there is a {self.kind.kind} {record.id} already")
-        file: Callable[..., None] = insort
+        insert: Callable[..., None] = insort
         if self._paged:
-            file = _inserter(self.order, slot)
-            file(self.order, slot)
+            insert = _inserter(self.order, slot)
+            insert(self.order, slot)
         for field, index in self._pairs:
-            file(index[getattr(record, field)], slot)
+            insert(index[getattr(record, field)], slot)
         for field, found in self.unique.items():
             if (value := getattr(record, field)) is not None:
                 found[self._key(field, value)] = slot
 
     def replace(self, old: R, new: R, changed: Collection[str] | None = None) -> None:
-        """Put a record in the place of its former self; it is filed anew if its instant or a unique value is another.
+        """Put a record in the place of ``old``; it gets a new slot if ``created_at`` or a unique value differs.
 
-        ``changed`` are the only fields that may differ; without it, all may. Raises ``RuntimeError``, as
-        :meth:`remove` does, for a record that is not here, or no longer as it is.
+        ``changed`` names the fields that may differ; by default, all may. Raises ``RuntimeError``, as :meth:`remove`
+        does, if ``old`` is not, or no longer, the record of that id.
         """
         slot = self._slot_of(old)
         fields = self.kind.__struct_fields__ if changed is None else changed
-        if not self._anchors.isdisjoint(fields) and _indexes_changed(old, new, self._anchors):
-            self._refuse_taken(new)
+        if not self._slot_fields.isdisjoint(fields) and _indexes_changed(old, new, self._slot_fields):
+            self._require_unique(new)
             self.remove(old)
             self.add(new, slot.number)
             return
@@ -131,7 +133,7 @@ class Table(Generic[R]):
         slot.record = new
 
     def remove(self, record: R) -> int:
-        """Take a record out; its number in the order of creation."""
+        """Remove a record; returns its number in the order of creation."""
         slot = self._slot_of(record)
         del self.slots[record.id]
         if self.kind.paged:
@@ -145,17 +147,17 @@ class Table(Generic[R]):
     def _slot_of(self, record: R) -> Slot[R]:
         slot = self.slots.get(record.id)
         if slot is None or slot.record is not record:
-            raise RuntimeError(f"{record.id} was changed or removed meanwhile; look it up again")
+            raise RuntimeError(f"{record.id} has been changed or removed since it was read; look it up again")
         return slot
 
     def _key(self, field: str, value: Any) -> Any:
-        """What unique values are compared by."""
+        """The form in which unique values are compared."""
         if field not in self.kind.caseless or not isinstance(value, str):
             return value
-        # One that is small already serves as its own key: there is one such string for each customer.
+        # A value that is in lower case already is its own key, which saves one string per customer.
         return value if (folded := value.casefold()) == value else folded
 
-    def _refuse_taken(self, record: R) -> None:
+    def _require_unique(self, record: R) -> None:
         for field, found in self.unique.items():
             slot = found.get(self._key(field, getattr(record, field)))
             if slot is not None and slot.record.id != record.id:
@@ -167,13 +169,13 @@ def _indexes_changed(old: Record, new: Record, fields: Iterable[str]) -> bool:
 
 
 def _inserter(run: list[Slot[R]], slot: Slot[R]) -> Callable[[list[Slot[R]], Slot[R]], None]:
-    """How to file a slot there: what is new is the newest, so searching is the exception (undo, an edited date)."""
+    """How to insert a slot in order: new records go to the end; only undo and edited dates need a search."""
     return list.append if not run or run[-1] < slot else insort
 
 
 def _remove(index: dict[Any, list[Slot[R]]], value: object, slot: Slot[R]) -> None:
     run = index[value]
-    if run[-1] is slot:  # most often it is the newest that goes on
+    if run[-1] is slot:  # most often it is the newest that changes
         run.pop()
     else:
         del run[bisect_left(run, slot)]

@@ -1,23 +1,19 @@
-"""A turn: what one request or one job does to a world, kept or undone as a whole (idea 3)."""
+"""A unit of work: what one request or one job does to a world, committed or undone as a whole."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from emulator.core.effects import Effect
+from emulator.core.events import Event
 from emulator.core.records import Record
-
-if TYPE_CHECKING:
-    from emulator.core.world import Event, World
 
 
 class Change(msgspec.Struct, frozen=True, gc=False):
-    """One record before and after; ``old`` is None for a new one, ``new`` for one that is gone.
+    """One record before and after: ``old`` is None for a record that was added, ``new`` for one that was removed.
 
-    ``number`` is the record's place in the order of creation where one is added or removed. Like records (see there),
-    changes are nothing to the garbage collector.
+    ``number`` is the record's number in the order of creation if it was added or removed. Changes hold records and
+    nothing else, so the garbage collector need not track them either (see :class:`~emulator.core.records.Record`).
     """
 
     old: Record | None
@@ -26,16 +22,17 @@ class Change(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def record(self) -> Record:
-        """The record as it is now or, if it is gone, as it was last."""
+        """The record after the change; for one that was removed, the record before."""
         record = self.new or self.old
         assert record is not None
         return record
 
 
 class UnitOfWork(msgspec.Struct, gc=False):
-    """What one request or one job does: the list of its changes, its events and its wishes.
+    """The changes, events and effects of one request or one job, in order.
 
-    ``counters`` are the world's counters as they were before, for undo. ``wiped`` tells that it took out everything.
+    ``cause`` is the id of the request. ``counters`` are the world's counters before the unit began, for undo.
+    ``cleared`` says that it removed all records of the App (a reset).
     """
 
     cause: str | None
@@ -46,21 +43,5 @@ class UnitOfWork(msgspec.Struct, gc=False):
     cleared: bool = False
 
     def touches(self, id: str) -> bool:
-        """Whether it made, changed or removed the record with this id."""
+        """Whether it added, changed or removed the record with this id."""
         return any(change.record.id == id for change in self.changes)
-
-
-class UnitOfWorkContext(msgspec.Struct):
-    """A turn of a world while it runs."""
-
-    world: World
-    unit: UnitOfWork
-
-    def __enter__(self) -> UnitOfWork:
-        self.world._unit = self.unit
-        return self.unit
-
-    def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
-        if kind is not None:
-            self.world.undo(self.unit)
-        self.world._unit = None

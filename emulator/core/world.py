@@ -1,58 +1,123 @@
-"""A world: everything one App is at one instant, and the only way to change it."""
+"""The world: the whole state of one App at one instant, and the only way to change it.
+
+How the emulator is built, and why
+==================================
+
+**A world.** All that the service knows about one App stands in one :class:`World` in memory: its customers, invoices
+and events, the jobs planned for later, and the instant its clock shows. The test side and the live side of an App are
+two worlds. A world does no input or output and reads no system clock. The engine above it sets ``now``, calls one
+function of :mod:`emulator.resources` with the world, and then saves, sends and answers. So each rule of the service is
+a plain function that a test can call, and a year of renewals takes as long as its rules take to run.
+
+**Records are frozen.** A record (a customer, an invoice) never changes; :meth:`World.replace` puts another record with
+the same id in its place. Everything that holds the old one still holds the object as it was: an event, a page of a
+list, a snapshot. Copying a world copies its tables and shares the records, which is how snapshots and the preview of
+the schedule are made. Code that would replace a record it read too long ago gets a ``RuntimeError``, so no change is
+lost unnoticed.
+
+**Units of work.** A request or a job is one :class:`~emulator.core.unit_of_work.UnitOfWork`: it is committed as a whole
+or undone as a whole. A rule may raise an ``ApiError`` at any line, after any number of changes, and needs no code to
+clean up. Therefore rules check each thing where it is used instead of checking everything beforehand.
+
+**One list of changes.** While a unit of work runs, the world notes each change as a pair: the record before, the record
+after. That list is all anybody needs to know of what happened, and it serves every purpose: reversed, it undoes a unit
+that failed; saved, it makes the world durable; in the request journal it answers "what did this request change?" and
+"why is this invoice paid?"; and reversed for many units, it rewinds the world to an earlier request. None of these
+needs code in the rules.
+
+**State machines are tables.** Each resource with a ``status`` has one table of ``(from, trigger, to, event)``
+(:mod:`emulator.core.state_machine`), and nothing else sets ``status``. A trigger that is not in the table is the API
+error ``INVALID_STATUS_TRANSITION``. The pages that draw the life cycles, the coverage report and the tests read the
+same tables.
+
+**Jobs are the only "later".** There are no timers. What shall happen at a later instant is a record like any other, a
+:class:`~emulator.core.jobs.Job`: when it is due, the name of its function, the id of its object. So planned work is
+undone, saved and copied with everything else, and an object that is deleted can cancel its jobs. To advance the clock
+is to take the job that is due first, set ``now`` to its instant, run it as a unit of work, and repeat.
+
+**Events and reactions.** Where the service announces something, the rule emits an event, mostly as part of a
+transition. The functions that :class:`Registry` lists for its type run at once, in the same unit of work. Thus modules
+that come first need not know those built upon them: the payments package knows nothing of invoices, but
+``transaction.succeeded`` settles one.
+
+**Effects.** A rule sends nothing. It enqueues an :class:`~emulator.core.effects.Effect`, such as "attempt this
+delivery" or "send this email", and the engine performs it after the commit; what was undone has therefore sent nothing.
+A rule that needs the outcome before it can go on (the ping of a new webhook endpoint) is a generator that yields the
+effect. Each stretch between two ``yield`` is a unit of its own, so afterwards it looks its records up again.
+
+**Determinism.** Ids and chances come from the seed and a counter, time is ``now``, and the order of records is that of
+their creation. The counters belong to the world and are undone with it. The same seed and the same requests give the
+same bytes.
+
+**No locks.** All this happens on one event loop, and a unit of work never awaits, so no two of them overlap. Slow work
+on records, such as rendering a PDF, may run in a thread, because frozen records need no protection.
+
+What a module of rules looks like
+---------------------------------
+
+From top to bottom: the record, its state machine, a function for each operation, the jobs and reactions, and at the end
+the tables that :mod:`emulator.resources.registry` collects. A coupon that is valid for 30 days would be written like
+this:
+
+    >>> from emulator.core import calendar
+    >>> from emulator.core.state_machine import StateMachine
+
+    >>> class Coupon(Record, frozen=True, kw_only=True):
+    ...     kind: ClassVar[str] = "coupon"
+    ...     prefix: ClassVar[str] = "coup"
+    ...     percent_off: int
+    ...     status: str = "valid"
+    ...     created_at: Timestamp
+
+    >>> STATE_MACHINE = StateMachine(
+    ...     Coupon, (None, "create", "valid", "coupon.created"), ("valid", "expire", "expired", "coupon.expired")
+    ... )
+
+    >>> def create(world: World, body: dict[str, Any]) -> Coupon:
+    ...     coupon = Coupon(id=world.new_id(Coupon), percent_off=body["percent_off"], created_at=world.now)
+    ...     world.schedule(calendar.plus(world.now, days=30), "coupon.expire", coupon)
+    ...     return STATE_MACHINE.create(world, "create", coupon)
+
+    >>> def expire(world: World, job: Job) -> None:
+    ...     STATE_MACHINE.transition(world, world.require(Coupon, job.about), "expire")
+
+The engine does the rest, here by a request on New Year's Day and an advance of the clock to the next job:
+
+    >>> world = World(
+    ...     name="demo", livemode=False, registry=Registry((Coupon,), {}, {"coupon.expire": expire}), seed="1",
+    ...     reference_data=None, now="2026-01-01T00:00:00.000Z", base_url="http://127.0.0.1:4747",
+    ... )
+    >>> with world.unit_of_work(cause="req_1") as unit:
+    ...     coupon = create(world, {"percent_off": 20})
+    >>> [event.type for event in unit.events], len(unit.changes)
+    (['coupon.created'], 3)
+    >>> unit = world.run(world.jobs.next())
+    >>> world.now, world.get(Coupon, coupon.id).status, coupon.status
+    ('2026-01-31T00:00:00.000Z', 'expired', 'valid')
+    >>> world.undo(unit)
+    >>> world.get(Coupon, coupon.id).status
+    'valid'
+"""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, ClassVar, NamedTuple, NoReturn, Self, cast
+from typing import Any, NamedTuple, NoReturn, cast
 
 import msgspec
 
 from emulator.core.calendar import Timestamp
 from emulator.core.effects import Effect
+from emulator.core.events import Event, EventData
 from emulator.core.ids import IdSource
 from emulator.core.jobs import FailedJob, Job, JobQueue
 from emulator.core.records import R, Record, to_wire
 from emulator.core.tables import Table
-from emulator.core.unit_of_work import Change, UnitOfWork, UnitOfWorkContext
-
-
-class EventData(msgspec.Struct, frozen=True, gc=False):
-    """What an event tells: its object and, where some is carried along, the metadata of others (B-80)."""
-
-    object: Any
-    metadata: Mapping[str, Any] | msgspec.UnsetType = msgspec.UNSET
-
-
-class Event(Record, frozen=True, kw_only=True):
-    """Something that happened, with its object as it was at that moment (B-80)."""
-
-    kind: ClassVar[str] = "event"
-    prefix: ClassVar[str] = "evt"
-    indexes: ClassVar[tuple[str, ...]] = ("type",)
-
-    object: str = "event"
-    type: str
-    api_version: str = "v1"
-    app: str
-    livemode: bool
-    created_at: Timestamp
-    request: str | None
-    data: EventData
-
-    @property
-    def about(self) -> str:
-        """The id of what it tells of."""
-        told = self.data.object
-        return str(told["id"] if isinstance(told, dict) else told.id)
-
-    def public_view(self) -> Self:
-        """The event as it goes on the wire, its object without what is hidden."""
-        return self.replace(data=EventData(to_wire(self.data.object), self.data.metadata))
-
+from emulator.core.unit_of_work import Change, UnitOfWork
 
 _OWN_KINDS: tuple[type[Record], ...] = (Job, FailedJob, Event)
-"""The kinds of every world, whatever its wiring."""
+"""The kinds of record that every world has, whatever its registry."""
 
 
 Reaction = Callable[["World", Event], None]
@@ -60,7 +125,9 @@ JobFunction = Callable[["World", Job], None]
 
 
 class Registry(NamedTuple):
-    """How news comes up: which reactions follow an event (``*``: every event) and which function does a job."""
+    """The rules a world runs by: its kinds of record, the reactions to each type of event (``*``: to every event), in
+    order, and the function of each job by the job's name.
+    """
 
     kinds: tuple[type[Record], ...]
     reactions: Mapping[str, tuple[Reaction, ...]]
@@ -68,11 +135,11 @@ class Registry(NamedTuple):
 
 
 class World:
-    """The state of one App, side test or live: its records, its jobs, its events, its counters, its instant.
+    """The test side or the live side of one App: its records, jobs, events and counters, and its instant ``now``.
 
-    ``now`` is set by the engine before each turn and stands still during it. Changes are made only inside a turn
-    (:meth:`turn`), and a turn that raises leaves no trace. ``facts`` is what the rules know of the outside and never
-    changes, such as the operator's magic values; ``base_url`` is where the emulator is reached.
+    The engine sets ``now`` (UTC) before each unit of work, and it stands still during one. Changes are made only inside
+    a unit of work (:meth:`unit_of_work`); one that raises leaves no trace. ``reference_data`` is what the rules look up
+    and what never changes, such as the magic values; ``base_url`` is the URL of the emulator, for links in objects.
     """
 
     def __init__(
@@ -80,43 +147,44 @@ class World:
         *,
         name: str,
         livemode: bool,
-        wiring: Registry,
-        facts: Any,
+        registry: Registry,
+        reference_data: Any,
         seed: str,
         now: Timestamp,
         base_url: str,
     ) -> None:
-        self.reference_data = facts
+        self.reference_data = reference_data
         self.name = name
         self.seed = seed
         self.livemode = livemode
         self.base_url = base_url
         self.now = now
-        self.registry = wiring
+        self.registry = registry
         self.counters: dict[str, int] = {}
         self._ids = IdSource(f"{seed}/{name}/{'live' if livemode else 'test'}")
         self.app = IdSource(name).id("app", int(livemode))
         self._unit: UnitOfWork | None = None
         self.jobs = JobQueue()
-        self._tables: dict[type[Record], Table[Any]] = {kind: Table(kind) for kind in (*_OWN_KINDS, *wiring.kinds)}
+        self._tables: dict[type[Record], Table[Any]] = {kind: Table(kind) for kind in (*_OWN_KINDS, *registry.kinds)}
         self._tables[Job] = self.jobs
 
     def copy(self) -> World:
-        """This world once more, to try the future on: what is done to one does not reach the other.
+        """Another world in the same state; changes to one do not reach the other.
 
-        Records never change, so both share them; only their filing is copied.
+        Records never change, so both share them; only the tables are copied.
         """
         if self._unit is not None:
-            raise RuntimeError("a turn is running; a world is copied between turns")
-        twin = copy.copy(self)
-        twin.counters = self.counters.copy()
-        twin._tables = {kind: table.copy() for kind, table in self._tables.items()}
-        twin.jobs = cast("JobQueue", twin._tables[Job])
-        return twin
+            raise RuntimeError("a unit of work is running; a world is copied between two of them")
+        duplicate = copy.copy(self)
+        duplicate.counters = self.counters.copy()
+        duplicate._tables = {kind: table.copy() for kind, table in self._tables.items()}
+        duplicate.jobs = cast("JobQueue", duplicate._tables[Job])
+        return duplicate
 
     # -- reading
 
     def table(self, kind: type[R]) -> Table[R]:
+        """The table of one kind."""
         return self._tables[kind]
 
     def tables(self) -> Iterator[Table[Any]]:
@@ -125,72 +193,72 @@ class World:
 
     def get(self, kind: type[R], id: str | None) -> R | None:
         """The record of this kind with this id, or None."""
-        slot = self._tables[kind].slots.get(id)  # type: ignore[arg-type]  # nothing has the id None
+        slot = self._tables[kind].slots.get(id)  # type: ignore[arg-type]  # None may be looked up; no record has it as its id
         return None if slot is None else slot.record
 
     def require(self, kind: type[R], id: str | None) -> R:
-        """The record that must be there: a reference between records. Raises ``KeyError`` where it is not."""
-        return self._tables[kind].slots[id].record  # type: ignore[index, no-any-return]  # see get; of this kind
+        """The record that another one refers to, so that it must exist. Raises ``KeyError`` if it does not."""
+        return self._tables[kind].slots[id].record  # type: ignore[index, no-any-return]  # id as in get; each table holds records of its own kind
 
-    # -- changing, inside a turn
+    # -- changing, inside a unit of work
 
     def add(self, record: R, number: int | None = None) -> R:
-        """File a new record, or one again in its old place (``number``) in the order of creation."""
+        """Add a new record at the end of the order of creation, or at the given ``number`` in it."""
         if number is None:
-            number = self.counters["record"] = self.counters.get("record", 0) + 1  # count(), without a call for each
-        turn = self._unit or _no_unit_of_work()
-        # A table refuses before it changes anything, and what it refused is nothing to undo.
+            number = self.counters["record"] = self.counters.get("record", 0) + 1  # as count(); inlined for speed
+        unit = self._unit or _no_unit_of_work()
+        # If the table raises, it has changed nothing, and there must be no change to undo.
         self._tables[type(record)].add(record, number)
-        turn.changes.append(Change(None, record, number))
+        unit.changes.append(Change(None, record, number))
         return record
 
     def replace(self, record: R, /, **changes: Any) -> R:
-        """Put a changed record in the place of its former self; ``updated_at`` moves with it where there is one.
+        """Replace a record by a copy with some fields changed, and with ``updated_at`` set if it has that field.
 
-        Raises ``RuntimeError``, as :meth:`remove` does, for a record that was changed meanwhile: what others changed
-        would be lost.
+        Raises ``RuntimeError``, as :meth:`remove` does, if the world no longer holds this very record: a change that
+        was made since would be lost.
         """
         return self.change(record, changes)
 
     def change(self, record: R, changes: dict[str, Any]) -> R:
-        """The same, for changes that are in a dict already; it is taken over."""
-        turn = self._unit or _no_unit_of_work()
+        """Do what :meth:`replace` does, with the changes in a dict, which may be modified."""
+        unit = self._unit or _no_unit_of_work()
         table = self._tables[type(record)]
         if table.stamped and "updated_at" not in changes:
             changes["updated_at"] = self.now
         changed = msgspec.structs.replace(record, **changes)
         table.replace(record, changed, changes)
-        turn.changes.append(Change(record, changed, 0))
+        unit.changes.append(Change(record, changed, 0))
         return changed
 
     def remove(self, record: Record) -> None:
-        """Take a record out for good."""
-        turn = self._unit or _no_unit_of_work()
+        """Delete a record."""
+        unit = self._unit or _no_unit_of_work()
         number = self._tables[type(record)].remove(record)
-        turn.changes.append(Change(record, None, number))
+        unit.changes.append(Change(record, None, number))
 
     def clear(self, keep: tuple[type[Record], ...]) -> dict[type[Record], int]:
-        """Take out every record but those of the kinds to keep, as part of a turn; how many went of each kind."""
+        """Delete every record of all kinds but those to keep; returns how many there were of each kind."""
         tables = [table for table in self._tables.values() if table.kind not in keep]
-        gone = {table.kind: len(table) for table in tables}
+        removed = {table.kind: len(table) for table in tables}
         (self._unit or _no_unit_of_work()).cleared = True
         for table in tables:
-            # The newest first: so no table has to search for a record's place.
+            # From the newest to the oldest, so that each removal takes the end of a list.
             for record in reversed(list(table)):
                 self.remove(record)
-        return gone
+        return removed
 
     def new_id(self, kind: type[Record]) -> str:
         """An id for a new record of this kind."""
-        position = self.counters["draw"] = self.counters.get("draw", 0) + 1  # see add
+        position = self.counters["draw"] = self.counters.get("draw", 0) + 1  # as count(); inlined for speed
         return self._ids.id(kind.prefix, position)
 
     def draw(self, prefix: str) -> str:
-        """``prefix_`` and 24 characters from the world's own random source."""
+        """``prefix_`` and 24 random-looking characters, decided by the seed and the counter ``draw`` alone."""
         return self._ids.id(prefix, self.count("draw"))
 
     def secret(self, prefix: str) -> str:
-        """``prefix_`` and 32 characters that nothing else tells of."""
+        """``prefix_`` and 32 random-looking characters, which cannot be computed from any id."""
         return self._ids.secret(prefix, self.count("draw"))
 
     def count(self, name: str) -> int:
@@ -199,7 +267,7 @@ class World:
         return number
 
     def schedule(self, due: Timestamp, name: str, about: Record | None = None, /, **data: str) -> Job:
-        """Plan a job: the one home of "later"."""
+        """Plan the job ``name`` for an instant (for ``now`` if that has passed), for the record ``about``, if any."""
         sequence = self.count("job")
         return self.add(
             Job(
@@ -213,13 +281,13 @@ class World:
         )
 
     def cancel_jobs(self, about: Record, *names: str) -> None:
-        """Cancel what is planned for an object: the jobs of these names, or all of them."""
+        """Remove the jobs planned for a record: those with these names, or all of them."""
         for job in self.jobs.where("about", about.id):
             if not names or job.name in names:
                 self.remove(job)
 
     def emit(self, type: str, record: Record, metadata: Mapping[str, Any] | None = None) -> Event:
-        """Tell that something happened to a record, and let those react who wait for it, in the same turn."""
+        """Record an event about a record and run the reactions to it, in the same unit of work."""
         event = self.record_event(type, EventData(record, metadata or msgspec.UNSET))
         for reaction in self.registry.reactions.get("*", ()):
             reaction(self, event)
@@ -228,13 +296,13 @@ class World:
         return event
 
     def record_event(self, type: str, data: EventData) -> Event:
-        """File an event that nobody reacts to."""
+        """Record an event without reactions."""
         event = self.add(self.event(type, data))
         (self._unit or _no_unit_of_work()).events.append(event)
         return event
 
     def event(self, type: str, data: EventData) -> Event:
-        """An event of this moment that is not filed."""
+        """A new event at the present instant, not recorded."""
         return Event(
             id=self.new_id(Event),
             type=type,
@@ -246,42 +314,45 @@ class World:
         )
 
     def last_event(self, type: str) -> Event | None:
-        """The last event of this type in the running turn."""
+        """The latest event of this type in the running unit of work."""
         return next(
             (event for event in reversed((self._unit or _no_unit_of_work()).events) if event.type == type), None
         )
 
     def enqueue(self, effect: Effect) -> None:
-        """Ask for something outside; it is done after this turn, and only if the turn is kept."""
+        """Have the engine perform an effect after the running unit of work is committed."""
         (self._unit or _no_unit_of_work()).effects.append(effect)
 
-    # -- turns
+    # -- units of work
 
     def unit_of_work(self, cause: str | None = None) -> UnitOfWorkContext:
-        """All or nothing: leave it normally to keep its changes, raise to undo every one. ``cause`` is a request id."""
+        """A context in which the world may change; an exception that leaves it undoes every change made in it.
+
+        ``cause`` is the id of the request. Raises ``RuntimeError`` inside another unit of work.
+        """
         if self._unit is not None:
-            raise RuntimeError("a turn is running; turns do not nest")
+            raise RuntimeError("a unit of work is running; units of work do not nest")
         return UnitOfWorkContext(self, UnitOfWork(cause, self.counters.copy()))
 
     def run(self, job: Job) -> UnitOfWork:
-        """Do a job, as a turn at its own instant. Raises what it raises, having undone all of it."""
+        """Run a job as a unit of work at its own instant. What it raises is raised, after its changes are undone."""
         self.now = max(self.now, job.due)
-        with self.unit_of_work() as turn:
+        with self.unit_of_work() as unit:
             self.remove(job)
             self.registry.jobs[job.name](self, job)
-        return turn
+        return unit
 
     def fail_job(self, job: Job, error: Exception) -> UnitOfWork:
-        """Take a job that raised off the schedule, and keep it, as a :class:`FailedJob`, to be looked at."""
-        told = f"{type(error).__name__}: {error}"
-        with self.unit_of_work() as turn:
+        """Remove a job that raised ``error`` from the schedule and record it as a :class:`FailedJob`."""
+        reason = f"{type(error).__name__}: {error}"
+        with self.unit_of_work() as unit:
             self.remove(job)
-            self.add(FailedJob(id=job.id, name=job.name, due=job.due, about=job.about, error=told))
-        return turn
+            self.add(FailedJob(id=job.id, name=job.name, due=job.due, about=job.about, error=reason))
+        return unit
 
-    def undo(self, turn: UnitOfWork) -> None:
-        """Put back everything a turn changed: the one that failed, or the last one that was kept."""
-        for change in reversed(turn.changes):
+    def undo(self, unit: UnitOfWork) -> None:
+        """Undo every change of a unit of work: of one that raised, or of the last one committed."""
+        for change in reversed(unit.changes):
             table = self._tables[type(change.record)]
             if change.old is None:
                 table.remove(change.record)
@@ -289,13 +360,29 @@ class World:
                 table.add(change.record, change.number)
             else:
                 table.replace(change.new, change.old)
-        self.counters = turn.counters
+        self.counters = unit.counters
+
+
+class UnitOfWorkContext(msgspec.Struct):
+    """A unit of work of a world while it runs."""
+
+    world: World
+    unit: UnitOfWork
+
+    def __enter__(self) -> UnitOfWork:
+        self.world._unit = self.unit
+        return self.unit
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
+        if kind is not None:
+            self.world.undo(self.unit)
+        self.world._unit = None
 
 
 def _no_unit_of_work() -> NoReturn:
-    raise RuntimeError("a world changes only inside a turn")
+    raise RuntimeError("a world changes only inside a unit of work")
 
 
 def encode(value: Any) -> bytes:
-    """The JSON of a value as it goes on the wire; the one serialiser."""
+    """The JSON of a value as it is sent to clients; the only serialiser."""
     return msgspec.json.encode(to_wire(value))

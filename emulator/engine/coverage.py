@@ -11,9 +11,9 @@ from urllib.parse import unquote_plus
 
 import msgspec
 
+from emulator.core.events import Event
 from emulator.core.records import Record
 from emulator.core.unit_of_work import Change, UnitOfWork
-from emulator.core.world import Event
 from emulator.document.operations import Fields, operation_specs
 from emulator.errors import ERRORS, public_code
 from emulator.resources.payments.payment_intents import PaymentIntent

@@ -8,8 +8,8 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
+from emulator.core.events import Event
 from emulator.core.unit_of_work import Change, UnitOfWork
-from emulator.core.world import Event
 from emulator.resources.sandbox.emails import Email
 from emulator.resources.webhooks.deliveries import WebhookDelivery
 

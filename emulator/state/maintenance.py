@@ -49,7 +49,13 @@ def restored(saved: StoredWorld) -> World:
     """The world that was saved, to be looked at. Raises :class:`Unreadable`."""
     key = saved.key
     world = World(
-        name=key.name, livemode=key.livemode, wiring=REGISTRY, facts=None, seed="", now=saved.head.now, base_url=""
+        name=key.name,
+        livemode=key.livemode,
+        registry=REGISTRY,
+        reference_data=None,
+        seed="",
+        now=saved.head.now,
+        base_url="",
     )
     try:
         serialization.fill(world, saved)

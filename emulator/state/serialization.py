@@ -16,9 +16,10 @@ from msgspec import Meta
 
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
+from emulator.core.events import Event
 from emulator.core.records import Record
 from emulator.core.unit_of_work import Change
-from emulator.core.world import Event, World
+from emulator.core.world import World
 from emulator.resources.app.keys import SECRET, Key
 from emulator.resources.app.settings import settings
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from emulator.control.audit_rules.client_history import PAGING, ClientHistory, Quote, Request, of_list, runs
-from emulator.core.world import Event
+from emulator.core.events import Event
 from emulator.engine.journal import MAX_REQUESTS
 from emulator.resources.checkout.checkout_sessions import CheckoutSession
 from emulator.resources.webhooks.deliveries import WebhookDelivery

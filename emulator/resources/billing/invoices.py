@@ -9,11 +9,12 @@ import msgspec
 from msgspec.structs import replace
 
 from emulator.core import calendar, money
+from emulator.core.events import Event
 from emulator.core.handlers import get_handler, get_or_404, list_handler
 from emulator.core.jobs import Job
 from emulator.core.records import HIDDEN, Metadata, Record, merge_metadata, pick
 from emulator.core.state_machine import StateMachine
-from emulator.core.world import Event, World
+from emulator.core.world import World
 from emulator.errors import ApiError, invalid_field
 from emulator.resources.app import amounts
 from emulator.resources.app.settings import settings

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
+from emulator.core.events import Event
 from emulator.core.jobs import Job
-from emulator.core.world import Event, World
+from emulator.core.world import World
 from emulator.resources.app import security_profiles
 from emulator.resources.app.settings import settings
 from emulator.resources.billing import invoice_lines, invoices, subscriptions

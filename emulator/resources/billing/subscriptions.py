@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
 from emulator.core import calendar
+from emulator.core.events import Event
 from emulator.core.handlers import get_handler, get_or_404, list_handler
 from emulator.core.records import HIDDEN, Metadata, Record, merge_metadata, pick
 from emulator.core.state_machine import StateMachine
-from emulator.core.world import Event, World
+from emulator.core.world import World
 from emulator.errors import ApiError
 from emulator.resources.app.settings import settings
 from emulator.resources.billing import subscription_periods as periods
@@ -106,7 +107,7 @@ LIFECYCLE = StateMachine(
     ("unpaid", "expire", "expired"),
     ("paused", "expire", "expired"),
     ("canceled", "reactivate", "active"),
-    carried=event_metadata,
+    event_metadata=event_metadata,
 )
 
 

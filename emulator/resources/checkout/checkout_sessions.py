@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
 from emulator.core import calendar
+from emulator.core.events import Event
 from emulator.core.handlers import get_handler, get_or_404, list_handler
 from emulator.core.jobs import Job
 from emulator.core.records import HIDDEN, Metadata, Record
 from emulator.core.state_machine import StateMachine
-from emulator.core.world import Event, World
+from emulator.core.world import World
 from emulator.errors import ApiError, invalid_field
 from emulator.resources.app import amounts
 from emulator.resources.billing import invoices
@@ -67,7 +68,7 @@ LIFECYCLE = StateMachine(
     ("processing", "fail", "payment_failed"),
     ("open", "expire", "expired"),
     ("payment_failed", "expire", "expired"),
-    carried=event_metadata,
+    event_metadata=event_metadata,
 )
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from emulator.core.events import Event
 from emulator.core.jobs import Job
-from emulator.core.world import Event, World
+from emulator.core.world import World
 from emulator.resources.billing import invoices, subscriptions
 from emulator.resources.billing import subscription_periods as periods
 from emulator.resources.billing.subscription_terms import Terms

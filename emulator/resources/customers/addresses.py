@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from emulator.core.events import Event
 from emulator.core.handlers import apply_patch, get_or_404, sublist_handler
-from emulator.core.world import Event, World
+from emulator.core.world import World
 from emulator.errors import ApiError, invalid_field
 from emulator.resources.app.settings import settings
 from emulator.resources.customers.customers import Address, Customer

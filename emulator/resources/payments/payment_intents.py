@@ -9,11 +9,12 @@ import msgspec
 from msgspec.structs import replace
 
 from emulator.core import calendar
+from emulator.core.events import Event
 from emulator.core.handlers import get_handler, get_or_404, list_handler
 from emulator.core.jobs import Job
 from emulator.core.records import HIDDEN, Metadata, Record
 from emulator.core.state_machine import StateMachine
-from emulator.core.world import Event, World
+from emulator.core.world import World
 from emulator.errors import ERRORS, ApiError
 from emulator.resources.app import security_profiles
 from emulator.resources.catalog.products import Product
@@ -106,7 +107,7 @@ LIFECYCLE = StateMachine(
     ("requires_action", "cancel", "canceled"),
     ("processing", "cancel", "canceled"),
     ("requires_capture", "cancel", "canceled"),
-    carried=event_metadata,
+    event_metadata=event_metadata,
 )
 
 

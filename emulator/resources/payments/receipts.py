@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from emulator.core.events import Event
 from emulator.core.handlers import get_handler, list_handler
 from emulator.core.records import Record
-from emulator.core.world import Event, World
+from emulator.core.world import World
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.transactions import Transaction
 

@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 from msgspec.structs import replace
 
 from emulator.core.effects import SendEmail
+from emulator.core.events import Event
 from emulator.core.jobs import Job
 from emulator.core.records import Record
-from emulator.core.world import Event, World
+from emulator.core.world import World
 from emulator.resources.billing import renewals
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.billing.subscriptions import Subscription

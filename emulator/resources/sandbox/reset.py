@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from emulator.core.events import Event
 from emulator.core.idempotency import StoredResponse
 from emulator.core.jobs import FailedJob, Job
-from emulator.core.world import Event, World
+from emulator.core.world import World
 from emulator.errors import ApiError
 from emulator.resources.app.settings import Settings
 from emulator.resources.sandbox.emails import Email

@@ -9,11 +9,12 @@ import msgspec
 
 from emulator.core import calendar
 from emulator.core.effects import DeliverWebhook, HttpResult
+from emulator.core.events import Event, EventData
 from emulator.core.handlers import Page, Query, get_or_404, list_handler
 from emulator.core.jobs import Job
 from emulator.core.records import HIDDEN, Record, to_wire
 from emulator.core.state_machine import StateMachine
-from emulator.core.world import Event, EventData, World, encode
+from emulator.core.world import World, encode
 from emulator.errors import ApiError
 from emulator.resources.webhooks.endpoints import WebhookEndpoint
 from emulator.resources.webhooks.signing import SignedRequest, redact_credentials, signed

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contract_tests.core.toys import Toy, make, toy_world
+from emulator.core.events import Event
 from emulator.core.state_machine import StateMachine
-from emulator.core.world import Event
 from emulator.errors import ApiError
 
 STATES = ("new", "used", "broken", "gone")
@@ -30,39 +30,39 @@ def test_only_what_the_table_says_happens(
     rows: list[tuple[str, str, str, str | None]], start: str, triggers: list[str]
 ) -> None:
     """Idea 1: a move outside the table is 422 INVALID_STATUS_TRANSITION and names object, status and trigger."""
-    life = StateMachine(Toy, *rows)
+    machine = StateMachine(Toy, *rows)
     world = toy_world()
     with world.unit_of_work():
         toy = make(world, status=start)
-    told = 0
+    emitted = 0
     for trigger in triggers:
         row = next((row for row in rows if row[:2] == (toy.status, trigger)), None)
-        assert life.allows(toy, trigger) == (row is not None)
+        assert machine.allows(toy, trigger) == (row is not None)
         if row is None:
             with pytest.raises(ApiError) as refused, world.unit_of_work():
-                life.transition(world, toy, trigger)
+                machine.transition(world, toy, trigger)
             refusal = refused.value
             assert (refusal.code, refusal.status) == ("INVALID_STATUS_TRANSITION", 422)
             assert all(word in refusal.message for word in ("toy", toy.status, trigger))
         else:
-            told += row[3] is not None
+            emitted += row[3] is not None
             with world.unit_of_work():
-                moved = life.transition(world, toy, trigger, size=told)
-            assert (moved.status, moved.size, moved.id) == (row[2], told, toy.id)
+                moved = machine.transition(world, toy, trigger, size=emitted)
+            assert (moved.status, moved.size, moved.id) == (row[2], emitted, toy.id)
             toy = moved
         assert world.require(Toy, toy.id) is toy
-    assert len(world.table(Event)) == told
+    assert len(world.table(Event)) == emitted
 
 
 def test_a_start_files_the_record_and_tells_of_it() -> None:
-    life = StateMachine(Toy, (None, "make", "new", "toy.made"))
+    machine = StateMachine(Toy, (None, "make", "new", "toy.made"))
     world = toy_world()
-    with world.unit_of_work() as turn:
-        toy = life.create(world, "make", Toy(id="toy_1"))
+    with world.unit_of_work() as unit:
+        toy = machine.create(world, "make", Toy(id="toy_1"))
     assert world.require(Toy, "toy_1") is toy
-    assert [(event.type, event.data.object) for event in turn.events] == [("toy.made", toy)]
+    assert [(event.type, event.data.object) for event in unit.events] == [("toy.made", toy)]
     with pytest.raises(AssertionError), world.unit_of_work():
-        life.create(world, "make", Toy(id="toy_2", status="used"))
+        machine.create(world, "make", Toy(id="toy_2", status="used"))
     assert world.get(Toy, "toy_2") is None
 
 
@@ -70,23 +70,23 @@ def test_a_move_returns_what_the_reactions_made_of_the_record() -> None:
     def paint(world: object, event: Event) -> None:
         world.replace(world.require(Toy, event.data.object.id), colour="blue")  # type: ignore[attr-defined]
 
-    life = StateMachine(Toy, ("new", "use", "used", "toy.used"))
+    machine = StateMachine(Toy, ("new", "use", "used", "toy.used"))
     world = toy_world(reactions={"toy.used": (paint,)})
     with world.unit_of_work():
-        assert life.transition(world, make(world), "use").colour == "blue"
+        assert machine.transition(world, make(world), "use").colour == "blue"
 
 
 def test_carried_metadata_goes_with_the_event() -> None:
     """B-80."""
-    life = StateMachine(
-        Toy, ("new", "use", "used", "toy.used"), carried=lambda world, toy, event: {"box": {"of": event}}
+    machine = StateMachine(
+        Toy, ("new", "use", "used", "toy.used"), event_metadata=lambda world, toy, event: {"box": {"of": event}}
     )
     world = toy_world()
-    with world.unit_of_work() as turn:
-        life.transition(world, make(world), "use")
-    assert turn.events[0].data.metadata == {"box": {"of": "toy.used"}}
+    with world.unit_of_work() as unit:
+        machine.transition(world, make(world), "use")
+    assert unit.events[0].data.metadata == {"box": {"of": "toy.used"}}
 
 
 def test_a_table_does_not_say_two_things_about_one_trigger() -> None:
-    with pytest.raises(ValueError, match="two things"):
+    with pytest.raises(ValueError, match="two transitions"):
         StateMachine(Toy, ("new", "use", "used"), ("new", "use", "broken"))
