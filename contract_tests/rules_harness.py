@@ -21,8 +21,9 @@ from emulator.resources.billing.invoices import Invoice
 from emulator.resources.billing.subscriptions import Subscription
 from emulator.resources.catalog.products import Product
 from emulator.resources.customers import payment_methods
-from emulator.resources.customers.customers import Customer
+from emulator.resources.customers.payment_details import PaymentDetails
 from emulator.resources.customers.payment_methods import PaymentMethod
+from emulator.resources.customers.records import Customer
 from emulator.resources.registry import OPERATIONS, REGISTRY
 
 FACTS = ReferenceData()
@@ -120,7 +121,10 @@ class Kernel:
         """Another mobile money method of a customer."""
         details = {"operator": None, "phone": phone, "country": None}
         made: PaymentMethod = self.turn(
-            payment_methods.add, customer=customer, type="mobile_money", details=details, is_default=is_default
+            payment_methods.add,
+            customer=customer,
+            instrument=PaymentDetails(type="mobile_money", details=details),
+            is_default=is_default,
         )
         return made
 

@@ -24,8 +24,8 @@ from emulator.resources.billing.invoices import Invoice
 from emulator.resources.billing.subscriptions import Subscription
 from emulator.resources.catalog.plans import SubscriptionPlan
 from emulator.resources.checkout.checkout_sessions import CheckoutSession
-from emulator.resources.customers.customers import Customer
 from emulator.resources.customers.payment_methods import PaymentMethod
+from emulator.resources.customers.records import Customer
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.refunds import Refund
 from emulator.resources.payments.transactions import Transaction

@@ -11,7 +11,7 @@ from emulator.errors import ApiError
 
 
 class Transition(NamedTuple):
-    """From the state ``source`` (None: a new record) the ``trigger`` leads to ``target`` and emits ``event``, if any."""
+    """From the state ``source`` (None: a new record) ``trigger`` leads to ``target``, emitting ``event``, if any."""
 
     source: str | None
     trigger: str

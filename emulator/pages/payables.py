@@ -14,7 +14,7 @@ from emulator.resources.billing.invoices import Invoice
 from emulator.resources.catalog.products import Product
 from emulator.resources.checkout import checkout_lines
 from emulator.resources.checkout.checkout_sessions import CheckoutSession
-from emulator.resources.customers.customers import Customer
+from emulator.resources.customers.records import Customer
 from emulator.resources.payments import payment_links
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.payment_links import PaymentLink

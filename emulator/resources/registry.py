@@ -1,4 +1,4 @@
-"""The switchboard: which function each operation calls, what each job does, and who reacts to which event."""
+"""The registry: the function of each operation and job, the reactions to each event, the kinds of record."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from emulator.resources.app import security_profiles, settings
 from emulator.resources.billing import invoices, plan_deactivation, renewals, subscriptions
 from emulator.resources.catalog import plans, products
 from emulator.resources.checkout import checkout_sessions, fulfilment
-from emulator.resources.customers import addresses, customers, payment_methods, wallets
+from emulator.resources.customers import addresses, customers, payment_methods, records
 from emulator.resources.payments import (
     intent_commands,
     outcomes,
@@ -45,7 +45,7 @@ _MODULES = (
     security_profiles,
     subscriptions,
     transactions,
-    wallets,
+    payment_methods,
     endpoints,
 )
 
@@ -84,23 +84,23 @@ REACTIONS: Mapping[str, tuple[Reaction, ...]] = {
 }
 
 LIFE_CYCLES: tuple[StateMachine[Any], ...] = (
-    customers.LIFECYCLE,
+    customers.STATE_MACHINE,
     subscriptions.LIFECYCLE,
     invoices.LIFECYCLE,
     payment_intents.LIFECYCLE,
-    payment_methods.LIFECYCLE,
+    payment_methods.STATE_MACHINE,
     transactions.LIFECYCLE,
     refunds.LIFECYCLE,
     checkout_sessions.LIFECYCLE,
     payment_links.LIFECYCLE,
-    deliveries.LIFECYCLE,
+    deliveries.STATE_MACHINE,
 )
 
 REGISTRY = Registry(
     kinds=(
         settings.Settings,
-        customers.Customer,
-        customers.Address,
+        records.Customer,
+        records.Address,
         payment_methods.PaymentMethod,
         products.Product,
         plans.SubscriptionPlan,

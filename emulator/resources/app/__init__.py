@@ -1,1 +1,1 @@
-"""The App: its settings, its API keys, its security profiles, and where its callers come from."""
+"""The App: its settings, API keys, security profiles, bounds on amounts, and the IP addresses of clients."""

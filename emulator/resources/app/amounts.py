@@ -1,4 +1,4 @@
-"""What an App may charge: its currencies and its bounds on amounts (B-23, B-24)."""
+"""What an App may charge: its currencies and its bounds on amounts, in minor units (B-23, B-24)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from emulator.resources.app.settings import settings
 
 
 def enabled(world: World, currency: str, param: str = "currency") -> str:
-    """A currency code the App has enabled; else 403 ``CURRENCY_NOT_IN_PLAN``. Its form was checked before (B-24)."""
+    """Return a currency code that the App has enabled; else 403 ``CURRENCY_NOT_IN_PLAN`` (B-24)."""
     if currency not in settings(world).currencies:
         raise ApiError(
             "CURRENCY_NOT_IN_PLAN", currency=currency, param=param, errors={param: [f"{currency} is not enabled"]}
@@ -17,13 +17,13 @@ def enabled(world: World, currency: str, param: str = "currency") -> str:
 
 
 def minimum(world: World, currency: str) -> int:
-    """The least that may be charged at once, in minor units of the currency (B-23)."""
-    own = settings(world)
-    return own.minimum_amount if currency == own.main_currency else 1
+    """The smallest amount of one payment, in minor units of the currency (B-23)."""
+    app = settings(world)
+    return app.minimum_amount if currency == app.main_currency else 1
 
 
 def chargeable(world: World, amount: int, currency: str, param: str) -> int:
-    """An amount in minor units that may be charged at once; else ``AMOUNT_TOO_SMALL`` or ``AMOUNT_TOO_LARGE``."""
+    """Return an amount (minor units) that one payment may have; else ``AMOUNT_TOO_SMALL`` or ``AMOUNT_TOO_LARGE``."""
     least = minimum(world, currency)
     if amount < least:
         raise invalid_field(param, f"must be at least {least}", "AMOUNT_TOO_SMALL")
@@ -31,7 +31,7 @@ def chargeable(world: World, amount: int, currency: str, param: str) -> int:
 
 
 def bounded(world: World, amount: int, param: str) -> int:
-    """An amount in minor units that is not more than the App allows; else ``AMOUNT_TOO_LARGE``."""
+    """Return an amount (minor units) that is at most the App's maximum; else ``AMOUNT_TOO_LARGE``."""
     most = settings(world).maximum_amount
     if amount > most:
         raise invalid_field(param, f"must be at most {most}", "AMOUNT_TOO_LARGE")

@@ -1,4 +1,4 @@
-"""A caller: the network address a request comes from, seen past the proxies an App trusts (B-70)."""
+"""The IP address of the client, behind the proxies that an App trusts, and the domain of its ``Origin`` (B-70)."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from urllib.parse import urlsplit
 
 Address = IPv4Address | IPv6Address
 
-HERE = IPv4Address("127.0.0.1")
-"""Where a request comes from that no socket brought."""
+LOCALHOST = IPv4Address("127.0.0.1")
+"""The address of a request that did not come over the network."""
 
 _LONGEST = 60
 """Characters of the longest text that can be an address, port included."""
 
 
 def resolve(peer: str | None, forwarded: Sequence[str], trusted: Iterable[str]) -> Address:
-    """Who really sent a request: the socket's ``peer``, or the last hop before the trusted proxies.
+    """The address of the client: the socket's ``peer`` or, if that is a trusted proxy, the address it forwards for.
 
-    ``forwarded`` are the values of ``X-Forwarded-For``. Each hop vouches for the one named before it, but only the word
-    of a trusted one counts; what is no address ends the row.
+    ``forwarded`` are the values of ``X-Forwarded-For``, read from the end as long as the address found so far is one of
+    the ``trusted`` networks; anything but an address ends the search.
     """
     proxies = [network(text) for text in trusted]
-    nearest = address(peer or "") or HERE
+    nearest = address(peer or "") or LOCALHOST
     hops = [hop for value in forwarded for hop in value.split(",")]
     while hops and any(nearest in proxy for proxy in proxies):
         before = address(hops.pop())
@@ -34,7 +34,7 @@ def resolve(peer: str | None, forwarded: Sequence[str], trusted: Iterable[str]) 
 
 
 def address(text: str) -> Address | None:
-    """The address a text stands for, with or without a port; an IPv4 address dressed as IPv6 is the IPv4 one."""
+    """The address in a text, with or without a port, or None; an IPv4-mapped IPv6 address becomes the IPv4 one."""
     return None if len(text) > _LONGEST else _address(text.strip())
 
 
@@ -52,12 +52,12 @@ def _address(text: str) -> Address | None:
 
 @lru_cache(maxsize=1024)
 def network(text: str) -> IPv4Network | IPv6Network:
-    """The network a text stands for. Raises ``ValueError`` for none, and for one with host bits."""
+    """The network in CIDR notation. Raises ``ValueError`` for any other text and for a network with host bits."""
     return ip_network(text)
 
 
 def domain(origin: str) -> str:
-    """The domain of an ``Origin`` header, in lower case and without its port; empty for what comes from no website."""
+    """The domain of an ``Origin`` header in lower case, without the port; empty if it is not that of a website."""
     try:
         parts = urlsplit(origin)
     except ValueError:

@@ -1,4 +1,4 @@
-"""API keys: whose App a request is for, and on which side, read from the ``Authorization`` header (B-02, B-03)."""
+"""API keys: the App and the side (test or live) of a request, from its ``Authorization`` header (B-02, B-03)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NAME = re.compile(r"[A-Za-z0-9_-]{4,64}", re.ASCII)
 
 
 class Key(NamedTuple):
-    """A secret key: the name of its App and whether it is for the live side."""
+    """A secret key: the name of its App and whether it is of the live side."""
 
     name: str
     livemode: bool
@@ -33,17 +33,17 @@ def read(header: str | None) -> Key:
     scheme, _, token = header.strip().partition(" ")
     if scheme.lower() != "bearer" or not token.strip():
         raise ApiError("AUTHENTICATION_FAILED")
-    form = _KEY.fullmatch(token.strip())
-    if form is None:
+    match = _KEY.fullmatch(token.strip())
+    if match is None:
         raise ApiError("INVALID_TOKEN")
-    kind, side, name = form.groups()
+    kind, side, name = match.groups()
     if kind == "pk":
         raise ApiError("PUBLIC_KEY_NOT_ALLOWED")
     return Key(name, side == "prod")
 
 
 class MagicKey(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One line of the fixture of magic keys: an App whose name ``begins`` so is refused with ``code`` (B-04)."""
+    """One row of ``fixtures/keys.yaml``: requests of Apps whose name ``begins`` so fail with ``code`` (B-04)."""
 
     begins: str
     code: str
@@ -52,16 +52,16 @@ class MagicKey(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     operations: tuple[str, ...] = ()
 
     def concerns(self, key: Key) -> bool:
-        """Whether it says anything about this key at all."""
+        """Whether it applies to this key."""
         return key.name.startswith(self.begins) and (key.livemode or self.only != "live")
 
-    def refuses(self, operation_id: str, writes: bool) -> bool:
-        """Whether it refuses this operation to a key it concerns."""
+    def forbids(self, operation_id: str, writes: bool) -> bool:
+        """Whether it forbids this operation to a key that it applies to."""
         return (writes or self.only != "writes") and (not self.operations or operation_id in self.operations)
 
 
 def admit_buyer(world: World, operation_id: str) -> None:
-    """Raise the refusal of a rule that forbids this very operation to the App, whoever asks for it (B-04)."""
+    """Raise the error of a magic key that names this operation, for payments on pages, which send no key (B-04)."""
     own = Key(world.name, world.livemode)
     for rule in world.reference_data.magic_keys:
         if operation_id in rule.operations and rule.concerns(own):
@@ -69,7 +69,7 @@ def admit_buyer(world: World, operation_id: str) -> None:
 
 
 def admit(rules: Iterable[MagicKey], operation_id: str, writes: bool) -> None:
-    """Raise the refusal of the first magic key rule that forbids the operation. ``rules`` concern the key."""
+    """Raise the error of the first of these ``rules``, all of which apply to the key, that forbids the operation."""
     for rule in rules:
-        if rule.refuses(operation_id, writes):
+        if rule.forbids(operation_id, writes):
             raise ApiError(rule.code)

@@ -1,6 +1,6 @@
 """A security profile: limits on who may use the API and on which payments are allowed.
 
-All profiles of an App apply together, so a request or a payment has to satisfy each of them (B-70).
+A request or a payment must satisfy every profile of the App (B-70).
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from emulator.resources.app.client_ip import Address, domain, network
 from emulator.resources.app.settings import settings
 
 WITHOUT_PROFILES = "starter"
-"""The pricing plan that has no security profiles (Enforcement rule 7; B-70)."""
+"""The pricing plan without security profiles (Enforcement rule 7; B-70)."""
 
 
 class SecurityProfile(Record, frozen=True, kw_only=True):
-    """An empty list restricts nothing; ``max_amount`` is minor units per payment, null is no cap."""
+    """An empty list restricts nothing. ``max_amount`` is in minor units per payment; null is no limit."""
 
     kind: ClassVar[str] = "security_profile"
     prefix: ClassVar[str] = "sp"
@@ -38,7 +38,7 @@ class SecurityProfile(Record, frozen=True, kw_only=True):
 
 
 def create(world: World, body: Mapping[str, Any]) -> SecurityProfile:
-    """POST /security-profiles/: in force at once; 403 ``INSUFFICIENT_PERMISSIONS`` on the Starter plan (B-70)."""
+    """POST /security-profiles/: effective at once; 403 ``INSUFFICIENT_PERMISSIONS`` on the Starter plan (B-70)."""
     if settings(world).pricing_plan == WITHOUT_PROFILES:
         raise ApiError("INSUFFICIENT_PERMISSIONS", message="The Starter plan has no security profiles.")
     return world.add(
@@ -47,13 +47,13 @@ def create(world: World, body: Mapping[str, Any]) -> SecurityProfile:
             livemode=world.livemode,
             created_at=world.now,
             updated_at=world.now,
-            **{"max_amount": None, **kept(body)},
+            **{"max_amount": None, **normalised(body)},
         )
     )
 
 
-def kept(body: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a body as they are kept: domains in lower case (B-71), everything else as it was sent."""
+def normalised(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a body as they are stored: domains in lower case (B-71), lists as tuples."""
     fields = {name: tuple(value) if isinstance(value, list) else value for name, value in body.items()}
     if "allowed_domains" in fields:
         fields["allowed_domains"] = tuple(map(str.lower, fields["allowed_domains"]))
@@ -61,12 +61,12 @@ def kept(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def update(world: World, id: str, body: Mapping[str, Any]) -> SecurityProfile:
-    """PATCH /security-profiles/{id}/: a list replaces the whole list there is."""
-    return apply_patch(world, get_or_404(world, SecurityProfile, id), kept(body))
+    """PATCH /security-profiles/{id}/: a list that is sent replaces the whole list."""
+    return apply_patch(world, get_or_404(world, SecurityProfile, id), normalised(body))
 
 
 def delete(world: World, id: str) -> None:
-    """DELETE /security-profiles/{id}/: for good, with effect at once."""
+    """DELETE /security-profiles/{id}/: effective at once."""
     world.remove(get_or_404(world, SecurityProfile, id))
 
 
@@ -74,17 +74,17 @@ def delete(world: World, id: str) -> None:
 
 
 INITIATING = frozenset(["createPaymentIntent", "confirmPaymentIntent", "capturePaymentIntent", "createSubscription"])
-"""The operations that create, confirm or capture a payment, which rule 5 is about (B-95)."""
+"""The operations that create, confirm or capture a payment, to which rule 5 applies (B-95)."""
 
 
 def in_force(world: World) -> Sequence[SecurityProfile]:
-    """The profiles that apply at this moment (rules 6 and 7)."""
+    """The profiles that apply now (rules 6 and 7)."""
     profiles = world.table(SecurityProfile)
     return () if not len(profiles) or settings(world).pricing_plan == WITHOUT_PROFILES else tuple(profiles)
 
 
 def refuse_request(world: World, address: Address, origin: str | None, operation_id: str | None) -> None:
-    """Raise 403 for a request that a profile forbids: by its address, its ``Origin`` or its country (rules 1, 2, 5)."""
+    """Raise 403 if a profile forbids a request by its address, its ``Origin`` or its country (rules 1, 2, 5)."""
     for profile in in_force(world):
         if profile.allowed_ips and not any(address in network(each) for each in profile.allowed_ips):
             raise _forbidden(profile, "allowed_ips", f"a request from {address}")
@@ -95,7 +95,7 @@ def refuse_request(world: World, address: Address, origin: str | None, operation
 
 
 def refuse_country(world: World, address: Address) -> None:
-    """Raise 403 for a payment initiated from a blocked country, be it by the merchant or by the buyer (rule 5)."""
+    """Raise 403 for a payment that the merchant or the buyer initiates from a blocked country (rule 5)."""
     for profile in in_force(world):
         if (
             profile.blocked_countries
@@ -105,41 +105,41 @@ def refuse_country(world: World, address: Address) -> None:
 
 
 def refuse_amount(world: World, amount: int) -> None:
-    """Raise 403 for a payment intent of more minor units than a profile allows, before it is made (rule 3; B-51)."""
+    """Raise 403 for a payment intent of more minor units than a profile allows, before it is created (rule 3; B-51)."""
     for profile in in_force(world):
-        if _is_too_much(profile, amount):
+        if _exceeds_maximum(profile, amount):
             raise _forbidden(profile, "max_amount", f"a payment of {amount}, which is more than {profile.max_amount}")
 
 
 def refuse_method(world: World, type: str, param: str = "payment_method") -> None:
     """Raise 422 ``PAYMENT_METHOD_NOT_SUPPORTED`` for a type of method that a profile does not list (rule 4; B-55)."""
     for profile in in_force(world):
-        if _lacks(profile, type):
+        if _excludes(profile, type):
             message = f"the security profile {profile.name!r} (allowed_payment_methods) does not allow {type}"
             raise invalid_field(param, message, "PAYMENT_METHOD_NOT_SUPPORTED")
 
 
 def permitted(world: World, types: Iterable[str]) -> tuple[str, ...]:
-    """Of these types of method those that every profile lists (rule 4), for pages that offer a choice."""
+    """The types among these that every profile allows (rule 4), for pages that offer a choice."""
     lists = [profile.allowed_payment_methods for profile in in_force(world) if profile.allowed_payment_methods]
     return tuple(type for type in types if all(type in allowed for allowed in lists))
 
 
 def permits(world: World, amount: int, type: str) -> bool:
-    """Whether a payment may be made at all, for jobs, which cannot be refused (rules 3 and 4)."""
-    return not any(_is_too_much(profile, amount) or _lacks(profile, type) for profile in in_force(world))
+    """Whether the profiles allow a payment (rules 3 and 4), for jobs, which cannot respond with an error."""
+    return not any(_exceeds_maximum(profile, amount) or _excludes(profile, type) for profile in in_force(world))
 
 
-def _is_too_much(profile: SecurityProfile, amount: int) -> bool:
+def _exceeds_maximum(profile: SecurityProfile, amount: int) -> bool:
     return profile.max_amount is not None and amount > profile.max_amount
 
 
-def _lacks(profile: SecurityProfile, type: str) -> bool:
+def _excludes(profile: SecurityProfile, type: str) -> bool:
     return bool(profile.allowed_payment_methods) and type not in profile.allowed_payment_methods
 
 
 def opens_to(world: World, origin: str) -> bool:
-    """Whether a page of this origin may read answers: profiles list domains, and all that do list this one (rule 2)."""
+    """Whether a page of this origin may read responses: every profile with domains lists its domain (rule 2)."""
     lists = [profile.allowed_domains for profile in in_force(world) if profile.allowed_domains]
     return bool(lists) and all(domain(origin) in domains for domains in lists)
 

@@ -1,4 +1,4 @@
-"""The settings of an App: every value the service leaves to the merchant's contract or to the tester (B-90)."""
+"""The settings of an App: values that depend on the merchant's contract, and choices for testers (B-90)."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ FEE_RATES = {"starter": 3.5, "growth": 2.9, "business": 2.4, "enterprise": 1.9}
 
 Currency = Annotated[str, Meta(pattern="^[A-Z]{3}$")]
 Country = Annotated[str, Meta(pattern="^[A-Z]{2}$")]
-# Numbers are int | float and not float alone: what was sent as 18 stays 18, also in a world that was put away.
+# int | float, not float alone, so that a rate sent as 18 is still 18, and not 18.0, after it was saved.
 Rate = Annotated[int, Meta(ge=0, le=100)] | Annotated[float, Meta(ge=0, le=100)]
 Count = Annotated[int, Meta(ge=0)]
 
 
 class RateLimit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Requests a key may make: a steady rate and a burst above it (B-25). Counted in real time."""
+    """The requests a key may make: a steady rate and a burst above it, in real time (B-25)."""
 
     per_second: Annotated[int, Meta(gt=0)] | Annotated[float, Meta(gt=0)]
     burst: Annotated[int, Meta(ge=1)]
 
 
 class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One record per world. Amounts are minor units, rates per cent, ``operator_delay`` seconds."""
+    """The settings of a world. Amounts are in minor units, rates in per cent, ``operator_delay`` in seconds."""
 
     kind: ClassVar[str] = "settings"
     prefix: ClassVar[str] = "settings"
@@ -67,14 +67,14 @@ def settings(world: World) -> Settings:
 
 
 def changed(old: Settings, changes: Mapping[str, Any]) -> Settings:
-    """Settings with some of them changed. Raises ``ValueError`` with a sentence for a wrong name or value (B-90)."""
+    """Settings with some values changed. Raises ``ValueError`` with a message for an invalid name or value (B-90)."""
     if unknown := changes.keys() - set(Settings.__struct_fields__[1:]):
         raise ValueError(f"{sorted(unknown)[0]} is no setting; there are {', '.join(Settings.__struct_fields__[1:])}")
     new = msgspec.convert({**msgspec.to_builtins(old), **changes}, Settings)
     if new.main_currency not in new.currencies:
         raise ValueError(f"main_currency {new.main_currency} is not among currencies")
-    if (unfit := next(filterfalse(_is_network, new.trusted_proxies), None)) is not None:
-        raise ValueError(f"trusted_proxies: {unfit[:60]!r} is no address and no CIDR range without host bits")
+    if (invalid := next(filterfalse(_is_network, new.trusted_proxies), None)) is not None:
+        raise ValueError(f"trusted_proxies: {invalid[:60]!r} is no address and no CIDR range without host bits")
     return new
 
 

@@ -20,7 +20,7 @@ from emulator.resources.app import amounts
 from emulator.resources.app.settings import settings
 from emulator.resources.billing import invoice_lines
 from emulator.resources.billing.invoice_lines import Lines
-from emulator.resources.customers.customers import Customer
+from emulator.resources.customers.records import Customer
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.transactions import Transaction
 

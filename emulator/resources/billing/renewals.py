@@ -16,8 +16,8 @@ from emulator.resources.billing.subscriptions import LIFECYCLE, Subscription
 from emulator.resources.catalog.plans import SubscriptionPlan
 from emulator.resources.catalog.products import Product
 from emulator.resources.customers import payment_methods
-from emulator.resources.customers.customers import Customer
 from emulator.resources.customers.payment_methods import PaymentMethod
+from emulator.resources.customers.records import Customer
 from emulator.resources.payments import payment_intents
 from emulator.resources.payments.payment_intents import PaymentIntent
 

@@ -16,7 +16,7 @@ from emulator.resources.app.settings import settings
 from emulator.resources.billing import subscription_periods as periods
 from emulator.resources.billing import subscription_terms as terms
 from emulator.resources.catalog.plans import SubscriptionPlan
-from emulator.resources.customers.customers import Customer
+from emulator.resources.customers.records import Customer
 
 
 class Subscription(Record, frozen=True, kw_only=True):

@@ -1,1 +1,1 @@
-"""What an App sells: products, subscription plans, and the line items that bill them."""
+"""What an App sells: products, subscription plans, and line items that charge for them."""

@@ -1,4 +1,4 @@
-"""Lines: what is sold, each a product or a text with a price, as invoices and checkout sessions bill them."""
+"""Line items of invoices and checkout sessions: each a product, or a description with a price."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from emulator.resources.catalog.products import Product
 
 
 class Priced(msgspec.Struct, frozen=True, kw_only=True):
-    """A line as it will be billed, name and price copied from the product; ``unit_amount`` is minor units."""
+    """A line item with name and price copied from its product, if any; ``unit_amount`` is in minor units."""
 
     product: str | None
     description: str
@@ -24,12 +24,12 @@ class Priced(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def priced(world: World, items: Sequence[Mapping[str, Any]], currency: str) -> tuple[Priced, ...]:
-    """The lines a merchant asks for, each holding a product or a description with a unit amount."""
+    """Check the line items of a request; each has a product, or a description with a unit amount."""
     return tuple(one(world, item, currency, f"line_items.{number}") for number, item in enumerate(items))
 
 
 def one(world: World, item: Mapping[str, Any], currency: str, param: str) -> Priced:
-    """One of them; ``param`` is the field it came in."""
+    """Check one line item; ``param`` is the field that held it."""
     name, unit_amount = _product(world, item, currency, param) if "product" in item else _free(item, param)
     return Priced(
         product=item.get("product"),
@@ -62,7 +62,7 @@ def _product(world: World, item: Mapping[str, Any], currency: str, param: str) -
 
 
 def on_sale(world: World, id: str, currency: str, param: str) -> Product:
-    """The product with this id; 422 if it is archived or sold in another currency (B-15)."""
+    """The product with this id; 404 if there is none, 422 if it is archived or sold in another currency (B-15)."""
     product = get_or_404(world, Product, id, param)
     if not product.active:
         raise invalid_field(param, "this product is archived")
@@ -71,6 +71,6 @@ def on_sale(world: World, id: str, currency: str, param: str) -> Product:
 
 
 def require_currency(product: Product, currency: str, param: str) -> None:
-    """422 for a product that is sold in another currency than is billed."""
+    """Raise 422 for a product that is sold in another currency."""
     if product.currency != currency:
         raise invalid_field(param, f"{product.id} is sold in {product.currency}, not in {currency}")

@@ -1,4 +1,4 @@
-"""A subscription plan: a price per period that subscriptions are made on."""
+"""A subscription plan: a price per period, which many subscriptions can have."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from emulator.resources.app import amounts
 
 
 class SubscriptionPlan(Record, frozen=True, kw_only=True):
-    """``amount`` is minor units per period. Price, currency and period never change after creation."""
+    """``amount`` is in minor units per period. Amount, currency and period never change after creation."""
 
     kind: ClassVar[str] = "subscription_plan"
     prefix: ClassVar[str] = "plan"
@@ -34,7 +34,7 @@ class SubscriptionPlan(Record, frozen=True, kw_only=True):
 
 
 def create(world: World, body: Mapping[str, Any]) -> SubscriptionPlan:
-    """POST /subscription-plans/: usable at once."""
+    """POST /subscription-plans/."""
     currency = amounts.enabled(world, body["currency"])
     return world.add(
         SubscriptionPlan(
@@ -55,7 +55,7 @@ def create(world: World, body: Mapping[str, Any]) -> SubscriptionPlan:
 
 
 def update(world: World, id: str, body: Mapping[str, Any]) -> SubscriptionPlan:
-    """PATCH /subscription-plans/{id}/: name, description and metadata; the document lets nothing else through."""
+    """PATCH /subscription-plans/{id}/: name, description and metadata; the document allows no other field."""
     return apply_patch(world, get_or_404(world, SubscriptionPlan, id), body)
 
 

@@ -1,4 +1,4 @@
-"""A product: something that is sold, at a fixed price or at one the buyer chooses."""
+"""A product: something that is sold at a fixed price, or at a price the buyer chooses."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from emulator.resources.app import amounts
 
 
 class Product(Record, frozen=True, kw_only=True):
-    """``unit_amount`` is minor units of ``currency``; of a free price it is only a suggestion."""
+    """``unit_amount`` is in minor units of ``currency``; if the price is free, it is only a suggestion."""
 
     kind: ClassVar[str] = "product"
     prefix: ClassVar[str] = "prod"
@@ -56,13 +56,13 @@ def create(world: World, body: Mapping[str, Any]) -> Product:
             livemode=world.livemode,
             created_at=world.now,
             updated_at=world.now,
-            sku=free_sku(world, metadata),
+            sku=require_free_sku(world, metadata),
         )
     )
 
 
 def price(world: World, unit_amount: int, currency: str, price_type: str) -> int:
-    """A fixed price must be chargeable (B-23); the suggestion of a free one starts at 0 (B-33)."""
+    """Return a valid price: a fixed one can be charged (B-23), a suggested one is at least 0 (B-33); else 422."""
     if price_type == "fixed":
         return amounts.chargeable(world, unit_amount, currency, "unit_amount")
     if unit_amount < 0:
@@ -70,8 +70,8 @@ def price(world: World, unit_amount: int, currency: str, price_type: str) -> int
     return amounts.bounded(world, unit_amount, "unit_amount")
 
 
-def free_sku(world: World, metadata: Metadata, by: Product | None = None) -> str | None:
-    """The ``sku`` of a product's metadata as text; 409 if a product of the App other than ``by`` has it (B-34)."""
+def require_free_sku(world: World, metadata: Metadata, by: Product | None = None) -> str | None:
+    """The ``sku`` in a product's metadata as text; 409 if a product of the App other than ``by`` has it (B-34)."""
     if "sku" not in metadata:
         return None
     sku = str(metadata["sku"])
@@ -84,18 +84,18 @@ def free_sku(world: World, metadata: Metadata, by: Product | None = None) -> str
 
 
 def update(world: World, id: str, body: Mapping[str, Any]) -> Product:
-    """PATCH /products/{id}/: what was sold before keeps its price, since checkout copies it."""
+    """PATCH /products/{id}/: earlier sales are not affected, since they copied the price."""
     product = get_or_404(world, Product, id)
     if "unit_amount" in body:
         price(world, body["unit_amount"], product.currency, product.price_type)
     changes = dict(body)
     if "metadata" in body:
-        changes["sku"] = free_sku(world, merge_metadata(product.metadata, body["metadata"]), by=product)
+        changes["sku"] = require_free_sku(world, merge_metadata(product.metadata, body["metadata"]), by=product)
     return apply_patch(world, product, changes)
 
 
 def archive(world: World, id: str) -> dict[str, Any]:
-    """DELETE /products/{id}/: soft, ``active: true`` brings it back."""
+    """DELETE /products/{id}/: archives the product; a PATCH of ``active`` restores it."""
     product = get_or_404(world, Product, id)
     return pick(world.replace(product, active=False), "id", "active", "updated_at")
 

@@ -20,7 +20,7 @@ from emulator.resources.catalog.products import Product
 from emulator.resources.checkout import checkout_lines
 from emulator.resources.checkout.checkout_lines import Lines
 from emulator.resources.customers import payment_details
-from emulator.resources.customers.customers import Customer
+from emulator.resources.customers.records import Customer
 
 
 class CheckoutSession(Record, frozen=True, kw_only=True):

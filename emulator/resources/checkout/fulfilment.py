@@ -11,10 +11,10 @@ from emulator.resources.billing.subscription_terms import Terms
 from emulator.resources.billing.subscriptions import Subscription
 from emulator.resources.checkout import checkout_lines, checkout_sessions
 from emulator.resources.checkout.checkout_sessions import LIFECYCLE, CheckoutSession
-from emulator.resources.customers import payment_methods, wallets
-from emulator.resources.customers.customers import Customer
+from emulator.resources.customers import payment_methods
 from emulator.resources.customers.payment_details import PaymentDetails
 from emulator.resources.customers.payment_methods import PaymentMethod
+from emulator.resources.customers.records import Customer
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.transactions import Transaction
 
@@ -58,7 +58,7 @@ def complete(world: World, session: CheckoutSession, instrument: PaymentDetails 
     customer = world.get(Customer, session.customer)
     if customer is not None and instrument is not None:
         if session.mode == "setup":
-            wallets.remember(world, customer, instrument, is_default=True)
+            payment_methods.save(world, customer, instrument, is_default=True)
         elif session.terms is not None:
             _subscribe(world, session, session.terms, customer, instrument)
     return LIFECYCLE.transition(world, session, "complete")
@@ -69,7 +69,7 @@ def _subscribe(
 ) -> None:
     """It begins, charged from now on to what the buyer paid with; its first period is paid, or a trial."""
     first = payment_methods.default(world, customer.id) is None
-    method = wallets.remember(world, customer, instrument, is_default=first)
+    method = payment_methods.save(world, customer, instrument, is_default=first)
     subscription = subscriptions.begin(
         world,
         terms,

@@ -18,8 +18,8 @@ from emulator.resources.billing.invoices import Invoice
 from emulator.resources.checkout import checkout_sessions, fulfilment
 from emulator.resources.checkout.checkout_sessions import CheckoutSession
 from emulator.resources.customers import customers, payment_details
-from emulator.resources.customers.customers import Customer
 from emulator.resources.customers.payment_details import EVERY_TYPE, PaymentDetails
+from emulator.resources.customers.records import Customer
 from emulator.resources.payments import payment_intents, payment_links
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.payment_links import PaymentLink

@@ -1,4 +1,4 @@
-"""A customer's addresses, of which at most one is the default: the one the customer shows."""
+"""The addresses of a customer. At most one is the default: the one shown in the customer."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from emulator.core.handlers import apply_patch, get_or_404, sublist_handler
 from emulator.core.world import World
 from emulator.errors import ApiError, invalid_field
 from emulator.resources.app.settings import settings
-from emulator.resources.customers.customers import Address, Customer
+from emulator.resources.customers.records import Address, Customer
 
 
 def create(world: World, id: str, body: Mapping[str, Any]) -> Address:
-    """POST /customers/{id}/addresses/: as the default it takes the place of the former one."""
+    """POST /customers/{id}/addresses/: a new default address replaces the former one as the default."""
     get_or_404(world, Customer, id)
-    refuse_uncovered(world, body)
+    require_covered_country(world, body)
     if body["is_default"]:
         clear_default(world, id)
     address = world.add(
@@ -39,7 +39,7 @@ def create(world: World, id: str, body: Mapping[str, Any]) -> Address:
 
 
 def retrieve(world: World, id: str, addr_id: str) -> Address:
-    """GET /customers/{id}/addresses/{addr_id}/: another customer's address is not there (404 ``NOT_FOUND``)."""
+    """GET /customers/{id}/addresses/{addr_id}/: 404 ``NOT_FOUND`` also for the address of another customer."""
     get_or_404(world, Customer, id)
     address = get_or_404(world, Address, addr_id)
     if address.customer != id:
@@ -48,9 +48,9 @@ def retrieve(world: World, id: str, addr_id: str) -> Address:
 
 
 def update(world: World, id: str, addr_id: str, body: Mapping[str, Any]) -> Address:
-    """PATCH /customers/{id}/addresses/{addr_id}/: true promotes and demotes the former default, false only demotes."""
+    """PATCH /customers/{id}/addresses/{addr_id}/: ``is_default`` true also clears the former default."""
     address = retrieve(world, id, addr_id)
-    refuse_uncovered(world, body)
+    require_covered_country(world, body)
     if body.get("is_default") and not address.is_default:
         clear_default(world, id)
     address = apply_patch(world, address, body)
@@ -59,13 +59,13 @@ def update(world: World, id: str, addr_id: str, body: Mapping[str, Any]) -> Addr
 
 
 def delete(world: World, id: str, addr_id: str) -> None:
-    """DELETE /customers/{id}/addresses/{addr_id}/: of the default no other takes the place."""
+    """DELETE /customers/{id}/addresses/{addr_id}/: if it was the default, the customer has none then."""
     world.remove(retrieve(world, id, addr_id))
     show_default(world, id)
 
 
-def refuse_uncovered(world: World, body: Mapping[str, Any]) -> None:
-    """422 if the App does not cover the country (Address fields; B-15)."""
+def require_covered_country(world: World, body: Mapping[str, Any]) -> None:
+    """Raise 422 if the country is not among the App's countries (Address fields; B-15)."""
     covered = settings(world).countries
     if "country" in body and body["country"] not in covered:
         raise invalid_field("country", f"the App does not cover {body['country']}; it covers {', '.join(covered)}")
@@ -77,31 +77,31 @@ def of_customer(world: World, customer: str) -> list[Address]:
 
 
 def default(world: World, customer: str) -> Address | None:
-    """The customer's default address, if there is one."""
+    """The customer's default address, if any."""
     return next((address for address in of_customer(world, customer) if address.is_default), None)
 
 
 def clear_default(world: World, customer: str) -> None:
-    """Nobody's default any more."""
+    """Make the customer's default address an ordinary one."""
     if (former := default(world, customer)) is not None:
         world.replace(former, is_default=False)
 
 
 def show_default(world: World, id: str) -> None:
-    """Keep what the customer shows in step with the addresses (B-30)."""
+    """Copy the default address into the customer (B-30)."""
     customer, address = world.require(Customer, id), default(world, id)
     if customer.address != address:
         world.replace(customer, address=address)
 
 
 def delete_for_customer(world: World, event: Event) -> None:
-    """Reaction to ``customer.deleted``: addresses go with their customer (B-32)."""
+    """Reaction to ``customer.deleted``: the customer's addresses are deleted as well (B-32)."""
     for address in of_customer(world, event.data.object.id):
         world.remove(address)
 
 
 index = sublist_handler(Customer, Address, "customer", ordering="-is_default")
-"""Default address first, then the newest."""
+"""The default address comes first, then the newest."""
 
 OPERATIONS = {
     "createAddress": create,

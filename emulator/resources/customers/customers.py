@@ -1,68 +1,21 @@
-"""A customer: a person who pays, known to the App by email."""
+"""Customers: created, changed, searched and deleted."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 from emulator.core.handlers import apply_patch, get_handler, get_or_404, list_handler, sublist_handler
-from emulator.core.records import Metadata, Record
 from emulator.core.state_machine import StateMachine
 from emulator.core.world import World
 from emulator.errors import ApiError
 from emulator.resources.app.settings import settings
 from emulator.resources.customers import payment_methods, phones
+from emulator.resources.customers.payment_details import PaymentDetails
 from emulator.resources.customers.payment_methods import PaymentMethod
+from emulator.resources.customers.records import Customer
 
-
-class Address(Record, frozen=True, kw_only=True):
-    """A postal address of a customer. It stands here because a customer shows the default one (B-30)."""
-
-    kind: ClassVar[str] = "address"
-    prefix: ClassVar[str] = "addr"
-    indexes: ClassVar[tuple[str, ...]] = ("customer",)
-
-    object: str = "address"
-    customer: str
-    line1: str
-    line2: str | None
-    city: str
-    state: str | None
-    postal_code: str | None
-    country: str
-    is_default: bool
-    created_at: str
-    updated_at: str
-
-
-class Customer(Record, frozen=True, kw_only=True):
-    """``total_spent`` is minor units of the App's main currency: completed deposits less what was refunded (B-30)."""
-
-    kind: ClassVar[str] = "customer"
-    prefix: ClassVar[str] = "cust"
-    not_found_code: ClassVar[str] = "CUSTOMER_NOT_FOUND"
-    indexes: ClassVar[tuple[str, ...]] = ("status",)
-    unique: ClassVar[tuple[str, ...]] = ("email",)
-    caseless: ClassVar[tuple[str, ...]] = ("email",)
-
-    object: str = "customer"
-    app: str
-    email: str
-    firstname: str
-    lastname: str
-    phone: str | None
-    address: Address | None = None
-    status: str = "active"
-    is_blacklisted: bool = False
-    transactions_count: int = 0
-    total_spent: int = 0
-    currency: str
-    metadata: Metadata
-    created_at: str
-    updated_at: str
-
-
-LIFECYCLE = StateMachine(Customer, (None, "create", "active", "customer.created"))
+STATE_MACHINE = StateMachine(Customer, (None, "create", "active", "customer.created"))
 
 
 def split_name(name: str) -> tuple[str, str]:
@@ -72,10 +25,10 @@ def split_name(name: str) -> tuple[str, str]:
 
 
 def create(world: World, body: Mapping[str, Any]) -> Customer:
-    """POST /customers/: 409 ``customer_email_exists`` if the email is taken, letter case aside."""
-    refuse_taken(world, body["email"])
+    """POST /customers/: 409 ``customer_email_exists`` if the email is taken, ignoring letter case."""
+    require_free_email(world, body["email"])
     firstname, lastname = split_name(body["name"])
-    customer = LIFECYCLE.create(
+    customer = STATE_MACHINE.create(
         world,
         "create",
         Customer(
@@ -96,19 +49,19 @@ def create(world: World, body: Mapping[str, Any]) -> Customer:
     return customer
 
 
-def refuse_taken(world: World, email: str, by: Customer | None = None) -> None:
-    """409 if a customer of the App other than ``by`` has this email."""
+def require_free_email(world: World, email: str, by: Customer | None = None) -> None:
+    """Raise 409 if a customer of the App other than ``by`` has this email."""
     holder = world.table(Customer).find("email", email)
     if holder is not None and holder is not by:
         raise ApiError("customer_email_exists", param="email", errors={"email": ["is the email of another customer"]})
 
 
 def update(world: World, id: str, body: Mapping[str, Any]) -> Customer:
-    """PATCH /customers/{id}/: a new email must be free, a new name is split anew, the phone's method follows (B-31)."""
+    """PATCH /customers/{id}/: a new name is split; a new phone changes its payment method (B-31)."""
     customer = get_or_404(world, Customer, id)
     changes = dict(body)
     if "email" in changes:
-        refuse_taken(world, changes["email"], by=customer)
+        require_free_email(world, changes["email"], by=customer)
     if "name" in changes:
         changes["firstname"], changes["lastname"] = split_name(changes.pop("name"))
     if "phone" in changes:
@@ -117,12 +70,13 @@ def update(world: World, id: str, body: Mapping[str, Any]) -> Customer:
 
 
 def add_phone(world: World, customer: Customer, phone: str) -> None:
-    """A first phone brings a mobile money method on its number, the customer's default (B-31)."""
-    payment_methods.add(world, customer.id, "mobile_money", phones.details(phone), is_default=True)
+    """Add a mobile money method for the customer's phone, as the default method (B-31)."""
+    instrument = PaymentDetails(type="mobile_money", details=phones.details(phone))
+    payment_methods.add(world, customer.id, instrument, is_default=True)
 
 
 def change_phone(world: World, customer: Customer, phone: str | None) -> None:
-    """The mobile money method on the customer's phone takes over a new number, or goes with the phone (B-31)."""
+    """Give the mobile money method of the customer's phone the new number, or remove it with the phone (B-31)."""
     if phone == customer.phone:
         return
     method = payment_methods.on_phone(world, customer.id, customer.phone)
@@ -135,14 +89,14 @@ def change_phone(world: World, customer: Customer, phone: str | None) -> None:
 
 
 def is_blocked(customer: Customer) -> bool:
-    """Whether nothing may be paid by this customer: ``CUSTOMER_BLACKLISTED`` (B-32)."""
+    """Whether payments of this customer fail with ``CUSTOMER_BLACKLISTED`` (B-32)."""
     return customer.is_blacklisted or customer.status == "blocked"
 
 
 def delete(world: World, id: str) -> None:
-    """DELETE /customers/{id}/: gone for good, and its payment methods with it (B-32).
+    """DELETE /customers/{id}/: deletes the customer and its payment methods (B-32).
 
-    Told before it is done: whoever reacts still finds the customer, and the event shows it as it was.
+    The event is emitted first, so that it shows the customer as it was and reactions can still look it up.
     """
     world.emit("customer.deleted", get_or_404(world, Customer, id))
     for method in payment_methods.of_customer(world, id):
@@ -151,7 +105,7 @@ def delete(world: World, id: str) -> None:
 
 
 def matches_search(customer: Customer, text: str) -> bool:
-    """Case-blind substring of email, names, phone and id (B-20)."""
+    """Whether the text occurs in email, names, phone or id, ignoring letter case (B-20)."""
     name = f"{customer.firstname} {customer.lastname}"
     fields = (customer.email, name, customer.phone or "", customer.id)
     return any(text.strip().casefold() in field.casefold() for field in fields)

@@ -1,4 +1,4 @@
-"""Magic values: what a buyer gives to make the operator do something special, one line of a fixture each (B-54)."""
+"""Magic values: phones, cards and accounts for which the operator decides in a special way (B-54)."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import msgspec
 
 from emulator.core.world import World
 
-NOTHING = timedelta()
+AT_ONCE = timedelta()
 
 
 class MagicValue(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One line of ``fixtures/magic.yaml``, where each field is explained. Durations are of the world's clock."""
+    """One row of ``fixtures/magic.yaml``, where each field is explained. Durations are on the world's clock."""
 
     name: str
     value: str
@@ -25,10 +25,10 @@ class MagicValue(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     meaning: str
     code: str | None = None
     off_session: str | None = None
-    after: timedelta = NOTHING
+    after: timedelta = AT_ONCE
     step: bool = False
-    settles: timedelta = NOTHING
-    disputed: timedelta = NOTHING
+    settles: timedelta = AT_ONCE
+    disputed: timedelta = AT_ONCE
     refund: Literal["succeeded", "failed", "unanswered"] = "succeeded"
 
 
@@ -36,26 +36,26 @@ MagicValues = Mapping[str, tuple[MagicValue, ...]]
 """The magic values of each payment method type."""
 
 ORDINARY = MagicValue(name="", value="", example="", meaning="Succeeds at once.")
-"""What any value is that is not magic."""
+"""What applies to all other values."""
 
 
 def of_value(world: World, type: str, value: str) -> MagicValue:
-    """The first line that fits what a buyer gave for a method of this type; ``ORDINARY`` where none does."""
-    return _fitting(world.reference_data, type, value)
+    """The first row that matches a buyer's phone, card number, IBAN or email; ``ORDINARY`` if none does."""
+    return _first_match(world.reference_data, type, value)
 
 
-@lru_cache(maxsize=4096)  # every payment asks several times; facts never change
-def _fitting(facts: Any, type: str, value: str) -> MagicValue:
-    return next((line for form, line in _forms(facts, type) if form.match(value)), ORDINARY)
+@lru_cache(maxsize=4096)  # each payment looks up its value several times; reference data never changes
+def _first_match(reference_data: Any, type: str, value: str) -> MagicValue:
+    return next((row for pattern, row in _patterns(reference_data, type) if pattern.match(value)), ORDINARY)
 
 
 @lru_cache(maxsize=64)
-def _forms(facts: Any, type: str) -> tuple[tuple[re.Pattern[str], MagicValue], ...]:
-    """The lines of a type, each with the form of the values that it fits."""
-    return tuple((re.compile(translate(line.value)), line) for line in facts.magic.get(type, ()))
+def _patterns(reference_data: Any, type: str) -> tuple[tuple[re.Pattern[str], MagicValue], ...]:
+    """The rows of a type of payment method, each with the pattern of its values."""
+    return tuple((re.compile(translate(row.value)), row) for row in reference_data.magic.get(type, ()))
 
 
 def named(world: World, type: str, name: str | None) -> MagicValue:
-    """The line of this name; ``ORDINARY`` where there is none."""
-    lines: tuple[MagicValue, ...] = world.reference_data.magic.get(type, ())
-    return next((line for line in lines if line.name == name), ORDINARY)
+    """The row with this name; ``ORDINARY`` if there is none."""
+    rows: tuple[MagicValue, ...] = world.reference_data.magic.get(type, ())
+    return next((row for row in rows if row.name == name), ORDINARY)

@@ -1,4 +1,4 @@
-"""An instrument: what a buyer pays with, checked, and reduced to what may be kept of it (B-52)."""
+"""Payment instruments: what a buyer pays with is checked here and reduced to what may be stored (B-52)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Fields = Mapping[str, Any]
 
 
 class PaymentDetails(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """``details`` as a payment method of this ``type`` has them; ``magic`` names the magic line of a card."""
+    """A payment instrument, with ``details`` as in a payment method; ``magic`` is the name of a card's magic value."""
 
     type: str
     details: Mapping[str, Any]
@@ -27,16 +27,16 @@ class PaymentDetails(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def read(world: World, fields: Fields) -> PaymentDetails:
-    """The instrument in the fields a buyer gave: ``type`` and just the fields of that type.
+    """Read the instrument from the ``type`` and the fields of that type that a buyer entered.
 
-    Refused: a field that is missing or of another type, a number with wrong check digits, a card that has expired.
+    Raises 422 for a field that is missing or belongs to another type, for wrong check digits and for an expired card.
     """
     _check_fields(fields)
     return _READERS[fields["type"]](world, fields)
 
 
 def magic_of(world: World, instrument: PaymentDetails) -> MagicValue:
-    """What the operator does with it: a card's line is known by name, any other value still tells by itself."""
+    """Its magic value: that of a card was stored by name, that of others is found by the phone or email."""
     if instrument.type == "bank_card":
         return magic_values.named(world, instrument.type, instrument.magic)
     details = instrument.details
@@ -49,7 +49,7 @@ def operator_name(instrument: PaymentDetails) -> str | None:
 
 
 def expiry(instrument: PaymentDetails) -> Timestamp | None:
-    """The first instant at which a card can no longer be charged: its month is over (UTC)."""
+    """The instant a card expires: the end of its month (UTC). None for other instruments."""
     if instrument.type != "bank_card":
         return None
     month = f"{instrument.details['exp_year']:04d}-{instrument.details['exp_month']:02d}-01"
@@ -62,39 +62,39 @@ FIELDS = {
     "bank_transfer": ("iban",),
     "paypal": ("email",),
 }
-"""What a buyer gives, by type of method."""
+"""The fields a buyer enters, by type of payment method."""
 
 EVERY_TYPE = tuple(FIELDS)
-"""The types of method that may pay where nothing narrows them."""
+"""The types of payment method that are allowed by default."""
 
 
 def allowed(types: Iterable[str]) -> tuple[str, ...]:
-    """The types of method that may pay: those named, each once, or every one where none is."""
+    """The allowed types of payment method: those given, without duplicates, or every type if none is given."""
     return tuple(dict.fromkeys(types)) or EVERY_TYPE
 
 
 def _check_fields(fields: Fields) -> None:
-    """Just the fields of the type; all faults are told at once (B-12)."""
+    """Raise one 422 for all fields that are missing or belong to another type (B-12)."""
     own = FIELDS[fields["type"]]
     absent = [name for name in own if name not in fields]
     foreign = [name for names in FIELDS.values() for name in names if name in fields and name not in own]
-    faults = [missing_field(name) for name in absent]
-    faults += [invalid_field(name, f"does not belong to a method of type {fields['type']}") for name in foreign]
-    if faults:
-        raise combine(faults)
+    violations = [missing_field(name) for name in absent]
+    violations += [invalid_field(name, f"does not belong to a method of type {fields['type']}") for name in foreign]
+    if violations:
+        raise combine(violations)
 
 
-def _phone(world: World, fields: Fields) -> PaymentDetails:
+def _mobile_money(world: World, fields: Fields) -> PaymentDetails:
     return PaymentDetails(type="mobile_money", details=phones.details(fields["phone"]))
 
 
-def _mailbox(world: World, fields: Fields) -> PaymentDetails:
+def _paypal(world: World, fields: Fields) -> PaymentDetails:
     return PaymentDetails(type="paypal", details={"email": fields["email"]})
 
 
-def _card(world: World, fields: Fields) -> PaymentDetails:
-    """No sentence here may repeat the number: it must not reach an answer, a log or a journal."""
-    # Loaded on first use: a server that meets no card needs no check of one.
+def _bank_card(world: World, fields: Fields) -> PaymentDetails:
+    """No message here may contain the card number, since responses are logged and stored."""
+    # Loaded on first use: many servers never see a card.
     from stdnum import luhn
 
     number = fields["number"].replace(" ", "")
@@ -124,7 +124,7 @@ BRANDS = (
     (r"35(2[89]|[3-8])", "jcb"),
     (r"62", "unionpay"),
 )
-"""What a card's number begins with, and whose card that is."""
+"""Patterns of the first digits of a card number, each with its brand."""
 
 
 def brand(number: str) -> str:
@@ -132,7 +132,7 @@ def brand(number: str) -> str:
     return next((name for start, name in BRANDS if re.match(start, number)), "unknown")
 
 
-def _account(world: World, fields: Fields) -> PaymentDetails:
+def _bank_transfer(world: World, fields: Fields) -> PaymentDetails:
     number = _iban(fields["iban"])
     return PaymentDetails(type="bank_transfer", details={"bank": _bank(number), "last4": number[-4:]})
 
@@ -141,7 +141,7 @@ _IBAN = re.compile(r"[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}", re.ASCII)
 
 
 def _iban(text: str) -> str:
-    # Loaded on first use, like the check of cards.
+    # Loaded on first use: many servers never see an IBAN.
     from stdnum import iban
     from stdnum.exceptions import InvalidComponent, ValidationError
 
@@ -151,14 +151,15 @@ def _iban(text: str) -> str:
             raise invalid_field("iban", "must be an IBAN: a country, two check digits, and the account's number")
         return iban.validate(number, check_country=False)
     except InvalidComponent:
-        # The check digits are right; the country, such as Gabon or Cameroon, has not registered how its numbers look.
+        # The check digits are right; the country, such as Gabon or Cameroon, has not registered its format of IBANs.
         return number
     except ValidationError:
         raise invalid_field("iban", "the check digits or the length are wrong") from None
 
 
 def _bank(number: str) -> str | None:
-    """The bank's code: the first part of the account's number, where the country has said how long that is."""
+    """The bank's code, the first part of the account number; None if the country has not registered its length."""
+    # Loaded on first use, like the check of IBANs.
     from stdnum import numdb
 
     structure = numdb.get("iban").info(number)[0][1].get("bban", "")
@@ -167,8 +168,8 @@ def _bank(number: str) -> str | None:
 
 
 _READERS: Mapping[str, Callable[[World, Fields], PaymentDetails]] = {
-    "mobile_money": _phone,
-    "bank_card": _card,
-    "bank_transfer": _account,
-    "paypal": _mailbox,
+    "mobile_money": _mobile_money,
+    "bank_card": _bank_card,
+    "bank_transfer": _bank_transfer,
+    "paypal": _paypal,
 }

@@ -1,4 +1,4 @@
-"""A payment method: what a customer pays with, kept without anything that could be stolen (B-52)."""
+"""A payment method: what a customer pays with, stored without card number, cvc or account number (B-52)."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ from typing import Annotated, Any, ClassVar
 
 import msgspec
 
+from emulator.core.handlers import get_handler, get_or_404
 from emulator.core.jobs import Job
 from emulator.core.records import HIDDEN, Metadata, Record
 from emulator.core.state_machine import StateMachine
 from emulator.core.world import World
 from emulator.resources.customers import payment_details
 from emulator.resources.customers.payment_details import PaymentDetails
+from emulator.resources.customers.records import Customer
 
 
 class PaymentMethod(Record, frozen=True, kw_only=True):
-    """What ``details`` holds depends on ``type``.
-
-    ``operator, phone, country`` or ``brand, last4, exp_month, exp_year`` or ``bank, last4`` or ``email``.
+    """``details`` holds, depending on ``type``: ``operator, phone, country`` (mobile_money), ``brand, last4, exp_month,
+    exp_year`` (bank_card), ``bank, last4`` (bank_transfer) or ``email`` (paypal).
     """
 
     kind: ClassVar[str] = "payment_method"
@@ -37,38 +38,46 @@ class PaymentMethod(Record, frozen=True, kw_only=True):
     livemode: bool
     created_at: str
     updated_at: str
-    # A card's number is never kept; the name of its magic line is what tells the operator what to do (B-54).
+    # The name of a magic card, by which the operator decides, since the card's number is not stored (B-54).
     magic: Annotated[str | None, HIDDEN] = None
 
     @property
     def instrument(self) -> PaymentDetails:
-        """What is paid with."""
+        """The payment instrument, as the operator needs it."""
         return PaymentDetails(type=self.type, details=self.details, magic=self.magic)
 
 
-LIFECYCLE = StateMachine(PaymentMethod, (None, "add", "active"), ("active", "expire", "expired"))
+STATE_MACHINE = StateMachine(PaymentMethod, (None, "add", "active"), ("active", "expire", "expired"))
+
+
+def create(world: World, body: Mapping[str, Any]) -> PaymentMethod:
+    """POST /payment-methods/: checks what the buyer pays with and stores only what is harmless."""
+    customer = get_or_404(world, Customer, body["customer"], "customer")
+    instrument = payment_details.read(world, body)
+    return add(world, customer.id, instrument, is_default=body["is_default"], metadata=body.get("metadata", {}))
 
 
 def add(
-    world: World, customer: str, type: str, details: Mapping[str, Any], *, is_default: bool, **fields: Any
+    world: World, customer: str, instrument: PaymentDetails, *, is_default: bool, metadata: Metadata | None = None
 ) -> PaymentMethod:
-    """File a method of a customer; as the default it takes the place of the former one."""
+    """Add a payment method to a customer; a new default method replaces the former one as the default."""
     if is_default:
         clear_default(world, customer)
-    method = LIFECYCLE.create(
+    method = STATE_MACHINE.create(
         world,
         "add",
         PaymentMethod(
             id=world.new_id(PaymentMethod),
             app=world.app,
             customer=customer,
-            type=type,
+            type=instrument.type,
             is_default=is_default,
-            details=details,
+            details=instrument.details,
+            metadata=metadata or {},
             livemode=world.livemode,
             created_at=world.now,
             updated_at=world.now,
-            **fields,
+            magic=instrument.magic,
         ),
     )
     if (end := payment_details.expiry(method.instrument)) is not None:
@@ -76,15 +85,40 @@ def add(
     return method
 
 
+def save(world: World, customer: Customer, instrument: PaymentDetails, *, is_default: bool) -> PaymentMethod:
+    """Save what a buyer paid with as a method of the customer, unless it is a phone that is saved already."""
+    phone = instrument.details["phone"] if instrument.type == "mobile_money" else None
+    saved = on_phone(world, customer.id, phone)
+    if saved is None:
+        return add(world, customer.id, instrument, is_default=is_default)
+    return set_default(world, saved.id) if is_default else saved
+
+
+def set_default(world: World, id: str) -> PaymentMethod:
+    """POST /payment-methods/{id}/set-default/: the former default method becomes an ordinary one."""
+    method = get_or_404(world, PaymentMethod, id)
+    if method.is_default:
+        return method
+    clear_default(world, method.customer)
+    return world.replace(method, is_default=True)
+
+
+def delete(world: World, id: str) -> None:
+    """DELETE /payment-methods/{id}/: if it was the default, the customer has none then."""
+    method = get_or_404(world, PaymentMethod, id)
+    world.cancel_jobs(method)
+    world.remove(method)
+
+
 def expire(world: World, job: Job) -> None:
-    """Job ``payment_method.expire``, when a card's month is over."""
+    """Job ``payment_method.expire``: a card's last month is over."""
     method = world.get(PaymentMethod, job.about)
-    if method is not None and LIFECYCLE.allows(method, "expire"):
-        LIFECYCLE.transition(world, method, "expire")
+    if method is not None and STATE_MACHINE.allows(method, "expire"):
+        STATE_MACHINE.transition(world, method, "expire")
 
 
 def clear_default(world: World, customer: str) -> None:
-    """Nobody's default any more."""
+    """Make the customer's default method an ordinary one."""
     if (former := default(world, customer)) is not None:
         world.replace(former, is_default=False)
 
@@ -95,18 +129,18 @@ def of_customer(world: World, customer: str) -> list[PaymentMethod]:
 
 
 def default(world: World, customer: str) -> PaymentMethod | None:
-    """The customer's default method, if there is one."""
+    """The customer's default method, if any."""
     return next((method for method in of_customer(world, customer) if method.is_default), None)
 
 
 def on_phone(world: World, customer: str, phone: str | None) -> PaymentMethod | None:
-    """The customer's (oldest) mobile money method on this number."""
+    """The customer's mobile money method with this number; the oldest of several."""
     methods = of_customer(world, customer)
     return next((each for each in methods if each.type == "mobile_money" and each.details["phone"] == phone), None)
 
 
 def usable(world: World, customer: str, id: str | None) -> PaymentMethod | None:
-    """The method to charge: the named one while it is active, else the customer's default, else None (B-52)."""
+    """The method to charge: the named one if it is active, else the customer's default if active, else None (B-52)."""
     named = world.get(PaymentMethod, id)
     if named is not None and named.status == "active":
         return named
@@ -114,4 +148,12 @@ def usable(world: World, customer: str, id: str | None) -> PaymentMethod | None:
     return fallback if fallback is not None and fallback.status == "active" else None
 
 
+retrieve = get_handler(PaymentMethod)
+
+OPERATIONS = {
+    "createPaymentMethod": create,
+    "getPaymentMethod": retrieve,
+    "setDefaultPaymentMethod": set_default,
+    "deletePaymentMethod": delete,
+}
 JOBS = {"payment_method.expire": expire}

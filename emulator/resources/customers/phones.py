@@ -1,4 +1,4 @@
-"""Phones: what a number in E.164 tells by itself, its country and its operator (B-35)."""
+"""Phone numbers: the country and the operator that follow from a number in E.164 (B-35)."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from functools import lru_cache
 from typing import Any
 
 _NO_COUNTRIES = frozenset(["001", "AC", "TA", "XK"])
-"""Regions of the numbering plan that have no ISO 3166-1 code: networks of no country, and three territories."""
+"""Regions of the numbering plan without an ISO 3166-1 code: international networks and three territories."""
 
 
 @lru_cache(maxsize=10_000)
 def details(phone: str) -> dict[str, Any]:
-    """``operator``, ``phone`` and ``country`` of a mobile money method; null what the numbering plan does not know."""
-    # Loaded on first use: the numbering plan of the world takes longer to load than the server takes to start.
+    """``operator``, ``phone`` and ``country`` of a mobile money method; null where the numbering plan does not say."""
+    # Loaded on first use: loading the numbering plan takes longer than starting the server.
     import phonenumbers
     from phonenumbers import carrier
 

@@ -19,9 +19,9 @@ from emulator.errors import ERRORS, ApiError
 from emulator.resources.app import security_profiles
 from emulator.resources.catalog.products import Product
 from emulator.resources.customers import customers
-from emulator.resources.customers.customers import Customer
 from emulator.resources.customers.payment_details import PaymentDetails
 from emulator.resources.customers.payment_methods import PaymentMethod
+from emulator.resources.customers.records import Customer
 from emulator.resources.payments import operator, transactions
 from emulator.resources.payments.operator import OperatorDecision
 from emulator.resources.payments.payment_links import PaymentLink

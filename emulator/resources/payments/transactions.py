@@ -16,8 +16,8 @@ from emulator.core.state_machine import StateMachine
 from emulator.core.world import World
 from emulator.resources.app.settings import FEE_RATES, settings
 from emulator.resources.customers import payment_details
-from emulator.resources.customers.customers import Customer
 from emulator.resources.customers.payment_details import PaymentDetails
+from emulator.resources.customers.records import Customer
 from emulator.resources.payments import operator
 
 

@@ -1,1 +1,1 @@
-"""What the service does not have: arranged faults, mobile money prompts, the email outbox, the reset."""
+"""What only a sandbox has: injected faults, mobile money prompts, the email outbox, invoices to print, the reset."""

@@ -1,4 +1,4 @@
-"""Emails: what customers are told, and when (B-98); what they read of it is rendered once somebody looks."""
+"""The emails that customers are sent, and when (B-98). Their text is rendered when it is first needed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from emulator.core.world import World
 from emulator.resources.billing import renewals
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.billing.subscriptions import Subscription
-from emulator.resources.customers.customers import Customer
+from emulator.resources.customers.records import Customer
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.receipts import Receipt
 from emulator.resources.payments.refunds import Refund
@@ -24,10 +24,10 @@ from emulator.resources.sandbox import invoice_documents
 
 
 class Email(Record, frozen=True, kw_only=True):
-    """One email. ``topic`` is what the control API calls its kind; all it is about is kept as it was then.
+    """One email, with the objects it is about as they were when it was written.
 
-    ``item`` is the name of what is subscribed to, ``again_at`` when a failed charge is tried again. ``sent_at`` and
-    ``error`` tell what became of it at an SMTP server, where there is one.
+    ``topic`` is what the control API calls its kind, ``item`` the name of what is subscribed to, ``again_at`` when a
+    failed charge is retried. The answer of an SMTP server, if one is configured, sets ``sent_at`` or ``error``.
     """
 
     kind: ClassVar[str] = "email"
@@ -52,7 +52,7 @@ class Email(Record, frozen=True, kw_only=True):
 
 
 def write(world: World, topic: str, to: str, customer: Customer | None, about: Mapping[str, Any]) -> None:
-    """Put an email into the outbox, and on its way if there is a server for it."""
+    """Add an email to the outbox and enqueue it for sending; ``about`` are further fields of the email."""
     email = Email(
         id=world.new_id(Email),
         topic=topic,
@@ -66,14 +66,14 @@ def write(world: World, topic: str, to: str, customer: Customer | None, about: M
 
 
 def invoice(world: World, job: Job) -> None:
-    """Job ``invoice.mail``: an invoice was sent, with its PDF and a link to pay it (Invoices; B-41, B-44)."""
+    """Job ``invoice.mail``: an invoice with its PDF and a link to its payment page (Invoices; B-41, B-44)."""
     invoice = world.get(Invoice, job.about)
     if invoice is not None:
         write(world, "invoice", invoice.customer_email, world.get(Customer, invoice.customer), {"invoice": invoice})
 
 
 def receipt(world: World, event: Event) -> None:
-    """Reaction to ``transaction.succeeded``, once its receipt is issued (B-44, B-53)."""
+    """Reaction to ``transaction.succeeded``, after the one that issues the receipt (B-44, B-53)."""
     transaction = world.require(Transaction, event.data.object.id)
     intent = world.get(PaymentIntent, transaction.payment_intent)
     paid = world.get(Invoice, intent.invoice if intent else None)
@@ -81,13 +81,13 @@ def receipt(world: World, event: Event) -> None:
 
 
 def refund(world: World, event: Event) -> None:
-    """Reaction to ``refund.succeeded``: to whom the receipt went."""
+    """Reaction to ``refund.succeeded``: an email to the address on the receipt."""
     refund = world.require(Refund, event.data.object.id)
     _to_payer(world, "refund", world.require(Transaction, refund.transaction), {"refund": refund})
 
 
 def _to_payer(world: World, topic: str, transaction: Transaction, about: Mapping[str, Any]) -> None:
-    """An email to whoever has the receipt of a deposit; one without an address has none."""
+    """Write an email to the address on the receipt of a deposit, if there is one."""
     receipt = world.table(Receipt).find("transaction", transaction.id)
     if receipt is not None and receipt.customer_email is not None:
         customer = world.get(Customer, transaction.customer)
@@ -96,7 +96,7 @@ def _to_payer(world: World, topic: str, transaction: Transaction, about: Mapping
 
 
 def renewal_failed(world: World, event: Event) -> None:
-    """Reaction to ``subscription.payment_failed``, at each attempt (B-45)."""
+    """Reaction to ``subscription.payment_failed``, after each attempt (B-45)."""
     subscription = world.require(Subscription, event.data.object.id)
     owed = world.get(Invoice, subscription.unpaid_invoice)
     again_at = renewals.next_try(world, subscription)
@@ -109,7 +109,7 @@ def trial_ending(world: World, event: Event) -> None:
 
 
 def canceled(world: World, event: Event) -> None:
-    """Reaction to ``subscription.canceled``: now, not when it was scheduled (B-47)."""
+    """Reaction to ``subscription.canceled``: when it ends, not when its end was scheduled (B-47)."""
     _to_subscriber(world, "subscription_canceled", world.require(Subscription, event.data.object.id), {})
 
 
@@ -121,14 +121,14 @@ def _to_subscriber(world: World, topic: str, subscription: Subscription, about: 
 
 
 def record_outcome(world: World, id: str, error: str | None) -> None:
-    """File what became of an email at the SMTP server: sent now, or why not."""
+    """Record the answer of the SMTP server: the email was sent now, or why it was not."""
     email = world.get(Email, id)
     if email is not None:
         world.replace(email, error=error, sent_at=None if error else world.now)
 
 
 def unsent(world: World) -> list[SendEmail]:
-    """The emails no SMTP server has answered for yet, oldest first."""
+    """The emails that no SMTP server has taken or rejected yet, oldest first."""
     return [SendEmail(email=email.id) for email in world.table(Email) if email.sent_at is None and email.error is None]
 
 

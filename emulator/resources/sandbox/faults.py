@@ -1,4 +1,4 @@
-"""An arranged fault: what goes wrong with the next requests or webhook deliveries, by order of the tester (B-94)."""
+"""Injected faults: errors that a tester arranges for requests or webhook deliveries (B-94)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ REQUEST, DELIVERY = "request", "delivery"
 
 
 class FaultMatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Which requests (by the first four) or deliveries (by the last two) are meant; what is None does not matter."""
+    """Which requests (the first four fields) or deliveries (the last two) a fault applies to; None matches anything."""
 
     operation: str | None = None
     method: str | None = None
@@ -29,13 +29,13 @@ class FaultMatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     event: str | None = None
     webhook: str | None = None
 
-    def fits(self, **facts: str | None) -> bool:
-        """Whether these facts are just what is asked for; nothing is said of the others."""
-        return all(getattr(self, name) in (None, value) for name, value in facts.items())
+    def fits(self, **values: str | None) -> bool:
+        """Whether each of these values matches; fields that are not passed are not compared."""
+        return all(getattr(self, name) in (None, value) for name, value in values.items())
 
 
 class FaultEffect(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What goes wrong: one of these, ``status`` and ``body`` being one. ``delay`` is of the world's clock."""
+    """What goes wrong: exactly one of these (``status`` may have a ``body``). ``delay`` is on the world's clock."""
 
     code: str | None = None
     status: int | None = None
@@ -51,9 +51,9 @@ class FaultEffect(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class Fault(Record, frozen=True, kw_only=True):
-    """Strikes ``times`` more times and is gone, or each time with ``probability`` until it is cleared.
+    """A fault applies ``times`` more times, or each time with ``probability`` (0 to 1) until faults are cleared.
 
-    ``seconds`` is the length of the ``delay``.
+    ``about`` says whether it is for requests or deliveries, ``seconds`` is the length of its ``delay``.
     """
 
     kind: ClassVar[str] = "fault"
@@ -71,7 +71,7 @@ class Fault(Record, frozen=True, kw_only=True):
 
 
 def arrange(world: World, body: Mapping[str, Any], seconds: float = 0) -> Fault:
-    """POST /_emulator/faults. Without ``times`` and ``probability`` it strikes once."""
+    """POST /_emulator/faults: applies once if neither ``times`` nor ``probability`` is given."""
     then = msgspec.convert(body["then"], FaultEffect)
     once = None if "probability" in body else 1
     return world.add(
@@ -89,11 +89,11 @@ def arrange(world: World, body: Mapping[str, Any], seconds: float = 0) -> Fault:
 
 
 OF_DELIVERIES = frozenset(["duplicate", "delay", "reorder", "lose", "tamper"])
-"""What can go wrong with deliveries and not with requests."""
+"""The effects of faults for deliveries; the others are for requests."""
 
 
 def pick_fault(world: World, about: str, fits: Callable[[FaultMatch], bool]) -> Fault | None:
-    """The fault arranged first that is meant and strikes now, used up by once."""
+    """The first fault, in the order they were arranged, that matches and applies now; it is used up once."""
     for fault in world.table(Fault).where("about", about):
         if fits(fault.match) and (fault.probability is None or _chance(world) < fault.probability):
             _use_up(world, fault)
@@ -102,7 +102,7 @@ def pick_fault(world: World, about: str, fits: Callable[[FaultMatch], bool]) -> 
 
 
 def _chance(world: World) -> float:
-    """A number from 0 up to 1 of the world's own random source, so that with a seed the same ones strike (B-93)."""
+    """A random number, at least 0 and less than 1, from the world's own source, so that a seed repeats it (B-93)."""
     drawn = blake2b(world.draw("chance").encode(), digest_size=8).digest()
     return int.from_bytes(drawn, "big") / 2**64
 
@@ -115,7 +115,7 @@ def _use_up(world: World, fault: Fault) -> None:
 
 
 def pick_delivery_fault(world: World, post: DeliverWebhook) -> Fault | None:
-    """The fault that strikes this attempt at a delivery; a delay is planned here and now."""
+    """The fault that applies to this delivery attempt, if any; if it is a delay, a later attempt is planned."""
     delivery = world.require(WebhookDelivery, post.delivery)
     fault = pick_fault(world, DELIVERY, lambda match: match.fits(event=delivery.event_type, webhook=post.webhook))
     if fault is not None and fault.then.delay is not None:
@@ -126,13 +126,13 @@ def pick_delivery_fault(world: World, post: DeliverWebhook) -> Fault | None:
 
 
 def mentions_customer(world: World, customer: str, ids: Collection[str]) -> bool:
-    """Whether a request that names these ids is about a customer: by its own id, or by that of one of its objects."""
+    """Whether a request with these ids concerns a customer: by its own id or that of an object of the customer."""
     named = (table.get(id) for id in ids for table in world.tables())
     return customer in ids or any(getattr(record, "customer", None) == customer for record in named)
 
 
 def index(world: World, query: Query) -> Page[Fault]:
-    """GET /_emulator/faults: what is still arranged, newest first."""
+    """GET /_emulator/faults: those that are not used up, newest first."""
     return paginate(world.table(Fault), query)
 
 

@@ -1,4 +1,4 @@
-"""What is printed of an invoice, and who may have it: all that stands on the page, frozen, for others to set."""
+"""Invoices to be printed: the content of the PDF, and the token that opens it."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from emulator.core.records import Metadata
 from emulator.core.world import World
 from emulator.errors import ApiError
 from emulator.resources.billing.invoices import Invoice
-from emulator.resources.customers.customers import Customer
+from emulator.resources.customers.records import Customer
 
 LANGUAGES = ("en", "fr")
-"""What customers can be written to in; the first where nothing else is known."""
+"""The languages of emails and PDFs; the first is the default."""
 
 
 class InvoiceDocument(msgspec.Struct, frozen=True, kw_only=True):
-    """An invoice as it is printed. ``customer`` is None once it is deleted."""
+    """The content of an invoice's PDF. ``customer`` is None after the customer was deleted."""
 
     merchant: str
     language: str
@@ -28,26 +28,26 @@ class InvoiceDocument(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def language_of(metadata: Metadata) -> str:
-    """The language a customer reads: ``language`` or ``lang`` of its metadata, where it is one of ours (``fr-CM``)."""
+    """The language in a customer's metadata (``language`` or ``lang``, such as ``fr-CM``), or the default."""
     wanted = str(metadata.get("language") or metadata.get("lang") or "").lower()[:2]
     return wanted if wanted in LANGUAGES else LANGUAGES[0]
 
 
 def document_of(world: World, invoice: Invoice) -> InvoiceDocument:
-    """The invoice as it would be printed now."""
+    """The content of an invoice's PDF as of now."""
     customer = world.get(Customer, invoice.customer)
     language = language_of(customer.metadata if customer else {})
     return InvoiceDocument(merchant=world.name, language=language, invoice=invoice, customer=customer)
 
 
 def token_opens(invoice: Invoice, token: str) -> bool:
-    """Whether it is the token in the invoice's ``pdf_url`` (B-66); a draft has none."""
+    """Whether this is the token in the invoice's ``pdf_url`` (B-66); a draft has no token."""
     query = parse_qs(urlsplit(invoice.pdf_url or "").query)
     return "token" in query and compare_digest(query["token"][0].encode(), token.encode())
 
 
 def show(world: World, id: str, query: Query) -> InvoiceDocument:
-    """GET /invoices/{id}/pdf/: not of a draft, and not with a wrong token, whoever brings it (B-66, B-71)."""
+    """GET /invoices/{id}/pdf/: 404 for a draft, 401 for a wrong token even with a valid key (B-66, B-71)."""
     invoice = get_or_404(world, Invoice, id)
     if invoice.status == "draft":
         raise ApiError("PDF_NOT_AVAILABLE")

@@ -1,4 +1,4 @@
-"""A handset: the prompts that wait on a buyer's phone, and what the buyer does with them (B-55)."""
+"""Mobile money prompts on a buyer's phone, and the buyer's answers (B-55)."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from emulator.resources.payments import payment_intents
 from emulator.resources.payments.payment_intents import PaymentIntent
 
 REJECTED, UNANSWERED = "MOBILE_MONEY_REJECTED", "MOBILE_MONEY_TIMEOUT"
-"""What a payment fails with that the buyer rejects, and with one the buyer leaves alone."""
+"""The codes a payment fails with if the buyer rejects its prompt, or does not answer it."""
 
 _NUMBER = re.compile(r"\+?([1-9][0-9]{6,14})", re.ASCII)
 
 
 class Prompt(msgspec.Struct, frozen=True, kw_only=True):
-    """A payment the buyer is asked to confirm. ``amount`` is minor units, ``merchant`` the App that asks."""
+    """A payment that the buyer is asked to confirm. ``amount`` is in minor units, ``merchant`` the name of the App."""
 
     object: str = "prompt"
     payment_intent: str
@@ -36,21 +36,21 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def number_in(text: str) -> str:
-    """The E.164 number in a path, where its plus may be missing; 404 for what is none (B-35)."""
-    form = _NUMBER.fullmatch(text)
-    if form is None:
+    """The E.164 number in a path, where the plus may be missing; 404 for any other text (B-35)."""
+    match = _NUMBER.fullmatch(text)
+    if match is None:
         raise ApiError("NOT_FOUND", message="A phone has a number in E.164, such as +24177123456.")
-    return f"+{form[1]}"
+    return f"+{match[1]}"
 
 
 def waiting(world: World, number: str) -> list[PaymentIntent]:
-    """The payments whose prompts wait on a phone, the newest first."""
+    """The payments whose prompts are waiting on a phone, newest first."""
     asked = world.table(PaymentIntent).where("status", "requires_action")
     return [intent for intent in asked if (intent.next_action or {}).get("phone") == number][::-1]
 
 
 def shown(world: World, intent: PaymentIntent) -> Prompt:
-    """A payment as its buyer is asked."""
+    """The prompt of a payment."""
     return Prompt(
         payment_intent=intent.id,
         merchant=world.name,
@@ -63,9 +63,9 @@ def shown(world: World, intent: PaymentIntent) -> Prompt:
 
 
 def answer(world: World, number: str, body: Mapping[str, Any]) -> PaymentIntent:
-    """POST /_emulator/phones/{number}/answer: to the newest prompt, or to that of the payment named.
+    """POST /_emulator/phones/{number}/answer: to the newest prompt, or to that of the given payment.
 
-    Approved, it is the operator's turn, who goes by the number (B-54). Ignored, it times out when its time is over.
+    After an approval the operator decides by the magic value of the number (B-54). An ignored prompt expires in time.
     """
     if "pin" in body and body["answer"] != "approve":
         raise invalid_field("pin", "goes with the answer approve only")
@@ -87,7 +87,7 @@ def _asked(world: World, number: str, id: str | None) -> PaymentIntent:
 
 
 def _verdict(world: World, intent: PaymentIntent) -> str | None:
-    """What the operator says of a payment the buyer approves; what magic the buyer would have done does not count."""
-    kept = intent.instrument or PaymentDetails(type="mobile_money", details=intent.next_action or {})
-    code = payment_details.magic_of(world, kept).code
+    """The operator's error code for an approved payment, if any; codes for what buyers do are left out."""
+    instrument = intent.instrument or PaymentDetails(type="mobile_money", details=intent.next_action or {})
+    code = payment_details.magic_of(world, instrument).code
     return None if code in (REJECTED, UNANSWERED) else code

@@ -1,4 +1,4 @@
-"""The reset of a sandbox: all of an App's data gone at once (Authentication rule 3; B-07)."""
+"""The reset of a sandbox: all data of an App is deleted at once (Authentication rule 3; B-07)."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from emulator.resources.sandbox.faults import Fault
 from emulator.resources.webhooks.deliveries import WebhookDelivery
 
 TRACES = (Job, FailedJob, Event, WebhookDelivery, Email, Fault, StoredResponse)
-"""What objects leave behind or a tester arranged, and is none itself: it goes as well, uncounted."""
+"""Kinds of record that are not objects of the service: they are deleted as well, but not counted."""
 
 
 def reset(world: World) -> dict[str, Any]:
-    """POST /reset: objects, schedule, events, deliveries and idempotency keys go; settings and clock stay."""
+    """POST /reset: deletes objects, jobs, events, deliveries and stored responses; settings and clock stay."""
     if world.livemode:
         raise ApiError("PERMISSION_DENIED", message="Only a sandbox can be reset; this is a production key.")
-    gone = world.clear(keep=(Settings,))
-    deleted = sum(number for kind, number in gone.items() if kind not in TRACES)
+    removed = world.clear(keep=(Settings,))
+    deleted = sum(number for kind, number in removed.items() if kind not in TRACES)
     return {"object": "reset", "app": world.app, "deleted": deleted, "reset_at": world.now}
 
 

@@ -1,1 +1,1 @@
-"""Webhook endpoints, their signed deliveries, and where deliveries may go."""
+"""Webhook endpoints, their signed deliveries, and the hosts that are never called."""

@@ -1,4 +1,4 @@
-"""A webhook delivery: one event on its way to one endpoint, with every attempt on record."""
+"""A webhook delivery: the attempts to send one event to one endpoint."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from emulator.resources.webhooks.endpoints import WebhookEndpoint
 from emulator.resources.webhooks.signing import SignedRequest, redact_credentials, signed
 
 EXPONENTIAL = (60, 5 * 60, 30 * 60, 2 * 3600, 8 * 3600)
-"""Seconds to wait before each retry; the last one goes on (Delivery rules; B-84)."""
+"""Seconds to wait before each retry; the last value is repeated (Delivery rules; B-84)."""
 LINEAR = (30 * 60,)
 BACKOFF = {"exponential": EXPONENTIAL, "linear": LINEAR}
 
 
 class DeliveryAttempt(msgspec.Struct, frozen=True, kw_only=True):
-    """One try: when (world's clock), what was sent, what came back; ``duration_ms`` is real time."""
+    """One attempt: when (world's clock), the headers sent, the response; ``duration_ms`` is real time."""
 
     at: str
     status_code: int | None
@@ -39,7 +39,7 @@ class DeliveryAttempt(msgspec.Struct, frozen=True, kw_only=True):
 class WebhookDelivery(Record, frozen=True, kw_only=True):
     """``next_attempt_at`` is set while the delivery is pending (B-85).
 
-    ``by_hand`` is set once it was retried by hand: whatever comes of that, no further retry follows by itself.
+    ``by_hand`` is set once somebody retried it manually: no automatic retry follows after that.
     """
 
     kind: ClassVar[str] = "webhook_delivery"
@@ -59,7 +59,7 @@ class WebhookDelivery(Record, frozen=True, kw_only=True):
     by_hand: Annotated[bool, HIDDEN] = False
 
 
-LIFECYCLE = StateMachine(
+STATE_MACHINE = StateMachine(
     WebhookDelivery,
     (None, "create", "pending"),
     ("pending", "retry later", "pending"),
@@ -71,14 +71,14 @@ LIFECYCLE = StateMachine(
 
 
 def enqueue_deliveries(world: World, event: Event) -> None:
-    """Reaction to every event: a delivery to each enabled endpoint that listens to its type."""
+    """Reaction to every event: create a delivery for each enabled endpoint that listens to its type."""
     for endpoint in world.table(WebhookEndpoint).where("enabled", True):
         if endpoint.listens(event.type):
-            world.enqueue(_deliver(_made(world, endpoint, event)))
+            world.enqueue(_deliver(_create(world, endpoint, event)))
 
 
-def _made(world: World, endpoint: WebhookEndpoint, event: Event) -> WebhookDelivery:
-    return LIFECYCLE.create(
+def _create(world: World, endpoint: WebhookEndpoint, event: Event) -> WebhookDelivery:
+    return STATE_MACHINE.create(
         world,
         "create",
         WebhookDelivery(
@@ -99,7 +99,7 @@ def _deliver(delivery: WebhookDelivery) -> DeliverWebhook:
 
 
 def under_way(world: World) -> list[DeliverWebhook]:
-    """The attempts that were due and have no outcome yet, oldest first: no job will make them."""
+    """The attempts that are due and have no outcome, oldest first; there is no job for them."""
     jobs = world.table(Job)
     return [
         _deliver(delivery)
@@ -112,27 +112,30 @@ def under_way(world: World) -> list[DeliverWebhook]:
 
 
 def outgoing(world: World, post: DeliverWebhook, epoch: int) -> SignedRequest | None:
-    """What to send for a delivery now, or None if it is settled or its endpoint is gone or disabled."""
+    """The request to send for a delivery; None if it has an outcome or its endpoint is disabled or deleted.
+
+    ``epoch`` is the system's time in seconds.
+    """
     delivery = world.get(WebhookDelivery, post.delivery)
     endpoint = world.get(WebhookEndpoint, post.webhook)
     if delivery is None or endpoint is None or not endpoint.enabled or delivery.status != "pending":
         return None
     body = encode(world.require(Event, delivery.event))
-    sent = signed(endpoint, body, delivery=delivery.id, event=delivery.event, epoch=epoch)
-    sent.headers["Emulator-Delivery"] = delivery.id
-    sent.headers["Emulator-Attempt"] = str(delivery.attempt_count + 1)
-    return sent
+    request = signed(endpoint, body, delivery=delivery.id, event=delivery.event, epoch=epoch)
+    request.headers["Emulator-Delivery"] = delivery.id
+    request.headers["Emulator-Attempt"] = str(delivery.attempt_count + 1)
+    return request
 
 
 def mark_missed(world: World, post: DeliverWebhook) -> None:
-    """An attempt fell due while the endpoint was disabled: the delivery is missed for good (B-87)."""
+    """Fail a delivery whose attempt came due while the endpoint was disabled; it is not retried (B-87)."""
     delivery = world.get(WebhookDelivery, post.delivery)
     if delivery is not None and delivery.status == "pending":
-        LIFECYCLE.transition(world, delivery, "miss", next_attempt_at=None)
+        STATE_MACHINE.transition(world, delivery, "miss", next_attempt_at=None)
 
 
 def record_attempt(world: World, post: DeliverWebhook, sent: SignedRequest, answer: HttpResult, at: str) -> None:
-    """File the outcome of an attempt made at that instant and decide what follows (B-84)."""
+    """Record the outcome of an attempt that was made at the instant ``at``, and plan a retry if one is due (B-84)."""
     delivery = world.get(WebhookDelivery, post.delivery)
     endpoint = world.get(WebhookEndpoint, post.webhook)
     if delivery is None or endpoint is None or delivery.status != "pending":
@@ -140,18 +143,18 @@ def record_attempt(world: World, post: DeliverWebhook, sent: SignedRequest, answ
     attempts = (*delivery.attempts, _attempt(sent, answer, at))
     changes = {"attempts": attempts, "attempt_count": len(attempts), "next_attempt_at": None}
     if answer.ok:
-        LIFECYCLE.transition(world, delivery, "succeed", **changes)
+        STATE_MACHINE.transition(world, delivery, "succeed", **changes)
     elif delivery.by_hand or _final(answer) or len(attempts) > endpoint.retry_policy.max_attempts:
-        LIFECYCLE.transition(world, delivery, "fail", **changes)
+        STATE_MACHINE.transition(world, delivery, "fail", **changes)
     else:
         waits = BACKOFF[endpoint.retry_policy.backoff_type]
         due = calendar.plus(at, seconds=waits[min(len(attempts), len(waits)) - 1])
         world.schedule(due, "webhook.attempt", delivery)
-        LIFECYCLE.transition(world, delivery, "retry later", **{**changes, "next_attempt_at": due})
+        STATE_MACHINE.transition(world, delivery, "retry later", **{**changes, "next_attempt_at": due})
 
 
 def _final(answer: HttpResult) -> bool:
-    """Only timeouts, connection faults and 5xx are tried again; another answer is the receiver's last word."""
+    """Whether no retry follows: only timeouts, connection errors and 5xx are retried."""
     return answer.status_code is not None and answer.status_code < 500
 
 
@@ -175,7 +178,7 @@ def attempt_again(world: World, job: Job) -> None:
 
 
 def delete(world: World, id: str) -> None:
-    """DELETE /webhooks/{id}/: the endpoint goes with its deliveries and the retries planned for them."""
+    """DELETE /webhooks/{id}/: its deliveries and their planned retries are deleted as well."""
     endpoint = get_or_404(world, WebhookEndpoint, id)
     for delivery in world.table(WebhookDelivery).where("webhook", id):
         world.cancel_jobs(delivery)
@@ -184,22 +187,23 @@ def delete(world: World, id: str) -> None:
 
 
 def send_test(world: World, id: str, body: Mapping[str, Any]) -> Generator[DeliverWebhook, HttpResult, WebhookDelivery]:
-    """POST /webhooks/{id}/test/: an event for this endpoint alone; the answer comes once the attempt is made (B-85)."""
+    """POST /webhooks/{id}/test/: an event for this endpoint only; responds after the attempt (B-85)."""
     endpoint = _require_enabled(world, id)
-    event = world.record_event(body["event"], _shown(world, endpoint, body["event"]))
-    delivery = _made(world, endpoint, event)
+    event = world.record_event(body["event"], _test_data(world, endpoint, body["event"]))
+    delivery = _create(world, endpoint, event)
     yield _deliver(delivery)
     return get_or_404(world, WebhookDelivery, delivery.id)
 
 
-def _shown(world: World, endpoint: WebhookEndpoint, type: str) -> EventData:
-    """What a test event shows: the endpoint, or for a type that tells of something the document's own example."""
-    sample = world.reference_data.samples.get(type)
-    if sample is None:
+def _test_data(world: World, endpoint: WebhookEndpoint, type: str) -> EventData:
+    """The data of a test event: the example in the OpenAPI document, or the endpoint if its type has no example."""
+    example = world.reference_data.samples.get(type)
+    if example is None:
         return EventData(to_wire(endpoint))
-    own = {"app": world.app, "livemode": world.livemode}
-    shown = sample["object"]
-    return EventData(**{**sample, "object": shown | {name: own[name] for name in own.keys() & shown.keys()}})
+    of_app = {"app": world.app, "livemode": world.livemode}
+    subject = example["object"]
+    own = {name: value for name, value in of_app.items() if name in subject}
+    return EventData(**{**example, "object": subject | own})
 
 
 def _require_enabled(world: World, id: str) -> WebhookEndpoint:
@@ -221,12 +225,12 @@ _all = list_handler(WebhookDelivery)
 
 
 def retry(world: World, id: str, did: str) -> Generator[DeliverWebhook, HttpResult, WebhookDelivery]:
-    """POST /webhooks/{id}/deliveries/{did}/retry/: a failed delivery is attempted once more, and that is its end."""
+    """POST /webhooks/{id}/deliveries/{did}/retry/: attempts a failed delivery once more."""
     endpoint = _require_enabled(world, id)
     delivery = get_or_404(world, WebhookDelivery, did)
     if delivery.webhook != endpoint.id:
         raise ApiError(WebhookDelivery.not_found_code)
-    delivery = LIFECYCLE.transition(world, delivery, "retry", next_attempt_at=world.now, by_hand=True)
+    delivery = STATE_MACHINE.transition(world, delivery, "retry", next_attempt_at=world.now, by_hand=True)
     yield _deliver(delivery)
     return get_or_404(world, WebhookDelivery, did)
 

@@ -1,4 +1,4 @@
-"""A webhook endpoint: a merchant's URL that is told what happens, with signed POSTs and retries."""
+"""A webhook endpoint: a merchant's URL to which events are sent in signed requests."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ EVERY_EVENT = "*"
 
 
 class RetryPolicy(msgspec.Struct, frozen=True):
-    """How often, and how fast, a failed delivery is tried again; ``max_attempts`` counts retries (B-84)."""
+    """How a failed delivery is retried; ``max_attempts`` counts the retries (B-84)."""
 
     max_attempts: int = 5
     backoff_type: str = "exponential"
 
 
 class WebhookEndpoint(Record, frozen=True, kw_only=True):
-    """``secret`` is shown once, in the answers to creation and roll-secret (B-81)."""
+    """``secret`` is in two responses only: to the creation and to roll-secret (B-81)."""
 
     kind: ClassVar[str] = "webhook_endpoint"
     prefix: ClassVar[str] = "wh"
@@ -51,12 +51,12 @@ class WebhookEndpoint(Record, frozen=True, kw_only=True):
     secret: Annotated[str, HIDDEN]
 
     def listens(self, type: str) -> bool:
-        """Whether it wants to be told of this event type."""
+        """Whether events of this type are sent to it."""
         return EVERY_EVENT in self.events or type in self.events
 
 
 def create(world: World, body: Mapping[str, Any]) -> Generator[PingEndpoint, HttpResult, dict[str, Any]]:
-    """POST /webhooks/: the URL is pinged, and only an endpoint that answers with a 2xx is made (B-82)."""
+    """POST /webhooks/: the endpoint is created only if its URL answers a ping with 2xx (B-82)."""
     endpoint = WebhookEndpoint(
         id=world.new_id(WebhookEndpoint),
         app=world.app,
@@ -77,14 +77,13 @@ def create(world: World, body: Mapping[str, Any]) -> Generator[PingEndpoint, Htt
 
 
 def update(world: World, id: str, body: Mapping[str, Any]) -> Generator[PingEndpoint, HttpResult, WebhookEndpoint]:
-    """PATCH /webhooks/{id}/: what is sent is changed; a new URL must answer its ping first (B-82)."""
+    """PATCH /webhooks/{id}/: a new URL must answer a ping with 2xx first (B-82)."""
     endpoint = get_or_404(world, WebhookEndpoint, id)
     changes = _changes(world, endpoint, body)
     if changes.get("url", endpoint.url) != endpoint.url:
         yield from ping_result(world, endpoint.replace(**changes))
-        endpoint = get_or_404(
-            world, WebhookEndpoint, id
-        )  # others may have changed or deleted it while the ping was away
+        # Other requests may have changed or deleted the endpoint during the ping.
+        endpoint = get_or_404(world, WebhookEndpoint, id)
         changes = _changes(world, endpoint, body)
     return changed(world, endpoint, **changes)
 
@@ -103,22 +102,22 @@ def _changes(world: World, endpoint: WebhookEndpoint, body: Mapping[str, Any]) -
 
 
 def changed(world: World, endpoint: WebhookEndpoint, **changes: Any) -> WebhookEndpoint:
-    """The endpoint with these changes; one that they leave as it was keeps its ``updated_at`` (B-21)."""
+    """Replace fields of the endpoint; if no value differs, ``updated_at`` stays as it is (B-21)."""
     return endpoint if endpoint.replace(**changes) == endpoint else world.replace(endpoint, **changes)
 
 
 def disable(world: World, id: str) -> WebhookEndpoint:
-    """POST /webhooks/{id}/disable/: it misses what happens from now on (B-87); one that is disabled stays so."""
+    """POST /webhooks/{id}/disable/: no events are sent to it from now on (B-87)."""
     return changed(world, get_or_404(world, WebhookEndpoint, id), enabled=False)
 
 
 def enable(world: World, id: str) -> WebhookEndpoint:
-    """POST /webhooks/{id}/enable/: it is told of what happens from now on; one that is enabled stays so."""
+    """POST /webhooks/{id}/enable/: events are sent to it from now on."""
     return changed(world, get_or_404(world, WebhookEndpoint, id), enabled=True)
 
 
 def roll_secret(world: World, id: str) -> dict[str, Any]:
-    """POST /webhooks/{id}/roll-secret/: the old secret signs nothing any more, retries included."""
+    """POST /webhooks/{id}/roll-secret/: the new secret signs everything from now on, retries included."""
     return with_secret(world.replace(get_or_404(world, WebhookEndpoint, id), secret=new_secret(world)))
 
 
@@ -133,27 +132,27 @@ def with_secret(endpoint: WebhookEndpoint) -> dict[str, Any]:
 
 
 def permitted_url(world: World, url: str) -> str:
-    """https anywhere, http where the setting ``webhook_http`` allows it (B-82); never to where credentials lie open."""
+    """Return a URL that may be called: https, or http if the setting ``webhook_http`` allows it; else 422 (B-82)."""
     parts = urlsplit(url)
     host = parts.hostname or ""
-    allowed = settings(world).webhook_http
+    http_allowed = settings(world).webhook_http
     if "@" in parts.netloc:
         raise invalid_field("url", "must have no user name or password in it; they would show up in logs")
     if forbidden(host):
         raise invalid_field("url", "is a link-local or cloud metadata address, which is never called")
-    if parts.scheme == "https" or allowed == "any" or (allowed == "loopback" and loopback(host)):
+    if parts.scheme == "https" or http_allowed == "any" or (http_allowed == "loopback" and loopback(host)):
         return url
-    raise invalid_field("url", _HTTP_REFUSED[allowed])
+    raise invalid_field("url", _HTTP_NOT_ALLOWED[http_allowed])
 
 
-_HTTP_REFUSED = {
+_HTTP_NOT_ALLOWED = {
     "never": "must be an https:// URL",
     "loopback": "must be an https:// URL; http:// is for loopback hosts only",
 }
 
 
 def ping_result(world: World, endpoint: WebhookEndpoint) -> Generator[PingEndpoint, HttpResult, None]:
-    """Send the validation ping and wait for its outcome; no 2xx within 10 s is ``WEBHOOK_ENDPOINT_UNREACHABLE``."""
+    """Ping the endpoint; 422 ``WEBHOOK_ENDPOINT_UNREACHABLE`` unless it answers with 2xx within 10 s (B-82)."""
     event = world.event("webhook.ping", EventData(to_wire(endpoint)))
     answer = yield PingEndpoint(endpoint=endpoint, event=event.id, body=encode(event))
     if not answer.ok:

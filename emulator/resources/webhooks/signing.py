@@ -1,4 +1,4 @@
-"""Signing: how a webhook's receiver can tell who sent these very bytes (Delivery rule 1; B-83)."""
+"""Signatures by which receivers verify the sender and the body of a webhook (Delivery rule 1; B-83)."""
 
 from __future__ import annotations
 
@@ -6,18 +6,16 @@ import base64
 import hashlib
 import hmac
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import Protocol
 
 import msgspec
 
 from emulator.core.effects import PingEndpoint
-
-if TYPE_CHECKING:
-    from emulator.resources.webhooks.endpoints import WebhookEndpoint
+from emulator.resources.webhooks.endpoints import WebhookEndpoint
 
 
-class Signer(Protocol):
-    """Of an endpoint what its signature is made from."""
+class Credentials(Protocol):
+    """What signatures of an endpoint are made from."""
 
     @property
     def id(self) -> str:
@@ -37,7 +35,7 @@ TOKEN_LIFETIME = 300
 
 
 class SignedRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """One request, ready to be sent; ``verify`` tells whether the certificate must be in order."""
+    """A request ready to be sent; ``verify`` says whether the TLS certificate is checked."""
 
     url: str
     headers: dict[str, str]
@@ -46,7 +44,7 @@ class SignedRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def signed(endpoint: WebhookEndpoint, body: bytes, *, delivery: str, event: str, epoch: int) -> SignedRequest:
-    """The request that brings this body. ``epoch`` is the system's time in seconds, for the claims of a JWT."""
+    """The signed request with this body. ``epoch`` is the system's time in seconds, for the claims of a JWT."""
     headers = {"Content-Type": "application/json"}
     if endpoint.security_profile == "HMAC_SHA256":
         headers["Service-Signature"] = signature(endpoint.secret, body)
@@ -58,8 +56,9 @@ def signed(endpoint: WebhookEndpoint, body: bytes, *, delivery: str, event: str,
 
 
 def ping(effect: PingEndpoint, epoch: int) -> SignedRequest:
-    """The request of a validation ping. It is no delivery, so its JWT names the event in both claims (B-82)."""
-    endpoint = cast("WebhookEndpoint", effect.endpoint)
+    """The request of a validation ping, whose JWT names the event also as its delivery, since it has none (B-82)."""
+    endpoint = effect.endpoint
+    assert isinstance(endpoint, WebhookEndpoint)
     return signed(endpoint, effect.body, delivery=effect.event, event=effect.event, epoch=epoch)
 
 
@@ -68,7 +67,7 @@ def signature(secret: str, body: bytes) -> str:
     return hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
 
 
-def credentials(endpoint: Signer) -> str:
+def credentials(endpoint: Credentials) -> str:
     """The endpoint's id as user and its secret as password, as HTTP Basic writes them."""
     return base64.b64encode(f"{endpoint.id}:{endpoint.secret}".encode()).decode()
 
@@ -78,8 +77,11 @@ def digest(body: bytes) -> str:
     return hashlib.sha256(body).hexdigest()
 
 
-def verify(endpoint: Signer, headers: Mapping[str, str], raw: bytes) -> bool:
-    """What a careful receiver asks, by each of the methods (Delivery rule 1; B-83)."""
+def verify(endpoint: Credentials, headers: Mapping[str, str], raw: bytes) -> bool:
+    """Whether a request is signed as the endpoint's method asks: what every receiver should check (B-83).
+
+    Names of headers are in lower case.
+    """
     scheme, _, token = headers.get("authorization", "").partition(" ")
     match endpoint.security_profile:
         case "HMAC_SHA256":
@@ -91,7 +93,7 @@ def verify(endpoint: Signer, headers: Mapping[str, str], raw: bytes) -> bool:
 
 
 def _verify_jwt(token: str, secret: str, raw: bytes) -> bool:
-    # Loaded on first use: few endpoints are signed so.
+    # Loaded on first use: few endpoints use JWT.
     import jwt
 
     try:
@@ -102,7 +104,7 @@ def _verify_jwt(token: str, secret: str, raw: bytes) -> bool:
 
 
 def _token(endpoint: WebhookEndpoint, body: bytes, delivery: str, event: str, epoch: int) -> str:
-    # Loaded on first use: few endpoints are signed so, and the library brings a cryptography package along.
+    # Loaded on first use: few endpoints use JWT, and the library imports a large cryptography package.
     import jwt
 
     claims = {
@@ -117,7 +119,7 @@ def _token(endpoint: WebhookEndpoint, body: bytes, delivery: str, event: str, ep
 
 
 def redact_credentials(headers: Mapping[str, str]) -> dict[str, str]:
-    """Headers as they may be shown: what gives away the secret, or stands for it, is left out."""
+    """Headers as they may be shown: the value of ``Authorization`` is cut off after its scheme."""
     return {
         name: f"{value.split(' ')[0]} …" if name.lower() == "authorization" else value
         for name, value in headers.items()
