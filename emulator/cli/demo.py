@@ -91,9 +91,7 @@ class Demo:
         self._show_transactions()
 
     def _a_month_later(self, subscription: str) -> None:
-        self._title(
-            "Instead of waiting, the shop moves the sandbox's clock 31 days ahead. Jobs that become due run."
-        )
+        self._title("Instead of waiting, the shop moves the sandbox's clock 31 days ahead. Jobs that become due run.")
         moved = self._call("POST", "/_emulator/clock/advance", {"by": "31d"})
         self._detail(
             f"It is now {moved['now'][:10]}; jobs run: {moved['jobs']}, events: {sum(moved['events'].values())}."
