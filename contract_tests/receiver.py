@@ -8,10 +8,10 @@ import json
 import ssl
 import threading
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from emulator.receiver import HttpReceiver, ReceivedRequest, ReceiverReply
 
 
 @dataclass(frozen=True)
@@ -49,11 +49,6 @@ class Reply:
     cut: bool = False
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 1000
-
-
 class Receiver:
     """Listens on a free loopback port, with TLS where a context is given.
 
@@ -67,13 +62,12 @@ class Receiver:
         self.react: Callable[[Received], object] = lambda received: None
         self.reply: Callable[[Received], Reply] = self._next_status
         self._released = threading.Event()
-        self._server = _Server(("127.0.0.1", 0), _handler(self))
+        self._server = HttpReceiver(self._answer)
         if tls:
             self._server.socket = tls.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
-        self.port = int(self._server.server_address[1])
+        self.port = self._server.server_port
         self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}/hook"
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
-        self._thread.start()
+        self._server.start()
 
     def _next_status(self, received: Received) -> Reply:
         return Reply(self.statuses.pop(0) if self.statuses else 200)
@@ -99,45 +93,14 @@ class Receiver:
     def close(self) -> None:
         """Stop listening."""
         self.release()
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        self._server.close()
 
-
-def _handler(receiver: Receiver) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        wbufsize = -1  # head and body go out in one piece
-
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers.get("content-length", 0)))
-            headers = {name.lower(): value for name, value in self.headers.items()}
-            received = Received(self.path, headers, body)
-            receiver.received.append(received)
-            receiver.react(received)
-            reply = receiver.reply(received)
-            if reply.held:
-                receiver.wait()
-            if not reply.cut:
-                self._send(reply)
-
-        def _send(self, reply: Reply) -> None:
-            self.send_response(reply.status)
-            for name, value in {"content-length": str(len(reply.body)), **reply.headers}.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(reply.body)
-
-        def handle(self) -> None:
-            try:
-                super().handle()
-            except OSError:
-                self.close_connection = True  # the emulator hung up, as it may when its patience is at an end
-
-        def finish(self) -> None:
-            with suppress(OSError):  # the same: what could not be written is tried once more here
-                super().finish()
-
-        def log_message(self, format: str, *args: object) -> None:
-            """Silence: tests print what they need."""
-
-    return Handler
+    def _answer(self, request: ReceivedRequest) -> ReceiverReply | None:
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        received = Received(request.path, headers, request.body)
+        self.received.append(received)
+        self.react(received)
+        reply = self.reply(received)
+        if reply.held:
+            self.wait()
+        return None if reply.cut else ReceiverReply(reply.status, reply.body, reply.headers)

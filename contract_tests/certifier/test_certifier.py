@@ -35,7 +35,7 @@ from contract_tests.certifier.receivers import (
 )
 from contract_tests.contract import Contract
 from emulator.certifier import certifier, transport
-from emulator.certifier.certifier import Finding
+from emulator.certifier.certifier import CheckResult
 from emulator.certifier.checks import CHECKS, METHODS, checks_of
 from emulator.certifier.service_world import ServiceWorld
 from emulator.document import bundles
@@ -52,27 +52,27 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transport, "PAUSE", 0.001)
 
 
-def certify(receiver: Receiver, patience: float = PATIENCE) -> list[Finding]:
+def certify(receiver: Receiver, patience: float = PATIENCE) -> list[CheckResult]:
     """What is found about a receiver."""
 
-    async def run() -> list[Finding]:
+    async def run() -> list[CheckResult]:
         async with receiver.listening() as url:
             service = ServiceWorld(url, SECRET, receiver.method, webhook=WEBHOOK)
-            return [finding async for finding in certifier.findings(service, patience)]
+            return [result async for result in certifier.results(service, patience)]
 
     return asyncio.run(run())
 
 
 def failed(receiver: Receiver) -> set[str]:
     """The names of the checks it fails."""
-    return {finding.check.name for finding in certify(receiver) if not finding.passed}
+    return {result.check.name for result in certify(receiver) if not result.passed}
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_good_receiver_passes_every_check(method: str) -> None:
-    findings = certify(Receiver(method))
-    assert [finding.check.name for finding in findings if not finding.passed] == []
-    assert [finding.check for finding in findings] == checks_of(method)
+    results = certify(Receiver(method))
+    assert [result.check.name for result in results if not result.passed] == []
+    assert [result.check for result in results] == checks_of(method)
 
 
 def test_every_check_is_made_for_some_method() -> None:
@@ -234,28 +234,28 @@ def test_common_defects(method: str, defect: receivers.Defect, expected: set[str
 
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize(
-    ("status", "told"), [(302, certifier.REDIRECTED), (404, certifier.MISPLACED), (-1, certifier.NO_ANSWER)]
+    ("status", "told"), [(302, certifier.REDIRECTED), (404, certifier.WRONG_URL), (-1, certifier.NO_ANSWER)]
 )
 def test_what_is_said_of_other_answers(status: int, told: str) -> None:
     """A redirect is not followed; a connection that is cut is no answer, and nothing more of that check is sent."""
     receiver = Receiver(defect=of_type("invoice.paid", status=status))
-    (finding,) = [finding for finding in certify(receiver) if not finding.passed]
-    assert finding.check.name == "events"
-    assert [reply.event for reply in finding.faults] == ["invoice.paid"]
-    assert (certifier.advice_for(finding) or "").startswith(told)
+    (result,) = [result for result in certify(receiver) if not result.passed]
+    assert result.check.name == "events"
+    assert [reply.event for reply in result.wrong_answers] == ["invoice.paid"]
+    assert (certifier.advice_for(result) or "").startswith(told)
     sent = [request.event["type"] for request in receiver.received]
     assert ("invoice.payment_overdue" in sent) == (status > 0)
 
 
 def test_a_failure_of_its_own_is_no_refusal() -> None:
-    finding = next(finding for finding in certify(Receiver(**ANY["garbage"])) if not finding.passed)
-    assert (certifier.advice_for(finding) or "").startswith(certifier.CRASHED)
+    result = next(result for result in certify(Receiver(**ANY["garbage"])) if not result.passed)
+    assert (certifier.advice_for(result) or "").startswith(certifier.CRASHED)
 
 
 def test_a_receiver_that_takes_no_good_event_is_asked_no_more() -> None:
     """It would refuse the bad ones too, and look good."""
-    findings = certify(Receiver(defect=where(lambda receiver, request: True, 404)))
-    assert [(finding.check.name, finding.passed) for finding in findings] == [("ping", False), ("good", False)]
+    results = certify(Receiver(defect=where(lambda receiver, request: True, 404)))
+    assert [(result.check.name, result.passed) for result in results] == [("ping", False), ("good", False)]
 
 
 def test_a_receiver_that_hangs_up_on_the_ping_is_none() -> None:
@@ -280,7 +280,7 @@ async def unheard() -> None:
     server = await asyncio.start_server(hold, "127.0.0.1", 0)
     try:
         service = ServiceWorld(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/", SECRET, "HMAC_SHA256")
-        async for _ in certifier.findings(service, 0.05):
+        async for _ in certifier.results(service, 0.05):
             raise AssertionError("nothing was answered")
     finally:
         released.set()
@@ -324,11 +324,11 @@ def test_nothing_more_is_sent_once_there_was_no_answer() -> None:
 
     async def run() -> int:
         async with receiver.listening() as url:
-            postman = WebhookSender(PATIENCE)
+            sender = WebhookSender(PATIENCE)
             answers = await transport.one_by_one(
-                postman, ServiceWorld(url, SECRET, "HMAC_SHA256").story("invoice.paid")
+                sender, ServiceWorld(url, SECRET, "HMAC_SHA256").deliveries_of("invoice.paid")
             )
-            await postman.close()
+            await sender.close()
             return len(answers)
 
     assert asyncio.run(run()) == 1

@@ -70,7 +70,7 @@ def test_a_receiver_with_a_defect(receiver: Receiver) -> None:
     assert max(map(len, output.splitlines())) <= 80
     told = " ".join(output.split())
     assert "FAIL unsigned an event without a signature 204" in told
-    assert "expected: refused, by a 4xx (Delivery rule 1; B-83) got: 204 to customer.created do: Refuse" in told
+    assert "expected: refused, by a 4xx (Delivery rule 1; B-83) got: 204 to customer.created do: Reject" in told
     assert "2 of 21 checks failed" in told, "the signature of another method has another header"
     assert "that 204 will do is an assumption" not in told, "nothing that should be accepted was answered so"
 
@@ -100,7 +100,7 @@ def test_json(receiver: Receiver) -> None:
     (answer,) = unsigned.pop("answers")
     assert answer.pop("duration_ms") >= 0
     assert answer == {"event": "customer.created", "status": 500, "passed": False, "error": None, "body": ""}
-    assert unsigned.pop("advice").startswith("Refuse it with a 4xx")
+    assert unsigned.pop("advice").startswith("Reject it with a 4xx")
     assert unsigned == {
         "check": "unsigned",
         "passed": False,

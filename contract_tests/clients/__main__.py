@@ -20,9 +20,8 @@ from typing import Any
 import httpx
 
 from contract_tests.sandbox import RunningServer
-from emulator.conformance.fixture_factory import FixtureFactory
+from emulator.conformance.fixture_factory import FixtureFactory, webhook_receiver
 from emulator.conformance.link_walker import headers
-from emulator.conformance.receiver import receiving
 from emulator.conformance.report import Report
 from emulator.conformance.suite import Suite
 from emulator.document import bundles
@@ -106,8 +105,8 @@ class Workshop:
 
     def prism(self, url: str) -> None:
         """Walk every link through a proxy that answers with an error wherever request or answer break the document."""
-        with self._proxy(url) as proxy, receiving() as hook:
-            stage = FixtureFactory(proxy, headers("sk_test_prism"), hook, "prism")
+        with self._proxy(url) as proxy, webhook_receiver() as receiver:
+            stage = FixtureFactory(proxy, headers("sk_test_prism"), receiver.url, "prism")
             stage.http.event_hooks = {"response": [no_violation]}
             suite = Suite(bundles.load("service"), proxy, "sk_test_prism", 1, 1, stage, phases=("stateful",))
             told = failures(suite.run())

@@ -14,9 +14,8 @@ import pytest
 from contract_tests.contract import Contract
 from contract_tests.sandbox import RunningServer, Sandbox
 from emulator.conformance.document import links, operations
-from emulator.conformance.fixture_factory import FixtureFactory
+from emulator.conformance.fixture_factory import FixtureFactory, webhook_receiver
 from emulator.conformance.link_walker import headers
-from emulator.conformance.receiver import receiving
 from emulator.conformance.report import Report
 from emulator.conformance.suite import Suite
 from emulator.document import bundles
@@ -69,12 +68,12 @@ def examine(
     server: RunningServer, world_name: str, contracts: tuple[Contract, Contract]
 ) -> Iterator[Callable[..., Report]]:
     """Runs phases of the service's suite in a world of its own, whose refunds wait for a review."""
-    with server.world(world_name, *contracts) as sandbox, receiving() as hook:
+    with server.world(world_name, *contracts) as sandbox, webhook_receiver() as receiver:
         sandbox.settings(refund_review=True)
         base_url = f"{server.url}/v1"
 
         def run(*phases: str) -> Report:
-            stage = FixtureFactory(base_url, headers(sandbox.key), hook, "test")
+            stage = FixtureFactory(base_url, headers(sandbox.key), receiver.url, "test")
             suite = Suite(bundles.load("service"), base_url, sandbox.key, EXAMPLES, SEED, stage, phases=phases)
             return suite.run()
 

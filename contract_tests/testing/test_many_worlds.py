@@ -16,16 +16,17 @@ import pytest
 from contract_tests.benchmarks.worlds import one
 from emulator.engine.runtime import Runtime
 from emulator.testing import LocalServer
-from emulator.testing.receiver import Inbox
+from emulator.testing.collector import WebhookCollector
 
 MANY = 40
 
 
 def held() -> tuple[int, int, int]:
-    """Threads, worlds and boxes for webhooks that are alive."""
+    """Threads, worlds and collectors of webhooks that are alive."""
     gc.collect()
     alive = gc.get_objects()
-    return threading.active_count(), sum(type(o) is Runtime for o in alive), sum(type(o) is Inbox for o in alive)
+    worlds, collectors = (sum(type(each) is kind for each in alive) for kind in (Runtime, WebhookCollector))
+    return threading.active_count(), worlds, collectors
 
 
 def comes_true(what: Callable[[], bool]) -> bool:
@@ -46,9 +47,9 @@ def test_nothing_stays_of_many_worlds(webhooks: bool) -> None:
     before_all = held()
     server = LocalServer()
     one(server, "first", webhooks)
-    threads, worlds, boxes = before_all
+    threads, worlds, collectors = before_all
     # The connection that was last closed, and the world it was about, live until the next one takes its place.
-    at_work = threads + 1 + webhooks, worlds + 1, boxes
+    at_work = threads + 1 + webhooks, worlds + 1, collectors
     assert comes_true(lambda: no_more_than(at_work)), (held(), at_work)
     files = len(os.listdir("/proc/self/fd"))
     for number in range(MANY):

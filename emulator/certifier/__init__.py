@@ -1,1 +1,1 @@
-"""The certifier: what ``certify`` runs, the service towards one webhook receiver, with good and bad deliveries."""
+"""The certifier behind ``certify``: sends valid and invalid deliveries to a webhook receiver and checks the answers."""

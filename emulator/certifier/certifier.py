@@ -1,4 +1,4 @@
-"""The run: every check of a method in order, and what is to be said of each answer."""
+"""The run: all checks of a signing method in order, and the advice for those that fail."""
 
 from __future__ import annotations
 
@@ -15,110 +15,108 @@ from emulator.resources.webhooks import signing
 from emulator.resources.webhooks.endpoints import WebhookEndpoint
 
 EXCERPT = 200
-"""Characters of an answer's body that are shown."""
+"""Characters of a response body that are shown."""
 
 
 class Unreachable(Exception):
-    """The receiver did not answer the ping at all; the message says why."""
+    """The receiver did not answer the ping; the message says why."""
 
 
 class ReceiverAnswer(NamedTuple):
-    """One delivery of a check: the type of its event and what came back, without the secret in it."""
+    """The answer to one delivery of a check, with its event type; secrets are removed from it."""
 
     event: str
     answer: HttpResult
 
 
-class Finding(NamedTuple):
-    """A check and how the receiver did. Deliveries after one that got no answer are not made."""
+class CheckResult(NamedTuple):
+    """A check and the receiver's answers. After a delivery without an answer the remaining ones are not sent."""
 
     check: ReceiverCheck
-    replies: tuple[ReceiverAnswer, ...]
+    answers: tuple[ReceiverAnswer, ...]
 
     @property
-    def faults(self) -> list[ReceiverAnswer]:
-        """The answers that are not those of a good receiver."""
-        return [reply for reply in self.replies if not _right(self.check, reply.answer)]
+    def wrong_answers(self) -> list[ReceiverAnswer]:
+        """The answers that a correct receiver would not give."""
+        return [each for each in self.answers if not _is_right(self.check, each.answer)]
 
     @property
     def passed(self) -> bool:
-        """Whether there are none."""
-        return not self.faults
+        """Whether every answer is right."""
+        return not self.wrong_answers
 
 
-async def findings(service: ServiceWorld, answer_time: float) -> AsyncIterator[Finding]:
-    """Make the checks one after the other. Raises :class:`Unreachable` where the ping, the first, gets no answer.
+async def results(service: ServiceWorld, answer_time: float) -> AsyncIterator[CheckResult]:
+    """Run the checks one after the other. Raises :class:`Unreachable` if the first one, the ping, gets no answer.
 
-    The good event is the last check where it is not accepted: a receiver that takes none refuses the bad ones too, and
-    that says nothing. ``answer_time`` is how many seconds the receiver has for each delivery.
+    If the valid event is not accepted, the run ends there: a receiver that rejects everything would pass the checks of
+    invalid events. ``answer_time`` is the number of seconds the receiver has for each answer.
     """
-    postman = WebhookSender(answer_time)
+    sender = WebhookSender(answer_time)
     try:
         for check in checks_of(service.endpoint.security_profile):
-            finding = await _made(check, service, postman)
-            if check is PING and (answer := finding.replies[0].answer).status_code is None:
+            result = await _run(check, service, sender)
+            if check is PING and (answer := result.answers[0].answer).status_code is None:
                 raise Unreachable(answer.reason)
-            yield finding
-            if check is GOOD and not finding.passed:
+            yield result
+            if check is GOOD and not result.passed:
                 break
     finally:
-        await postman.close()
+        await sender.close()
 
 
-async def _made(check: ReceiverCheck, service: ServiceWorld, postman: WebhookSender) -> Finding:
+async def _run(check: ReceiverCheck, service: ServiceWorld, sender: WebhookSender) -> CheckResult:
     sent = check.make(service)
-    answers = [_discreet(answer, service.endpoint) for answer in await check.way(postman, sent)]
+    answers = [_redacted(answer, service.endpoint) for answer in await check.send(sender, sent)]
     types = [msgspec.json.decode(each.body)["type"] for each in sent]
-    return Finding(check, tuple(map(ReceiverAnswer, types, answers)))
+    return CheckResult(check, tuple(map(ReceiverAnswer, types, answers)))
 
 
-def _discreet(answer: HttpResult, endpoint: WebhookEndpoint) -> HttpResult:
-    """A receiver may answer with what it was sent; reports are read by others."""
+def _redacted(answer: HttpResult, endpoint: WebhookEndpoint) -> HttpResult:
+    """A receiver may echo the request, and other people read the report."""
     text = answer.body or ""
-    for told in (endpoint.secret, signing.credentials(endpoint)):
-        text = text.replace(told, "…")
+    for secret in (endpoint.secret, signing.credentials(endpoint)):
+        text = text.replace(secret, "…")
     return msgspec.structs.replace(answer, body=text[:EXCERPT])
 
 
-def _right(check: ReceiverCheck, answer: HttpResult) -> bool:
-    return answer.ok if check.expected == "accepted" else _kind(answer) == 4
+def _is_right(check: ReceiverCheck, answer: HttpResult) -> bool:
+    return answer.ok if check.expected == "accepted" else _status_class(answer) == 4
 
 
-def _kind(answer: HttpResult) -> int | None:
+def _status_class(answer: HttpResult) -> int | None:
     return answer.status_code and answer.status_code // 100
 
 
-MISPLACED = "Is it the right address, and does it take POST?"
-NO_ANSWER = (
-    "Answer every delivery, and first of all: what takes time is done afterwards. Without an answer it comes again."
-)
-REDIRECTED = "Register the address that it redirects to: redirects are not followed (B-82)."
-CRASHED = "Refuse it with a 4xx, such as 401: a 5xx is a failure of yours, and has deliveries sent again (B-84)."
+WRONG_URL = "Is it the right URL, and does it accept POST?"
+NO_ANSWER = "Answer every delivery, and answer before you do slow work. Without an answer the delivery is sent again."
+REDIRECTED = "Register the URL that it redirects to: redirects are not followed (B-82)."
+CRASHED = "Reject it with a 4xx such as 401: a 5xx means that your server failed, and the delivery is retried (B-84)."
 
 
-def advice_for(finding: Finding) -> str | None:
-    """What to do about a check that failed."""
-    if finding.passed:
+def advice_for(result: CheckResult) -> str | None:
+    """How to fix a failed check; None for one that passed."""
+    if result.passed:
         return None
-    answer, own = finding.faults[0].answer, finding.check.advice
-    match _kind(answer):
+    answer, own = result.wrong_answers[0].answer, result.check.advice
+    match _status_class(answer):
         case None:
             return f"{NO_ANSWER} {own}"
         case 3:
             return REDIRECTED
         case 4 if answer.status_code in (404, 405):
-            return f"{MISPLACED} {own}"
-        case 5 if finding.check.expected == "refused":
+            return f"{WRONG_URL} {own}"
+        case 5 if result.check.expected == "refused":
             return f"{CRASHED} {own}"
     return own
 
 
-def as_json(finding: Finding) -> dict[str, Any]:
-    """The finding as plain values."""
-    check = finding.check
+def as_json(result: CheckResult) -> dict[str, Any]:
+    """The result as plain values."""
+    check = result.check
     return {
         "check": check.name,
-        "passed": finding.passed,
+        "passed": result.passed,
         "sent": check.sent,
         "expected": check.expected,
         "rule": check.rule,
@@ -126,12 +124,12 @@ def as_json(finding: Finding) -> dict[str, Any]:
             {
                 "event": event,
                 "status": answer.status_code,
-                "passed": _right(check, answer),
+                "passed": _is_right(check, answer),
                 "error": answer.error,
                 "body": answer.body,
                 "duration_ms": answer.duration_ms,
             }
-            for event, answer in finding.replies
+            for event, answer in result.answers
         ],
-        "advice": advice_for(finding),
+        "advice": advice_for(result),
     }

@@ -1,4 +1,4 @@
-"""The checks: what is sent to a receiver, what a good one makes of it, and what to do about one that does not."""
+"""The checks: what is sent to a receiver, the answer expected, and the advice if the answer is wrong."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
 from emulator.certifier import invalid_deliveries, valid_deliveries
-from emulator.certifier.service_world import PLACES, ServiceWorld
+from emulator.certifier.service_world import PROOF_HEADERS, ServiceWorld
 from emulator.certifier.transport import SendStrategy, at_once, one_by_one, slowly
 from emulator.resources.webhooks.signing import SignedRequest
 
 Make = Callable[[ServiceWorld], Sequence[SignedRequest]]
 
-METHODS = tuple(PLACES)
-"""The ways an endpoint can have its deliveries signed."""
+METHODS = tuple(PROOF_HEADERS)
+"""The signing methods of an endpoint."""
 
-OVER_THE_BODY = ("HMAC_SHA256", "JWT")
-"""Those that vouch for the body as well."""
+SIGN_THE_BODY = ("HMAC_SHA256", "JWT")
+"""The methods whose signature covers the body."""
 
 
 class ReceiverCheck(NamedTuple):
-    """One row. A good receiver accepts what is sent with a 2xx, or else refuses it with a 4xx.
+    """One check. A correct receiver accepts the deliveries with a 2xx, or rejects them with a 4xx.
 
-    ``rule`` is where that is written: a delivery rule, a limit, or the number of an assumption. ``advice`` is for
-    whoever's receiver does the other thing.
+    ``rule`` names the source: a delivery rule, a limit, or the number of an assumption. ``advice`` is for the developer
+    of a receiver that does the opposite.
     """
 
     name: str
@@ -32,7 +32,7 @@ class ReceiverCheck(NamedTuple):
     rule: str
     advice: str
     make: Make
-    way: SendStrategy = one_by_one
+    send: SendStrategy = one_by_one
     methods: tuple[str, ...] = METHODS
 
 
@@ -44,20 +44,20 @@ RULE = "Delivery rule 1; B-83"
 
 PING = ReceiverCheck(
     "ping",
-    "the ping that tries a new endpoint",
+    "the ping that validates a new endpoint",
     "accepted",
     "B-82",
-    "Answer events of type webhook.ping with a 2xx, else the endpoint cannot be registered.",
+    "Answer events of type webhook.ping with a 2xx, otherwise the endpoint cannot be registered.",
     _one(ServiceWorld.ping),
 )
 GOOD = ReceiverCheck(
     "good",
-    "a new event, signed as it should be",
+    "a new event, correctly signed",
     "accepted",
     RULE,
-    "Is it the same secret on both sides, and the method that the endpoint has? "
+    "Do both sides use the same secret and the same signing method? "
     "Compute the signature over the raw body, before any JSON parsing.",
-    _one(lambda service: service.good),
+    _one(lambda service: service.valid_event),
 )
 
 CHECKS: tuple[ReceiverCheck, ...] = (
@@ -68,7 +68,7 @@ CHECKS: tuple[ReceiverCheck, ...] = (
         "the test event webhook.test",
         "accepted",
         "B-85",
-        "Answer events of type webhook.test with a 2xx: that is what the test operation sends.",
+        "Answer events of type webhook.test with a 2xx: the test operation sends them.",
         _one(ServiceWorld.test),
     ),
     ReceiverCheck(
@@ -76,66 +76,66 @@ CHECKS: tuple[ReceiverCheck, ...] = (
         "events of every type in the catalogue",
         "accepted",
         "Events",
-        "Answer each type with a 2xx, also those that you have no use for.",
+        "Answer every type with a 2xx, including those you do not use.",
         valid_deliveries.every_type,
     ),
     ReceiverCheck(
         "unknown",
-        "an event of a type that is not known yet",
+        "an event of an unknown type",
         "accepted",
         "Events",
-        "Answer what you do not know with a 2xx and ignore it: the service gets new types of event.",
-        _one(ServiceWorld.unheard_of),
+        "Answer unknown types with a 2xx and ignore them: the service adds new types of event.",
+        _one(ServiceWorld.unknown_type),
     ),
     ReceiverCheck(
         "text",
         "accents, other scripts and an emoji",
         "accepted",
         RULE,
-        "Compute the signature over the bytes as they came, and decode them afterwards, as UTF-8.",
+        "Compute the signature over the raw bytes, and only then decode them as UTF-8.",
         valid_deliveries.text,
     ),
     ReceiverCheck(
         "spacing",
-        "a body that is spaced otherwise",
+        "a body with different white space",
         "accepted",
         RULE,
-        "Compute the signature over the bytes as they came, not over JSON that you wrote anew.",
+        "Compute the signature over the raw bytes, not over JSON that you serialized again.",
         valid_deliveries.spaced,
-        methods=OVER_THE_BODY,
+        methods=SIGN_THE_BODY,
     ),
     ReceiverCheck(
         "large",
         "a customer with all the metadata allowed",
         "accepted",
         "Limits; B-22",
-        "Let bodies of at least 128 KiB in; many frameworks stop at 100 KiB unless told otherwise.",
+        "Accept bodies of at least 128 KiB; the default limit of many frameworks is 100 KiB.",
         valid_deliveries.large,
     ),
     ReceiverCheck(
         "slow",
-        "a body that comes in pieces",
+        "a body that arrives in pieces",
         "accepted",
         "Delivery rule 2",
-        "Read as many bytes as Content-Length says before you compute the signature.",
+        "Read all Content-Length bytes before you compute the signature.",
         _one(ServiceWorld.customer),
-        way=slowly,
+        send=slowly,
     ),
     ReceiverCheck(
         "parallel",
         "five deliveries at the same time",
         "accepted",
         "Events, Gaps; Delivery rule 2",
-        "Serve several requests at a time, or each fast enough for all to be answered in time.",
-        valid_deliveries.crowd,
-        way=at_once,
+        "Handle requests concurrently, or fast enough that all of them are answered in time.",
+        valid_deliveries.parallel,
+        send=at_once,
     ),
     ReceiverCheck(
         "repeated",
         "the same delivery twice",
         "accepted",
         "Events, Gaps; B-84",
-        "Keep the ids of events that were handled; answer one that comes again with a 2xx and do nothing else.",
+        "Store the ids of handled events; answer a repeated one with a 2xx and do nothing else.",
         valid_deliveries.twice,
     ),
     ReceiverCheck(
@@ -143,24 +143,24 @@ CHECKS: tuple[ReceiverCheck, ...] = (
         "events of a subscription, last one first",
         "accepted",
         "Events, Gaps; B-84",
-        "Do not count on the order: take an event of an object you have not met yet, and fetch what you miss.",
-        valid_deliveries.backwards,
+        "Do not rely on the order: accept events about objects you do not know yet, and fetch what you need.",
+        valid_deliveries.reordered,
     ),
     ReceiverCheck(
         "late",
         "an event that happened three days ago",
         "accepted",
         "Delivery rules 3 and 4; B-84",
-        "Do not refuse an event for its created_at: retries go on for days, and a replay by hand may come any time.",
+        "Do not reject an event for its created_at: retries continue for days, and events can be replayed at any time.",
         valid_deliveries.late,
     ),
     ReceiverCheck(
         "valid-token",
-        "a token in the last minute it is valid",
+        "a token in its last valid minute",
         "accepted",
         "B-83",
-        "Go by the claim exp, and allow for no less than it says.",
-        valid_deliveries.lasting,
+        "Use the exp claim, and do not allow less time than it gives.",
+        valid_deliveries.nearly_expired,
         methods=("JWT",),
     ),
     ReceiverCheck(
@@ -168,7 +168,7 @@ CHECKS: tuple[ReceiverCheck, ...] = (
         "a token that expired long ago",
         "refused",
         "B-83",
-        "Have your library check the claim exp.",
+        "Have your library check the exp claim.",
         _one(invalid_deliveries.expired),
         methods=("JWT",),
     ),
@@ -177,7 +177,7 @@ CHECKS: tuple[ReceiverCheck, ...] = (
         "an event signed with another secret",
         "refused",
         RULE,
-        "Compute the signature with the endpoint's secret and compare; anybody can send to your address.",
+        "Compute the signature with the endpoint's secret and compare; anyone can send requests to your URL.",
         _one(invalid_deliveries.by_another_secret),
     ),
     ReceiverCheck(
@@ -185,7 +185,7 @@ CHECKS: tuple[ReceiverCheck, ...] = (
         "the credentials of another endpoint",
         "refused",
         "B-83",
-        "Compare the user as well: it is the endpoint's id.",
+        "Compare the user name as well: it is the endpoint's id.",
         _one(invalid_deliveries.by_another_user),
         methods=("BASIC",),
     ),
@@ -194,19 +194,19 @@ CHECKS: tuple[ReceiverCheck, ...] = (
         "a body that was changed after signing",
         "refused",
         RULE,
-        "Check the signature of every request, before you look whether you know the event. "
-        "With JWT also compare the claim body_sha256 with the body.",
+        "Check the signature of every request before you check whether you know the event. "
+        "With JWT also compare the body_sha256 claim with the body.",
         _one(invalid_deliveries.changed),
-        methods=OVER_THE_BODY,
+        methods=SIGN_THE_BODY,
     ),
     ReceiverCheck(
         "forged-event",
-        "an event under another one's signature",
+        "an event with the signature of another",
         "refused",
         RULE,
-        "Compute the signature over this very body. With JWT compare the claim body_sha256 with the body.",
+        "Compute the signature over the body of this request. With JWT compare the body_sha256 claim with the body.",
         _one(invalid_deliveries.borrowed),
-        methods=OVER_THE_BODY,
+        methods=SIGN_THE_BODY,
     ),
     ReceiverCheck(
         "forged-method",
@@ -221,7 +221,7 @@ CHECKS: tuple[ReceiverCheck, ...] = (
         'a token of the algorithm "none"',
         "refused",
         "B-83",
-        "Name HS256 to your library as the only algorithm that is allowed.",
+        "Configure your library to allow only the algorithm HS256.",
         _one(invalid_deliveries.without_algorithm),
         methods=("JWT",),
     ),
@@ -230,37 +230,37 @@ CHECKS: tuple[ReceiverCheck, ...] = (
         "an event without a signature",
         "refused",
         RULE,
-        "Refuse requests without the header; a check that is left out when it is missing is no check.",
-        _one(invalid_deliveries.unproved),
+        "Reject requests without the header; do not skip the check when it is missing.",
+        _one(invalid_deliveries.without_signature),
     ),
     ReceiverCheck(
         "empty",
-        "a signature header with nothing in it",
+        "an empty signature header",
         "refused",
         RULE,
-        "Refuse requests with an empty header, as those without.",
+        "Reject requests with an empty header, like those without one.",
         _one(invalid_deliveries.empty),
     ),
     ReceiverCheck(
         "garbage",
-        "a signature header with something else",
+        "a signature header with garbage",
         "refused",
         RULE,
-        "Expect anything there: comparing signatures of different lengths is an error in some libraries.",
+        "Expect any value: comparing signatures of different lengths is an error in some libraries.",
         _one(invalid_deliveries.garbage),
     ),
     ReceiverCheck(
         "non-ascii",
-        "a signature in letters beyond ASCII",
+        "a signature with non-ASCII characters",
         "refused",
         RULE,
-        "Compare bytes, not texts: comparing texts beyond ASCII is an error in some libraries.",
+        "Compare bytes, not strings: comparing non-ASCII strings is an error in some libraries.",
         _one(invalid_deliveries.beyond_ascii),
     ),
 )
-"""Every check, in the order of the run."""
+"""All checks, in the order of the run."""
 
 
 def checks_of(method: str) -> list[ReceiverCheck]:
-    """The checks of a receiver whose deliveries are signed so."""
+    """The checks for a signing method."""
     return [check for check in CHECKS if method in check.methods]

@@ -1,4 +1,4 @@
-"""The service towards one receiver: a throw-away world in which events really happen, and their signed deliveries."""
+"""A temporary world in which events happen, and their signed deliveries to one receiver."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ from emulator.resources.webhooks.signing import SignedRequest
 from emulator.sandbox import Sandbox
 
 APP = Key("certify", livemode=False)
-"""The App whose events these are."""
+"""The App that the events belong to."""
 
-PLACES = {
+PROOF_HEADERS = {
     "HMAC_SHA256": ("Service-Signature", ""),
     "JWT": ("Authorization", "Bearer "),
     "BASIC": ("Authorization", "Basic "),
 }
-"""The header in which each method has its proof, and what stands before it."""
+"""The header that carries the signature of each method, and the prefix of its value."""
 
-LOST = HttpResult(status_code=None, error="the answer was lost")
+LOST_ANSWER = HttpResult(status_code=None, error="the answer was lost")
 
 
 class NotPermitted(ValueError):
-    """A URL that no webhook is sent to; the message says why (B-82)."""
+    """A URL to which the service sends no webhooks; the message says why (B-82)."""
 
 
 class ServiceWorld:
-    """What happens in a world of its own, on its way to one endpoint; nothing is sent from here.
+    """Creates the deliveries of a world of its own to one endpoint; it does not send them.
 
-    ``method`` is one of ``HMAC_SHA256``, ``JWT`` and ``BASIC``, ``webhook`` the endpoint's id (made up, if None).
+    ``method`` is ``HMAC_SHA256``, ``JWT`` or ``BASIC``, ``webhook`` the endpoint's id (generated if None).
     Raises :class:`NotPermitted`.
     """
 
@@ -58,49 +58,49 @@ class ServiceWorld:
 
     def ping(self) -> SignedRequest:
         """The validation ping."""
-        with self._turn():
+        with self._unit_of_work():
             event = self._world.event("webhook.ping", EventData(to_wire(self.endpoint)))
         return signing.ping(PingEndpoint(endpoint=self.endpoint, event=event.id, body=encode(event)), int(time.time()))
 
     def test(self) -> SignedRequest:
-        """What the test operation sends (B-85)."""
-        with self._turn() as turn:
+        """The event that the test operation sends (B-85)."""
+        with self._unit_of_work() as work:
             self._world.emit("webhook.test", self.endpoint)
-        return self._sent(turn)[-1]
+        return self._sent(work)[-1]
 
-    def unheard_of(self) -> SignedRequest:
-        """An event of a type that is in no catalogue yet, about a customer."""
-        with self._turn() as turn:
+    def unknown_type(self) -> SignedRequest:
+        """An event about a customer, of a type that is not in the catalogue."""
+        with self._unit_of_work() as work:
             known = trigger_event(self._world, "customer.created", {})
             self._world.emit("customer.certified", known.data.object)
-        return self._sent(turn)[-1]
+        return self._sent(work)[-1]
 
-    def story(self, type: str, *, ago: float = 0, **overrides: Any) -> list[SignedRequest]:
-        """All deliveries of what it takes to bring an event about, itself the last, in order; ``ago`` in seconds."""
-        with self._turn(ago) as turn:
+    def deliveries_of(self, type: str, *, ago: float = 0, **overrides: Any) -> list[SignedRequest]:
+        """The deliveries of all events needed to trigger one, in order; that one is the last. ``ago`` in seconds."""
+        with self._unit_of_work(ago) as work:
             trigger_event(self._world, type, overrides)
-        return self._sent(turn)
+        return self._sent(work)
 
-    def customer(self, **told: Any) -> SignedRequest:
-        """The delivery of a new customer's ``customer.created``; ``told`` as for :meth:`story`."""
-        return self.story("customer.created", **told)[-1]
+    def customer(self, **options: Any) -> SignedRequest:
+        """The delivery of a new customer's ``customer.created``; ``options`` as for :meth:`deliveries_of`."""
+        return self.deliveries_of("customer.created", **options)[-1]
 
     @cached_property
-    def good(self) -> SignedRequest:
-        """A delivery with nothing special about it; always the same one."""
+    def valid_event(self) -> SignedRequest:
+        """A plain valid delivery; always the same one."""
         return self.customer()
 
     def again(self, sent: SignedRequest) -> SignedRequest:
-        """The same delivery as it is sent once more when its answer was lost (B-84)."""
-        post = DeliverWebhook(webhook=self.endpoint.id, delivery=sent.headers["Emulator-Delivery"])
-        with self._turn():
-            deliveries.record_attempt(self._world, post, sent, LOST, self._world.now)
-        return self._outgoing(post)
+        """The retry of a delivery whose answer was lost (B-84)."""
+        effect = DeliverWebhook(webhook=self.endpoint.id, delivery=sent.headers["Emulator-Delivery"])
+        with self._unit_of_work():
+            deliveries.record_attempt(self._world, effect, sent, LOST_ANSWER, self._world.now)
+        return self._outgoing(effect)
 
     def signed(
         self, sent: SignedRequest, *, body: bytes | None = None, by: Mapping[str, str] | None = None, ago: int = 0
     ) -> SignedRequest:
-        """The same delivery signed otherwise: with another body, ``by`` an endpoint that differs so, seconds ago."""
+        """The delivery signed again: over another ``body``, ``by`` an endpoint with other fields, seconds ``ago``."""
         again = signing.signed(
             self.endpoint.replace(**by or {}),
             sent.body if body is None else body,
@@ -110,22 +110,22 @@ class ServiceWorld:
         )
         return replace(again, headers={**unsigned(sent).headers, **again.headers})
 
-    def _turn(self, ago: float = 0) -> Any:
+    def _unit_of_work(self, ago: float = 0) -> Any:
         self._world.now = calendar.plus(self._clock.now(), seconds=-ago)
         return self._world.unit_of_work()
 
-    def _sent(self, turn: UnitOfWork) -> list[SignedRequest]:
-        return [self._outgoing(wish) for wish in turn.effects if isinstance(wish, DeliverWebhook)]
+    def _sent(self, work: UnitOfWork) -> list[SignedRequest]:
+        return [self._outgoing(effect) for effect in work.effects if isinstance(effect, DeliverWebhook)]
 
-    def _outgoing(self, post: DeliverWebhook) -> SignedRequest:
-        sent = deliveries.outgoing(self._world, post, int(time.time()))
+    def _outgoing(self, effect: DeliverWebhook) -> SignedRequest:
+        sent = deliveries.outgoing(self._world, effect, int(time.time()))
         assert sent is not None
         return sent
 
 
 def unsigned(sent: SignedRequest) -> SignedRequest:
-    """The same delivery without what says who sent it."""
-    proofs = {header for header, _ in PLACES.values()}
+    """The delivery without its signature."""
+    proofs = {header for header, _ in PROOF_HEADERS.values()}
     return replace(sent, headers={name: sent.headers[name] for name in sent.headers if name not in proofs})
 
 
@@ -148,5 +148,5 @@ def _endpoint(world: World, url: str, id: str | None, fields: dict[str, Any]) ->
 def _permitted(world: World, url: str) -> str:
     try:
         return permitted_url(world, url)
-    except ApiError as fault:
-        raise NotPermitted((fault.errors or {})["url"][0]) from None
+    except ApiError as error:
+        raise NotPermitted((error.errors or {})["url"][0]) from None

@@ -1,4 +1,4 @@
-"""Sending: the ways in which the deliveries of one check reach the receiver."""
+"""The ways of sending the deliveries of one check."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from emulator.resources.webhooks.signing import SignedRequest
 SendStrategy = Callable[[WebhookSender, Sequence[SignedRequest]], Awaitable[list[HttpResult]]]
 
 PIECES = 5
-"""In so many pieces comes what comes slowly."""
+"""The number of pieces of a body that is sent slowly."""
 
 PAUSE = 0.1
-"""Seconds between two pieces; less where the receiver has little time in all."""
+"""Seconds between two pieces; less if the receiver has little time to answer."""
 
 
-async def one_by_one(postman: WebhookSender, sent: Sequence[SignedRequest]) -> list[HttpResult]:
-    """Each when the one before was answered; none after one that got no answer, which may have taken long."""
+async def one_by_one(sender: WebhookSender, sent: Sequence[SignedRequest]) -> list[HttpResult]:
+    """Send each after the answer to the one before. Stop at the first without an answer, which may have taken long."""
     answers: list[HttpResult] = []
     for each in sent:
-        answers.append(await postman.send(each.url, each.headers, each.body, verify=each.verify))
+        answers.append(await sender.send(each.url, each.headers, each.body, verify=each.verify))
         if answers[-1].status_code is None:
             break
     return answers
 
 
-async def at_once(postman: WebhookSender, sent: Sequence[SignedRequest]) -> list[HttpResult]:
-    """All at the same time."""
-    return [answer for (answer,) in await asyncio.gather(*(one_by_one(postman, [each]) for each in sent))]
+async def at_once(sender: WebhookSender, sent: Sequence[SignedRequest]) -> list[HttpResult]:
+    """Send all at the same time."""
+    return [answer for (answer,) in await asyncio.gather(*(one_by_one(sender, [each]) for each in sent))]
 
 
-async def slowly(postman: WebhookSender, sent: Sequence[SignedRequest]) -> list[HttpResult]:
-    """Each body in pieces, as a bad line brings it."""
-    pause = min(PAUSE, postman.answer_time / PIECES / 4)
+async def slowly(sender: WebhookSender, sent: Sequence[SignedRequest]) -> list[HttpResult]:
+    """Send each body in pieces, as over a slow connection."""
+    pause = min(PAUSE, sender.answer_time / PIECES / 4)
     return [
-        await postman.send(
+        await sender.send(
             each.url,
             {**each.headers, "Content-Length": str(len(each.body))},
             _pieces(each.body, pause),

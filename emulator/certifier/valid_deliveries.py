@@ -1,4 +1,4 @@
-"""Genuine deliveries: what a good receiver accepts, in the forms in which it may come."""
+"""Valid deliveries, which a correct receiver accepts, in all forms they may have."""
 
 from __future__ import annotations
 
@@ -9,54 +9,54 @@ from emulator.events import EVENTS
 from emulator.resources.webhooks.signing import TOKEN_LIFETIME, SignedRequest
 
 THREE_DAYS = 3 * 24 * 3600
-"""Seconds; longer than all ten retries with exponential backoff take, so only a replay comes so late (B-84)."""
+"""Seconds; longer than ten retries with exponential backoff take, so only a replay arrives this late (B-84)."""
 
-AT_ONCE = 5
-"""Deliveries that come together."""
+PARALLEL = 5
+"""Deliveries sent at the same time."""
 
 
 def every_type(service: ServiceWorld) -> list[SignedRequest]:
-    """Events of every type, each after those that lead to it."""
-    return [sent for type in EVENTS for sent in service.story(type)]
+    """Events of every type, each after the events that lead to it."""
+    return [sent for type in EVENTS for sent in service.deliveries_of(type)]
 
 
 def text(service: ServiceWorld) -> list[SignedRequest]:
-    """Letters beyond ASCII. An accent that is a letter of its own gets lost where text is put into a normal form."""
+    """Non-ASCII characters. The combining accent is lost if a receiver normalizes the text before it verifies."""
     return [service.customer(name="Zoe\u0301 Ñandú 王 🧺", metadata={"note": "« prêt »"})]
 
 
 def spaced(service: ServiceWorld) -> list[SignedRequest]:
-    """The same JSON in other bytes."""
+    """The same JSON with different white space."""
     sent = service.customer()
     return [service.signed(sent, body=json.dumps(json.loads(sent.body), indent=2).encode())]
 
 
 def large(service: ServiceWorld) -> list[SignedRequest]:
-    """All the metadata that a customer can have, in the longest letters (B-22)."""
+    """The most metadata that a customer can have, in characters of four bytes (B-22)."""
     return [service.customer(metadata={f"{number:02}".ljust(40, "k"): "🧺" * 500 for number in range(50)})]
 
 
-def crowd(service: ServiceWorld) -> list[SignedRequest]:
-    """Several events."""
-    return [service.customer() for _ in range(AT_ONCE)]
+def parallel(service: ServiceWorld) -> list[SignedRequest]:
+    """Several events, for one strategy to send at the same time."""
+    return [service.customer() for _ in range(PARALLEL)]
 
 
 def twice(service: ServiceWorld) -> list[SignedRequest]:
-    """A delivery, and again since its answer was lost."""
+    """A delivery, and its retry after the answer was lost."""
     sent = service.customer()
     return [sent, service.again(sent)]
 
 
-def backwards(service: ServiceWorld) -> list[SignedRequest]:
-    """A subscription that is canceled before it was created, for its customer who comes last."""
-    return service.story("subscription.canceled")[::-1]
+def reordered(service: ServiceWorld) -> list[SignedRequest]:
+    """The events of a subscription in reverse order: canceled, created, its customer created."""
+    return service.deliveries_of("subscription.canceled")[::-1]
 
 
 def late(service: ServiceWorld) -> list[SignedRequest]:
-    """Something that happened long ago."""
+    """An event that happened three days ago."""
     return [service.customer(ago=THREE_DAYS)]
 
 
-def lasting(service: ServiceWorld) -> list[SignedRequest]:
-    """A token that is old, and still good for a minute."""
+def nearly_expired(service: ServiceWorld) -> list[SignedRequest]:
+    """A token that is valid for one more minute."""
     return [service.signed(service.customer(), ago=TOKEN_LIFETIME - 60)]

@@ -93,7 +93,7 @@ async def _shown(service: ServiceWorld, timeout: float, as_json: bool) -> list[d
 
     shown = []
     try:
-        async for finding in certifier.findings(service, timeout):
+        async for finding in certifier.results(service, timeout):
             shown.append(certifier.as_json(finding))
             print_line(shown[-1], _told, as_json)
     except certifier.Unreachable as fault:

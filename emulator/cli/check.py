@@ -80,13 +80,12 @@ def _examined(
     document: Any, base_url: str, key: str, *, examples: int, seed: int | None, receiver: str | None
 ) -> Report:
     # Imported here: schemathesis is an extra, and slow to import.
-    from emulator.conformance.fixture_factory import FixtureFactory
+    from emulator.conformance.fixture_factory import FixtureFactory, webhook_receiver
     from emulator.conformance.link_walker import headers
-    from emulator.conformance.receiver import receiving
     from emulator.conformance.suite import Suite
 
-    with receiving() as own, _progress() as tell:
-        stage = FixtureFactory(base_url, headers(key), receiver or own, secrets.token_hex(4))
+    with webhook_receiver() as own, _progress() as tell:
+        stage = FixtureFactory(base_url, headers(key), receiver or own.url, secrets.token_hex(4))
         return Suite(document, base_url, key, examples, seed, stage).run(tell)
 
 

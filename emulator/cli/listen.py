@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,11 +16,10 @@ import click
 from emulator.cli.options import DEFAULT_KEY, DEFAULT_URL, option
 
 if TYPE_CHECKING:
-    from http.server import BaseHTTPRequestHandler
-
     import httpx
 
     from emulator.cli.client import ControlClient
+    from emulator.receiver import ReceivedRequest, ReceiverReply
 
 PATIENCE = 10.0
 """Seconds the receiver has to answer; the emulator gives no more (Limits)."""
@@ -29,8 +28,8 @@ HOP_BY_HOP = frozenset(["host", "connection", "content-length", "transfer-encodi
 """Headers that are about a connection and not about what is sent."""
 
 
-class Outcome(NamedTuple):
-    """What became of one delivery that was passed on: the answer, or why there is none."""
+class ForwardResult(NamedTuple):
+    """The answer to one forwarded delivery, or why there is none."""
 
     status: int | None
     error: str | None
@@ -59,6 +58,7 @@ def listen(forward_to: str, events: str, url: str, key: str, as_json: bool) -> N
     import httpx
 
     from emulator.cli.client import ControlClient
+    from emulator.receiver import HttpReceiver
 
     target = destination(forward_to, "'--forward-to'")
     stopped = threading.Event()
@@ -66,8 +66,8 @@ def listen(forward_to: str, events: str, url: str, key: str, as_json: bool) -> N
     with (
         ControlClient(url, key) as emulator,
         httpx.Client(timeout=PATIENCE, trust_env=False) as client,
-        receiving(lambda headers, body: passed_on(client, target, headers, body), told(as_json)) as port,
-        registered(emulator, f"http://127.0.0.1:{port}/", events.split(",")) as endpoint,
+        HttpReceiver(Forwarder(client, target, as_json).answer) as receiver,
+        registered(emulator, f"{receiver.url}/", events.split(",")) as endpoint,
     ):
         click.echo(f"Listening as {endpoint['id']}; signing secret {endpoint['secret']}", err=as_json)
         click.echo(f"Forwarding to {target}", err=as_json)
@@ -103,97 +103,65 @@ def registered(emulator: ControlClient, url: str, events: list[str]) -> Iterator
             click.echo("The endpoint was gone already.", err=True)
 
 
-Forward = Callable[[Mapping[str, str], bytes], Outcome]
-Tell = Callable[[Mapping[str, str], bytes, Outcome], None]
+class Forwarder:
+    """Answers webhooks with what another server answers to them, and prints each delivery."""
+
+    def __init__(self, client: httpx.Client, target: str, as_json: bool) -> None:
+        self._client = client
+        self._target = target
+        self._as_json = as_json
+
+    def answer(self, request: ReceivedRequest) -> ReceiverReply:
+        """Forward one request. Pings are answered here: they only test that this endpoint exists."""
+        # Imported here: the help of a command line needs no web server.
+        from emulator.receiver import ReceiverReply
+
+        event = event_in(request.body)
+        if event.get("type") == "webhook.ping":
+            return ReceiverReply()
+        result = forward(self._client, self._target, request)
+        shown = summary(event, request, result)
+        click.echo(json.dumps(shown) if self._as_json else line(shown))
+        sys.stdout.flush()
+        status = result.status or (504 if result.error == TIMED_OUT else 502)
+        return ReceiverReply(status, result.body, {"content-type": result.content_type})
 
 
-@contextmanager
-def receiving(forward: Forward, tell: Tell) -> Iterator[int]:
-    """A receiver on a free port of this machine, for as long as the block lasts."""
-    # Imported here, as below: the help of a command line needs no web server.
-    from http.server import ThreadingHTTPServer
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(forward, tell))
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    try:
-        yield server.server_address[1]
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-
-
-def _handler(forward: Forward, tell: Tell) -> type[BaseHTTPRequestHandler]:
-    from http.server import BaseHTTPRequestHandler
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:  # the library's name
-            body = self.rfile.read(int(self.headers.get("content-length", 0)))
-            if _event(body).get("type") == "webhook.ping":
-                self._answer(Outcome(200, None, 0))
-                return
-            headers = dict(self.headers.items())
-            outcome = forward(headers, body)
-            tell(headers, body, outcome)
-            self._answer(outcome)
-
-        def _answer(self, outcome: Outcome) -> None:
-            self.send_response(outcome.status or (504 if outcome.error == TOO_LATE else 502))
-            self.send_header("Content-Type", outcome.content_type)
-            self.send_header("Content-Length", str(len(outcome.body)))
-            self.end_headers()
-            self.wfile.write(outcome.body)
-
-        def log_message(self, format: str, *args: object) -> None:
-            """Silence: each delivery is told once."""
-
-    return Handler
-
-
-def passed_on(client: httpx.Client, url: str, headers: Mapping[str, str], body: bytes) -> Outcome:
-    """The same bytes under the same headers to another URL, so that a signature stays good."""
+def forward(client: httpx.Client, url: str, request: ReceivedRequest) -> ForwardResult:
+    """Send the same bytes under the same headers to another URL, so that the signature stays valid."""
     import httpx
 
-    kept = {name: value for name, value in headers.items() if name.lower() not in HOP_BY_HOP}
+    headers = {name: value for name, value in request.headers.items() if name.lower() not in HOP_BY_HOP}
     started = time.perf_counter()
     try:
-        answer = client.post(url, headers=kept, content=body)
+        answer = client.post(url, headers=headers, content=request.body)
     except httpx.TimeoutException:
-        return Outcome(None, TOO_LATE, _since(started))
-    except httpx.HTTPError as fault:
-        return Outcome(None, str(fault) or type(fault).__name__, _since(started))
+        return ForwardResult(None, TIMED_OUT, _since(started))
+    except httpx.HTTPError as error:
+        return ForwardResult(None, str(error) or type(error).__name__, _since(started))
     content_type = answer.headers.get("content-type", "text/plain")
-    return Outcome(answer.status_code, None, _since(started), answer.content, content_type)
+    return ForwardResult(answer.status_code, None, _since(started), answer.content, content_type)
 
 
-TOO_LATE = "no answer in time"
+TIMED_OUT = "no answer in time"
 
 
 def _since(started: float) -> int:
     return round((time.perf_counter() - started) * 1000)
 
 
-def told(as_json: bool) -> Tell:
-    """How each delivery is shown: a line to read, or a JSON object."""
-
-    def tell(headers: Mapping[str, str], body: bytes, outcome: Outcome) -> None:
-        event = _event(body)
-        shown = {
-            "delivery": headers.get("Emulator-Delivery"),
-            "attempt": int(headers.get("Emulator-Attempt", 1)),
-            "event": event.get("id"),
-            "type": event.get("type"),
-            "created_at": event.get("created_at"),
-            "status": outcome.status,
-            "error": outcome.error,
-            "duration_ms": outcome.duration_ms,
-        }
-        click.echo(json.dumps(shown) if as_json else line(shown))
-        sys.stdout.flush()
-
-    return tell
+def summary(event: Mapping[str, Any], request: ReceivedRequest, result: ForwardResult) -> dict[str, Any]:
+    """What is shown of a delivery, as plain values."""
+    return {
+        "delivery": request.headers.get("Emulator-Delivery"),
+        "attempt": int(request.headers.get("Emulator-Attempt", 1)),
+        "event": event.get("id"),
+        "type": event.get("type"),
+        "created_at": event.get("created_at"),
+        "status": result.status,
+        "error": result.error,
+        "duration_ms": result.duration_ms,
+    }
 
 
 def line(shown: Mapping[str, Any]) -> str:
@@ -203,7 +171,8 @@ def line(shown: Mapping[str, Any]) -> str:
     return f"{shown['created_at']}  {shown['type']}  {shown['event']}{again} -> {answer}  {shown['duration_ms']} ms"
 
 
-def _event(body: bytes) -> dict[str, Any]:
+def event_in(body: bytes) -> dict[str, Any]:
+    """The event in a body; empty if that is no JSON object."""
     try:
         event = json.loads(body)
     except ValueError:

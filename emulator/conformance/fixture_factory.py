@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import defaultdict
 from collections.abc import Mapping
@@ -20,6 +21,7 @@ from emulator.conformance.fixtures import (
     OF_PATH,
     anonymous,
 )
+from emulator.receiver import HttpReceiver, ReceivedRequest, ReceiverReply
 
 Scene = dict[str, Any]
 """The objects that belong together, by kind: a subscription's customer is the one whose method pays."""
@@ -124,3 +126,13 @@ class FixtureFactory:
         for step in filter(None, prop.pointer.split("/")):
             found = found[int(step) if isinstance(found, list) else step]
         return found
+
+
+def webhook_receiver() -> HttpReceiver:
+    """A receiver for the webhook endpoints that are made: it answers 200, or 500 to events sent to ``/failing``."""
+    return HttpReceiver(_answer)
+
+
+def _answer(request: ReceivedRequest) -> ReceiverReply:
+    fails = request.path.endswith("/failing") and json.loads(request.body).get("type") != "webhook.ping"
+    return ReceiverReply(500 if fails else 200)

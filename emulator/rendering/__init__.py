@@ -1,1 +1,1 @@
-"""Paper: what people get to read, emails and PDFs, made of frozen values; it knows no world, clock or network."""
+"""Rendering: the emails and PDFs that customers read, made from frozen values without a world, clock or network."""

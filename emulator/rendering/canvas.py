@@ -1,6 +1,12 @@
-"""A canvas: pages of A4 on which lines of text, rules, boxes and links are put, and the PDF that comes of them.
+"""A canvas: A4 pages with lines of text, rules, boxes and links, written as a PDF.
 
-Places are in points from the upper left corner of a page. The same document always gives the same bytes.
+Positions are in points from the upper left corner of a page. The same document always gives the same bytes.
+
+Why not fpdf2, which shapes, orders and subsets as well (2.8.9, measured with these fonts on the same machine):
+a one-page invoice takes 2.5 to 3.2 s instead of 0.06 to 0.2 s, because every document parses all font files again;
+it has 22 KB instead of 14 KB, with four scripts 27 KB instead of 20 KB; the process takes 115 MB instead of 42 MB;
+it installs 57 MB (fontTools 30, Pillow 23, fpdf2 4), where pydyf and HarfBuzz have 5 MB. Text, bidirectional order
+and repeatable bytes were right; bold for scripts that have no bold font and right-aligned paragraphs were missing.
 """
 
 from __future__ import annotations
@@ -22,7 +28,7 @@ WIDTH, HEIGHT = 595.28, 841.89
 
 
 class Box(NamedTuple):
-    """A place on a page."""
+    """A rectangle on a page."""
 
     left: float
     top: float
@@ -31,10 +37,10 @@ class Box(NamedTuple):
 
 
 BOLDER = 0.028
-"""Stroke, in parts of the font size, that makes a face without a bold sister look bold."""
+"""Width of the outline, in font sizes, that makes a font without a bold version look bold."""
 
 
-class Page:
+class PdfPage:
     """One page: its drawing and its links."""
 
     def __init__(self, canvas: Canvas) -> None:
@@ -43,19 +49,19 @@ class Page:
         self.links: list[pydyf.Dictionary] = []
 
     def text(self, line: Line, x: float, base: float) -> None:
-        """A line that begins at x, standing on its base line."""
+        """Draw a line of text that begins at x, with its base line at ``base``."""
         draw = self.drawing
         draw.begin_text()
         draw.set_color_rgb(*line.style.colour)
-        pen = x
+        position = x
         for face, glyphs in line.runs:
-            ink = self._canvas.ink(face)
-            ink.use(glyphs)
-            draw.set_font_size(ink.name, line.style.size)
+            font = self._canvas.font(face)
+            font.use(glyphs)
+            draw.set_font_size(font.name, line.style.size)
             self._embolden(line, face)
-            draw.set_text_matrix(1, 0, 0, 1, pen, HEIGHT - base)
+            draw.set_text_matrix(1, 0, 0, 1, position, HEIGHT - base)
             self._show(glyphs, face, line.style.size)
-            pen += sum(glyph.advance for glyph in glyphs) * line.style.size / EM
+            position += sum(glyph.advance for glyph in glyphs) * line.style.size / EM
         draw.end_text()
 
     def _embolden(self, line: Line, face: Face) -> None:
@@ -66,19 +72,22 @@ class Page:
             self.drawing.set_line_width(line.style.size * BOLDER)
 
     def _show(self, glyphs: list[Glyph], face: Face, size: float) -> None:
-        """One TJ for each stretch on the same height. The pen moves by glyph widths; the rest is made good between."""
-        pen, target, height = 0, 0, 0
+        """One TJ operator for each stretch of glyphs at the same height.
+
+        The viewer moves by the width of each glyph; where the shaped position differs, the difference goes in between.
+        """
+        drawn, target, height = 0, 0, 0
         parts: list[str] = []
         for glyph in glyphs:
             if glyph.y != height:
                 self._flush(parts)
                 self.drawing.set_text_rise(glyph.y * size / EM)
                 height = glyph.y
-            if target + glyph.x != pen:
-                parts.append(str(pen - target - glyph.x))
-                pen = target + glyph.x
+            if target + glyph.x != drawn:
+                parts.append(str(drawn - target - glyph.x))
+                drawn = target + glyph.x
             parts.append(f"<{glyph.id:04x}>")
-            pen += face.width(glyph.id)
+            drawn += face.width(glyph.id)
             target += glyph.advance
         self._flush(parts)
         if height:
@@ -90,13 +99,13 @@ class Page:
             parts.clear()
 
     def fill(self, box: Box, colour: Colour, radius: float = 0) -> None:
-        """A box of one colour, its corners rounded."""
+        """Fill a box with one colour; ``radius`` rounds its corners."""
         self.drawing.set_color_rgb(*colour)
         self._outline(box, radius)
         self.drawing.fill()
 
     def frame(self, box: Box, colour: Colour, radius: float = 0) -> None:
-        """The outline of a box."""
+        """Draw the outline of a box."""
         self.drawing.set_color_rgb(*colour, stroke=True)
         self.drawing.set_line_width(1)
         self._outline(box, radius)
@@ -119,7 +128,7 @@ class Page:
         draw.close()
 
     def link(self, box: Box, url: str) -> None:
-        """A place that leads to a URL."""
+        """Make a box a link to a URL."""
         action = pydyf.Dictionary({"S": "/URI", "URI": pydyf.String(url)})
         low, high = HEIGHT - box.top - box.height, HEIGHT - box.top
         annotation = {
@@ -131,8 +140,8 @@ class Page:
         }
         self.links.append(pydyf.Dictionary(annotation))
 
-    def turned(self, line: Line, x: float, y: float, degrees: float) -> None:
-        """A line turned about its middle, which is at (x, y)."""
+    def rotated(self, line: Line, x: float, y: float, degrees: float) -> None:
+        """Draw a line of text rotated about its middle, which is at (x, y)."""
         angle = radians(degrees)
         self.drawing.push_state()
         self.drawing.set_matrix(cos(angle), sin(angle), -sin(angle), cos(angle), x, HEIGHT - y)
@@ -141,20 +150,20 @@ class Page:
 
 
 class Canvas:
-    """A document in the making."""
+    """A document that is being written."""
 
     def __init__(self) -> None:
-        self.pages: list[Page] = []
-        self._inks: dict[str, FontSubset] = {}
+        self.pages: list[PdfPage] = []
+        self._fonts: dict[str, FontSubset] = {}
 
-    def page(self) -> Page:
-        """A new page."""
-        self.pages.append(Page(self))
+    def page(self) -> PdfPage:
+        """Add a page."""
+        self.pages.append(PdfPage(self))
         return self.pages[-1]
 
-    def ink(self, face: Face) -> FontSubset:
-        """The face as this document uses it."""
-        return self._inks.setdefault(face.name, FontSubset(face, len(self._inks) + 1))
+    def font(self, face: Face) -> FontSubset:
+        """The part of a font that this document uses."""
+        return self._fonts.setdefault(face.name, FontSubset(face, len(self._fonts) + 1))
 
     def pdf(self, *, title: str, author: str, language: str, created: Timestamp) -> bytes:
         """The finished document."""
@@ -164,7 +173,7 @@ class Canvas:
         pdf.info.update({"Producer": pydyf.String("payments-emulator"), "CreationDate": date, "ModDate": date})
         pdf.catalog["Lang"] = pydyf.String(language)
         pdf.catalog["ViewerPreferences"] = pydyf.Dictionary({"DisplayDocTitle": "true"})
-        fonts = pydyf.Dictionary({ink.name: ink.embed(pdf) for ink in self._inks.values()})
+        fonts = pydyf.Dictionary({font.name: font.embed(pdf) for font in self._fonts.values()})
         resources = add(pdf, pydyf.Dictionary({"Font": fonts}))
         for page in self.pages:
             self._finish(pdf, page, resources)
@@ -172,7 +181,7 @@ class Canvas:
         pdf.write(output, identifier=sha256(f"{title} {created}".encode()).hexdigest()[:32].encode(), compress=True)
         return output.getvalue()
 
-    def _finish(self, pdf: pydyf.PDF, page: Page, resources: bytes) -> None:
+    def _finish(self, pdf: pydyf.PDF, page: PdfPage, resources: bytes) -> None:
         entries: dict[str, Any] = {
             "Type": "/Page",
             "Parent": pdf.pages.reference,

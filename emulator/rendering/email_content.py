@@ -1,4 +1,4 @@
-"""Letters: what stands in each kind of email, in the customer's language, before anyone lays it out."""
+"""The content of each kind of email, in the customer's language, before it becomes HTML or plain text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from emulator.resources.sandbox.emails import Email
 
 
 class EmailContent(NamedTuple):
-    """The words of an email: facts are pairs of a name and a value, the button is a text and where it leads."""
+    """The texts of an email: ``facts`` are pairs of name and value, ``button`` is a text and its URL."""
 
     subject: str
     title: str
@@ -23,7 +23,7 @@ class EmailContent(NamedTuple):
 
 
 class EmailBuilder:
-    """Writes in the language of one email."""
+    """Formats texts, amounts and dates in the language of one email."""
 
     def __init__(self, email: Email) -> None:
         self.email = email
@@ -42,17 +42,17 @@ class EmailBuilder:
         return wording.day(instant, self.email.language) if instant else "–"
 
     def greeting(self) -> str:
-        """Hello, by name where there is one."""
+        """The greeting, with the customer's name if there is one."""
         customer = self.email.customer
         name = f"{customer.firstname} {customer.lastname}".strip() if customer else ""
         return self.say("hello", name=name) if name else self.say("hello nobody")
 
     def pay_button(self, text: str, invoice: Invoice | None) -> tuple[str, str] | None:
-        """A button to an invoice's page, while it takes payments."""
+        """A button to the invoice's page, if that still accepts payments."""
         return (self.say(text), invoice.payment_url or "") if invoice and payable(invoice) else None
 
     def subscribed(self, subscription: Subscription) -> list[tuple[str, str]]:
-        """What is subscribed to, and its price."""
+        """The item subscribed to and its price."""
         price = self.money(subscription.unit_amount, subscription.currency)
         period = wording.period(subscription.interval, subscription.interval_count, self.email.language)
         named = [self.fact("subscription", self.email.item)] if self.email.item else []
@@ -60,9 +60,9 @@ class EmailBuilder:
 
 
 def email_content(email: Email) -> EmailContent:
-    """The words of an email."""
+    """The content of an email."""
     pen = EmailBuilder(email)
-    written = _LETTERS[email.topic](email, pen)
+    written = _BUILDERS[email.topic](email, pen)
     return written._replace(
         subject=" ".join(written.subject.split()),  # a header has plain spaces and no line ends
         paragraphs=[pen.greeting(), *written.paragraphs],
@@ -171,7 +171,7 @@ def _refund(email: Email, pen: EmailBuilder) -> EmailContent:
     )
 
 
-_LETTERS: Mapping[str, Callable[[Email, EmailBuilder], EmailContent]] = {
+_BUILDERS: Mapping[str, Callable[[Email, EmailBuilder], EmailContent]] = {
     "invoice": _invoice,
     "receipt": _receipt,
     "renewal_failed": _renewal_failed,

@@ -1,4 +1,4 @@
-"""Ink: one face as one document uses it, embedded with no more glyphs than that and with what they stand for."""
+"""The subset of a font that one document uses, embedded with the text its glyphs stand for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from emulator.rendering.fonts import EM, Face, Glyph
 
 
 class FontSubset:
-    """One face in one document: which of its glyphs are used, and what they stand for."""
+    """One font in one document: the glyphs in use and the text each stands for."""
 
     def __init__(self, face: Face, number: int) -> None:
         self.face = face
@@ -18,11 +18,12 @@ class FontSubset:
         self.texts: dict[int, str] = {}
 
     def use(self, glyphs: list[Glyph]) -> None:
+        """Include these glyphs."""
         for glyph in glyphs:
             self.texts[glyph.id] = self.texts.get(glyph.id) or glyph.text
 
     def embed(self, pdf: pydyf.PDF) -> bytes:
-        """Put the font into the document, only as much of it as is used; its reference."""
+        """Add the glyphs in use to the document and return a reference to the font."""
         file = self.face.subset(self.texts)
         tag = "".join(chr(65 + byte % 26) for byte in sha256(file).digest()[:6])
         name = f"/{tag}+{self.face.name}"
@@ -67,11 +68,11 @@ class FontSubset:
         )
 
     def _to_unicode(self) -> str:
-        """What the glyphs stand for, for whoever searches or copies."""
+        """The text of each glyph, which viewers need to search and copy."""
         pairs = [
             f"<{glyph:04x}> <{text.encode('utf-16-be').hex()}>" for glyph, text in sorted(self.texts.items()) if text
         ]
-        blocks = [pairs[at : at + 100] for at in range(0, len(pairs), 100)]  # a block may have no more
+        blocks = [pairs[at : at + 100] for at in range(0, len(pairs), 100)]  # the format's limit for a block
         entries = ["\n".join([f"{len(block)} beginbfchar", *block, "endbfchar"]) for block in blocks]
         return _CMAP.format(entries="\n".join(entries))
 
@@ -93,6 +94,6 @@ end"""
 
 
 def add(pdf: pydyf.PDF, part: pydyf.Object) -> bytes:
-    """File a part of the document; its reference."""
+    """Add an object to the document and return its reference."""
     pdf.add_object(part)
     return bytes(part.reference)

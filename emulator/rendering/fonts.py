@@ -1,7 +1,4 @@
-"""Fonts: the faces that documents are set in, what each covers, and how text becomes glyphs (by HarfBuzz).
-
-HarfBuzz and three font files do what a whole PDF toolkit would bring forty to eighty megabytes for.
-"""
+"""The fonts of PDFs: the characters each covers, and shaping text into glyphs (by HarfBuzz)."""
 
 from __future__ import annotations
 
@@ -14,15 +11,15 @@ import uharfbuzz
 from emulator.paths import fixtures_folder
 
 EM = 1000
-"""All measures of glyphs are thousandths of the font size, as PDF has them."""
+"""Glyphs are measured in thousandths of the font size, as in PDF."""
 
 REGULAR, BOLD = "FiraGO-Regular.ttf", "FiraGO-Bold.ttf"
 
 FALLBACKS = ("wqy-microhei.ttc", "Symbola-emoji.ttf")
-"""The scripts of East Asia, and emoji: what the first face does not cover, the first of these that does. No bold."""
+"""Fonts for East Asian scripts and emoji, used in this order for what the main font does not cover. None is bold."""
 
 
-_KEEPING = (
+_SUBSET_FLAGS = (
     uharfbuzz.SubsetFlags.RETAIN_GIDS
     | uharfbuzz.SubsetFlags.NOTDEF_OUTLINE
     | uharfbuzz.SubsetFlags.NO_LAYOUT_CLOSURE
@@ -31,9 +28,9 @@ _KEEPING = (
 
 
 class Glyph(NamedTuple):
-    """One glyph of a shaped run: how far it moves the pen, how far it stands off it, and from which character it is.
+    """One glyph of a shaped run: its advance, its offsets ``x`` and ``y``, and the index ``at`` of its first character.
 
-    ``text`` is what it stands for; of several glyphs for the same characters the first stands for all of them.
+    ``text`` is the text it stands for; where several glyphs share characters, the first has all of them.
     """
 
     id: int
@@ -56,7 +53,7 @@ class Face:
 
     @cached_property
     def covers(self) -> frozenset[int]:
-        """The code points it has glyphs for."""
+        """The code points that have a glyph."""
         return frozenset(self._face.unicodes)
 
     def shape(self, text: str, rtl: bool) -> list[Glyph]:
@@ -81,7 +78,7 @@ class Face:
         ]
 
     def width(self, glyph: int) -> int:
-        """How far the glyph moves the pen by itself."""
+        """The advance of a glyph alone, without kerning."""
         return int(self._font.get_glyph_h_advance(glyph))
 
     def extents(self) -> tuple[int, int]:
@@ -90,10 +87,10 @@ class Face:
         return extents.ascender, extents.descender
 
     def subset(self, glyphs: Iterable[int]) -> bytes:
-        """A font file with these glyphs only, under their own numbers."""
+        """A font file with only these glyphs, which keep their ids."""
         wanted = uharfbuzz.SubsetInput()
-        wanted.flags = _KEEPING
-        # The glyphs are chosen already: what chooses them need not travel along.
+        wanted.flags = _SUBSET_FLAGS
+        # The text is shaped already, so the tables that shape it are not needed.
         wanted.drop_table_tag_set.update(int.from_bytes(tag, "big") for tag in (b"GSUB", b"GPOS", b"GDEF"))
         wanted.glyph_set.update(glyphs)
         return bytes(uharfbuzz.subset(self._face, wanted).blob.data)
@@ -101,17 +98,17 @@ class Face:
 
 @cache
 def face(file: str) -> Face:
-    """The face of a file in the fonts folder, read when first asked for."""
+    """The font in a file of the fonts folder, read on first use."""
     return Face(file)
 
 
 def face_for(character: str, bold: bool) -> Face:
-    """The first face that covers the character; where none does, the very first shows that it is missing."""
+    """The first font that covers the character; else the main font, which shows a missing glyph."""
     files = (BOLD if bold else REGULAR, *FALLBACKS)
     return next((face(file) for file in files if ord(character) in face(file).covers), face(files[0]))
 
 
 def _stretches(text: str, clusters: Iterable[int]) -> dict[int, str]:
-    """What the glyphs of each cluster stand for: the text from there to where the next one begins."""
+    """The text of each cluster of glyphs: from its start to the start of the next one."""
     starts = sorted(set(clusters))
     return {start: text[start:end] for start, end in zip(starts, [*starts[1:], len(text)], strict=True)}

@@ -1,4 +1,4 @@
-"""The PDF of an invoice: one page of A4 where it fits, more where it does not, in the customer's language."""
+"""The PDF of an invoice, in the customer's language, on as many A4 pages as it needs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from emulator.rendering import wording
-from emulator.rendering.canvas import HEIGHT, WIDTH, Box, Page
+from emulator.rendering.canvas import HEIGHT, WIDTH, Box, PdfPage
 from emulator.rendering.page_flow import BOTTOM, LEFT, RIGHT, PageFlow
 from emulator.rendering.styles import (
     ACCENT,
@@ -32,11 +32,11 @@ from emulator.resources.sandbox.invoice_documents import InvoiceDocument
 
 GUTTER = 18.0
 NUMBERS = 118.0
-"""The widest a column of numbers may be; what is longer is broken."""
+"""The greatest width of a column of numbers; longer numbers are broken into lines."""
 
 
 class Column(NamedTuple):
-    """A column of the table: its heading, where it stands, and whether its text ends at its right edge."""
+    """A column of the table: its heading, its position, and whether its text is aligned right."""
 
     heading: str
     left: float
@@ -44,22 +44,23 @@ class Column(NamedTuple):
     to_right: bool
 
 
-def render(paper: InvoiceDocument) -> bytes:
+def render(document: InvoiceDocument) -> bytes:
     """The PDF. Its date is that of the invoice's last change, so the same invoice always gives the same bytes."""
-    return _Setter(paper).set()
+    return _InvoiceLayout(document).render()
 
 
-class _Setter:
-    """An invoice being set, from top to bottom."""
+class _InvoiceLayout:
+    """Lays out one invoice from top to bottom."""
 
-    def __init__(self, paper: InvoiceDocument) -> None:
-        self.paper = paper
-        self.invoice: Invoice = paper.invoice
-        self.say = wording.phrases(paper.language)
+    def __init__(self, document: InvoiceDocument) -> None:
+        self.document = document
+        self.invoice: Invoice = document.invoice
+        self.say = wording.phrases(document.language)
         self.sheet = PageFlow(self._begin_page)
         self.columns = self._columns()
 
-    def set(self) -> bytes:
+    def render(self) -> bytes:
+        """The finished PDF."""
         self._head()
         self._parties()
         self._headline()
@@ -70,18 +71,18 @@ class _Setter:
             self._foot(page, number)
         return self.sheet.canvas.pdf(
             title=f"{self.say('invoice')} {self.invoice.invoice_number}",
-            author=self.paper.merchant,
-            language=self.paper.language,
+            author=self.document.merchant,
+            language=self.document.language,
             created=self.invoice.updated_at,
         )
 
-    def _begin_page(self, page: Page) -> None:
+    def _begin_page(self, page: PdfPage) -> None:
         page.fill(Box(0, 0, WIDTH, 6), ACCENT)
         if self.invoice.status == "void":
-            page.turned(wrap(self.say("void").upper(), MARK, 900)[0], WIDTH / 2, HEIGHT / 2 + 20, 38)
+            page.rotated(wrap(self.say("void").upper(), MARK, 900)[0], WIDTH / 2, HEIGHT / 2 + 20, 38)
 
     def _head(self) -> None:
-        """Merchant at the left, the word invoice and its stamp at the right."""
+        """The merchant on the left, the title and the status on the right."""
         sheet = self.sheet
 
         def title() -> None:
@@ -89,7 +90,7 @@ class _Setter:
             sheet.y += 5
             self._stamp()
 
-        sheet.beside(partial(sheet.put, self.paper.merchant, NAME, LEFT, 270), title)
+        sheet.beside(partial(sheet.put, self.document.merchant, NAME, LEFT, 270), title)
         sheet.y += 26
 
     def _stamp(self) -> None:
@@ -101,7 +102,7 @@ class _Setter:
         self.sheet.y += box.height
 
     def _parties(self) -> None:
-        """Whom it is for, beside its number and days."""
+        """The customer, next to the number and dates."""
         self.sheet.beside(self._billed_to, self._facts)
         self.sheet.y += 20
 
@@ -112,14 +113,14 @@ class _Setter:
             self.sheet.put(text, style, LEFT, 250, to_left=True)
 
     def _recipient(self) -> list[tuple[str, Style]]:
-        customer = self.paper.customer
+        customer = self.document.customer
         email = (self.invoice.customer_email, BODY)
         if customer is None:
             return [email]
         lines: list[tuple[str, Style]] = [(f"{customer.firstname} {customer.lastname}".strip(), STRONG)]
         if (address := customer.address) is not None:
             town = " ".join(part for part in (address.postal_code, address.city) if part)
-            country = wording.country(address.country, self.paper.language)
+            country = wording.country(address.country, self.document.language)
             parts = (address.line1, address.line2, town, address.state, country)
             lines += [(part, BODY) for part in parts if part]
         return [*lines, email]
@@ -135,7 +136,7 @@ class _Setter:
             sheet.y += 2
 
     def _headline(self) -> None:
-        """What is to be done, and the button that does it; then what the merchant has to say."""
+        """The amount and its due date, the payment button, and the merchant's description."""
         sheet, invoice = self.sheet, self.invoice
         amount = self._money(invoice.total if invoice.status == "paid" else invoice.amount_remaining)
         text = self.say(f"{invoice.status} headline").format(amount=amount, day=self._day(invoice.due_date))
@@ -169,7 +170,7 @@ class _Setter:
         self.sheet.rule(INK, 0.9)
 
     def _row(self, cells: Sequence[str]) -> None:
-        """A row; a description that does not fit goes on, under a heading of its own, on the next page."""
+        """A row; a long description continues on the next page, below a repeated table heading."""
         sheet = self.sheet
         wrapped = [wrap(cell, BODY, column.width) for cell, column in zip(cells, self.columns, strict=True)]
         self._table_room(min(len(wrapped[0]), 3) * BODY.height + 16)
@@ -185,13 +186,13 @@ class _Setter:
         sheet.rule(HAIR, 0.6)
 
     def _table_room(self, height: float) -> None:
-        """Room for a part of the table; where it goes on on a new page, its heading comes first."""
+        """Make room for a part of the table; a new page starts with the table heading."""
         if self.sheet.room(height):
             self._table_head()
             self.sheet.y += 7
 
     def _totals(self) -> None:
-        """From the subtotal to what is left to pay."""
+        """The sums, from the subtotal to the amount due."""
         sheet, left = self.sheet, RIGHT - 230
         sums = self._sums()
         sheet.room(len(sums) * 20 + 20)
@@ -208,7 +209,7 @@ class _Setter:
         sheet.y += 14
 
     def _sums(self) -> list[tuple[str, str, Style]]:
-        """The rows of the totals; what is nothing, and what a void invoice is not owed, is left out."""
+        """The rows of the totals, without zero amounts; a void invoice has no amount due."""
         invoice = self.invoice
         rows = [
             ("subtotal", invoice.subtotal, BODY, True),
@@ -221,7 +222,7 @@ class _Setter:
         return [(name, self._money(amount), style) for name, amount, style, shown in rows if shown]
 
     def _closing(self) -> None:
-        """The link written out, for paper has no buttons; and the merchant's last words."""
+        """The payment URL in full, for printed copies, and the merchant's footer."""
         sheet, invoice = self.sheet, self.invoice
         if payable(invoice):
             sheet.room(40)
@@ -233,21 +234,21 @@ class _Setter:
         if invoice.footer:
             sheet.put(invoice.footer, QUIET, LEFT, RIGHT - LEFT)
 
-    def _foot(self, page: Page, number: int) -> None:
-        """Which paper this is, on every page, and which page where there are several."""
+    def _foot(self, page: PdfPage, number: int) -> None:
+        """The footer: merchant and number, and the page number where there are several pages."""
         sheet, pages = self.sheet, len(self.sheet.canvas.pages)
         sheet.page, sheet.y = page, BOTTOM + 22
         sheet.rule(HAIR, 0.6)
         sheet.y += 6
-        sheet.line(wrap(f"{self.paper.merchant} · {self.invoice.invoice_number}", SMALL, 400)[0], LEFT, 400)
+        sheet.line(wrap(f"{self.document.merchant} · {self.invoice.invoice_number}", SMALL, 400)[0], LEFT, 400)
         if pages > 1:
             text = self.say("page").format(page=number, pages=pages)
             sheet.line(wrap(text, SMALL, 100)[0], RIGHT - 100, 100, to_right=True)
 
-    # -- columns and words
+    # Columns and texts
 
     def _columns(self) -> list[Column]:
-        """Columns of numbers take what their widest number does, the description takes the rest."""
+        """Columns of numbers are as wide as their widest number; the description has the remaining width."""
         names = ("quantity", "unit price", "amount")
         rows = [self._numbers(line) for line in self.invoice.line_items]
         right, columns = RIGHT, list[Column]()
@@ -259,14 +260,14 @@ class _Setter:
         return [Column(self.say("item"), LEFT, right - LEFT, to_right=False), *columns]
 
     def _numbers(self, line: Any) -> tuple[str, str, str]:
-        quantity = wording.number(line.quantity, self.paper.language)
+        quantity = wording.number(line.quantity, self.document.language)
         return quantity, self._money(line.unit_amount), self._money(line.amount)
 
     def _money(self, amount: int) -> str:
-        return wording.money(amount, self.invoice.currency, self.paper.language)
+        return wording.money(amount, self.invoice.currency, self.document.language)
 
     def _day(self, instant: str | None) -> str:
-        return wording.day(instant, self.paper.language) if instant else "–"
+        return wording.day(instant, self.document.language) if instant else "–"
 
 
 def payable(invoice: Invoice) -> bool:

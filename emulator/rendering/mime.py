@@ -1,4 +1,4 @@
-"""Mail: an email as it is read and as it travels: HTML, plain text, and both with their attachments as one message."""
+"""An email as HTML, as plain text, and as one MIME message with both and the attachments."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 SENDER = Address(username="no-reply", domain="payments.test")
-"""Whom emails are from. Nobody has an address under ``.test`` (RFC 2606)."""
+"""The sender of all emails. Addresses under ``.test`` never exist (RFC 2606)."""
 
 
 @cache
 def environment() -> Environment:
-    """The templates; everything put into HTML is escaped."""
+    """The templates; every value is escaped in HTML."""
     # Loaded on first use: most servers never show an email.
     from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
@@ -39,20 +39,20 @@ def environment() -> Environment:
 
 
 def html(email: Email) -> str:
-    """The email as a page."""
-    return _rendered("letter.html", email)
+    """The email as HTML."""
+    return _rendered("email.html", email)
 
 
 def text(email: Email) -> str:
-    """The email for readers without pages."""
-    return _rendered("letter.txt", email)
+    """The email as plain text."""
+    return _rendered("email.txt", email)
 
 
 def _rendered(template: str, email: Email) -> str:
-    words = email_content(email)
+    content = email_content(email)
     say = wording.phrases(email.language)
     values: dict[str, Any] = {
-        **words._asdict(),
+        **content._asdict(),
         "merchant": email.merchant,
         "language": email.language,
         "colon": say("colon"),
@@ -62,19 +62,19 @@ def _rendered(template: str, email: Email) -> str:
 
 
 def sender(email: Email) -> str:
-    """Whom it is from."""
+    """The From header: the merchant's name and our address."""
     return str(Address(email.merchant, SENDER.username, SENDER.domain))
 
 
 def attachments(email: Email) -> dict[str, str]:
-    """Name and media type of what is attached: the PDF of an invoice."""
+    """Name and media type of each attachment: the PDF of an invoice."""
     if email.topic != "invoice" or email.invoice is None:
         return {}
     return {f"{email.invoice.invoice_number}.pdf": "application/pdf"}
 
 
 def message(email: Email) -> bytes:
-    """The email as it travels (RFC 5322). The same email always gives the same bytes."""
+    """The MIME message (RFC 5322). The same email always gives the same bytes."""
     mail = EmailMessage(policy=SMTP if email.to.isascii() else SMTPUTF8)
     mail["Date"] = format_datetime(calendar.parse(email.created_at))
     mail["From"] = sender(email)
@@ -87,7 +87,7 @@ def message(email: Email) -> bytes:
         mail.add_attachment(_pdf(email), maintype="application", subtype="pdf", filename=name)
     mail["Content-Language"] = email.language
     for number, part in enumerate(part for part in mail.walk() if part.is_multipart()):
-        part.set_boundary(f"{email.id}-{number}")  # left alone it is random
+        part.set_boundary(f"{email.id}-{number}")  # the default is random
     return mail.as_bytes()
 
 

@@ -1,4 +1,4 @@
-"""The house style: colours and styles of what is printed."""
+"""The colours and text styles of PDFs."""
 
 from __future__ import annotations
 
@@ -27,4 +27,4 @@ LINK = Style(9.0, colour=ACCENT)
 BUTTON = Style(10.0, bold=True, colour=WHITE)
 SMALL = Style(8.0, colour=SOFT)
 MARK = Style(118.0, bold=True, colour=(0.98, 0.89, 0.89))
-"""The word across every page of a void invoice, under all that stands there."""
+"""The word across every page of a void invoice, drawn below the text."""

@@ -1,4 +1,4 @@
-"""Text on its way to paper: cleaned, cut into runs of one face and direction, broken into lines."""
+"""Text layout: text is cleaned, split into runs of one font and direction, and broken into lines."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Colour = tuple[float, float, float]
 
 
 class Style(NamedTuple):
-    """How text looks: ``size`` in points, ``leading`` (from one base line to the next) in sizes."""
+    """How text looks: ``size`` in points, ``leading`` (the distance of base lines) in font sizes."""
 
     size: float = 9.5
     bold: bool = False
@@ -25,12 +25,12 @@ class Style(NamedTuple):
 
     @property
     def height(self) -> float:
-        """What one line takes, in points."""
+        """The height of one line, in points."""
         return self.size * self.leading
 
 
 class Run(NamedTuple):
-    """Characters ``start`` to ``end`` of a paragraph: of one face and one level."""
+    """Characters ``start`` to ``end`` of a paragraph, which share one font and one level."""
 
     face: Face
     level: int
@@ -39,7 +39,7 @@ class Run(NamedTuple):
 
 
 class Line(NamedTuple):
-    """One line, shaped: its runs of glyphs from left to right; ``width`` in points."""
+    """One shaped line: its runs of glyphs from left to right."""
 
     runs: list[tuple[Face, list[Glyph]]]
     style: Style
@@ -47,18 +47,19 @@ class Line(NamedTuple):
 
     @property
     def width(self) -> float:
+        """Its width in points."""
         return sum(glyph.advance for _, glyphs in self.runs for glyph in glyphs) * self.style.size / EM
 
 
 def wrap(text: str, style: Style, width: float) -> list[Line]:
-    """The lines of a text, none wider than ``width`` points. Each paragraph runs the way its first letter does."""
+    """The lines of a text, none wider than ``width`` points. Each paragraph has the direction of its first letter."""
     return [line for paragraph in clean(text).split("\n") for line in _paragraph(paragraph, style).lines(width)]
 
 
 def clean(text: str) -> str:
-    """Composed characters, spaces for what is none, no line ends but ``\\n``.
+    """Normalize a text: composed characters (NFC), ``\\n`` as the only line end, spaces in place of control characters.
 
-    Explicit directions and variation selectors are dropped: nobody turns round the page by what he is called.
+    Explicit directions and variation selectors are dropped, so that a name cannot reverse the text around it.
     """
     text = normalize("NFC", re.sub(r"\r\n?|[\u2028\u2029\u0085\v\f]", "\n", text))
     return _CONTROL.sub(" ", _DROPPED.sub("", text)).translate(_SPACES)
@@ -69,15 +70,15 @@ _CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _SPACES = str.maketrans(
     dict.fromkeys("\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f", "\u00a0")
 )
-"""Spaces of other widths, for which faces have no glyph. They keep together what they stand between."""
+"""Spaces of other widths, for which the fonts have no glyph, become no-break spaces."""
 
 _EAST_ASIA = "\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef"
 _WORD = re.compile(rf"(?:[{_EAST_ASIA}]|[^ \-/{_EAST_ASIA}]+[-/]*|[-/]+) *| +")
-"""What a line may not break within: a word with what follows it, or one character of the scripts without spaces."""
+"""The units that lines do not break: a word with its hyphens and spaces, or one character of an East Asian script."""
 
 
 class _Paragraph(NamedTuple):
-    """A text without line ends, cut into runs."""
+    """A text without line ends, split into runs."""
 
     text: str
     style: Style
@@ -85,12 +86,12 @@ class _Paragraph(NamedTuple):
     runs: list[Run]
 
     def lines(self, width: float) -> Iterator[Line]:
-        """Its lines, none wider than so many points."""
+        """Its lines, none wider than ``width`` points."""
         for start, end in _breaks(self.text, self._advances(), width * EM / self.style.size):
             yield self._line(start, start + len(self.text[start:end].rstrip(" ")))
 
     def _advances(self) -> list[int]:
-        """How far each character moves the pen; what has no glyph of its own moves it not at all."""
+        """The advance of each character; 0 for a character without a glyph of its own."""
         advances = [0] * len(self.text)
         for run in self.runs:
             for glyph in self._shape(run):
@@ -116,25 +117,25 @@ def _paragraph(text: str, style: Style) -> _Paragraph:
 
 
 def _runs(text: str, bold: bool, levels: Sequence[int]) -> list[Run]:
-    """Marks, joiners and spaces stay in the run of what they belong to, whatever face covers them."""
+    """Split into runs. Marks, joiners and spaces always use the font of the character before them."""
     faces: list[Face] = []
     for character in text:
-        belongs = faces and (category(character) in ("Mn", "Mc", "Me", "Cf") or character in " \u00a0")
-        faces.append(faces[-1] if belongs else face_for(character, bold))
+        attached = faces and (category(character) in ("Mn", "Mc", "Me", "Cf") or character in " \u00a0")
+        faces.append(faces[-1] if attached else face_for(character, bold))
     places = groupby(range(len(text)), key=lambda at: (faces[at].name, levels[at]))
     stretches = [list(stretch) for _, stretch in places]
     return [Run(faces[part[0]], levels[part[0]], part[0], part[-1] + 1) for part in stretches]
 
 
 def _breaks(text: str, advances: Sequence[int], room: float) -> Iterator[tuple[int, int]]:
-    """Where each line starts and ends. Spaces at its end take no room; a word too long for a line is cut.
+    """The start and end of each line. Spaces at its end take no room; a word too long for a line is split.
 
-    A line never starts with what moves the pen not at all: it belongs to the character before.
+    A line never starts with a character of no advance, which is a mark on the character before it.
     """
     start, used = 0, 0
     for word in _WORD.finditer(text):
-        ink = sum(advances[word.start() : word.start() + len(word[0].rstrip(" "))])
-        if used + ink > room and word.start() > start and advances[word.start()]:
+        needed = sum(advances[word.start() : word.start() + len(word[0].rstrip(" "))])
+        if used + needed > room and word.start() > start and advances[word.start()]:
             yield start, word.start()
             start, used = word.start(), 0
         for at in range(word.start(), word.end()):

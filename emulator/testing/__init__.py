@@ -2,9 +2,9 @@
 
 from emulator.testing.aio import AsyncEmulator
 from emulator.testing.api import Api, RequestRefused
+from emulator.testing.collector import Delivery
 from emulator.testing.emulator import Emulator, Snapshot
 from emulator.testing.options import WorldOptions
-from emulator.testing.receiver import Delivery
 from emulator.testing.servers import LocalServer, RemoteServer
 from emulator.testing.webhooks import Webhooks
 

@@ -12,10 +12,10 @@ import httpx
 
 from emulator.testing.api import JSON, Api
 from emulator.testing.clock import Clock
+from emulator.testing.collector import Delivery
 from emulator.testing.emails import Emails
 from emulator.testing.emulator import Emulator
 from emulator.testing.events import Events
-from emulator.testing.receiver import Delivery
 from emulator.testing.webhooks import Webhooks
 
 P = ParamSpec("P")

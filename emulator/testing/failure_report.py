@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from emulator.testing.api import JSON, Api
-from emulator.testing.receiver import Delivery
+from emulator.testing.collector import Delivery
 
 if TYPE_CHECKING:
     from emulator.testing.clock import Clock

@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 
-from emulator.testing.receiver import Delivery, ReceiverReply
+from emulator.testing.collector import Delivery, DeliveryResult
 
 HOP_BY_HOP = frozenset(["host", "connection", "content-length", "transfer-encoding", "accept-encoding"])
 """Headers that are about a connection and not about what is sent."""
@@ -18,7 +18,7 @@ INSIDE = "http://localhost"
 """The address an application of this process believes it was called at."""
 
 
-def passing_on(target: Any, path: str) -> Callable[[Delivery], ReceiverReply]:
+def passing_on(target: Any, path: str) -> Callable[[Delivery], DeliveryResult]:
     """What passes deliveries on to ``target``, unchanged, so that a signature stays good.
 
     ``target`` is a URL, or an application that is called at ``path``. Raises ``TypeError`` if it is neither.
@@ -36,12 +36,12 @@ def _is_asgi(target: Any) -> bool:
     return inspect.iscoroutinefunction(target) or inspect.iscoroutinefunction(type(target).__call__)
 
 
-def _told(call: Callable[[], int]) -> ReceiverReply:
+def _told(call: Callable[[], int]) -> DeliveryResult:
     """The status it answered with; 500 and the reason if it raised instead."""
     try:
-        return ReceiverReply(call())
+        return DeliveryResult(call())
     except Exception as fault:  # the application's failure is a failed delivery, and shown to whoever looks
-        return ReceiverReply(500, f"{type(fault).__name__}: {fault}")
+        return DeliveryResult(500, f"{type(fault).__name__}: {fault}")
 
 
 def _call(url: str, delivery: Delivery, transport: httpx.BaseTransport | None) -> int:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import httpx
 
 from emulator.testing.api import JSON, Api
+from emulator.testing.collector import Receiver
 from emulator.testing.options import WorldOptions
-from emulator.testing.receiver import Receiver
 
 if TYPE_CHECKING:
     from emulator.engine.fixtures import Start as Opening

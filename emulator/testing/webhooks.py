@@ -8,9 +8,9 @@ from typing import Any
 from emulator.testing import failure_report
 from emulator.testing.api import JSON, Api
 from emulator.testing.clock import Clock
+from emulator.testing.collector import Delivery, DeliveryResult, Receiver, SigningEndpoint, WebhookCollector
 from emulator.testing.events import Events, identity
 from emulator.testing.in_process import passing_on
-from emulator.testing.receiver import Delivery, Inbox, Receiver, ReceiverReply, Signer
 
 
 class Webhooks:
@@ -26,9 +26,9 @@ class Webhooks:
         self._log = events
         self._receiver = receiver
         self._name = name
-        self._box: Inbox | None = None
+        self._collector: WebhookCollector | None = None
         self._endpoint: JSON = {}
-        self._pass_on: Callable[[Delivery], ReceiverReply] = lambda delivery: ReceiverReply(200)
+        self._pass_on: Callable[[Delivery], DeliveryResult] = lambda delivery: DeliveryResult(200)
         self._statuses: list[int] = []
         self._seen: set[str] = set()
 
@@ -38,12 +38,12 @@ class Webhooks:
         Such fields are ``security_profile`` (``HMAC_SHA256``, ``BASIC``, ``JWT``) and ``retry_policy``.
         """
         self._forget()
-        url, box = self._receiver.open(self._name)
-        box.reply = self._reply
+        url, collector = self._receiver.open(self._name)
+        collector.reply = self._reply
         body = {"name": "Test suite", "url": url, "events": list(events) or ["*"], **fields}
         self._endpoint = endpoint = self._api.post("/v1/webhooks/", body)
-        box.sign_as(Signer(endpoint["id"], endpoint["secret"], endpoint["security_profile"]))
-        self._box = box
+        collector.verify_with(SigningEndpoint(endpoint["id"], endpoint["secret"], endpoint["security_profile"]))
+        self._collector = collector
         return self
 
     @property
@@ -60,9 +60,9 @@ class Webhooks:
     @property
     def deliveries(self) -> list[Delivery]:
         """All that has come in, the forged included, in order of arrival. Some may still be under way."""
-        box = self._listening()
-        with box.news:
-            return list(box.deliveries)
+        collector = self._listening()
+        with collector.changed:
+            return list(collector.deliveries)
 
     @property
     def events(self) -> list[JSON]:
@@ -76,9 +76,9 @@ class Webhooks:
         ``timeout`` in real seconds. Raises ``AssertionError``, telling what did arrive.
         """
         __tracebackhide__ = True
-        box = self._listening()
-        with box.news:
-            found = box.news.wait_for(lambda: self._next(type, object), timeout)
+        collector = self._listening()
+        with collector.changed:
+            found = collector.changed.wait_for(lambda: self._next(type, object), timeout)
         if not found:
             raise AssertionError(f"no webhook {type} arrived within {timeout:g} s.\n{self.told()}")
         self._seen.add(found["id"])
@@ -138,21 +138,21 @@ class Webhooks:
     @property
     def so_far(self) -> list[Delivery]:
         """What has come in, without registering an endpoint for the question."""
-        return [] if self._box is None else self.deliveries
+        return [] if self._collector is None else self.deliveries
 
     def close(self) -> None:
         """Forget what came in; the endpoint goes with its world."""
         self._receiver.discard(self._name)
-        self._box = None
+        self._collector = None
 
-    def _listening(self) -> Inbox:
-        if self._box is None:
+    def _listening(self) -> WebhookCollector:
+        if self._collector is None:
             self.listen()
-        assert self._box is not None
-        return self._box
+        assert self._collector is not None
+        return self._collector
 
     def _forget(self) -> None:
-        if self._box is not None:
+        if self._collector is not None:
             self._api.delete(f"/v1/webhooks/{self._endpoint['id']}/")
             self.close()
 
@@ -174,5 +174,5 @@ class Webhooks:
     def _next(self, type: str, object: str | Mapping[str, Any] | None) -> JSON | None:
         return next((event for event in self._matching(type, object) if event["id"] not in self._seen), None)
 
-    def _reply(self, delivery: Delivery) -> ReceiverReply:
-        return ReceiverReply(self._statuses.pop(0)) if self._statuses else self._pass_on(delivery)
+    def _reply(self, delivery: Delivery) -> DeliveryResult:
+        return DeliveryResult(self._statuses.pop(0)) if self._statuses else self._pass_on(delivery)

@@ -1,0 +1,92 @@
+"""An HTTP server on a free loopback port that answers every POST with what a function returns: a webhook receiver."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from email.message import Message
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import NamedTuple
+
+POLL = 0.02
+"""Seconds between two checks for a shutdown, so the longest time that closing takes."""
+
+
+class ReceivedRequest(NamedTuple):
+    """One POST as it arrived: its headers (looked up in any case) and the raw body, which signatures are about."""
+
+    path: str
+    headers: Message
+    body: bytes
+
+
+class ReceiverReply(NamedTuple):
+    """How a request is answered."""
+
+    status: int = 200
+    body: bytes = b""
+    headers: Mapping[str, str] = {}
+
+
+AnswerRequest = Callable[[ReceivedRequest], ReceiverReply | None]
+"""Called in a thread of its own for each request; with None the connection is closed without an answer."""
+
+
+class HttpReceiver(ThreadingHTTPServer):
+    """Listens from its construction on, and answers between ``start`` and ``close``, or as a context manager."""
+
+    daemon_threads = True
+    request_queue_size = 1000
+
+    def __init__(self, answer: AnswerRequest) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.answer = answer
+        self.url = f"http://127.0.0.1:{self.server_port}"
+        self._thread = threading.Thread(target=self.serve_forever, args=(POLL,), name="http-receiver", daemon=True)
+
+    def start(self) -> None:
+        """Answer requests from now on."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop listening. Requests that are being answered are not waited for."""
+        self.shutdown()
+        self._thread.join()
+        self.server_close()
+
+    def __enter__(self) -> HttpReceiver:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: HttpReceiver
+    wbufsize = -1  # head and body go out in one piece
+
+    def do_POST(self) -> None:  # the library's name
+        body = self.rfile.read(int(self.headers.get("content-length", 0)))
+        reply = self.server.answer(ReceivedRequest(self.path, self.headers, body))
+        if reply is None:
+            return
+        self.send_response(reply.status)
+        for name, value in {"content-length": str(len(reply.body)), **reply.headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(reply.body)
+
+    def handle(self) -> None:
+        """Answer one connection. The sender may hang up before the answer is written; that is not our failure."""
+        with suppress(OSError):
+            super().handle()
+
+    def finish(self) -> None:
+        """Close the connection. What could not be written is tried once more here."""
+        with suppress(OSError):
+            super().finish()
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing: the output belongs to the command or the test that receives."""
