@@ -319,7 +319,7 @@ FAULTS = (
     # Money and time
     Fault(
         "refund over the limit",
-        f"{RULES}.payments.refunds._permit",
+        f"{RULES}.payments.refunds._require_refundable",
         instead(None),
         RULE,
         "resources.test_refunds.test_partial_refunds_accumulate_up_to_the_amount",

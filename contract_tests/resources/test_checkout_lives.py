@@ -15,7 +15,7 @@ from emulator.resources.billing.invoices import Invoice
 from emulator.resources.billing.subscriptions import Subscription
 from emulator.resources.checkout import hosted_payments
 from emulator.resources.checkout.checkout_sessions import CheckoutSession
-from emulator.resources.payments import payment_intents
+from emulator.resources.payments import charging
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.transactions import Transaction
 
@@ -66,7 +66,7 @@ def act(kernel: Kernel, session: CheckoutSession, what: str, how: Any) -> None:
         "expire": lambda: kernel.do("expireCheckoutSession", session.id),
         "take back": lambda: kernel.do("cancelPaymentIntent", str(now.payment_intent)),
         "confirm": lambda: kernel.turn(hosted_payments.confirm_action, id=now.payment_intent),
-        "decline": lambda: kernel.turn(payment_intents.answer_now, id=now.payment_intent, code="INSUFFICIENT_FUNDS"),
+        "decline": lambda: kernel.turn(charging.answer_now, id=now.payment_intent, code="INSUFFICIENT_FUNDS"),
         "delete customer": lambda: kernel.delete_customer(str(now.customer)),
     }
     try:
@@ -115,20 +115,3 @@ def test_a_phone_is_not_confirmed_on_the_page() -> None:
     intent = pay(kernel, opened(kernel), METHODS[3])
     with pytest.raises(ApiError, match="INVALID_STATUS_TRANSITION"):
         kernel.turn(hosted_payments.confirm_action, id=intent.id)
-
-
-def test_a_form_is_filled_in_with_what_is_known() -> None:
-    """Addresses: "The default address is pre-selected in hosted payment forms"."""
-    kernel = Kernel()
-    customer = kernel.do("createCustomer", **AWA, phone="+24177123456")
-    address = {"line1": "1 rue", "city": "Libreville", "country": "GA", "is_default": True}
-    kernel.do("createAddress", customer.id, **address)
-    body = {"success_url": "https://shop.example.com", "line_items": [], "mode": "setup", "currency": "XAF"}
-    defaults = {"expires_in": 1800, "metadata": {}}
-    known = kernel.do("createCheckoutSession", **body, **defaults, customer=customer.id)
-    shown = hosted_payments._complete(kernel.world, known)
-    assert (shown["name"], shown["email"], shown["phone"]) == ("Awa Diop", "awa@example.com", "+24177123456")
-    assert shown["address"].line1 == "1 rue"
-    unknown = kernel.do("createCheckoutSession", **body, **defaults, customer_email="ben@example.com")
-    nothing = {"name": None, "email": "ben@example.com", "phone": None, "address": None}
-    assert hosted_payments._complete(kernel.world, unknown) == nothing

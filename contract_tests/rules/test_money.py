@@ -25,8 +25,7 @@ from emulator.errors import ApiError
 from emulator.resources.app.settings import Settings, changed
 from emulator.resources.customers.payment_details import FIELDS
 from emulator.resources.customers.payment_methods import PaymentMethod
-from emulator.resources.customers.records import Customer
-from emulator.resources.payments import outcomes, payment_intents, refunds
+from emulator.resources.payments import charging, outcomes, payment_intents, refunds
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.refunds import Refund
 from emulator.resources.payments.transactions import Transaction
@@ -170,7 +169,7 @@ class Money(RuleBasedStateMachine):
             intent = payment_intents.start(
                 world, stored, payment_method_types=types, amount=amount, currency="XAF", customer=stored.customer
             )
-            payment_intents.confirm(world, intent, stored, off_session=True)
+            charging.confirm(world, intent, stored, off_session=True)
 
         self.turn(charge)
 
@@ -185,7 +184,7 @@ class Money(RuleBasedStateMachine):
 
     @rule(intent=NUMBERS, code=CODES)
     def answer(self, intent: int, code: str | None) -> None:
-        self.turn(payment_intents.answer_now, id=self.pick(PaymentIntent, intent, "processing"), code=code)
+        self.turn(charging.answer_now, id=self.pick(PaymentIntent, intent, "processing"), code=code)
 
     @rule(transaction=NUMBERS)
     def cancel_transaction(self, transaction: int) -> None:

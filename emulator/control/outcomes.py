@@ -8,7 +8,7 @@ from typing import Any
 from emulator.core.handlers import Page
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
-from emulator.resources.payments import outcomes, payment_intents, refunds
+from emulator.resources.payments import charging, outcomes, refunds
 from emulator.resources.payments.outcomes import Outcome
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.refunds import Refund
@@ -37,7 +37,7 @@ async def clear(engine: Engine, runtime: Runtime, query: Query) -> None:
 async def answer_payment(engine: Engine, runtime: Runtime, id: str, query: Query, body: Query) -> PaymentIntent:
     """POST /payment-intents/{id}/answer."""
     arguments = {"id": id, "code": outcomes.failure_code(body, "payment")}
-    intent: PaymentIntent = await runtime.serve(payment_intents.answer_now, arguments, None)
+    intent: PaymentIntent = await runtime.serve(charging.answer_now, arguments, None)
     return intent
 
 

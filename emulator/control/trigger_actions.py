@@ -11,14 +11,14 @@ from emulator.core.jobs import Job
 from emulator.core.records import Record
 from emulator.core.world import World
 from emulator.errors import invalid_field
-from emulator.resources.billing import invoices, renewals, subscriptions
+from emulator.resources.billing import invoices, renewals, subscription_operations
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.billing.subscriptions import Subscription
 from emulator.resources.checkout import hosted_payments
 from emulator.resources.checkout.checkout_sessions import CheckoutSession
 from emulator.resources.customers import customers
 from emulator.resources.customers.records import Customer
-from emulator.resources.payments import intent_commands, outcomes, payment_intents, refunds
+from emulator.resources.payments import charging, intent_operations, outcomes, payment_intents, refunds
 from emulator.resources.payments.outcomes import Outcome
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.refunds import Refund
@@ -49,7 +49,7 @@ def answered(world: World, id: str, code: str | None) -> None:
     """A payment that still waits for its answer gets it now."""
     intent = world.require(PaymentIntent, id)
     if payment_intents.LIFECYCLE.allows(intent, "succeed"):
-        payment_intents.answer(world, intent, code)
+        charging.answer(world, intent, code)
 
 
 def now(world: World, job: str, record: Record) -> None:
@@ -65,10 +65,10 @@ def collect(world: World, intent: PaymentIntent, code: str | None) -> None:
     """An intent is confirmed, if it was not, and answered; what was authorised is captured."""
     with arranged(world, "payment", code):
         if payment_intents.LIFECYCLE.allows(intent, "choose"):
-            intent_commands.confirm(world, intent.id, {})
+            intent_operations.confirm(world, intent.id, {})
     answered(world, intent.id, code)
     if code is None and world.require(PaymentIntent, intent.id).status == "requires_capture":
-        intent_commands.capture(world, intent.id, {})
+        intent_operations.capture(world, intent.id, {})
 
 
 def pay(world: World, intent: PaymentIntent, code: str | None) -> None:
@@ -151,7 +151,7 @@ def let_fall_due(world: World, invoice: Invoice, code: str | None) -> None:
 
 def cancel(world: World, subscription: Subscription, code: str | None) -> None:
     """The merchant cancels it at once."""
-    subscriptions.cancel(world, subscription.id, {"cancel_at_period_end": False})
+    subscription_operations.cancel(world, subscription.id, {"cancel_at_period_end": False})
 
 
 def decline_charge(world: World, subscription: Subscription, code: str | None) -> None:

@@ -29,7 +29,7 @@ from emulator.pages.payables import Payable
 from emulator.pages.render import buyer_headers, page
 from emulator.pages.request import COOKIE, KINDS, PageRequest, Pay, once
 from emulator.resources.app import security_profiles
-from emulator.resources.payments import payment_intents
+from emulator.resources.payments import charging
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.receipts import Receipt
 from emulator.web import context as calls
@@ -133,7 +133,7 @@ async def _answer(visit: PageRequest, runtime: Runtime, form: Form) -> Response:
     if intent is not None:
         code = REFUSE[intent.payment_method_type or "bank_card"] if form["do"] == "refuse" else None
         answer = {"id": intent.id, "code": code}
-        await runtime.serve(payment_intents.answer_now, answer, visit.request_id)
+        await runtime.serve(charging.answer_now, answer, visit.request_id)
     return _go_on(visit, runtime, form.get("payment", ""))
 
 

@@ -10,12 +10,13 @@ from emulator.core.idempotency import StoredResponse
 from emulator.core.state_machine import StateMachine
 from emulator.core.world import JobFunction, Reaction, Registry
 from emulator.resources.app import security_profiles, settings
-from emulator.resources.billing import invoices, plan_deactivation, renewals, subscriptions
+from emulator.resources.billing import invoices, renewals, subscription_operations, subscriptions
 from emulator.resources.catalog import plans, products
 from emulator.resources.checkout import checkout_sessions, fulfilment
 from emulator.resources.customers import addresses, customers, payment_methods, records
 from emulator.resources.payments import (
-    intent_commands,
+    charging,
+    intent_operations,
     outcomes,
     payment_intents,
     payment_links,
@@ -28,7 +29,7 @@ from emulator.resources.webhooks import deliveries, endpoints
 
 _MODULES = (
     addresses,
-    intent_commands,
+    intent_operations,
     checkout_sessions,
     customers,
     deliveries,
@@ -36,13 +37,13 @@ _MODULES = (
     invoice_documents,
     payment_intents,
     payment_links,
-    plan_deactivation,
     plans,
     products,
     receipts,
     refunds,
     reset,
     security_profiles,
+    subscription_operations,
     subscriptions,
     transactions,
     payment_methods,
@@ -58,7 +59,7 @@ JOBS: Mapping[str, JobFunction] = (
     | fulfilment.JOBS
     | emails.JOBS
     | invoices.JOBS
-    | payment_intents.JOBS
+    | charging.JOBS
     | payment_methods.JOBS
     | refunds.JOBS
     | renewals.JOBS

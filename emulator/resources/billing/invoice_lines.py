@@ -1,4 +1,4 @@
-"""The lines of an invoice, with what each comes to."""
+"""The lines of an invoice, each with its amount."""
 
 from __future__ import annotations
 
@@ -38,12 +38,13 @@ def line(*, product: str | None, description: str, quantity: int, unit_amount: i
 
 def priced(world: World, items: Sequence[Mapping[str, Any]], currency: str) -> Lines:
     """The lines a merchant asks for (Invoices)."""
-    return tuple(line(**msgspec.structs.asdict(each)) for each in line_items.priced(world, items, currency))
+    sold = line_items.priced(world, items, currency)
+    return tuple(line(**msgspec.structs.asdict(each)) for each in sold)
 
 
-def check_currency(world: World, billed: Lines, currency: str) -> None:
-    """422 when lines made earlier bill a product that is sold in another currency."""
-    for one in billed:
-        product = world.get(Product, one.product)
+def check_currency(world: World, lines: Lines, currency: str) -> None:
+    """422 when the lines bill a product that is sold in another currency."""
+    for billed in lines:
+        product = world.get(Product, billed.product)
         if product is not None:
             line_items.require_currency(product, currency, "currency")

@@ -1,4 +1,4 @@
-"""An invoice: what a customer owes for some lines, from draft to paid."""
+"""An invoice: what a customer owes for its lines, from draft to paid (Invoices; B-65, B-66)."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Invoice(Record, frozen=True, kw_only=True):
     livemode: bool
     created_at: str
     updated_at: str
-    # The specification shows no field for it: this is how a subscription and its invoices find each other.
+    # The subscription it bills. The specification shows no such field.
     subscription: Annotated[str | None, HIDDEN] = None
 
 
@@ -75,7 +75,7 @@ LIFECYCLE = StateMachine(
 )
 
 
-# -- what merchants do
+# -- operations
 
 
 def create(world: World, body: Mapping[str, Any]) -> Invoice:
@@ -89,7 +89,7 @@ def create(world: World, body: Mapping[str, Any]) -> Invoice:
         customer,
         lines,
         currency,
-        due_date=_payable_until(world, body.get("due_date")),
+        due_date=_due_date(world, body.get("due_date")),
         description=body.get("description"),
         footer=body.get("footer"),
         metadata=body.get("metadata", {}),
@@ -97,21 +97,22 @@ def create(world: World, body: Mapping[str, Any]) -> Invoice:
 
 
 def update(world: World, id: str, body: Mapping[str, Any]) -> Invoice:
-    """PATCH /invoices/{id}/, of drafts only; new lines take the place of all present ones (B-66)."""
+    """PATCH /invoices/{id}/, of drafts only; new lines replace all the old ones (B-66)."""
     invoice = get_or_404(world, Invoice, id)
     if invoice.status != "draft":
         raise ApiError("INVOICE_NOT_DRAFTABLE", status=invoice.status)
     changes = {field: body[field] for field in ("description", "footer") if field in body}
     if "due_date" in body:
-        changes["due_date"] = _payable_until(world, body["due_date"])
+        changes["due_date"] = _due_date(world, body["due_date"])
     if "metadata" in body:
         changes["metadata"] = merge_metadata(invoice.metadata, body["metadata"])
     if "currency" in body or "line_items" in body:
-        changes |= _rebilled(world, invoice, body)
+        changes |= _new_lines(world, invoice, body)
     return world.replace(invoice, **changes) if changes else invoice
 
 
-def _rebilled(world: World, invoice: Invoice, body: Mapping[str, Any]) -> dict[str, Any]:
+def _new_lines(world: World, invoice: Invoice, body: Mapping[str, Any]) -> dict[str, Any]:
+    """The changes that a new currency or new lines bring, totals included."""
     currency = amounts.enabled(world, body.get("currency", invoice.currency))
     if "line_items" not in body:
         invoice_lines.check_currency(world, invoice.line_items, currency)
@@ -138,7 +139,7 @@ def send(world: World, id: str) -> Invoice:
 
 
 def void(world: World, id: str) -> Invoice:
-    """POST /invoices/{id}/void/. No event tells of it, so a job tells the subscription whose charge it was."""
+    """POST /invoices/{id}/void/. There is no event, so a job informs its subscription."""
     invoice = LIFECYCLE.transition(world, get_or_404(world, Invoice, id), "void")
     world.cancel_jobs(invoice, "invoice.overdue")
     if invoice.subscription is not None:
@@ -147,18 +148,18 @@ def void(world: World, id: str) -> Invoice:
 
 
 def pay(world: World, id: str) -> Invoice:
-    """POST /invoices/{id}/pay/: it was paid some other way, no money is moved (B-45)."""
+    """POST /invoices/{id}/pay/: it was paid outside the service; no money moves (B-45)."""
     return mark_paid(world, get_or_404(world, Invoice, id))
 
 
-def _payable_until(world: World, due_date: str | None) -> str | None:
-    """A due date that is not in the past (B-65)."""
+def _due_date(world: World, due_date: str | None) -> str | None:
+    """422 for a due date in the past (B-65)."""
     if due_date is not None and due_date < calendar.day(world.now):
         raise invalid_field("due_date", "must not be in the past")
     return due_date
 
 
-# -- what becomes of an invoice
+# -- how an invoice proceeds
 
 
 def draft(
@@ -173,7 +174,7 @@ def draft(
     metadata: Metadata | None = None,
     subscription: str | None = None,
 ) -> Invoice:
-    """A new draft with its number and its totals."""
+    """Create a draft with its number and its totals."""
     sums = totals(world, lines)
     invoice = Invoice(
         id=world.new_id(Invoice),
@@ -203,19 +204,19 @@ def draft(
 
 
 def totals(world: World, lines: Lines) -> dict[str, Any]:
-    """What the lines come to, in minor units; tax is the App's rate on the subtotal, rounded half up (B-23, B-65)."""
+    """The amounts of an invoice with these lines (minor units); tax is a rate of the subtotal, half up (B-23, B-65)."""
     subtotal = sum(line.amount for line in lines)
     tax = money.percent(subtotal, settings(world).tax_rate)
     return {"subtotal": subtotal, "tax_amount": tax, "total": subtotal + tax, "amount_remaining": subtotal + tax}
 
 
 def finalize_and_track(world: World, invoice: Invoice) -> Invoice:
-    """Finalize it; from now on its money is awaited."""
+    """Finalize it and schedule the check of its due date."""
     return schedule_overdue(world, finalize_now(world, invoice))
 
 
 def finalize_now(world: World, invoice: Invoice) -> Invoice:
-    """Lock lines and amounts, set due date and links; what comes to nothing is paid at once (B-66)."""
+    """Lock lines and amounts, set due date and links; an invoice over 0 is paid at once (B-66)."""
     due_date = invoice.due_date or calendar.day_plus(calendar.day(world.now), DAYS_TO_PAY)
     token = world.draw("token")
     invoice = LIFECYCLE.transition(
@@ -230,43 +231,43 @@ def finalize_now(world: World, invoice: Invoice) -> Invoice:
 
 
 def schedule_overdue(world: World, invoice: Invoice) -> Invoice:
-    """Plan what happens if it is not paid in time; where it is collected at once, that is asked after the attempt."""
+    """Schedule the check of its due date. A renewal does so after its charge, which may have paid it."""
     if invoice.status == "open" and invoice.due_date is not None:
         world.schedule(calendar.midnight(calendar.day_plus(invoice.due_date, 1)), "invoice.overdue", invoice)
     return invoice
 
 
 def send_email(world: World, invoice: Invoice) -> None:
-    """Email it to the customer. No event tells of it, so a job does."""
+    """Email it to the customer, in a job of its own, since there is no event to react to."""
     world.schedule(world.now, "invoice.mail", invoice)
 
 
 def mark_paid(world: World, invoice: Invoice) -> Invoice:
-    """The invoice is paid in full, by a payment or by hand."""
+    """The invoice is paid in full, by a payment or manually."""
     world.cancel_jobs(invoice, "invoice.overdue")
     return LIFECYCLE.transition(world, invoice, "pay", amount_paid=invoice.total, amount_remaining=0)
 
 
 def write_off(world: World, invoice: Invoice) -> Invoice:
-    """Nobody expects the money any more; it can still be paid by hand (B-45)."""
+    """It becomes uncollectible; it can still be paid (B-45)."""
     world.cancel_jobs(invoice, "invoice.overdue")
     return LIFECYCLE.transition(world, invoice, "write off")
 
 
 def is_overdue(world: World, invoice: Invoice) -> bool:
-    """Whether its due date went by without payment."""
+    """Whether its due date has passed without payment."""
     return invoice.status == "open" and (invoice.due_date or calendar.LAST) < calendar.day(world.now)
 
 
 def mark_overdue(world: World, job: Job) -> None:
-    """Job ``invoice.overdue``, at 00:00 UTC of the day after the due date (B-65): it stays open, an event tells."""
+    """Job ``invoice.overdue``, at 00:00 UTC of the day after the due date (B-65): it stays open, with an event."""
     invoice = world.get(Invoice, job.about)
     if invoice is not None and LIFECYCLE.allows(invoice, "fall overdue"):
         LIFECYCLE.transition(world, invoice, "fall overdue")
 
 
 def settle(world: World, event: Event) -> None:
-    """Reaction to ``transaction.succeeded``: the payment was for an invoice."""
+    """Reaction to ``transaction.succeeded``: the payment may be of an invoice."""
     transaction: Transaction = event.data.object
     intent = world.get(PaymentIntent, transaction.payment_intent)
     invoice = None if intent is None else world.get(Invoice, intent.invoice)

@@ -1,4 +1,4 @@
-"""A renewal: a period of a subscription ends, the next one begins and is collected; and what follows when it is not."""
+"""Renewals: each period's invoice and charge, retries after a failed charge, and recovery (B-41 to B-46)."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from emulator.resources.catalog.products import Product
 from emulator.resources.customers import payment_methods
 from emulator.resources.customers.payment_methods import PaymentMethod
 from emulator.resources.customers.records import Customer
-from emulator.resources.payments import payment_intents
+from emulator.resources.payments import charging, payment_intents
 from emulator.resources.payments.payment_intents import PaymentIntent
 
 # -- jobs
 
 
-def announce_trial_end(world: World, job: Job) -> None:
-    """Job ``subscription.trial_notice``: three days before a trial ends."""
+def send_trial_notice(world: World, job: Job) -> None:
+    """Job ``subscription.trial_notice``: three days before the trial ends."""
     subscription = world.get(Subscription, job.about)
     if subscription is not None and subscription.status == "trialing":
         world.emit("subscription.trial_will_end", subscription)
@@ -36,13 +36,13 @@ def first_charge(world: World, job: Job) -> None:
     subscription = world.get(Subscription, job.about)
     if subscription is not None and subscription.status == "active":
         charge(world, subscription)
-        periods.plan_renewal(world, subscription)
+        periods.schedule_renewal(world, subscription)
 
 
 def renew(world: World, job: Job) -> None:
-    """Job ``subscription.renew``, at the end of a period: canceled if that was scheduled, else the next one begins.
+    """Job ``subscription.renew``, at the end of a period: cancel it if that was scheduled, else begin the next period.
 
-    It is charged unless the subscription is paused or owes for an earlier one (B-43 to B-47).
+    The period is charged unless the subscription is paused or an earlier charge has failed (B-43 to B-47).
     """
     subscription = world.get(Subscription, job.about)
     if subscription is None or not LIFECYCLE.allows(subscription, "renew"):
@@ -51,20 +51,20 @@ def renew(world: World, job: Job) -> None:
         subscriptions.end(world, subscription, "end")
         return
     subscription = LIFECYCLE.transition(world, subscription, "renew", **periods.next_period(world, subscription))
-    if _charged(subscription):
+    if _is_charged(subscription):
         charge(world, subscription)
-    periods.plan_renewal(world, subscription)
+    periods.schedule_renewal(world, subscription)
 
 
-def _charged(subscription: Subscription) -> bool:
-    """Active ones are; past due ones go on being invoiced (B-96) unless a failed charge is still tried again (B-45)."""
+def _is_charged(subscription: Subscription) -> bool:
+    """Active ones are; past due ones are invoiced (B-96) unless a failed charge is still being retried (B-45)."""
     if subscription.status == "past_due":
         return subscription.unpaid_invoice is None or subscription.collection_method == "send_invoice"
     return subscription.status == "active"
 
 
 def expire(world: World, job: Job) -> None:
-    """Job ``subscription.expire``: the end date is reached; canceled ones stay as they are (B-40)."""
+    """Job ``subscription.expire``: the end date is reached; a canceled one stays canceled (B-40)."""
     subscription = world.get(Subscription, job.about)
     if subscription is not None and LIFECYCLE.allows(subscription, "expire"):
         world.cancel_jobs(subscription)
@@ -72,7 +72,7 @@ def expire(world: World, job: Job) -> None:
 
 
 def retry(world: World, job: Job) -> None:
-    """Job ``subscription.retry``: the failed charge is tried again; silenced once it is settled otherwise (B-45)."""
+    """Job ``subscription.retry``: charge the failed invoice again, unless it was paid or voided since (B-45)."""
     subscription = world.get(Subscription, job.about)
     if subscription is None or subscription.status != "past_due":
         return
@@ -86,8 +86,8 @@ def retry(world: World, job: Job) -> None:
         collect(world, subscription, invoice, method)
 
 
-def forget_voided(world: World, job: Job) -> None:
-    """Job ``invoice.voided``: nobody owes it any more, as if it had been paid."""
+def invoice_voided(world: World, job: Job) -> None:
+    """Job ``invoice.voided``: nothing is owed for it any more, as if it had been paid."""
     invoice = world.get(Invoice, job.about)
     if invoice is not None:
         settle(world, invoice)
@@ -97,17 +97,17 @@ def forget_voided(world: World, job: Job) -> None:
 
 
 def charge(world: World, subscription: Subscription) -> None:
-    """Collect one period: an invoice, and a payment on the stored method where there is one (B-41, B-44)."""
+    """Bill the current period: its invoice is charged to the stored method, or emailed without one (B-41, B-44)."""
     customer = world.get(Customer, subscription.customer)
     if customer is None:
         return
-    invoice = invoices.finalize_now(world, _invoice(world, subscription, customer))
+    invoice = invoices.finalize_now(world, _draft(world, subscription, customer))
     if invoice.status == "open":
-        _ask(world, subscription, invoice)
+        _request_payment(world, subscription, invoice)
         invoices.schedule_overdue(world, world.require(Invoice, invoice.id))
 
 
-def _ask(world: World, subscription: Subscription, invoice: Invoice) -> None:
+def _request_payment(world: World, subscription: Subscription, invoice: Invoice) -> None:
     method = payment_methods.usable(world, subscription.customer, subscription.payment_method)
     if subscription.collection_method == "charge_automatically" and method is not None:
         collect(world, subscription, invoice, method)
@@ -115,26 +115,26 @@ def _ask(world: World, subscription: Subscription, invoice: Invoice) -> None:
         invoices.send_email(world, invoice)
 
 
-def _invoice(world: World, subscription: Subscription, customer: Customer) -> Invoice:
+def _draft(world: World, subscription: Subscription, customer: Customer) -> Invoice:
     line = invoice_lines.line(
         product=subscription.product,
-        description=item(world, subscription) or "Subscription",
+        description=item_name(world, subscription) or "Subscription",
         quantity=1,
         unit_amount=subscription.unit_amount,
     )
     return invoices.draft(world, customer, (line,), subscription.currency, subscription=subscription.id)
 
 
-def item(world: World, subscription: Subscription) -> str | None:
-    """What the customer reads on invoices and in emails: the product's name, else the plan's, else none."""
-    named = world.get(Product, subscription.product) or world.get(SubscriptionPlan, subscription.plan)
-    return None if named is None else named.name
+def item_name(world: World, subscription: Subscription) -> str | None:
+    """The name that invoices and emails show: the product's, else the plan's, else None."""
+    sold = world.get(Product, subscription.product) or world.get(SubscriptionPlan, subscription.plan)
+    return None if sold is None else sold.name
 
 
 def collect(world: World, subscription: Subscription, invoice: Invoice, method: PaymentMethod) -> None:
-    """Try to pay an invoice with the stored method; what comes of it is told by the intent's events."""
+    """Charge an invoice to a stored method; the outcome arrives through the intent's events."""
     if not security_profiles.permits(world, invoice.amount_remaining, method.type):
-        # An attempt that a profile forbids is refused before it is made: there is no intent to tell of it.
+        # A profile forbids this payment, so there is no intent whose failure would be reported (rule 3).
         record_failure(world, subscription, invoice)
         return
     intent = payment_intents.start(
@@ -150,14 +150,14 @@ def collect(world: World, subscription: Subscription, invoice: Invoice, method: 
         subscription=subscription.id,
         product=subscription.product,
     )
-    payment_intents.confirm(world, intent, method, off_session=True)
+    charging.confirm(world, intent, method, off_session=True)
 
 
 # -- failing and recovering
 
 
 def charge_failed(world: World, event: Event) -> None:
-    """Reaction to ``payment_intent.failed``: a charge failed; silenced once its invoice is settled."""
+    """Reaction to ``payment_intent.failed``: a charge failed; ignored once its invoice is no longer open."""
     intent: PaymentIntent = event.data.object
     subscription = world.get(Subscription, intent.subscription)
     invoice = world.get(Invoice, intent.invoice)
@@ -166,11 +166,11 @@ def charge_failed(world: World, event: Event) -> None:
 
 
 def record_failure(world: World, subscription: Subscription, invoice: Invoice) -> None:
-    """Past due, and the next retry or, after the last one, unpaid (B-45)."""
+    """Past due with the next retry scheduled, or ``unpaid`` after the last retry (B-45)."""
     if not LIFECYCLE.allows(subscription, "fail"):
         return
     if subscription.unpaid_invoice not in (None, invoice.id):
-        # The charge of an earlier period is being retried already, and its retry days stand.
+        # An earlier period's charge is being retried already; its retry days are the ones that count.
         LIFECYCLE.transition(world, subscription, "fail")
         return
     subscription = LIFECYCLE.transition(
@@ -181,12 +181,12 @@ def record_failure(world: World, subscription: Subscription, invoice: Invoice) -
         failures=subscription.failures + 1,
         unpaid_invoice=invoice.id,
     )
-    plan_retry(world, subscription, invoice)
+    schedule_retry(world, subscription, invoice)
 
 
-def plan_retry(world: World, subscription: Subscription, invoice: Invoice) -> None:
-    """The next of the retry days after the first failure; after the last one the invoice is written off."""
-    due = next_try(world, subscription)
+def schedule_retry(world: World, subscription: Subscription, invoice: Invoice) -> None:
+    """Schedule the next retry; after the last one the subscription is ``unpaid`` and the invoice uncollectible."""
+    due = next_retry_at(world, subscription)
     if due is not None:
         world.schedule(due, "subscription.retry", subscription)
     else:
@@ -194,8 +194,8 @@ def plan_retry(world: World, subscription: Subscription, invoice: Invoice) -> No
         invoices.write_off(world, invoice)
 
 
-def next_try(world: World, subscription: Subscription) -> Timestamp | None:
-    """When the failed charge is tried again: so many days after the first failure; None after the last retry day."""
+def next_retry_at(world: World, subscription: Subscription) -> Timestamp | None:
+    """When the failed charge is retried: days after the first failure (a setting); None after the last retry."""
     days = settings(world).renewal_retry_days
     if subscription.failures > len(days):
         return None
@@ -203,34 +203,34 @@ def next_try(world: World, subscription: Subscription) -> Timestamp | None:
 
 
 def mark_past_due(world: World, event: Event) -> None:
-    """Reaction to ``invoice.payment_overdue``: the subscription it is for is past due (B-44)."""
+    """Reaction to ``invoice.payment_overdue``: the invoice's subscription is past due (B-44)."""
     subscription = _subscription_of(world, world.require(Invoice, event.data.object.id))
     if subscription is not None and LIFECYCLE.allows(subscription, "fall behind"):
         LIFECYCLE.transition(world, subscription, "fall behind")
 
 
 def invoice_paid(world: World, event: Event) -> None:
-    """Reaction to ``invoice.paid``: the subscription may have waited for it."""
+    """Reaction to ``invoice.paid``: its subscription may recover."""
     settle(world, world.require(Invoice, event.data.object.id))
 
 
 def settle(world: World, invoice: Invoice) -> None:
-    """An invoice is settled: if it was the failed charge, or if none is overdue any more, the subscription is active.
-
-    Its next charge is at the next boundary (B-45, B-96).
+    """Nothing is owed for the invoice any more: its subscription recovers if it was the failed charge's, or if no other
+    invoice is overdue. The next charge is at the next boundary (B-45, B-96).
     """
     subscription = _subscription_of(world, invoice)
     if subscription is None or not LIFECYCLE.allows(subscription, "recover"):
         return
-    if subscription.unpaid_invoice != invoice.id and (subscription.unpaid_invoice or _owes(world, subscription)):
+    if subscription.unpaid_invoice != invoice.id and (subscription.unpaid_invoice or _has_overdue(world, subscription)):
         return
     world.cancel_jobs(subscription, "subscription.retry")
     LIFECYCLE.transition(world, subscription, "recover", failed_at=None, failures=0, unpaid_invoice=None)
 
 
-def _owes(world: World, subscription: Subscription) -> bool:
-    """Whether any of its invoices is overdue."""
-    return any(invoices.is_overdue(world, one) for one in world.table(Invoice).where("subscription", subscription.id))
+def _has_overdue(world: World, subscription: Subscription) -> bool:
+    """Whether any invoice of the subscription is overdue."""
+    own = world.table(Invoice).where("subscription", subscription.id)
+    return any(invoices.is_overdue(world, invoice) for invoice in own)
 
 
 def _subscription_of(world: World, invoice: Invoice) -> Subscription | None:
@@ -241,7 +241,7 @@ JOBS = {
     "subscription.charge": first_charge,
     "subscription.renew": renew,
     "subscription.retry": retry,
-    "subscription.trial_notice": announce_trial_end,
+    "subscription.trial_notice": send_trial_notice,
     "subscription.expire": expire,
-    "invoice.voided": forget_voided,
+    "invoice.voided": invoice_voided,
 }

@@ -1,4 +1,4 @@
-"""The terms of a subscription: what is charged, how often, from which method and until when."""
+"""The terms of a subscription: price and period, plan and product, payment method and end date, from a request body."""
 
 from __future__ import annotations
 
@@ -11,24 +11,26 @@ from emulator.core.world import World
 from emulator.errors import invalid_field
 from emulator.resources.app import amounts
 from emulator.resources.app.settings import settings
+from emulator.resources.billing.subscriptions import Subscription
 from emulator.resources.catalog.plans import SubscriptionPlan
 from emulator.resources.catalog.products import Product
 from emulator.resources.customers import payment_methods
 from emulator.resources.customers.payment_methods import PaymentMethod
 
 Terms = dict[str, Any]
-"""Plan, product, price and period, and the plan's own trial, as fields of a subscription."""
+"""``plan``, ``product``, ``currency``, ``unit_amount``, ``interval`` and ``interval_count`` as a subscription has them,
+and ``trial_period_days``."""
 
 
 def agreed(world: World, body: Mapping[str, Any]) -> Terms:
     """The plan's terms where one is named, else the body's (B-40)."""
     product = _product(world, body)
-    terms = _of_plan(world, body) if "plan" in body else _of_body(world, body, product)
+    terms = _from_plan(world, body) if "plan" in body else _from_body(world, body, product)
     return {**terms, "product": product and product.id}
 
 
-def _of_plan(world: World, body: Mapping[str, Any]) -> Terms:
-    plan = _open_plan(world, body["plan"])
+def _from_plan(world: World, body: Mapping[str, Any]) -> Terms:
+    plan = _active_plan(world, body["plan"])
     if "unit_amount" in body:
         raise invalid_field("unit_amount", "cannot be given beside a plan")
     for field in ("interval", "interval_count", "currency"):
@@ -44,7 +46,7 @@ def _of_plan(world: World, body: Mapping[str, Any]) -> Terms:
     }
 
 
-def _of_body(world: World, body: Mapping[str, Any], product: Product | None) -> Terms:
+def _from_body(world: World, body: Mapping[str, Any], product: Product | None) -> Terms:
     currency = _currency(world, body, product)
     return {
         "plan": None,
@@ -74,35 +76,35 @@ def _product(world: World, body: Mapping[str, Any]) -> Product | None:
     return product
 
 
-def _open_plan(world: World, id: str) -> SubscriptionPlan:
+def _active_plan(world: World, id: str) -> SubscriptionPlan:
     plan = get_or_404(world, SubscriptionPlan, id, "plan")
     if not plan.active:
         raise invalid_field("plan", "this plan is deactivated")
     return plan
 
 
-def new_plan(world: World, id: str, present: Any) -> str:
-    """The plan a subscription moves to: its period and its currency must be the ``present`` ones (B-40)."""
-    plan = _open_plan(world, id)
+def new_plan(world: World, id: str, subscription: Subscription) -> str:
+    """The plan a subscription moves to; its interval and currency must equal the subscription's (B-40)."""
+    plan = _active_plan(world, id)
     for field in ("interval", "interval_count", "currency"):
-        if getattr(plan, field) != getattr(present, field):
-            raise invalid_field("plan", f"its {field} must equal the subscription's, {getattr(present, field)}")
+        if getattr(plan, field) != getattr(subscription, field):
+            raise invalid_field("plan", f"its {field} must equal the subscription's, {getattr(subscription, field)}")
     return plan.id
 
 
-def method(world: World, customer: str, body: Mapping[str, Any]) -> str | None:
-    """The method to charge: the named one, which must be the customer's and active, else the customer's default."""
+def payment_method(world: World, customer: str, body: Mapping[str, Any]) -> str | None:
+    """The id of the method to charge: the one in the body, an active one of this customer, else the default's."""
     if "payment_method" not in body:
         default = payment_methods.default(world, customer)
         return None if default is None else default.id
-    named = get_or_404(world, PaymentMethod, body["payment_method"], "payment_method")
-    if named.customer != customer or named.status != "active":
+    method = get_or_404(world, PaymentMethod, body["payment_method"], "payment_method")
+    if method.customer != customer or method.status != "active":
         raise invalid_field("payment_method", "must be an active method of this customer")
-    return named.id
+    return method.id
 
 
-def end(world: World, body: Mapping[str, Any]) -> str | None:
-    """The instant it expires, which must be ahead (B-40)."""
+def end_date(world: World, body: Mapping[str, Any]) -> str | None:
+    """The instant it expires, which must be in the future (B-40)."""
     if "ends_at" not in body:
         return None
     ends_at = calendar.normalise(body["ends_at"])

@@ -1,4 +1,4 @@
-"""The lines of a checkout session: products and texts like those of an invoice, and at most one plan."""
+"""The lines of a checkout session: products and free lines like those of an invoice, and at most one plan."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Lines = tuple[CheckoutLine, ...]
 
 
 def check_plans(items: Sequence[Item], mode: str) -> None:
-    """A plan goes with ``subscription`` mode only, on one line only, and alone on it, once (B-58)."""
+    """422 unless a plan stands in ``subscription`` mode, on one line, alone and with quantity 1 (B-58)."""
     plans = [(f"line_items.{number}", item) for number, item in enumerate(items) if "plan" in item]
     for param, item in plans:
         if mode != "subscription":
@@ -50,11 +50,12 @@ def check_plans(items: Sequence[Item], mode: str) -> None:
 
 def priced(world: World, items: Sequence[Item], currency: str) -> Lines:
     """The lines a merchant asks for, names and prices copied as they are now."""
-    return tuple(_line(_priced(world, item, currency, f"line_items.{number}")) for number, item in enumerate(items))
+    sold = (_priced(world, item, currency, f"line_items.{number}") for number, item in enumerate(items))
+    return tuple(map(_with_total, sold))
 
 
-def _line(each: Priced) -> CheckoutLine:
-    return CheckoutLine(**msgspec.structs.asdict(each), amount_total=each.quantity * each.unit_amount)
+def _with_total(line: Priced) -> CheckoutLine:
+    return CheckoutLine(**msgspec.structs.asdict(line), amount_total=line.quantity * line.unit_amount)
 
 
 def _priced(world: World, item: Item, currency: str, param: str) -> Priced:
@@ -68,8 +69,8 @@ def _priced(world: World, item: Item, currency: str, param: str) -> Priced:
     return Priced(product=None, description=plan.name, quantity=1, unit_amount=plan.amount)
 
 
-def terms(world: World, body: Item, sold: Lines, currency: str) -> Terms:
-    """What a session in ``subscription`` mode agrees on: its plan's terms, or the lines' total per period (B-58)."""
+def terms(world: World, body: Item, lines: Lines, currency: str) -> Terms:
+    """The terms of a session in ``subscription`` mode: its plan's, or the lines' total each period (B-58)."""
     plan = next((item["plan"] for item in body["line_items"] if "plan" in item), None)
     data = body.get("subscription_data")
     if plan is not None:
@@ -78,16 +79,16 @@ def terms(world: World, body: Item, sold: Lines, currency: str) -> Terms:
         return subscription_terms.agreed(world, {"plan": plan})
     if data is None:
         raise missing_field("subscription_data", "is required unless a line holds a plan")
-    price = {"unit_amount": sum(line.amount_total for line in sold), "currency": currency}
-    product = next(({"product": line.product} for line in sold if line.product), {})
+    price = {"unit_amount": sum(line.amount_total for line in lines), "currency": currency}
+    product = next(({"product": line.product} for line in lines if line.product), {})
     return {**subscription_terms.agreed(world, {**price, **product, **data}), **data}
 
 
-def billed(sold: Lines) -> tuple[InvoiceLine, ...]:
+def billed(lines: Lines) -> tuple[InvoiceLine, ...]:
     """The same lines on an invoice."""
     return tuple(
         invoice_lines.line(
             product=line.product, description=line.description, quantity=line.quantity, unit_amount=line.unit_amount
         )
-        for line in sold
+        for line in lines
     )

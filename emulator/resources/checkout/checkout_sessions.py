@@ -1,4 +1,4 @@
-"""A checkout session: a hosted page on which one buyer pays some lines, subscribes, or leaves a method."""
+"""A checkout session: a hosted page on which one buyer pays for lines, subscribes or saves a payment method (B-58)."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ class CheckoutSession(Record, frozen=True, kw_only=True):
     livemode: bool
     metadata: Metadata
     created_at: str
-    # What will be subscribed to, as it was agreed when the session was made: the wire has no field for it.
+    # The terms of the subscription to create, as they were when the session was created.
     terms: Annotated[Terms | None, HIDDEN] = None
 
 
 def event_metadata(world: World, session: CheckoutSession, event: str) -> Mapping[str, Any]:
-    """Product metadata goes with ``checkout.session.completed``, of several products the first one's (B-97)."""
+    """``checkout.session.completed`` carries the metadata of the product, the first one of several (B-97)."""
     product = world.get(Product, product_of(session))
     return {} if product is None else {"product": product.metadata}
 
@@ -72,7 +72,7 @@ LIFECYCLE = StateMachine(
 )
 
 
-# -- what merchants do
+# -- operations
 
 
 def create(world: World, body: Mapping[str, Any]) -> CheckoutSession:
@@ -108,12 +108,12 @@ def create(world: World, body: Mapping[str, Any]) -> CheckoutSession:
             terms=terms,
         ),
     )
-    plan_expiry(world, session)
+    schedule_expiry(world, session)
     return session
 
 
 def _check(body: Mapping[str, Any]) -> None:
-    """What the fields of a new session ask of each other."""
+    """The rules between the fields of a new session."""
     if body["mode"] != "setup" and not body["line_items"]:
         raise invalid_field("line_items", "must not be empty but in setup mode")
     if "customer" in body and "customer_email" in body:
@@ -124,7 +124,7 @@ def _check(body: Mapping[str, Any]) -> None:
 
 
 def _buyer(world: World, body: Mapping[str, Any]) -> tuple[Customer | None, str | None]:
-    """The customer that is known, and the email the form shows; an email finds its customer at once."""
+    """The customer, if known, and the email that the form shows; ``customer_email`` finds its customer."""
     if "customer" in body:
         customer = get_or_404(world, Customer, body["customer"], "customer")
         return customer, customer.email
@@ -133,7 +133,7 @@ def _buyer(world: World, body: Mapping[str, Any]) -> tuple[Customer | None, str 
 
 
 def _subtotal(world: World, mode: str, lines: Lines, currency: str) -> int:
-    """The sum of the lines; what is sold must be chargeable (B-23)."""
+    """The sum of the lines in minor units; it must be an amount that can be charged (B-23)."""
     subtotal = sum(line.amount_total for line in lines)
     if mode == "setup":
         return amounts.bounded(world, subtotal, "line_items")
@@ -141,7 +141,7 @@ def _subtotal(world: World, mode: str, lines: Lines, currency: str) -> int:
 
 
 def _total(world: World, mode: str, lines: Lines, terms: Terms | None) -> int:
-    """What is paid now: nothing to set up or with a trial; for a subscription its first invoice, tax included."""
+    """What is paid now: 0 in ``setup`` mode or with a trial; for a subscription its first invoice, with tax."""
     if mode == "setup" or (terms is not None and terms["trial_period_days"]):
         return 0
     if terms is None:
@@ -151,53 +151,53 @@ def _total(world: World, mode: str, lines: Lines, terms: Terms | None) -> int:
 
 
 def close(world: World, id: str) -> CheckoutSession:
-    """POST /checkout-sessions/{id}/expire/: an unpaid session only."""
-    session = refuse_expired(get_or_404(world, CheckoutSession, id))
+    """POST /checkout-sessions/{id}/expire/, of a session that is not paid."""
+    session = require_unexpired(get_or_404(world, CheckoutSession, id))
     session = LIFECYCLE.transition(world, session, "expire")
     world.cancel_jobs(session, "checkout_session.expire")
     return session
 
 
-# -- what becomes of a session
+# -- how a session proceeds
 
 
-def refuse_expired(session: CheckoutSession) -> CheckoutSession:
-    """The session; 422 ``CHECKOUT_SESSION_EXPIRED`` for one that was closed or whose time ran out."""
+def require_unexpired(session: CheckoutSession) -> CheckoutSession:
+    """The session; 422 ``CHECKOUT_SESSION_EXPIRED`` if it has expired."""
     if session.status == "expired":
         raise ApiError("CHECKOUT_SESSION_EXPIRED")
     return session
 
 
-def plan_expiry(world: World, session: CheckoutSession) -> None:
-    """It expires while no payment is under way: at its time, or now where that went by during an attempt."""
+def schedule_expiry(world: World, session: CheckoutSession) -> None:
+    """Expire it at its time, or now where that passed during a payment attempt."""
     world.schedule(session.expires_at, "checkout_session.expire", session)
 
 
 def expire(world: World, job: Job) -> None:
-    """Job ``checkout_session.expire``: the delay passed without payment."""
+    """Job ``checkout_session.expire``: ``expires_in`` passed without payment."""
     session = world.get(CheckoutSession, job.about)
     if session is not None and LIFECYCLE.allows(session, "expire"):
         LIFECYCLE.transition(world, session, "expire")
 
 
 def submit(world: World, session: CheckoutSession, **changes: Any) -> CheckoutSession:
-    """The buyer submits a payment; there is one at a time (422 ``INVALID_STATUS_TRANSITION``)."""
+    """The buyer submits a payment; only one at a time (422 ``INVALID_STATUS_TRANSITION``)."""
     world.cancel_jobs(session, "checkout_session.expire")
     return LIFECYCLE.transition(world, session, "submit", **changes)
 
 
 def fail(world: World, session: CheckoutSession) -> None:
-    """The attempt failed: the page takes another one, as long as the session lasts."""
-    plan_expiry(world, LIFECYCLE.transition(world, session, "fail"))
+    """The attempt failed: the page accepts another one until the session expires."""
+    schedule_expiry(world, LIFECYCLE.transition(world, session, "fail"))
 
 
 def product_of(session: CheckoutSession) -> str | None:
-    """The product that is sold, of several the first line's (B-97)."""
+    """The id of the product sold, the first one of several, or None (B-97)."""
     return next((line.product for line in session.line_items if line.product), None)
 
 
 def release_customer(world: World, event: Event) -> None:
-    """Reaction to ``customer.deleted``: sessions that are not over go on without their customer."""
+    """Reaction to ``customer.deleted``: sessions that have not ended lose the customer."""
     for session in world.table(CheckoutSession).where("customer", event.data.object.id):
         if session.status not in ("complete", "expired"):
             world.replace(session, customer=None)

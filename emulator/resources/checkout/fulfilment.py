@@ -1,11 +1,11 @@
-"""Fulfilment: what comes of a checkout session once its buyer has paid, has failed to, or has left a method (B-58)."""
+"""Fulfilment: what a checkout session does once its payment has succeeded or failed, or its method is saved (B-58)."""
 
 from __future__ import annotations
 
 from emulator.core.events import Event
 from emulator.core.jobs import Job
 from emulator.core.world import World
-from emulator.resources.billing import invoices, subscriptions
+from emulator.resources.billing import invoices, subscription_operations
 from emulator.resources.billing import subscription_periods as periods
 from emulator.resources.billing.subscription_terms import Terms
 from emulator.resources.billing.subscriptions import Subscription
@@ -20,7 +20,7 @@ from emulator.resources.payments.transactions import Transaction
 
 
 def settle(world: World, event: Event) -> None:
-    """Reaction to ``transaction.succeeded``: the payment was for a session."""
+    """Reaction to ``transaction.succeeded``: the payment may be of a session."""
     transaction: Transaction = event.data.object
     intent = world.get(PaymentIntent, transaction.payment_intent)
     session = None if intent is None else _session_of(world, intent, "complete")
@@ -29,12 +29,12 @@ def settle(world: World, event: Event) -> None:
 
 
 def attempt_failed(world: World, event: Event) -> None:
-    """Reaction to ``payment_intent.failed``: the session takes another attempt."""
+    """Reaction to ``payment_intent.failed``: the session accepts another attempt."""
     _fail(world, event.data.object)
 
 
 def attempt_canceled(world: World, job: Job) -> None:
-    """Job ``payment_intent.canceled``: the merchant took the payment back, which no event tells (B-50)."""
+    """Job ``payment_intent.canceled``: the merchant canceled the payment, which has no event (B-50)."""
     intent = world.get(PaymentIntent, job.about)
     if intent is not None:
         _fail(world, intent)
@@ -47,14 +47,17 @@ def _fail(world: World, intent: PaymentIntent) -> None:
 
 
 def _session_of(world: World, intent: PaymentIntent, trigger: str) -> CheckoutSession | None:
-    """The session whose present attempt the intent is, if the trigger leads anywhere from where it stands."""
+    """The session whose current attempt is this intent, if its state allows the trigger."""
     session = world.get(CheckoutSession, intent.checkout_session)
-    present = session is not None and session.payment_intent == intent.id and LIFECYCLE.allows(session, trigger)
-    return session if present else None
+    current = session is not None and session.payment_intent == intent.id and LIFECYCLE.allows(session, trigger)
+    return session if current else None
 
 
 def complete(world: World, session: CheckoutSession, instrument: PaymentDetails | None) -> CheckoutSession:
-    """The session keeps its promise and is complete; one whose customer was deleted meanwhile has only its payment."""
+    """Save the method or create the subscription, and complete the session.
+
+    Where the customer has been deleted since, the session completes with its payment alone.
+    """
     customer = world.get(Customer, session.customer)
     if customer is not None and instrument is not None:
         if session.mode == "setup":
@@ -67,10 +70,10 @@ def complete(world: World, session: CheckoutSession, instrument: PaymentDetails 
 def _subscribe(
     world: World, session: CheckoutSession, terms: Terms, customer: Customer, instrument: PaymentDetails
 ) -> None:
-    """It begins, charged from now on to what the buyer paid with; its first period is paid, or a trial."""
+    """Create the subscription, which will charge what the buyer paid with; its first period is paid, or a trial."""
     first = payment_methods.default(world, customer.id) is None
     method = payment_methods.save(world, customer, instrument, is_default=first)
-    subscription = subscriptions.begin(
+    subscription = subscription_operations.start(
         world,
         terms,
         customer=customer.id,
@@ -82,13 +85,13 @@ def _subscribe(
     )
     if subscription.status == "active":
         _bill(world, session, subscription, customer, method)
-        periods.plan_renewal(world, subscription)
+        periods.schedule_renewal(world, subscription)
 
 
 def _bill(
     world: World, session: CheckoutSession, subscription: Subscription, customer: Customer, method: PaymentMethod
 ) -> None:
-    """The first period's invoice, paid by what the session collected (B-97)."""
+    """The first period's invoice, paid by the session's payment (B-97)."""
     lines = checkout_lines.billed(session.line_items)
     invoice = invoices.draft(world, customer, lines, session.currency, subscription=subscription.id)
     invoice = invoices.finalize_now(world, invoice)

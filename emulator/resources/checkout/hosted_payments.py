@@ -1,6 +1,6 @@
-"""A buyer: who pays a checkout session, a payment link or an invoice, on its page or through the control API.
+"""Payments by the buyer of a checkout session, a payment link or an invoice, on its page or by the control API.
 
-What starts with ``pay`` or ``confirm`` is a command, to be served as a turn of the world.
+Every public function that begins with ``pay`` or ``confirm`` runs as a unit of work of its own.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from emulator.resources.checkout.checkout_sessions import CheckoutSession
 from emulator.resources.customers import customers, payment_details
 from emulator.resources.customers.payment_details import EVERY_TYPE, PaymentDetails
 from emulator.resources.customers.records import Customer
-from emulator.resources.payments import payment_intents, payment_links
+from emulator.resources.payments import charging, payment_intents, payment_links
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.payment_links import PaymentLink
 
 HostedPayment = Mapping[str, Any]
-"""What a buyer fills in, valid by ``PaymentInput`` of the control API's document. All but ``method`` may be left out.
+"""What the buyer entered, as ``PaymentInput`` of the control API's document. Only ``method`` is required.
 
 ``method``: ``type`` and its own fields, ``phone`` | ``number, exp_month, exp_year, cvc`` | ``iban`` | ``email``.
-``quantity``: where a link allows one. ``amount``: minor units, where the buyer says how much (donations, free prices).
-``product``: the id of one of a link's several products. ``customer``: ``name``, ``email`` and ``phone`` of the buyer,
-for those who are not known yet.
+``quantity``: where a link allows it. ``amount``: minor units, where the buyer chooses it (donations, free prices).
+``product``: the id of one of a link's several products. ``customer``: ``name``, ``email`` and ``phone`` of a buyer who
+is not a known customer.
 """
 
 
-# -- what buyers do
+# -- paying
 
 
 def pay_session(world: World, id: str, payment: HostedPayment) -> PaymentIntent | CheckoutSession:
@@ -46,9 +46,9 @@ def pay_session(world: World, id: str, payment: HostedPayment) -> PaymentIntent 
     keyed ``method.number`` and the like, ``INVALID_FIELD``, ``MISSING_FIELD``, ``VALIDATION_ERROR``.
     """
     keys.admit_buyer(world, "payCheckoutSession")
-    session = _payable(get_or_404(world, CheckoutSession, id))
-    _refuse_unasked(payment)
-    instrument = _instrument(world, payment, session.payment_method_types)
+    session = _require_payable(get_or_404(world, CheckoutSession, id))
+    _reject_unasked(payment)
+    details = _details(world, payment, session.payment_method_types)
     customer, email = _buyer(world, payment, session.customer, session.customer_email)
     if session.mode != "payment" and customer is None:
         raise missing_field("customer.email", "is required: the method is kept for a customer")
@@ -56,7 +56,7 @@ def pay_session(world: World, id: str, payment: HostedPayment) -> PaymentIntent 
     if session.amount_total == 0:
         if customer is not None and customers.is_blocked(customer):
             raise ApiError("CUSTOMER_BLACKLISTED")
-        return fulfilment.complete(world, checkout_sessions.submit(world, session, **who), instrument)
+        return fulfilment.complete(world, checkout_sessions.submit(world, session, **who), details)
     intent = payment_intents.start(
         world,
         None,
@@ -68,7 +68,7 @@ def pay_session(world: World, id: str, payment: HostedPayment) -> PaymentIntent 
         **who,
     )
     checkout_sessions.submit(world, session, payment_intent=intent.id, **who)
-    return payment_intents.charge(world, intent, instrument)
+    return charging.charge(world, intent, details)
 
 
 def pay_link(world: World, id: str, payment: HostedPayment) -> PaymentIntent:
@@ -81,9 +81,9 @@ def pay_link(world: World, id: str, payment: HostedPayment) -> PaymentIntent:
     link = get_or_404(world, PaymentLink, id)
     if (reason := payment_links.closed(world, link)) is not None:
         raise ApiError("INVALID_STATUS_TRANSITION", message=f"This payment link is {reason}: it takes no payment.")
-    amount, product = _chosen(world, link, payment)
-    instrument = _instrument(world, payment, link.payment_method_types)
-    customer, email = _visitor(world, link, payment)
+    amount, product = _choice(world, link, payment)
+    details = _details(world, payment, link.payment_method_types)
+    customer, email = _link_buyer(world, link, payment)
     payment_links.use(world, link)
     intent = payment_intents.start(
         world,
@@ -97,15 +97,15 @@ def pay_link(world: World, id: str, payment: HostedPayment) -> PaymentIntent:
         customer=None if customer is None else customer.id,
         customer_email=email,
     )
-    return payment_intents.charge(world, intent, instrument)
+    return charging.charge(world, intent, details)
 
 
 def pay_invoice(world: World, id: str, payment: HostedPayment) -> PaymentIntent:
     """Pay what remains of an open (or uncollectible) invoice: a payment intent, also when the payment failed (B-45).
 
     Raises what :func:`pay_session` does, ``INVOICE_NOT_FOUND``, and ``INVALID_STATUS_TRANSITION`` for an invoice that
-    cannot be paid or whose payment is under way. The intent names no subscription: that a buyer's attempt is declined
-    is no failed renewal.
+    cannot be paid or whose payment is under way. The intent names no subscription, because a declined attempt of the
+    buyer's is not a failed renewal.
     """
     keys.admit_buyer(world, "payInvoicePage")
     invoice = get_or_404(world, Invoice, id)
@@ -113,8 +113,8 @@ def pay_invoice(world: World, id: str, payment: HostedPayment) -> PaymentIntent:
         raise ApiError("INVALID_STATUS_TRANSITION", object="invoice", status=invoice.status, trigger="be paid")
     if under_way(world, invoice) is not None:
         raise ApiError("INVALID_STATUS_TRANSITION", message="A payment of this invoice is under way.")
-    _refuse_unasked(payment)
-    instrument = _instrument(world, payment, EVERY_TYPE)
+    _reject_unasked(payment)
+    details = _details(world, payment, EVERY_TYPE)
     customer = world.get(Customer, invoice.customer)
     intent = payment_intents.start(
         world,
@@ -128,23 +128,20 @@ def pay_invoice(world: World, id: str, payment: HostedPayment) -> PaymentIntent:
         customer=None if customer is None else customer.id,
         customer_email=invoice.customer_email,
     )
-    return payment_intents.charge(world, intent, instrument)
+    return charging.charge(world, intent, details)
 
 
 def confirm_action(world: World, id: str, code: str | None = None) -> PaymentIntent:
-    """The buyer passes the check of a card whose intent is ``requires_action``; with a ``code`` it fails with that.
+    """The buyer passes the card check that an intent in ``requires_action`` waits for, or fails it with a ``code``.
 
-    Raises ``PAYMENT_INTENT_NOT_FOUND`` and, where no check of a card is waited for, ``INVALID_STATUS_TRANSITION``.
+    Raises ``PAYMENT_INTENT_NOT_FOUND`` and, where no card check is pending, ``INVALID_STATUS_TRANSITION``.
     """
     intent = get_or_404(world, PaymentIntent, id)
     if intent.status != "requires_action" or (intent.next_action or {}).get("type") != "confirm_card":
         raise ApiError(
             "INVALID_STATUS_TRANSITION", object="payment intent", status=intent.status, trigger="be confirmed"
         )
-    return payment_intents.answer(world, intent, code)
-
-
-# -- what a page has to know
+    return charging.answer(world, intent, code)
 
 
 def under_way(world: World, invoice: Invoice) -> PaymentIntent | None:
@@ -154,57 +151,48 @@ def under_way(world: World, invoice: Invoice) -> PaymentIntent | None:
     return next((intent for intent in unanswered if intent.invoice == invoice.id), None)
 
 
-def _complete(world: World, page: CheckoutSession | Invoice) -> dict[str, Any]:
-    """What a form shows already: ``name``, ``email``, ``phone`` and the default ``address`` of the buyer, or null."""
-    customer = world.get(Customer, page.customer)
-    if customer is None:
-        return {"name": None, "email": page.customer_email, "phone": None, "address": None}
-    name = f"{customer.firstname} {customer.lastname}".strip()
-    return {"name": name, "email": customer.email, "phone": customer.phone, "address": customer.address}
+# -- reading the input
 
 
-# -- checking what they fill in
-
-
-def _payable(session: CheckoutSession) -> CheckoutSession:
-    checkout_sessions.refuse_expired(session)
+def _require_payable(session: CheckoutSession) -> CheckoutSession:
+    checkout_sessions.require_unexpired(session)
     if not checkout_sessions.LIFECYCLE.allows(session, "submit"):
         raise ApiError("INVALID_STATUS_TRANSITION", object="checkout session", status=session.status, trigger="be paid")
     return session
 
 
-def _refuse_unasked(payment: HostedPayment, *asked: str) -> None:
-    """422 for a choice the page does not offer."""
+def _reject_unasked(payment: HostedPayment, *asked: str) -> None:
+    """422 for a field that the page does not ask for."""
     for field in ("quantity", "amount", "product"):
         if field in payment and field not in asked:
             raise invalid_field(field, "is not the buyer's to choose here")
 
 
-def _instrument(world: World, payment: HostedPayment, types: Sequence[str]) -> PaymentDetails:
-    """What is paid with, of a type that is allowed (B-55)."""
+def _details(world: World, payment: HostedPayment, types: Sequence[str]) -> PaymentDetails:
+    """What is paid with; 422 for a type that is not allowed (B-55)."""
     method = payment["method"]
     if method["type"] not in types:
         raise invalid_field("method.type", f"{method['type']} is not allowed here", "PAYMENT_METHOD_NOT_SUPPORTED")
     security_profiles.refuse_method(world, method["type"], "method.type")
     try:
         return payment_details.read(world, method)
-    except ApiError as fault:
-        raise nest("method", fault) from None
+    except ApiError as error:
+        raise nest("method", error) from None
 
 
 class _Choice(NamedTuple):
-    """What a buyer takes of a link: minor units in all, and the product."""
+    """What the buyer pays for through a link: the whole amount in minor units, and the product."""
 
     amount: int
     product: str | None
 
 
-def _chosen(world: World, link: PaymentLink, payment: HostedPayment) -> _Choice:
-    """A product at the price it had when the link was made, or the link's amount, or one the buyer enters (B-59)."""
+def _choice(world: World, link: PaymentLink, payment: HostedPayment) -> _Choice:
+    """A product at its price when the link was created, or the link's amount, or the amount the buyer enters (B-59)."""
     product = _product(link, payment) if link.products else None
     price = link.amount if product is None else link.prices[product]
     asked = {"quantity": link.allow_quantity, "amount": price is None, "product": product is not None}
-    _refuse_unasked(payment, *(field for field, wanted in asked.items() if wanted))
+    _reject_unasked(payment, *(field for field, wanted in asked.items() if wanted))
     if price is None and "amount" not in payment:
         raise missing_field("amount", "is required: the buyer says how much")
     unit, param = (payment["amount"], "amount") if price is None else (price, "quantity")
@@ -223,17 +211,17 @@ def _product(link: PaymentLink, payment: HostedPayment) -> str:
 def _buyer(
     world: World, payment: HostedPayment, customer: str | None, email: str | None
 ) -> tuple[Customer | None, str | None]:
-    """The customer a page knows, or the one with its email or the buyer's, made if need be; none without an email."""
+    """The known customer, else the one with the page's or the buyer's email, created if need be; None without one."""
     known = world.get(Customer, customer)
     if known is not None:
         return known, known.email
     given = payment.get("customer", {})
     email = email or given.get("email")
-    return (None if email is None else _found_or_made(world, email, given)), email
+    return (None if email is None else _found_or_created(world, email, given)), email
 
 
-def _found_or_made(world: World, email: str, given: Mapping[str, Any]) -> Customer:
-    """A buyer who gives no name is called after the mailbox."""
+def _found_or_created(world: World, email: str, given: Mapping[str, Any]) -> Customer:
+    """Without a name, the customer gets the local part of the email as its name."""
     found = world.table(Customer).find("email", email)
     if found is not None:
         return found
@@ -241,12 +229,12 @@ def _found_or_made(world: World, email: str, given: Mapping[str, Any]) -> Custom
     return customers.create(world, {"email": email, "name": given.get("name") or email.partition("@")[0], **phone})
 
 
-def _visitor(world: World, link: PaymentLink, payment: HostedPayment) -> tuple[Customer | None, str | None]:
-    """Who pays a link: name and email are required where it collects them, and no customer is made where not (B-59)."""
+def _link_buyer(world: World, link: PaymentLink, payment: HostedPayment) -> tuple[Customer | None, str | None]:
+    """The customer who pays a link: name and email are required where it collects them, else none is created (B-59)."""
     given = payment.get("customer", {})
     if not link.collect_customer_info:
         return None, given.get("email")
-    absent = [field for field in ("name", "email") if not given.get(field)]
-    if absent:
-        raise combine([missing_field(f"customer.{field}", "is required: the link collects it") for field in absent])
+    missing = [field for field in ("name", "email") if not given.get(field)]
+    if missing:
+        raise combine([missing_field(f"customer.{field}", "is required: the link collects it") for field in missing])
     return _buyer(world, payment, None, None)

@@ -1,6 +1,6 @@
-"""The operator: the party behind the payments, simulated; it alone decides what becomes of a payment and its refund.
+"""The payment operator, simulated: it decides how each payment and each refund ends.
 
-What the tester arranged comes first, then the magic of the value that is paid with (B-54, B-55, B-57, B-94).
+An outcome that the tester arranged comes first, then the magic value paid with (B-54, B-55, B-57, B-94).
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from emulator.resources.customers.payment_details import PaymentDetails
 from emulator.resources.payments import outcomes
 
 PROMPT_SECONDS = 180
-"""Seconds a mobile money buyer has to confirm on the phone (Limits)."""
+"""Seconds that a mobile money buyer has to confirm on the phone (Limits)."""
 
 
 class OperatorDecision(msgspec.Struct, frozen=True, kw_only=True):
-    """What will be answered to a payment: success, or failure with a ``code``, at ``due``.
+    """The answer to a payment: success, or failure with a ``code``, given at ``due``.
 
-    ``step`` asks the buyer to pass a check of the card first, and then no answer comes by itself.
+    ``step``: the buyer has to pass a card check first, and until then there is no answer.
     """
 
     code: str | None
@@ -33,50 +33,50 @@ class OperatorDecision(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def on_payment(
-    world: World, instrument: PaymentDetails, *, customer: str | None, amount: int, off_session: bool
+    world: World, details: PaymentDetails, *, customer: str | None, amount: int, off_session: bool
 ) -> OperatorDecision:
-    """What the operator makes of a payment sent to it now. ``off_session``: charged while the buyer is not there."""
-    line = payment_details.magic_of(world, instrument)
+    """Decide a payment of ``amount`` minor units sent now. ``off_session``: the buyer is not present."""
+    magic = payment_details.magic_of(world, details)
     own = settings(world)
-    arranged = outcomes.consume(world, "payment", customer=customer, amount=amount, payment_method_type=instrument.type)
-    delay = line.after or timedelta(seconds=own.operator_delay)
+    arranged = outcomes.consume(world, "payment", customer=customer, amount=amount, payment_method_type=details.type)
+    delay = magic.after or timedelta(seconds=own.operator_delay)
     if arranged is not None:
         return OperatorDecision(code=arranged.code, due=_later(world, delay))
-    if instrument.type == "mobile_money" and own.mobile_money == "handset":
+    if details.type == "mobile_money" and own.mobile_money == "handset":
         return OperatorDecision(code="MOBILE_MONEY_TIMEOUT", due=_later(world, timedelta(seconds=PROMPT_SECONDS)))
-    code = (off_session and line.off_session) or line.code
-    return OperatorDecision(code=code, due=_later(world, delay), step=line.step)
+    code = (off_session and magic.off_session) or magic.code
+    return OperatorDecision(code=code, due=_later(world, delay), step=magic.step)
 
 
-def settles(world: World, instrument: PaymentDetails) -> Timestamp | None:
-    """When the money of a payment that succeeds now is there; None: at once."""
-    delay = payment_details.magic_of(world, instrument).settles
+def settles(world: World, details: PaymentDetails) -> Timestamp | None:
+    """When the money of a payment that succeeds now arrives; None: at once."""
+    delay = payment_details.magic_of(world, details).settles
     return _later(world, delay) if delay else None
 
 
-def disputed(world: World, instrument: PaymentDetails) -> Timestamp | None:
-    """When the buyer contests a transaction that completes now; None: never."""
-    delay = payment_details.magic_of(world, instrument).disputed
+def disputed(world: World, details: PaymentDetails) -> Timestamp | None:
+    """When the buyer disputes a transaction that completes now; None: never."""
+    delay = payment_details.magic_of(world, details).disputed
     return _later(world, delay) if delay else None
 
 
 class RefundDecision(msgspec.Struct, frozen=True, kw_only=True):
-    """What will be answered to a refund: success, or failure with a ``code``, at ``due``; never where that is None."""
+    """The answer to a refund: success, or failure with a ``code``, given at ``due``; None: it is never answered."""
 
     code: str | None
     due: Timestamp | None
 
 
-def on_refund(world: World, instrument: PaymentDetails, *, customer: str | None, amount: int) -> RefundDecision:
-    """What the operator makes of a refund sent to it now."""
-    line = payment_details.magic_of(world, instrument)
-    arranged = outcomes.consume(world, "refund", customer=customer, amount=amount, payment_method_type=instrument.type)
-    due = _refund_due(world, instrument.type)
+def on_refund(world: World, details: PaymentDetails, *, customer: str | None, amount: int) -> RefundDecision:
+    """Decide a refund of ``amount`` minor units sent now."""
+    magic = payment_details.magic_of(world, details)
+    arranged = outcomes.consume(world, "refund", customer=customer, amount=amount, payment_method_type=details.type)
+    due = _refund_due(world, details.type)
     if arranged is not None:
         return RefundDecision(code=arranged.code, due=due)
-    if line.refund == "unanswered":
+    if magic.refund == "unanswered":
         return RefundDecision(code=None, due=None)
-    return RefundDecision(code=outcomes.DEFAULT_FAILURE_CODE["refund"] if line.refund == "failed" else None, due=due)
+    return RefundDecision(code=outcomes.DEFAULT_FAILURE_CODE["refund"] if magic.refund == "failed" else None, due=due)
 
 
 def _refund_due(world: World, type: str) -> Timestamp:

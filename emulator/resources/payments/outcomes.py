@@ -1,4 +1,4 @@
-"""An arranged outcome: how the next payments, refunds or deliveries end, by order of the tester."""
+"""An arranged outcome: the tester decides how the next payments, refunds or deliveries end (B-94)."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from emulator.errors import invalid_field
 
 
 class OutcomeMatch(msgspec.Struct, frozen=True, kw_only=True):
-    """Which ones are meant; what is null does not matter. ``amount`` is minor units."""
+    """Which operations an outcome applies to; null fits any. ``amount`` is minor units."""
 
     customer: str | None = None
     amount: int | None = None
     payment_method_type: str | None = None
 
     def fits(self, facts: Mapping[str, Any]) -> bool:
-        """Whether what is known of a payment, refund or delivery is just what is asked for."""
+        """Whether a payment, refund or delivery with these facts is one of them."""
         wanted = msgspec.structs.asdict(self)
         return all(facts.get(name) == value for name, value in wanted.items() if value is not None)
 
 
 class Outcome(Record, frozen=True, kw_only=True):
-    """``times`` counts how often it still applies; then it is gone."""
+    """``times``: how often it still applies; after the last time it is removed."""
 
     kind: ClassVar[str] = "outcome"
     prefix: ClassVar[str] = "outc"
@@ -47,7 +47,7 @@ DEFAULT_FAILURE_CODE: Mapping[str, str | None] = {
     "refund": "UPSTREAM_ERROR",
     "delivery": None,
 }
-"""The code of a failure for which the tester gave none."""
+"""The code of a failure where the tester gave none."""
 
 
 def arrange(world: World, body: Mapping[str, Any]) -> Outcome:
@@ -66,7 +66,7 @@ def arrange(world: World, body: Mapping[str, Any]) -> Outcome:
 
 
 def failure_code(body: Mapping[str, Any], operation: str) -> str | None:
-    """The code that an outcome or answer fails with; None where it succeeds, and then there must be none."""
+    """The code of a failed outcome or answer, None for success; 422 for a code beside ``succeeded``."""
     if body["result"] == "failed":
         return body.get("code") or DEFAULT_FAILURE_CODE[operation]
     if body.get("code") is not None:
@@ -75,7 +75,7 @@ def failure_code(body: Mapping[str, Any], operation: str) -> str | None:
 
 
 def consume(world: World, /, operation: str, **facts: Any) -> Outcome | None:
-    """The outcome arranged first that fits what happens now, used up by once."""
+    """The outcome arranged first that fits this operation, if any; it is used up by one."""
     for outcome in world.table(Outcome).where("operation", operation):
         if outcome.match.fits(facts):
             if outcome.times > 1:
@@ -87,7 +87,7 @@ def consume(world: World, /, operation: str, **facts: Any) -> Outcome | None:
 
 
 def index(world: World, query: Query) -> Page[Outcome]:
-    """GET /_emulator/outcomes: what is still arranged, newest first."""
+    """GET /_emulator/outcomes: those that still apply, newest first."""
     return paginate(world.table(Outcome), query)
 
 

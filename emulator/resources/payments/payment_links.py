@@ -1,4 +1,4 @@
-"""A payment link: a page that can be shared, on which many buyers pay."""
+"""A payment link: a page that can be shared, on which many buyers can pay (B-59)."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from emulator.resources.customers import payment_details
 
 
 class RedirectUrl(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the buyer goes afterwards; null is a general page."""
+    """Where the buyer is sent afterwards; null: the general confirmation page."""
 
     success: str | None = None
     cancel: str | None = None
 
 
 class PaymentLink(Record, frozen=True, kw_only=True):
-    """``amount`` is minor units, of a ``custom`` link only. ``max_usage`` and ``usage_count`` count payments begun."""
+    """``amount`` is minor units, of a ``custom`` link only. ``usage_count`` counts payments initiated."""
 
     kind: ClassVar[str] = "payment_link"
     prefix: ClassVar[str] = "link"
@@ -54,7 +54,8 @@ class PaymentLink(Record, frozen=True, kw_only=True):
     metadata: Metadata
     created_at: str
     updated_at: str
-    # A later change of price is for new links (Products, PATCH): the price of each product, null where the buyer says.
+    # Each product's price when the link was created (Products, PATCH: a new price is for new links); null: the buyer
+    # enters the amount.
     prices: Annotated[Mapping[str, int | None], HIDDEN] = msgspec.field(default_factory=dict)
 
 
@@ -66,7 +67,7 @@ LIFECYCLE = StateMachine(
 )
 
 
-# -- what merchants do
+# -- operations
 
 
 def create(world: World, body: Mapping[str, Any]) -> PaymentLink:
@@ -101,31 +102,31 @@ def create(world: World, body: Mapping[str, Any]) -> PaymentLink:
 
 
 def _products(world: World, body: Mapping[str, Any], currency: str) -> list[Product]:
-    """What a ``product`` link sells; other types sell nothing."""
+    """The products of a ``product`` link; other types have none."""
     if body["payment_link_type"] != "product":
         return []
     if not body["products"]:
         raise invalid_field("products", "must name at least one product")
-    named = {id: f"products.{number}" for number, id in reversed(list(enumerate(body["products"])))}
-    return [line_items.on_sale(world, id, currency, named[id]) for id in dict.fromkeys(body["products"])]
+    params = {id: f"products.{number}" for number, id in reversed(list(enumerate(body["products"])))}
+    return [line_items.on_sale(world, id, currency, params[id]) for id in dict.fromkeys(body["products"])]
 
 
 def _amount(world: World, body: Mapping[str, Any], currency: str) -> int | None:
-    """What a ``custom`` link asks for; ignored for other types."""
+    """The amount of a ``custom`` link in minor units; ignored for other types."""
     if body["payment_link_type"] != "custom":
         return None
     return amounts.chargeable(world, body["amount"], currency, "amount")
 
 
 def _validity(world: World, body: Mapping[str, Any]) -> dict[str, Any]:
-    """How long it can be used; ``one_time`` is ``max_usage`` 1."""
+    """The fields that limit its use; ``one_time`` is ``max_usage`` 1."""
     limits = _limits(world, body, body["validity_type"])
-    most = 1 if body["validity_type"] == "one_time" else None
-    return {"validity_type": body["validity_type"], "max_usage": most, "expires_at": None, **limits}
+    max_usage = 1 if body["validity_type"] == "one_time" else None
+    return {"validity_type": body["validity_type"], "max_usage": max_usage, "expires_at": None, **limits}
 
 
 def _limits(world: World, body: Mapping[str, Any], validity_type: str) -> dict[str, Any]:
-    """``max_usage`` and ``expires_at`` as they were sent, which only a ``limited`` link has (B-59)."""
+    """``max_usage`` and ``expires_at`` of the body; 422 unless the link is ``limited`` (B-59)."""
     limits = {field: body[field] for field in ("max_usage", "expires_at") if field in body}
     for field in limits:
         if validity_type != "limited":
@@ -138,7 +139,7 @@ def _limits(world: World, body: Mapping[str, Any], validity_type: str) -> dict[s
 
 
 def update(world: World, id: str, body: Mapping[str, Any]) -> PaymentLink:
-    """PATCH /payment-links/{id}/; a ``redirect_url`` replaces the whole one there is (B-59)."""
+    """PATCH /payment-links/{id}/; a ``redirect_url`` replaces the whole old one (B-59)."""
     link = get_or_404(world, PaymentLink, id)
     changes = {**body, **_limits(world, body, link.validity_type)}
     if "redirect_url" in body:
@@ -149,12 +150,12 @@ def update(world: World, id: str, body: Mapping[str, Any]) -> PaymentLink:
 
 
 def delete(world: World, id: str) -> None:
-    """DELETE /payment-links/{id}/: for good; payments made through it stay."""
+    """DELETE /payment-links/{id}/: permanent; its payments stay."""
     world.remove(get_or_404(world, PaymentLink, id))
 
 
 def archive(world: World, id: str) -> dict[str, Any]:
-    """POST /payment-links/{id}/archive/: the page can no longer be reached."""
+    """POST /payment-links/{id}/archive/: its page is no longer reachable."""
     return pick(
         LIFECYCLE.transition(world, get_or_404(world, PaymentLink, id), "archive"), "id", "status", "updated_at"
     )
@@ -165,11 +166,11 @@ def restore(world: World, id: str) -> PaymentLink:
     return LIFECYCLE.transition(world, get_or_404(world, PaymentLink, id), "restore")
 
 
-# -- what buyers meet
+# -- use by buyers
 
 
 def closed(world: World, link: PaymentLink) -> str | None:
-    """Why it takes no payment: ``archived``, ``exhausted`` or ``expired``; None while it does (B-59)."""
+    """Why it accepts no payment: ``archived``, ``exhausted`` or ``expired``; None while it does (B-59)."""
     if link.status == "archived":
         return "archived"
     if link.max_usage is not None and link.usage_count >= link.max_usage:
@@ -180,7 +181,7 @@ def closed(world: World, link: PaymentLink) -> str | None:
 
 
 def use(world: World, link: PaymentLink) -> PaymentLink:
-    """A payment is started: it counts, even if it fails later."""
+    """Count a payment that is initiated, even if it fails later (PaymentLink states)."""
     return world.replace(link, usage_count=link.usage_count + 1)
 
 

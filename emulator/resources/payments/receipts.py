@@ -1,4 +1,4 @@
-"""A receipt: what the buyer gets for each completed deposit (B-53)."""
+"""A receipt: issued to the buyer for each completed deposit (B-53)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Receipt(Record, frozen=True, kw_only=True):
 
 
 def issue(world: World, event: Event) -> None:
-    """Reaction to ``transaction.succeeded``."""
+    """Reaction to ``transaction.succeeded``: issue the receipt."""
     transaction: Transaction = event.data.object
     intent = world.get(PaymentIntent, transaction.payment_intent)
     id = world.new_id(Receipt)

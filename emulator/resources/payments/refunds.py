@@ -1,4 +1,4 @@
-"""A refund: money of a completed deposit on its way back to the buyer, through the channel it came by (B-57)."""
+"""A refund: money of a completed deposit returned to the buyer by the channel it came from (B-57)."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from emulator.resources.payments import operator, transactions
 from emulator.resources.payments.transactions import Transaction
 
 REVIEW_HOURS = 1
-"""How long a refund is ``pending`` with the setting ``refund_review``."""
+"""Hours that a refund is ``pending`` under the setting ``refund_review``."""
 
 
 class Refund(Record, frozen=True, kw_only=True):
-    """``amount`` is minor units. ``description`` is the merchant's own note, ``failure_reason`` a code."""
+    """``amount`` is minor units. ``description`` is an internal note of the merchant, ``failure_reason`` a code."""
 
     kind: ClassVar[str] = "refund"
     prefix: ClassVar[str] = "refd"
@@ -58,14 +58,14 @@ LIFECYCLE = StateMachine(
 )
 
 COUNTING = ("pending", "processing", "succeeded")
-"""The states in which a refund takes from what is left to refund."""
+"""States of refunds that reduce the refundable rest."""
 
 
 def create(world: World, body: Mapping[str, Any]) -> Refund:
-    """POST /refunds/: at most what is left of a completed deposit, and just that where no amount is given."""
+    """POST /refunds/: of a completed deposit; without an ``amount`` the whole refundable rest (minor units)."""
     deposit = get_or_404(world, Transaction, body["transaction"], "transaction")
     amount = body.get("amount", _refundable(world, deposit))
-    _permit(world, deposit, amount)
+    _require_refundable(world, deposit, amount)
     review = settings(world).refund_review
     refund = LIFECYCLE.create(
         world,
@@ -93,12 +93,12 @@ def create(world: World, body: Mapping[str, Any]) -> Refund:
 
 
 def _refundable(world: World, deposit: Transaction) -> int:
-    """The amount less the refunds that are pending, processing or succeeded."""
+    """The refundable rest: the amount less refunds that are pending, processing or succeeded."""
     refunds = world.table(Refund).where("transaction", deposit.id)
     return deposit.amount - sum(refund.amount for refund in refunds if refund.status in COUNTING)
 
 
-def _permit(world: World, deposit: Transaction, amount: int) -> None:
+def _require_refundable(world: World, deposit: Transaction, amount: int) -> None:
     rest = _refundable(world, deposit)
     if deposit.type != "deposit" or deposit.status != "completed" or rest <= 0:
         raise ApiError("transaction_not_refundable", param="transaction")
@@ -112,11 +112,12 @@ def _permit(world: World, deposit: Transaction, amount: int) -> None:
 
 
 def _send(world: World, refund: Refund) -> None:
-    """To the operator, who answers later, if only in the next moment, or never (B-57)."""
+    """Send it to the operator, who answers in a job, which may be due now, or never (B-57)."""
     deposit = world.require(Transaction, refund.transaction)
-    verdict = operator.on_refund(world, deposit.instrument, customer=deposit.customer, amount=refund.amount)
-    if verdict.due is not None:
-        world.schedule(verdict.due, "refund.answer", refund, **({"code": verdict.code} if verdict.code else {}))
+    decision = operator.on_refund(world, deposit.instrument, customer=deposit.customer, amount=refund.amount)
+    if decision.due is not None:
+        code = {"code": decision.code} if decision.code else {}
+        world.schedule(decision.due, "refund.answer", refund, **code)
     world.schedule(calendar.plus(world.now, days=settings(world).refund_expiry_days), "refund.expire", refund)
 
 
@@ -128,14 +129,14 @@ def send_later(world: World, job: Job) -> None:
 
 
 def answer_later(world: World, job: Job) -> None:
-    """Job ``refund.answer``: silenced where the refund came to its end before."""
+    """Job ``refund.answer``; does nothing where the refund has ended."""
     refund = world.get(Refund, job.about)
     if refund is not None and LIFECYCLE.allows(refund, "succeed"):
         answer(world, refund, job.data.get("code"))
 
 
 def answer_now(world: World, id: str, code: str | None) -> Refund:
-    """The operator answers a refund it was sent, without waiting for its time."""
+    """The operator answers a refund in progress before its time; with a ``code`` the refund fails."""
     refund = get_or_404(world, Refund, id)
     if not LIFECYCLE.allows(refund, "succeed"):
         raise ApiError("INVALID_STATUS_TRANSITION", object="refund", status=refund.status, trigger="be answered")
@@ -143,17 +144,18 @@ def answer_now(world: World, id: str, code: str | None) -> Refund:
 
 
 def answer(world: World, refund: Refund, code: str | None) -> Refund:
-    """The operator's answer: the buyer has the money back, or nothing was debited."""
+    """The operator's answer: the money is returned to the buyer or, with a ``code``, nothing was debited."""
     world.cancel_jobs(refund)
     if code is not None:
         return LIFECYCLE.transition(world, refund, "fail", failure_reason=code)
     deposit = world.require(Transaction, refund.transaction)
-    transactions.give_back(world, deposit, refund.amount, description=f"Refund {refund.id}", metadata=refund.metadata)
+    description = f"Refund {refund.id}"
+    transactions.record_refund(world, deposit, refund.amount, description=description, metadata=refund.metadata)
     return LIFECYCLE.transition(world, refund, "succeed", refunded_at=world.now)
 
 
 def expire(world: World, job: Job) -> None:
-    """Job ``refund.expire``: the operator never answered; the funds are the merchant's again."""
+    """Job ``refund.expire``: the operator never answered; the funds return to the merchant balance."""
     refund = world.get(Refund, job.about)
     if refund is not None and LIFECYCLE.allows(refund, "expire"):
         world.cancel_jobs(refund)
@@ -161,7 +163,7 @@ def expire(world: World, job: Job) -> None:
 
 
 def cancel(world: World, id: str) -> Refund:
-    """POST /refunds/{id}/cancel/: before it is sent to the operator."""
+    """POST /refunds/{id}/cancel/, while it is ``pending``."""
     refund = get_or_404(world, Refund, id)
     refund = LIFECYCLE.transition(world, refund, "cancel")
     world.cancel_jobs(refund)

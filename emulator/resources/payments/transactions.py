@@ -1,4 +1,4 @@
-"""A transaction: the accounting record of a processed payment, made by the service alone."""
+"""A transaction: the accounting record of a processed payment, created by the service only (B-56)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Transaction(Record, frozen=True, kw_only=True):
     livemode: bool
     created_at: str
     updated_at: str
-    # What was paid with: the way back for a refund, and what tells the operator about it.
+    # What was paid with: a refund goes back to it, and its magic value decides how the refund ends.
     instrument: Annotated[PaymentDetails, HIDDEN]
 
 
@@ -72,7 +72,7 @@ LIFECYCLE = StateMachine(
 def open_deposit(
     world: World,
     amount: int,
-    instrument: PaymentDetails,
+    details: PaymentDetails,
     *,
     currency: str,
     description: str | None,
@@ -80,7 +80,7 @@ def open_deposit(
     customer: str | None,
     metadata: Metadata,
 ) -> Transaction:
-    """A deposit on its way: pending, with the fees of the App's pricing plan (B-56)."""
+    """Create a pending deposit of ``amount`` minor units with the fees of the App's pricing plan (B-56)."""
     own = settings(world)
     fee_rate = FEE_RATES[own.pricing_plan]
     fee, commission = money.percent(amount, fee_rate), money.percent(amount, own.commission_rate)
@@ -95,15 +95,15 @@ def open_deposit(
         net_amount=amount - fee - commission,
         currency=currency,
         status="pending",
-        payment_method_type=instrument.type,
+        payment_method_type=details.type,
         livemode=world.livemode,
         created_at=world.now,
         updated_at=world.now,
-        instrument=instrument,
+        instrument=details,
     )
     deposit = replace(
         deposit,
-        operator=payment_details.operator_name(instrument),
+        operator=payment_details.operator_name(details),
         description=description,
         payment_intent=payment_intent,
         customer=customer,
@@ -113,23 +113,23 @@ def open_deposit(
 
 
 def settle(world: World, transaction: Transaction) -> Transaction:
-    """The payment succeeded: its money is there, or comes later, and until then the transaction is approved."""
-    later = operator.settles(world, transaction.instrument)
-    if later is None:
+    """The payment succeeded: complete the transaction, or approve it until its money arrives."""
+    settles_at = operator.settles(world, transaction.instrument)
+    if settles_at is None:
         return complete(world, transaction)
-    world.schedule(later, "transaction.settle", transaction)
+    world.schedule(settles_at, "transaction.settle", transaction)
     return LIFECYCLE.transition(world, transaction, "approve")
 
 
 def settle_later(world: World, job: Job) -> None:
-    """Job ``transaction.settle``: the money of an approved transaction is there."""
+    """Job ``transaction.settle``: the money of an approved transaction has arrived."""
     transaction = world.get(Transaction, job.about)
     if transaction is not None and transaction.status == "approved":
         complete(world, transaction)
 
 
 def complete(world: World, transaction: Transaction) -> Transaction:
-    """The money is there: the customer's totals count it (B-30), and ``transaction.succeeded`` tells."""
+    """The money has arrived: the customer's totals count it (B-30) and ``transaction.succeeded`` is sent."""
     customer = world.get(Customer, transaction.customer)
     if customer is not None:
         world.replace(
@@ -143,16 +143,16 @@ def complete(world: World, transaction: Transaction) -> Transaction:
 
 
 def dispute(world: World, job: Job) -> None:
-    """Job ``transaction.dispute``: silenced where the money went back before."""
+    """Job ``transaction.dispute``; does nothing where the transaction was refunded."""
     transaction = world.get(Transaction, job.about)
     if transaction is not None and LIFECYCLE.allows(transaction, "dispute"):
         LIFECYCLE.transition(world, transaction, "dispute")
 
 
-def give_back(world: World, deposit: Transaction, amount: int, **fields: Any) -> Transaction:
-    """Money of a deposit is with the buyer again: a transaction of type ``refund`` records it (B-57).
+def record_refund(world: World, deposit: Transaction, amount: int, **fields: Any) -> Transaction:
+    """Record ``amount`` minor units returned to the buyer as a transaction of type ``refund`` (B-57).
 
-    The deposit turns ``refunded`` once nothing of it is left; the customer's ``total_spent`` counts it no longer.
+    The deposit is ``refunded`` once all of it was returned; the customer's ``total_spent`` goes down.
     """
     LIFECYCLE.create(
         world,
@@ -178,8 +178,8 @@ def give_back(world: World, deposit: Transaction, amount: int, **fields: Any) ->
     if customer is not None:
         world.replace(customer, total_spent=customer.total_spent - amount)
     deposit = world.replace(deposit, amount_refunded=deposit.amount_refunded + amount)
-    whole = deposit.amount_refunded >= deposit.amount and LIFECYCLE.allows(deposit, "refund")
-    return LIFECYCLE.transition(world, deposit, "refund") if whole else deposit
+    fully = deposit.amount_refunded >= deposit.amount and LIFECYCLE.allows(deposit, "refund")
+    return LIFECYCLE.transition(world, deposit, "refund") if fully else deposit
 
 
 def update(world: World, id: str, body: Mapping[str, Any]) -> Transaction:
@@ -189,13 +189,13 @@ def update(world: World, id: str, body: Mapping[str, Any]) -> Transaction:
 
 def index(world: World, query: Query) -> Page[Transaction]:
     """GET /transactions/: ``customer`` is an id or an email, and emails are compared case-blind (B-30)."""
-    wanted = query.get("customer", "")
-    known = world.table(Customer).find("email", wanted) if "@" in wanted else None
-    return _all(world, {**query, "customer": known.id} if known is not None else query)
+    customer = query.get("customer", "")
+    found = world.table(Customer).find("email", customer) if "@" in customer else None
+    return _list(world, {**query, "customer": found.id} if found is not None else query)
 
 
 retrieve = get_handler(Transaction)
-_all = list_handler(
+_list = list_handler(
     Transaction,
     {
         "min_amount": lambda transaction, amount: transaction.amount >= amount,

@@ -99,7 +99,7 @@ def renewal_failed(world: World, event: Event) -> None:
     """Reaction to ``subscription.payment_failed``, after each attempt (B-45)."""
     subscription = world.require(Subscription, event.data.object.id)
     owed = world.get(Invoice, subscription.unpaid_invoice)
-    again_at = renewals.next_try(world, subscription)
+    again_at = renewals.next_retry_at(world, subscription)
     _to_subscriber(world, "renewal_failed", subscription, {"invoice": owed, "again_at": again_at})
 
 
@@ -116,7 +116,7 @@ def canceled(world: World, event: Event) -> None:
 def _to_subscriber(world: World, topic: str, subscription: Subscription, about: Mapping[str, Any]) -> None:
     customer = world.get(Customer, subscription.customer)
     if customer is not None:
-        item = renewals.item(world, subscription)
+        item = renewals.item_name(world, subscription)
         write(world, topic, customer.email, customer, {"subscription": subscription, "item": item, **about})
 
 

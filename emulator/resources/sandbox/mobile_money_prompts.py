@@ -13,7 +13,7 @@ from emulator.core.world import World
 from emulator.errors import ApiError, invalid_field
 from emulator.resources.customers import payment_details
 from emulator.resources.customers.payment_details import PaymentDetails
-from emulator.resources.payments import payment_intents
+from emulator.resources.payments import charging
 from emulator.resources.payments.payment_intents import PaymentIntent
 
 REJECTED, UNANSWERED = "MOBILE_MONEY_REJECTED", "MOBILE_MONEY_TIMEOUT"
@@ -74,7 +74,7 @@ def answer(world: World, number: str, body: Mapping[str, Any]) -> PaymentIntent:
         world.cancel_jobs(intent, "payment_intent.answer")
         world.schedule(shown(world, intent).expires_at, "payment_intent.answer", intent, code=UNANSWERED)
         return intent
-    return payment_intents.answer(world, intent, _verdict(world, intent) if body["answer"] == "approve" else REJECTED)
+    return charging.answer(world, intent, _verdict(world, intent) if body["answer"] == "approve" else REJECTED)
 
 
 def _asked(world: World, number: str, id: str | None) -> PaymentIntent:

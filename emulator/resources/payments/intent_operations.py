@@ -1,4 +1,4 @@
-"""The cashier: what a merchant may do with payments: open one, confirm it, capture it, take it back (B-51)."""
+"""The operations on payment intents: create, confirm, capture, cancel; and canceling a pending transaction (B-51)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from emulator.resources.app import amounts, security_profiles
 from emulator.resources.customers import payment_details
 from emulator.resources.customers.payment_methods import PaymentMethod
 from emulator.resources.customers.records import Customer
-from emulator.resources.payments import payment_intents, transactions
+from emulator.resources.payments import charging, payment_intents, transactions
 from emulator.resources.payments.payment_intents import LIFECYCLE, PaymentIntent
 from emulator.resources.payments.transactions import Transaction
 
@@ -22,28 +22,28 @@ def create(world: World, body: Mapping[str, Any]) -> PaymentIntent:
     """POST /payment-intents/: nothing is charged until it is confirmed (B-51)."""
     currency = amounts.enabled(world, body["currency"])
     amounts.chargeable(world, body["amount"], currency, "amount")
-    customer = _named(world, Customer, body, "customer")
-    method = _named(world, PaymentMethod, body, "payment_method")
+    customer = _optional(world, Customer, body, "customer")
+    method = _optional(world, PaymentMethod, body, "payment_method")
     types = payment_details.allowed(body.get("payment_method_types", ()))
     if method is not None:
-        _permit(world, method, customer, types)
+        _require_usable(world, method, customer, types)
         customer = customer or world.get(Customer, method.customer)
     buyer = {} if customer is None else {"customer": customer.id, "customer_email": customer.email}
-    given = {name: body[name] for name in COPIED_FIELDS if name in body}
-    return payment_intents.start(world, method, payment_method_types=types, **{**buyer, **given})
+    copied = {name: body[name] for name in COPIED_FIELDS if name in body}
+    return payment_intents.start(world, method, payment_method_types=types, **{**buyer, **copied})
 
 
 COPIED_FIELDS = ("amount", "currency", "capture_method", "customer_email", "description", "metadata")
-"""The fields of a new intent that are what the body says."""
+"""The fields of the request that the new intent takes over unchanged."""
 
 
-def _named(world: World, kind: type[R], body: Mapping[str, Any], param: str) -> R | None:
+def _optional(world: World, kind: type[R], body: Mapping[str, Any], param: str) -> R | None:
     """The object whose id the body gives, if it gives one."""
     return get_or_404(world, kind, body[param], param) if param in body else None
 
 
-def _permit(world: World, method: PaymentMethod, customer: Customer | None, types: tuple[str, ...]) -> None:
-    """A stored method may pay if it is active, this customer's and of a type that is allowed (B-15, B-55)."""
+def _require_usable(world: World, method: PaymentMethod, customer: Customer | None, types: tuple[str, ...]) -> None:
+    """422 for a stored method that is inactive, another customer's or of a type that is not allowed (B-15, B-55)."""
     if method.status != "active":
         raise invalid_field("payment_method", f"this method is {method.status}")
     if customer is not None and method.customer != customer.id:
@@ -54,19 +54,19 @@ def _permit(world: World, method: PaymentMethod, customer: Customer | None, type
 
 
 def confirm(world: World, id: str, body: Mapping[str, Any]) -> PaymentIntent:
-    """POST …/confirm/: charge the intent's method, or the one sent along."""
+    """POST …/confirm/: charge the intent's method, or the one in the body."""
     intent = get_or_404(world, PaymentIntent, id)
-    chosen = body.get("payment_method") or intent.payment_method
-    if chosen is None or not LIFECYCLE.allows(intent, "choose"):
+    method_id = body.get("payment_method") or intent.payment_method
+    if method_id is None or not LIFECYCLE.allows(intent, "choose"):
         raise ApiError("PAYMENT_INTENT_NOT_CONFIRMABLE", status=intent.status)
-    method = get_or_404(world, PaymentMethod, chosen, "payment_method")
-    _permit(world, method, world.get(Customer, intent.customer), intent.payment_method_types)
+    method = get_or_404(world, PaymentMethod, method_id, "payment_method")
+    _require_usable(world, method, world.get(Customer, intent.customer), intent.payment_method_types)
     security_profiles.refuse_amount(world, intent.amount)
-    return payment_intents.confirm(world, intent, method)
+    return charging.confirm(world, intent, method)
 
 
 def capture(world: World, id: str, body: Mapping[str, Any]) -> PaymentIntent:
-    """POST …/capture/: all that was authorised, or less."""
+    """POST …/capture/: the whole authorised amount, or less (minor units)."""
     intent = get_or_404(world, PaymentIntent, id)
     if not LIFECYCLE.allows(intent, "capture"):
         raise ApiError("PAYMENT_INTENT_NOT_CAPTURABLE", status=intent.status)
@@ -78,34 +78,34 @@ def capture(world: World, id: str, body: Mapping[str, Any]) -> PaymentIntent:
             errors={"amount": [f"must be at most {intent.amount_capturable}"]},
             available=intent.amount_capturable,
         )
-    return payment_intents.take(world, intent, "capture", amount)
+    return charging.succeed(world, intent, "capture", amount)
 
 
 def cancel(world: World, id: str) -> PaymentIntent:
-    """POST …/cancel/: the merchant takes a payment back that is not yet taken; no event tells (B-50)."""
+    """POST …/cancel/: the merchant cancels a payment that is not collected yet; without an event (B-50)."""
     intent = get_or_404(world, PaymentIntent, id)
     if not LIFECYCLE.allows(intent, "cancel"):
         raise ApiError("PAYMENT_INTENT_UNCANCELABLE", status=intent.status)
     world.cancel_jobs(intent, "payment_intent.answer")
-    payment_intents.close_deposit(world, intent, "cancel")
+    charging.close_deposit(world, intent, "cancel")
     if intent.checkout_session is not None:
-        # No event tells of it, so a job tells the session, which waits for this payment.
+        # There is no event to react to, so a job informs the session that waits for this payment.
         world.schedule(world.now, "payment_intent.canceled", intent)
     return LIFECYCLE.transition(world, intent, "cancel", amount_capturable=0, canceled_at=world.now, next_action=None)
 
 
 def cancel_transaction(world: World, id: str) -> Transaction:
-    """POST /transactions/{id}/cancel/: money that is still awaited; its payment fails (B-56)."""
-    deposit = transactions.LIFECYCLE.transition(world, get_or_404(world, Transaction, id), "cancel")
-    intent = world.get(PaymentIntent, deposit.payment_intent)
+    """POST /transactions/{id}/cancel/: only while it is pending; its payment intent fails (B-56)."""
+    transaction = transactions.LIFECYCLE.transition(world, get_or_404(world, Transaction, id), "cancel")
+    intent = world.get(PaymentIntent, transaction.payment_intent)
     if intent is not None and LIFECYCLE.allows(intent, "fail"):
         world.cancel_jobs(intent, "payment_intent.answer")
-        payment_intents.fail(world, intent, "INSUFFICIENT_FUNDS", CANCELED)
-    return deposit
+        charging.fail(world, intent, "INSUFFICIENT_FUNDS", CANCELED)
+    return transaction
 
 
 CANCELED = "The transaction was canceled before its funds arrived."
-"""Why a payment failed whose pending transaction the merchant canceled."""
+"""The ``last_error`` message of an intent whose pending transaction the merchant canceled."""
 
 OPERATIONS = {
     "createPaymentIntent": create,

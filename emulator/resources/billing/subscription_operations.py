@@ -1,0 +1,168 @@
+"""The operations on subscriptions: create, update, cancel, reactivate, pause, resume; and deactivating a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from emulator.core import calendar
+from emulator.core.handlers import get_or_404
+from emulator.core.records import merge_metadata, pick
+from emulator.core.world import World
+from emulator.errors import ApiError
+from emulator.resources.app.settings import settings
+from emulator.resources.billing import subscription_periods as periods
+from emulator.resources.billing import subscription_terms as terms
+from emulator.resources.billing.subscription_terms import Terms
+from emulator.resources.billing.subscriptions import LIFECYCLE, Subscription, end
+from emulator.resources.catalog.plans import SubscriptionPlan
+from emulator.resources.customers.records import Customer
+
+
+def create(world: World, body: Mapping[str, Any]) -> Subscription:
+    """POST /subscriptions/ (B-40, B-41, B-43): ``trialing``, or ``active`` with its charge as the next job."""
+    customer = get_or_404(world, Customer, body["customer"], "customer")
+    agreed = terms.agreed(world, body)
+    if "trial_period_days" in body:
+        agreed["trial_period_days"] = body["trial_period_days"]
+    subscription = start(
+        world,
+        agreed,
+        customer=customer.id,
+        collection_method=body["collection_method"],
+        cancel_at_period_end=body["cancel_at_period_end"],
+        ends_at=terms.end_date(world, body),
+        payment_method=terms.payment_method(world, customer.id, body),
+        metadata=body.get("metadata", {}),
+    )
+    if subscription.status == "active":
+        world.schedule(world.now, "subscription.charge", subscription)
+    return subscription
+
+
+def start(world: World, agreed: Terms, **fields: Any) -> Subscription:
+    """A new subscription on these terms, ``trialing`` or ``active``; the caller charges an active one's period."""
+    agreed = dict(agreed)
+    trial_days = agreed.pop("trial_period_days")
+    trial_end = calendar.plus(world.now, days=trial_days) if trial_days else None
+    subscription = Subscription(
+        id=world.new_id(Subscription),
+        app=world.app,
+        status="trialing" if trial_end else "active",
+        current_period_start=world.now,
+        current_period_end=trial_end or calendar.step(world.now, agreed["interval"], agreed["interval_count"]),
+        trial_start=world.now if trial_end else None,
+        trial_end=trial_end,
+        created_at=world.now,
+        updated_at=world.now,
+        anchor=trial_end or world.now,
+        period=0 if trial_end else 1,
+        **agreed,
+        **fields,
+    )
+    subscription = LIFECYCLE.create(world, "start trial" if trial_end else "start", subscription)
+    periods.schedule_expiry(world, subscription)
+    if trial_end:
+        periods.schedule_trial_notice(world, subscription)
+        periods.schedule_renewal(world, subscription)
+    return subscription
+
+
+def update(world: World, id: str, body: Mapping[str, Any]) -> Subscription:
+    """PATCH /subscriptions/{id}/; a new plan's amount applies from the next period (B-40)."""
+    subscription = get_or_404(world, Subscription, id)
+    changes: dict[str, Any] = {}
+    if "payment_method" in body:
+        changes["payment_method"] = terms.payment_method(world, subscription.customer, body)
+    if "collection_method" in body:
+        changes["collection_method"] = body["collection_method"]
+    if "plan" in body:
+        changes["plan"] = terms.new_plan(world, body["plan"], subscription)
+    if "metadata" in body:
+        changes["metadata"] = merge_metadata(subscription.metadata, body["metadata"])
+    if "cancel_at_period_end" in body:
+        return _schedule_cancel(world, subscription, body["cancel_at_period_end"], **changes)
+    return world.replace(subscription, **changes) if changes else subscription
+
+
+def _schedule_cancel(world: World, subscription: Subscription, scheduled: bool, **changes: Any) -> Subscription:
+    """Schedule the cancellation at the end of the period, or remove the scheduled one (B-47)."""
+    trigger = "schedule cancel" if scheduled else "take back cancel"
+    return LIFECYCLE.transition(world, subscription, trigger, cancel_at_period_end=scheduled, **changes)
+
+
+def cancel(world: World, id: str, body: Mapping[str, Any]) -> Subscription | dict[str, Any]:
+    """POST /subscriptions/{id}/cancel/: at once, or at the end of the current period (B-47)."""
+    subscription = get_or_404(world, Subscription, id)
+    if subscription.status == "canceled":
+        raise ApiError("SUBSCRIPTION_ALREADY_CANCELED")
+    if not body["cancel_at_period_end"]:
+        return end(world, subscription, "cancel")
+    subscription = _schedule_cancel(world, subscription, True)
+    return pick(subscription, "id", "status", "cancel_at_period_end", "current_period_end", "canceled_at", "updated_at")
+
+
+def reactivate(world: World, id: str) -> Subscription:
+    """POST /subscriptions/{id}/reactivate/: within the grace period, with no charge now (B-48)."""
+    subscription = get_or_404(world, Subscription, id)
+    if subscription.status == "canceled" and (reason := _why_not_reactivated(world, subscription)):
+        raise ApiError("INVALID_STATUS_TRANSITION", message=reason)
+    period = periods.current_period(world, subscription)
+    subscription = LIFECYCLE.transition(
+        world, subscription, "reactivate", canceled_at=None, cancel_at_period_end=False, **period
+    )
+    periods.schedule_expiry(world, subscription)
+    periods.schedule_renewal(world, subscription)
+    return subscription
+
+
+def _why_not_reactivated(world: World, subscription: Subscription) -> str | None:
+    """Why a canceled subscription cannot be reactivated, or None where it can."""
+    days = settings(world).reactivation_days
+    if calendar.plus(subscription.canceled_at or world.now, days=days) < world.now:
+        return f"The subscription was canceled more than {days} days ago."
+    if subscription.ends_at is not None and subscription.ends_at <= world.now:
+        return "The end date of the subscription has passed."
+    if world.get(Customer, subscription.customer) is None:
+        return "The customer of the subscription was deleted."
+    return None
+
+
+def pause(world: World, id: str) -> Subscription:
+    """POST /subscriptions/{id}/pause/: periods go by uncharged (B-46)."""
+    subscription = get_or_404(world, Subscription, id)
+    world.cancel_jobs(subscription, "subscription.trial_notice")
+    return LIFECYCLE.transition(world, subscription, "pause", paused_at=world.now)
+
+
+def resume(world: World, id: str) -> Subscription:
+    """POST /subscriptions/{id}/resume/: the next charge is at the next boundary (B-46)."""
+    subscription = get_or_404(world, Subscription, id)
+    trial = subscription.trial_end is not None and subscription.trial_end > world.now
+    subscription = LIFECYCLE.transition(world, subscription, "resume trial" if trial else "resume")
+    if trial and periods.trial_notice_at(subscription) > (subscription.paused_at or world.now):
+        periods.schedule_trial_notice(world, subscription)
+    return subscription
+
+
+BLOCKING = ("active", "trialing")
+"""States of subscriptions that keep their plan from being deactivated (SubscriptionPlans, DELETE)."""
+
+
+def deactivate_plan(world: World, id: str) -> dict[str, Any]:
+    """DELETE /subscription-plans/{id}/: soft; 409 while subscriptions on it are active or trialing."""
+    plan = get_or_404(world, SubscriptionPlan, id)
+    if any(subscription.status in BLOCKING for subscription in world.table(Subscription).where("plan", id)):
+        raise ApiError("PLAN_IN_USE")
+    return pick(world.replace(plan, active=False), "id", "active", "updated_at")
+
+
+OPERATIONS = {
+    "createSubscription": create,
+    "updateSubscription": update,
+    "cancelSubscription": cancel,
+    "reactivateSubscription": reactivate,
+    "pauseSubscription": pause,
+    "resumeSubscription": resume,
+    "deleteSubscriptionPlan": deactivate_plan,
+}
