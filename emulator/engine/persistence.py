@@ -47,7 +47,7 @@ class WorldPersistence:
 
     def snapshot(self, name: str, snapshot: Snapshot | None) -> None:
         """Keep a snapshot under a name, as the newest one; None forgets it."""
-        self._store.keep_snapshot(self._key, name, None if snapshot is None else snapshots.saved(snapshot))
+        self._store.put_snapshot(self._key, name, None if snapshot is None else snapshots.saved(snapshot))
 
     def _write(self, world: World, clock: Clock, changes: Iterable[Change] = ()) -> None:
         self._store.write(self._key, world, changes, snapshots.head(world, clock))

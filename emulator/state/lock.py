@@ -9,7 +9,7 @@ from filelock import FileLock, Timeout
 from emulator.state.store import CorruptStore
 
 
-def locked(path: Path) -> FileLock:
+def lock_file(path: Path) -> FileLock:
     """Lock ``FILE.lock`` beside the file. Raises :class:`BrokenState` where another process has it, or none can."""
     if not path.parent.is_dir():
         raise CorruptStore(f"{path}: there is no folder {path.parent}")

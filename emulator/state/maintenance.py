@@ -97,7 +97,7 @@ def convert(source: str, target: str) -> list[Finding]:
             store.load(key)
             store.replace(saved)
         for (key, name), saved in found.snapshots.items():
-            store.keep_snapshot(key, name, saved)
+            store.put_snapshot(key, name, saved)
     return findings
 
 

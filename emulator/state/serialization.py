@@ -72,7 +72,7 @@ class RowChange(NamedTuple):
     record: Record | None
 
 
-def row_change(world: World, changes: Iterable[Change]) -> Iterator[RowChange]:
+def row_changes(world: World, changes: Iterable[Change]) -> Iterator[RowChange]:
     """What a list of changes comes to, each record once."""
     numbers: dict[tuple[type[Record], str], int] = {}
     for change in changes:
@@ -137,15 +137,31 @@ def tables(worlds: Iterable[StoredWorld], snapshots: Mapping[tuple[Key, str], St
     """The file of these worlds. Records stand in it as they are; whoever writes it down encodes them."""
     made: Tables = {"emulator": {"1": {"format": FORMAT}}, "worlds": {}}
     for position, saved in enumerate(worlds, 1):
-        made["worlds"][str(position)] = {"key": str(saved.key), **msgspec.structs.asdict(saved.head)}
+        made["worlds"][str(position)] = row_of_world(saved.key, saved.head)
         for kind, rows in saved.rows.items():
             made[f"{saved.key}/{kind}"] = {str(number): row for number, row in rows}
     if snapshots:
         made["snapshots"] = {
-            str(position): {"key": str(key), "name": name, "tables": tables([saved])}
+            str(position): row_of_snapshot(key, name, saved)
             for position, ((key, name), saved) in enumerate(snapshots.items(), 1)
         }
     return made
+
+
+def row_of_world(key: Key, head: WorldHeader) -> dict[str, Any]:
+    """The document of a world in the table ``worlds``."""
+    return {"key": str(key), **msgspec.structs.asdict(head)}
+
+
+def row_of_snapshot(key: Key, name: str, saved: StoredWorld) -> dict[str, Any]:
+    """The document of a snapshot in the table ``snapshots``: a file within the file."""
+    return {"key": str(key), "name": name, "tables": tables([saved])}
+
+
+def world_of_row(row: Mapping[str, Any], rows: Rows) -> StoredWorld:
+    """The world of a document of the table ``worlds`` and its records. Raises :class:`InvalidState`."""
+    head = {name: value for name, value in row.items() if name != "key"}
+    return StoredWorld(key(row["key"]), msgspec.convert(head, WorldHeader), rows)
 
 
 class Content(NamedTuple):
@@ -184,8 +200,7 @@ def _worlds(found: Tables) -> Iterator[StoredWorld]:
             documents = [(_number(number), row) for number, row in table.items()]
             rows.setdefault(owner, {})[kind] = sorted(documents, key=itemgetter(0))
     for row in found["worlds"].values():
-        head = {name: value for name, value in row.items() if name != "key"}
-        yield StoredWorld(key(row["key"]), msgspec.convert(head, WorldHeader), rows.pop(row["key"], {}))
+        yield world_of_row(row, rows.pop(row["key"], {}))
     if rows:
         raise InvalidState(f"there are records of {sorted(rows)[0]}, but no such world")
 

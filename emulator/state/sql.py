@@ -86,7 +86,7 @@ class SqlStore:
     def write(self, key: Key, world: World, changes: Iterable[Change], head: WorldHeader) -> None:
         number = self._number(key)
         put, gone = [], []
-        for each in serialization.row_change(world, changes):
+        for each in serialization.row_changes(world, changes):
             if each.record is None:
                 gone.append({"of": number, "k": each.kind, "i": each.id})
             else:
@@ -109,7 +109,7 @@ class SqlStore:
             connection.execute(sa.delete(SNAPSHOTS).where(SNAPSHOTS.c.world == number))
             connection.execute(sa.delete(WORLDS).where(WORLDS.c.id == number))
 
-    def keep_snapshot(self, key: Key, name: str, saved: StoredWorld | None) -> None:
+    def put_snapshot(self, key: Key, name: str, saved: StoredWorld | None) -> None:
         number = self._number(key)
         with self._turn() as connection:
             connection.execute(sa.delete(SNAPSHOTS).where(SNAPSHOTS.c.world == number, SNAPSHOTS.c.name == name))

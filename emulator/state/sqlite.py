@@ -10,7 +10,7 @@ from urllib.parse import quote
 import sqlalchemy as sa
 
 from emulator.state import serialization
-from emulator.state.lock import locked
+from emulator.state.lock import lock_file
 from emulator.state.rows import FORMAT, format_of
 from emulator.state.serialization import InvalidState
 from emulator.state.sql import SqlStore, contents, describe_error
@@ -32,7 +32,7 @@ class SqliteStore(SqlStore):
     """A file, locked for this process."""
 
     def __init__(self, path: Path) -> None:
-        self._lock = locked(path)
+        self._lock = lock_file(path)
         try:
             look(path)
             # What it holds, the secrets of webhook endpoints included, is for its owner alone.

@@ -60,7 +60,7 @@ class Store(Protocol):
     def remove(self, key: Key) -> None:
         """Forget a world and its snapshots."""
 
-    def keep_snapshot(self, key: Key, name: str, saved: StoredWorld | None) -> None:
+    def put_snapshot(self, key: Key, name: str, saved: StoredWorld | None) -> None:
         """Keep a snapshot as the newest; None forgets the one of this name."""
 
     def release(self, key: Key) -> None:

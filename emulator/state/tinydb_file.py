@@ -1,36 +1,25 @@
-"""Worlds in a TinyDB file: a JSON document to read, compare and edit, written as a whole soon after each change."""
+"""A TinyDB file that holds worlds: its storage, its tables, and what can be asked of them."""
 
 from __future__ import annotations
 
-import logging
 import os
-import threading
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from tinydb import TinyDB, where
+from tinydb.middlewares import CachingMiddleware
 from tinydb.storages import Storage
+from tinydb.table import Document, Table
 
-from emulator.core.unit_of_work import Change
-from emulator.core.world import World
 from emulator.resources.app.keys import Key
 from emulator.state import serialization
-from emulator.state.lock import locked
-from emulator.state.serialization import StoredWorld, WorldHeader
-from emulator.state.store import CorruptStore, LeasedElsewhere, StorageError
-
-logger = logging.getLogger("emulator")
-
-GATHERED = 0.5
-"""Seconds of changes that go into one writing; so nothing waits longer than a second."""
-
-AGAIN = 1.0
-"""Seconds until a file that could not be written is tried again."""
-
-Kept = dict[str, dict[str, tuple[int, Any]]]
-"""The records of a world: by kind and id, each with its number."""
+from emulator.state.serialization import Content, InvalidState, StoredWorld
+from emulator.state.store import CorruptStore
 
 
 class AtomicStorage(Storage):
@@ -46,28 +35,39 @@ class AtomicStorage(Storage):
         except FileNotFoundError:
             return None
         try:
-            found: dict[str, dict[str, Any]] = msgspec.json.decode(text)
-        except msgspec.DecodeError as fault:
-            raise ValueError(f"is not JSON: {fault}") from None
-        return found
+            tables: dict[str, dict[str, Any]] = msgspec.json.decode(text)
+        except msgspec.DecodeError as error:
+            raise ValueError(f"is not JSON: {error}") from None
+        return tables
 
-    def write(self, data: Mapping[str, Any]) -> None:
-        """Put these tables in the place of the file: written beside it, made sure of, renamed."""
+    def write(self, data: Mapping[str, Mapping[str, Any]]) -> None:
+        """Replace the file by these tables, documents in the order of their numbers: temporary file, fsync, rename."""
+        tables = {name: dict(sorted(table.items(), key=_number)) for name, table in data.items()}
         part = self.path.with_name(f".{self.path.name}.part")
         try:
             with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-                file.write(msgspec.json.format(msgspec.json.encode(data), indent=1))
+                file.write(msgspec.json.format(msgspec.json.encode(tables), indent=1))
                 file.flush()
                 os.fsync(file.fileno())
             part.replace(self.path)
         except OSError:
             part.unlink(missing_ok=True)
             raise
-        fsync_folder(self.path.parent)
+        _fsync_folder(self.path.parent)
 
 
-def fsync_folder(folder: Path) -> None:
-    """Make sure of a renaming; a system that cannot open folders does so by itself."""
+class CachedStorage(CachingMiddleware):
+    """TinyDB's cache in front of the file; it writes when it is flushed and never by itself."""
+
+    WRITE_CACHE_SIZE = sys.maxsize
+
+
+def _number(item: tuple[str, Any]) -> int:
+    return int(item[0])
+
+
+def _fsync_folder(folder: Path) -> None:
+    """Make a rename durable; a system that cannot open folders does so by itself."""
     try:
         handle = os.open(folder, os.O_RDONLY)
     except OSError:
@@ -78,150 +78,105 @@ def fsync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-class TinyStore:
-    """Worlds in one file. A thread writes it; once that failed, changes are refused until it works again."""
+class Database:
+    """The tables of a file, read at once, older formats migrated; the file changes with :meth:`save` only.
 
-    shared = False
+    Raises :class:`CorruptStore`.
+    """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._lock = locked(path)
-        self._storage = AtomicStorage(path)
+        self._storage = CachedStorage(AtomicStorage)  # type: ignore[no-untyped-call]  # TinyDB's middleware has no types
+        self._tinydb = TinyDB(path, storage=self._storage)
+        self._kinds: dict[str, set[str]] = defaultdict(set)
+        self.worlds = self._tinydb.table("worlds")
+        self.snapshots = self._tinydb.table("snapshots")
         try:
-            found = read(path)
-        except BaseException:
-            self._lock.release()
-            raise
-        self._heads = {key: saved.head for key, saved in found.worlds.items()}
-        self._kept = {key: _kept(saved) for key, saved in found.worlds.items()}
-        self._snapshots = found.snapshots
-        self._fault: str | None = None
-        self._guard = threading.Lock()
-        self._wake, self._hurry = threading.Event(), threading.Event()
-        self._changed = self._closing = False
-        self._writer = threading.Thread(target=self._work, name="state", daemon=True)
-        self._writer.start()
+            self._read()
+        except OSError as error:
+            raise CorruptStore(f"{path}: cannot be read: {error.strerror}") from None
+        except ValueError as error:
+            raise CorruptStore(f"{path}: {error}") from None
 
-    def unleased(self) -> list[Key]:
-        return list(self._heads)
+    def _read(self) -> None:
+        stored = self._tinydb.storage.read()
+        tables = serialization.tables([]) if stored is None else serialization.up_to_date(stored)
+        if tables is not stored:
+            self._tinydb.storage.write(tables)
+        self._check_keys([str(key) for key in self.content().worlds])
+        for name in tables:
+            owner, _, kind = name.partition("/")
+            self._kinds[owner].add(kind)
 
-    def load(self, key: Key) -> StoredWorld | None:
-        return self._saved(key) if key in self._heads else None
+    def _check_keys(self, keys: list[str]) -> None:
+        """Raises :class:`InvalidState` for a world that is there twice, and for a snapshot without its world."""
+        if len(keys) < len(self.worlds):
+            twice = next(key for key in keys if self.worlds.count(where("key") == key) > 1)
+            raise InvalidState(f"the world {twice} is there twice")
+        for snapshot in self.snapshots.search(~where("key").one_of(keys)):
+            raise InvalidState(f"there is a snapshot of {snapshot['key']}, but no such world")
 
-    def snapshots(self, key: Key) -> dict[str, StoredWorld]:
-        return {name: saved for (owner, name), saved in self._snapshots.items() if owner == key}
+    # -- what it holds
 
-    def write(self, key: Key, world: World, changes: Iterable[Change], head: WorldHeader) -> None:
-        if key not in self._kept:
-            raise LeasedElsewhere(key)
-        with self._changing():
-            kept = self._kept[key]
-            for each in serialization.row_change(world, changes):
-                if each.record is None:
-                    kept.get(each.kind, {}).pop(each.id, None)
-                else:
-                    kept.setdefault(each.kind, {})[each.id] = (each.number, each.record)
-            self._heads[key] = head
+    def content(self) -> Content:
+        """Everything. Raises :class:`InvalidState`."""
+        return serialization.content(self._tinydb.storage.read())
 
-    def replace(self, saved: StoredWorld) -> None:
-        with self._changing():
-            self._heads[saved.key], self._kept[saved.key] = saved.head, _kept(saved)
+    def numbers(self) -> dict[Key, int]:
+        """The number of each world in the table of worlds, in its order."""
+        return {serialization.key(row["key"]): row.doc_id for row in in_order(self.worlds)}
 
-    def remove(self, key: Key) -> None:
-        with self._changing():
-            self._heads.pop(key, None)
-            self._kept.pop(key, None)
-            for each in [each for each in self._snapshots if each[0] == key]:
-                del self._snapshots[each]
+    def world(self, number: int) -> StoredWorld:
+        """The world of this number. Raises :class:`InvalidState`."""
+        row = self.worlds.get(doc_id=number)
+        if not isinstance(row, Document):
+            raise InvalidState(f"there is no world {number}")
+        rows = {kind: self._rows(row["key"], kind) for kind in sorted(self._kinds[row["key"]])}
+        return serialization.world_of_row(row, rows)
 
-    def keep_snapshot(self, key: Key, name: str, saved: StoredWorld | None) -> None:
-        with self._changing():
-            self._snapshots.pop((key, name), None)
-            if saved is not None:
-                self._snapshots[key, name] = saved
+    def _rows(self, key: str, kind: str) -> list[tuple[int, Any]]:
+        return [(row.doc_id, row) for row in in_order(self._tinydb.table(f"{key}/{kind}"))]
 
-    def release(self, key: Key) -> None:
-        """Nobody else is let in: the whole file is this process's."""
+    def snapshots_of(self, key: Key) -> dict[str, StoredWorld]:
+        """The named snapshots of a world, oldest first. Raises :class:`InvalidState`."""
+        rows = in_order(self.snapshots.search(where("key") == str(key)))
+        return {row["name"]: serialization.only_world(row["tables"]) for row in rows}
 
-    def lease_requests(self, busy: Collection[Key]) -> list[Key]:
-        return []
+    # -- changes
+
+    def put_records(self, key: Key, kind: str, rows: Mapping[int, Any]) -> None:
+        """Add, replace or (None) remove records of a world by their numbers."""
+        self._kinds[str(key)].add(kind)
+        put_documents(self._tinydb.table(f"{key}/{kind}"), rows)
+
+    def drop_records(self, key: Key) -> None:
+        """Remove every record of a world."""
+        for kind in self._kinds.pop(str(key), ()):
+            self._tinydb.drop_table(f"{key}/{kind}")
+
+    def rewrite(self) -> None:
+        """Have the file written by the next :meth:`save`, changed or not."""
+        self._tinydb.storage.write(self._tinydb.storage.read() or {})
 
     def save(self) -> None:
-        self._hurry.set()
-
-    def compact(self) -> None:
-        # Written anew it is as small as it can be.
-        with self._guard:
-            self._changed = True
-        self._wake.set()
-
-    def close(self) -> None:
-        self._closing = True
-        self._hurry.set()
-        self._wake.set()
-        self._writer.join()
-        self._lock.release()
-
-    # -- the file
-
-    @contextmanager
-    def _changing(self) -> Iterator[None]:
-        """The time of a change: nobody writes meanwhile, and somebody does afterwards."""
-        if self._fault is not None:
-            raise StorageError(self._fault)
-        with self._guard:
-            yield
-            self._changed = True
-        self._wake.set()
-
-    def _saved(self, key: Key) -> StoredWorld:
-        rows = {kind: sorted(rows.values(), key=_number) for kind, rows in self._kept[key].items() if rows}
-        return StoredWorld(key, self._heads[key], rows)
-
-    def _work(self) -> None:
-        while not self._closing:
-            self._wake.wait()
-            self._hurry.wait(AGAIN if self._fault else GATHERED)
-            self._hurry.clear()
-            self._wake.clear()
-            self._write_down()
-        self._write_down()
-
-    def _write_down(self) -> None:
-        with self._guard:
-            if not self._changed:
-                return
-            self._changed = False
-            worlds = [self._saved(key) for key in self._heads]
-            snapshots = dict(self._snapshots)
-        try:
-            self._storage.write(serialization.tables(worlds, snapshots))
-            self._fault = None
-        except OSError as fault:
-            if self._fault is None:
-                logger.error("%s cannot be written: %s", self._path, fault.strerror)
-            self._fault = f"{self._path}: {fault.strerror}"
-            self._changed = True
-            self._wake.set()
+        """Write the file if anything changed. Raises ``OSError``; the changes are still there to be saved."""
+        self._storage.flush()  # type: ignore[no-untyped-call]  # as above
 
 
-def _kept(saved: StoredWorld) -> Kept:
-    made: Kept = {}
-    for kind, rows in saved.rows.items():
-        made[kind] = {serialization.id_of(row): (number, serialization.row_of(row)) for number, row in rows}
-    return made
+def put_documents(table: Table, rows: Mapping[int, Any]) -> None:
+    """Add, replace or (None) remove documents by their numbers, in one operation of each sort."""
+    former = [number for number in rows if table.contains(doc_id=number)]
+    if former:
+        table.remove(doc_ids=former)
+    present = [Document(msgspec.to_builtins(row), number) for number, row in rows.items() if row is not None]
+    if present:
+        table.insert_multiple(present)
 
 
-def _number(row: tuple[int, Any]) -> int:
-    return row[0]
+def in_order(documents: Iterable[Document]) -> list[Document]:
+    """Documents by number."""
+    return sorted(documents, key=attrgetter("doc_id"))
 
 
-def read(path: Path) -> serialization.Content:
-    """What a file holds; nothing while there is none. Raises :class:`BrokenState`, the file being left as it is."""
-    try:
-        found = AtomicStorage(path).read()
-        return serialization.Content({}, {}) if found is None else serialization.content(found)
-    except OSError as fault:
-        raise CorruptStore(f"{path}: cannot be read: {fault.strerror}") from None
-    except ValueError as fault:
-        raise CorruptStore(f"{path}: {fault}") from None
+def read(path: Path) -> Content:
+    """What a file holds. Raises :class:`CorruptStore`; the file is left as it is."""
+    return Database(path).content()

@@ -39,9 +39,9 @@ def open_store(place: str) -> Store | None:
     if place == MEMORY:
         return None
     if place.startswith("tinydb:"):
-        from emulator.state.tinydb_file import TinyStore
+        from emulator.state.tinydb_store import TinyDBStore
 
-        return TinyStore(Path(place.removeprefix("tinydb:")))
+        return TinyDBStore(Path(place.removeprefix("tinydb:")))
     if place.startswith("sqlite:///"):
         with needed("sqlalchemy"):
             from emulator.state.sqlite import SqliteStore
