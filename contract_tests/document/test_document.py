@@ -1,4 +1,4 @@
-"""The documents as a whole: valid, freshly bundled, and with the operations that the specification names."""
+"""The documents as a whole: valid, and with the operations that the specification names."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
 from openapi_spec_validator import OpenAPIV30SpecValidator, OpenAPIV31SpecValidator
 
 from contract_tests.document import specification
 from contract_tests.document.reader import Document, Operation, operations, parameters
-from emulator.document import bundles
 from emulator.document.bundle import COMPONENT_FOLDERS
 from emulator.paths import openapi_folder
 
@@ -25,18 +23,6 @@ def test_it_is_openapi_3_0(document: Document) -> None:
 def test_its_twin_is_openapi_3_1(twin: Document) -> None:
     assert twin["openapi"] == "3.1.0"
     assert [error.message for error in OpenAPIV31SpecValidator(twin).iter_errors()] == []
-
-
-@pytest.fixture(scope="module")
-def fresh_bundles() -> dict[str, str]:
-    return bundles.fresh_bundles()
-
-
-@pytest.mark.parametrize("name", [name + ending for name in bundles.SOURCES for ending in ("", bundles.OPENAPI_3_1)])
-def test_the_committed_bundle_is_fresh(name: str, fresh_bundles: dict[str, str]) -> None:
-    file = bundles.bundle_file(name)
-    is_fresh = file.is_file() and file.read_text(encoding="utf-8") == fresh_bundles[name]
-    assert is_fresh, f"{file.name} is not what the YAML files say: run `payments-emulator spec bundle`"
 
 
 def test_every_part_file_is_used(documents: dict[str, Document]) -> None:
