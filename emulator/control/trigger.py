@@ -13,6 +13,7 @@ from emulator.core.handlers import get_or_404
 from emulator.core.records import Record
 from emulator.core.world import Event, World
 from emulator.document import bundles
+from emulator.document.tree import resolve
 from emulator.engine.engine import Engine
 from emulator.engine.reference_data import read_yaml
 from emulator.engine.runtime import Runtime
@@ -85,12 +86,7 @@ def body_of(operation_id: str) -> Schema:
     operations = (each for item in document["paths"].values() for each in item.values() if isinstance(each, dict))
     node = next(each for each in operations if each.get("operationId") == operation_id)
     schema = node["requestBody"]["content"]["application/json"]["schema"]
-    return Schema({**_followed(document, schema), "components": document["components"]})
-
-
-def _followed(document: Body, schema: Body) -> dict[str, Any]:
-    name = schema.get("$ref", "").rpartition("/")[2]
-    return dict(document["components"]["schemas"][name] if name else schema)
+    return Schema({**resolve(document, schema), "components": document["components"]})
 
 
 async def trigger(engine: Engine, runtime: Runtime, query: Body, body: Body) -> Event:

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-Document = dict[str, Any]
+from emulator.document.tree import Document, exists
 
 COMPONENT_FOLDERS = frozenset({"schemas", "parameters", "responses", "headers", "examples", "requestBodies", "links"})
 """A reference to a whole file in one of these becomes a reference to a component named after the file."""
@@ -133,7 +133,7 @@ class _Bundler:
                 self.check_local_references(item, whole)
         elif isinstance(node, dict):
             ref = node.get("$ref")
-            if isinstance(ref, str) and not _exists(whole, ref):
+            if isinstance(ref, str) and not exists(whole, ref):
                 raise self.fault(self.root, ref, "the document has no such part")
             self.check_local_references(list(node.values()), whole)
 
@@ -149,15 +149,6 @@ class _Bundler:
         """The file as an author calls it: by its path from the root file's folder."""
         folder = self.root.parent
         return str(file.relative_to(folder) if file.is_relative_to(folder) else file)
-
-
-def _exists(whole: Any, ref: str) -> bool:
-    for segment in ref.removeprefix("#/").split("/"):
-        name = segment.replace("~1", "/").replace("~0", "~")
-        if not isinstance(whole, dict) or name not in whole:
-            return False
-        whole = whole[name]
-    return True
 
 
 def _read(file: Path, name: str) -> Document:

@@ -14,14 +14,12 @@ from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from emulator.document.openapi31 import to_openapi_3_1
+from emulator.document.tree import Document
 from emulator.paths import PACKAGE, openapi_folder
-
-Document = dict[str, Any]
 
 SOURCES = ("service", "control")
 OPENAPI_3_1 = "-3.1"
