@@ -41,4 +41,4 @@ def test_a_reference_is_followed_to_its_end() -> None:
     [("#/paths/~1reset", True), ("#/paths/reset", False), ("#/paths/~1reset/tags/x", False), ("#/openapi", False)],
 )
 def test_a_reference_may_lead_nowhere(reference: str, is_there: bool) -> None:
-    assert exists(DOCUMENT, reference) is is_there
+    assert exists(DOCUMENT, pointer_of(reference)) is is_there

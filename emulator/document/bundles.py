@@ -17,8 +17,10 @@ from pathlib import Path
 
 import msgspec
 
+from emulator.document.events import EACH_EVENT, EACH_KIND, object_kinds, with_enumerations, with_events
 from emulator.document.openapi31 import to_openapi_3_1
 from emulator.document.tree import Document
+from emulator.events import EVENTS
 from emulator.paths import PACKAGE, openapi_folder
 
 SOURCES = ("service", "control")
@@ -49,12 +51,22 @@ def write_bundles() -> list[Path]:
 
 def fresh_bundles() -> dict[str, str]:
     """Every bundle by its name, as its file ought to read."""
+    originals = fresh_documents()
+    twins = {name + OPENAPI_3_1: to_openapi_3_1(document) for name, document in originals.items()}
+    return {name: _text(document) for name, document in (originals | twins).items()}
+
+
+def fresh_documents() -> dict[str, Document]:
+    """Both documents, made from the files as they are now. Raises :class:`~emulator.document.tree.DocumentError`."""
     # PyYAML is slow to import and a server with current bundles never needs it, so only this function asks for it.
     from emulator.document.bundle import bundle
 
-    originals = {name: bundle(openapi_folder() / f"{name}.yaml") for name in SOURCES}
-    twins = {name + OPENAPI_3_1: to_openapi_3_1(document) for name, document in originals.items()}
-    return {name: _text(document) for name, document in (originals | twins).items()}
+    service, control = (bundle(openapi_folder() / f"{name}.yaml") for name in SOURCES)
+    values = {EACH_EVENT: EVENTS, EACH_KIND: object_kinds(service)}
+    return {
+        "service": with_enumerations(with_events(service), values),
+        "control": with_enumerations(control, values),
+    }
 
 
 @cache

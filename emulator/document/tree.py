@@ -11,6 +11,10 @@ Document = dict[str, Any]
 Pointer = tuple[str, ...]
 
 
+class DocumentError(Exception):
+    """A mistake in the files of a document; the message names the file and, where there is one, the reference."""
+
+
 def pointer_of(reference: str) -> Pointer:
     """The steps of a reference within one document: ``#/paths/~1reset`` is ``("paths", "/reset")``."""
     path = reference.partition("#")[2].removeprefix("/")
@@ -29,10 +33,10 @@ def at(node: Any, pointer: Pointer) -> Any:
     return node
 
 
-def exists(document: Document, reference: str) -> bool:
-    """Whether a reference leads somewhere."""
+def exists(node: Any, pointer: Pointer) -> bool:
+    """Whether something stands at a pointer."""
     try:
-        at(document, pointer_of(reference))
+        at(node, pointer)
     except (LookupError, TypeError, ValueError):
         return False
     return True
