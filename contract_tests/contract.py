@@ -24,6 +24,7 @@ from contract_tests.document.reader import (
     responses,
 )
 from emulator.document import bundles
+from emulator.document.tree import component_name, pointer_of
 
 ROUTING_ANSWERS = {404, 405}
 """Statuses that the stack gives where there is no operation."""
@@ -46,7 +47,7 @@ def _combined(node: Any) -> set[str]:
     if not isinstance(node, dict):
         return set()
     parts = node.get("allOf", [])
-    here = {part["$ref"].rsplit("/", 1)[1] for part in parts if "$ref" in part} if len(parts) > 1 else set()
+    here = {component_name(part["$ref"]) for part in parts if "$ref" in part} if len(parts) > 1 else set()
     return here.union(*map(_combined, node.values()))
 
 
@@ -105,7 +106,7 @@ class Contract:
         hook = self.document["x-webhooks"][event["type"]]["post"]["requestBody"]["content"]["application/json"][
             "schema"
         ]
-        return self._body(tuple(hook["$ref"].removeprefix("#/").split("/")), body)
+        return self._body(pointer_of(hook["$ref"]), body)
 
     def _header_faults(self, headers: Mapping[str, str]) -> list[str]:
         return [] if headers.get("request-id", "").startswith("req_") else ["no Request-Id header"]

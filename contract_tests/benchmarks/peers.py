@@ -19,7 +19,7 @@ from urllib.parse import urlencode
 
 from contract_tests.benchmarks.load import request
 from contract_tests.benchmarks.servers import HEADERS, Ask, ask
-from emulator.paths import openapi_folder
+from emulator.document import bundles
 
 PATIENCE = 60
 """Seconds a peer has to answer for the first time."""
@@ -117,7 +117,8 @@ def _mockoon(folder: Path, port: int) -> Sequence[str | Path]:
 
 
 def _prism(folder: Path, port: int) -> Sequence[str | Path]:
-    document = openapi_folder() / "dist" / "service.json"
+    document = folder / "service.json"
+    document.write_text(json.dumps(bundles.load("service")))
     return (
         _bin(folder, "prism"),
         "mock",

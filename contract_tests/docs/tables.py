@@ -46,7 +46,9 @@ def errors() -> str:
 
 def events() -> str:
     """Every event type."""
-    return _table("event", "object", "when", rows=[(f"`{type}`", *row) for type, row in EVENTS.items()])
+    return _table(
+        "event", "object", "when", rows=[(f"`{type}`", row.object, row.meaning) for type, row in EVENTS.items()]
+    )
 
 
 def decided() -> str:

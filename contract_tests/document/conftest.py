@@ -6,15 +6,13 @@ import pytest
 
 from contract_tests.document.judges import Judge
 from contract_tests.document.reader import Document
-from emulator.document.bundle import bundle
-from emulator.document.bundles import SOURCES
+from emulator.document.bundles import SOURCES, fresh_documents
 from emulator.document.openapi31 import to_openapi_3_1
-from emulator.paths import openapi_folder
 
 
 @pytest.fixture(scope="session")
 def documents() -> dict[str, Document]:
-    return {name: bundle(openapi_folder() / f"{name}.yaml") for name in SOURCES}
+    return fresh_documents()
 
 
 @pytest.fixture(scope="session", params=SOURCES)

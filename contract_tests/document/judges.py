@@ -10,7 +10,8 @@ from jsonschema.validators import extend
 from referencing import Registry, Specification
 
 from contract_tests.document.formats import format_checker
-from contract_tests.document.reader import Document, Pointer, fragment
+from contract_tests.document.reader import Document, Pointer
+from emulator.document.tree import fragment
 
 Keyword = Callable[[Any, Any, Any, dict[str, Any]], Any]
 OPAQUE: Specification[Any] = Specification.OPAQUE

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-Document = dict[str, Any]
-Pointer = tuple[str, ...]
+from emulator.document.tree import Document, Pointer, at, pointer_of
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 COMBINATORS = ("allOf", "anyOf", "oneOf")
@@ -41,24 +40,11 @@ class Example(NamedTuple):
     value: Any
 
 
-def fragment(pointer: Pointer) -> str:
-    """The pointer as a URI fragment."""
-    return "#" + "".join("/" + segment.replace("~", "~0").replace("/", "~1") for segment in pointer)
-
-
-def at(document: Document, pointer: Pointer) -> Any:
-    node: Any = document
-    for segment in pointer:
-        node = node[int(segment)] if isinstance(node, list) else node[segment]
-    return node
-
-
 def resolved(document: Document, part: Part) -> Part:
     """The part itself, or the one its reference leads to."""
     while isinstance(part.node, dict) and "$ref" in part.node:
-        segments = part.node["$ref"].removeprefix("#/").split("/")
-        pointer = tuple(segment.replace("~1", "/").replace("~0", "~") for segment in segments)
-        part = Part(pointer, at(document, pointer))
+        target = pointer_of(part.node["$ref"])
+        part = Part(target, at(document, target))
     return part
 
 

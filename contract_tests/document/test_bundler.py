@@ -113,6 +113,54 @@ def test_the_root_may_bring_in_a_component_that_nothing_uses(write: Write) -> No
     assert schemas(bundle(root)) == {"Event": {"type": "object"}}
 
 
+CATS = """
+cats: {get: {schema: {$ref: "#/components/schemas/CatList"}}}
+components:
+  schemas:
+    Cat: {type: object, properties: {owner: {$ref: "owners.yaml#/components/schemas/Owner"}}}
+    Herd: {x-list-of: Cat, description: Cats that stay together.}
+"""
+
+
+def test_a_file_may_hold_components_of_its_own(write: Write) -> None:
+    root = write(
+        {
+            "service.yaml": ROOT + 'paths:\n  "/cats/": {$ref: "resources/cats.yaml#/cats"}\n',
+            "resources/cats.yaml": CATS,
+            "resources/owners.yaml": "components: {schemas: {Owner: {type: string}, Unused: {}}}\n",
+            "schemas/Pagination.yaml": "type: object\n",
+        }
+    )
+    made = bundle(root)
+    assert made["paths"]["/cats/"]["get"]["schema"] == {"$ref": "#/components/schemas/CatList"}
+    assert schemas(made).keys() == {"Cat", "CatList", "Owner", "Pagination"}
+    assert schemas(made)["Cat"]["properties"]["owner"] == {"$ref": "#/components/schemas/Owner"}
+
+
+@pytest.mark.parametrize(
+    ("reference", "description"),
+    [
+        ("resources/cats.yaml#/components/schemas/CatList", "A page of cats."),
+        ("resources/cats.yaml#/components/schemas/Herd", "Cats that stay together."),
+        ("schemas/SecurityKeyList.yaml", "A page of security keys."),
+        ("schemas/DelayedDeliveryList.yaml", "A page of delayed deliveries."),
+        ("schemas/AddressList.yaml", "A page of addresses."),
+    ],
+)
+def test_a_list_is_made_of_the_schema_of_its_items(write: Write, reference: str, description: str) -> None:
+    names = ("SecurityKey", "DelayedDelivery", "Address", "Pagination")
+    files = {f"schemas/{name}.yaml": "type: object\n" for name in names} | {
+        "resources/cats.yaml": CATS,
+        "resources/owners.yaml": "components: {schemas: {Owner: {type: string}}}\n",
+    }
+    made = bundle(write(root_with(f'"{reference}"') | files))
+    listed = schemas(made)[made["x-webhooks"]["ping"]["schema"]["$ref"].rpartition("/")[2]]
+    assert listed["description"] == description
+    assert listed["required"] == ["object", "data", "pagination"]
+    assert "x-list-of" not in listed
+    assert listed["properties"]["data"]["items"]["$ref"].removeprefix("#/components/schemas/") in schemas(made)
+
+
 def test_dates_and_times_stay_strings(write: Write) -> None:
     event = "example:\n  day: 2026-01-31\n  instant: 2026-01-31T10:00:00Z\n  answer: 42\n"
     document = bundle(write(root_with("schemas/Event.yaml") | {"schemas/Event.yaml": event}))
@@ -148,9 +196,21 @@ REFUSED = {
         root_with('"#/components/schemas/Gone"'),
         "service.yaml: #/components/schemas/Gone: the document has no such part",
     ),
-    "a local reference in a part": (
+    "a component that the part itself does not have": (
         root_with("schemas/Cat.yaml") | {"schemas/Cat.yaml": 'not: {$ref: "#/components/schemas/Cat"}\n'},
-        "schemas/Cat.yaml: #/components/schemas/Cat: a part file refers to files",
+        "schemas/Cat.yaml: #/components/schemas/Cat: the file has no Cat",
+    ),
+    "a list of what is not there": (
+        root_with("schemas/CatList.yaml"),
+        "service.yaml: schemas/CatList.yaml: there is no such file",
+    ),
+    "a component of one name in two files": (
+        root_with("resources/cats.yaml#/components/schemas/Cat")
+        | {
+            "resources/cats.yaml": "components: {schemas: {Cat: {not: {$ref: ../schemas/Cat.yaml}}}}\n",
+            "schemas/Cat.yaml": "{}\n",
+        },
+        "resources/cats.yaml and schemas/Cat.yaml: two files want to be #/components/schemas/Cat",
     ),
     "two files of one name": (
         {

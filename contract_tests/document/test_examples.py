@@ -12,13 +12,13 @@ from contract_tests.document.reader import (
     Part,
     at,
     examples,
-    fragment,
     operations,
     parts,
     properties,
     resolved,
     responses,
 )
+from emulator.document.tree import fragment
 
 
 def test_every_example_keeps_to_its_schema(document: Document, judge: Judge) -> None:

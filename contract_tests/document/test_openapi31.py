@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from contract_tests.document.judges import Judge
-from contract_tests.document.reader import Document, Part, at, examples, fragment, operations, resolved, schemas
+from contract_tests.document.reader import Document, Part, at, examples, operations, resolved, schemas
 from emulator.document.openapi31 import to_openapi_3_1
+from emulator.document.tree import fragment
 
 Schema = dict[str, Any]
 STRANGERS: tuple[Any, ...] = (None, True, 0, -1, "", "x", [], [None], {}, {"x": None})

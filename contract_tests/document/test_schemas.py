@@ -11,7 +11,6 @@ from contract_tests.document.reader import (
     Document,
     Part,
     alternatives,
-    fragment,
     operations,
     properties,
     request_schema,
@@ -20,6 +19,7 @@ from contract_tests.document.reader import (
     schemas,
     subschemas,
 )
+from emulator.document.tree import fragment
 
 TWO_KINDS_OF_CONTROL = {
     "body": "the text that an inbox received; anything that a fault answers",

@@ -10,6 +10,7 @@ import pytest
 from contract_tests.document.reader import Operation, operations
 from emulator.control.control_app import OPERATIONS as CONTROL
 from emulator.document import bundles
+from emulator.document.tree import resolve
 from emulator.resources.registry import OPERATIONS as SERVICE
 
 DOCUMENTED: dict[str, list[Operation]] = {name: list(operations(bundles.load(name))) for name in bundles.SOURCES}
@@ -36,14 +37,8 @@ def test_a_function_takes_what_its_operation_hands_over(operation: Operation, fu
     document = bundles.load("service")
     handed = {part[1:-1] for part in operation.path.split("/") if part.startswith("{")}
     parameters = [*document["paths"][operation.path].get("parameters", ()), *operation.node.get("parameters", ())]
-    if any(_place(document, parameter) == "query" for parameter in parameters):
+    if any(resolve(document, parameter)["in"] == "query" for parameter in parameters):
         handed.add("query")
     if "requestBody" in operation.node:
         handed.add("body")
     inspect.signature(function).bind(None, **dict.fromkeys(handed))
-
-
-def _place(document: dict[str, Any], parameter: dict[str, Any]) -> str:
-    if "$ref" in parameter:
-        parameter = document["components"]["parameters"][parameter["$ref"].rsplit("/", 1)[1]]
-    return str(parameter["in"])

@@ -9,6 +9,7 @@ import pytest
 
 from contract_tests.document import specification
 from emulator.document import bundles
+from emulator.document.tree import resolve
 from emulator.errors import ERRORS, ApiError, ErrorSpec
 from emulator.events import EVENTS
 from emulator.resources.registry import REACTIONS
@@ -87,10 +88,10 @@ def test_the_events_are_those_of_the_specification_and_of_the_document() -> None
 @pytest.mark.parametrize("type", EVENTS)
 def test_an_event_shows_the_object_that_the_document_says(type: str) -> None:
     content = SERVICE["x-webhooks"][type]["post"]["requestBody"]["content"]["application/json"]
-    own = SCHEMAS[content["schema"]["$ref"].rsplit("/", 1)[1]]["allOf"][1]["properties"]
-    shown = own["data"]["properties"]["object"]["$ref"].rsplit("/", 1)[1]
+    own = resolve(SERVICE, content["schema"])["allOf"][1]["properties"]
+    shown = resolve(SERVICE, own["data"]["properties"]["object"])
     assert own["type"]["enum"] == [type]
-    assert SCHEMAS[shown]["properties"]["object"]["enum"] == [EVENTS[type].object]
+    assert shown["properties"]["object"]["enum"] == [EVENTS[type].object]
 
 
 def test_reactions_are_to_events_that_there_are() -> None:

@@ -14,7 +14,7 @@ def spec() -> None:
 
 @spec.command()
 def bundle() -> None:
-    """Make the bundles in openapi/dist anew from the YAML files.
+    """Write the bundles in openapi/dist, made from the YAML files.
 
     \b
     payments-emulator spec bundle

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-Document = dict[str, Any]
+from emulator.document.tree import Document, resolve
 
 METHODS = ("get", "put", "post", "delete", "patch")
 
@@ -57,19 +57,9 @@ def links(document: Document) -> Iterator[Link]:
     known = operations(document)
     for source in known.values():
         for status, answer in source.node["responses"].items():
-            for name, link in resolved(document, answer).get("links", {}).items():
-                node = resolved(document, link)
+            for name, link in resolve(document, answer).get("links", {}).items():
+                node = resolve(document, link)
                 yield Link(f"{source.id} {status} {name}", source, known[node["operationId"]], node)
-
-
-def resolved(document: Document, node: Any) -> Any:
-    """The node itself, or what its reference leads to."""
-    while "$ref" in node:
-        target: Any = document
-        for segment in node["$ref"].removeprefix("#/").split("/"):
-            target = target[segment.replace("~1", "/").replace("~0", "~")]
-        node = target
-    return node
 
 
 def handed_on(value: Any, answer: Any) -> Any:

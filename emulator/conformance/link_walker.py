@@ -8,9 +8,10 @@ from typing import Any
 
 from schemathesis.core.failures import Failure, FailureGroup
 
-from emulator.conformance.document import Document, Link, Operation, handed_on, links
+from emulator.conformance.document import Link, Operation, handed_on, links
 from emulator.conformance.fixture_factory import CannotMake, FixtureFactory, Scene
 from emulator.conformance.report import Failing, Report
+from emulator.document.tree import Document
 
 PATIENCE = 60
 """Seconds an answer may take: the control API holds some back for 30 when asked to."""

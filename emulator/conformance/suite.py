@@ -14,13 +14,14 @@ from schemathesis.engine import Status, events, from_schema
 from schemathesis.generation.meta import TestPhase
 from schemathesis.generation.modes import GenerationMode
 
-from emulator.conformance.document import Document, links, operations, with_key_patterns
+from emulator.conformance.document import links, operations, with_key_patterns
 from emulator.conformance.exceptions import is_excused
 from emulator.conformance.fixture_factory import CannotMake, FixtureFactory
 from emulator.conformance.fixtures import LEFT_OUT
 from emulator.conformance.formats import register
 from emulator.conformance.link_walker import PATIENCE, LinkWalker, failing, headers
 from emulator.conformance.report import Report
+from emulator.document.tree import Document
 
 LAST = ("security-profiles", "reset")
 """The paths that go last: a profile changes what all others may do, a reset wipes out what they work with."""

@@ -20,7 +20,7 @@ async def show(engine: Engine, runtime: Runtime | None) -> dict[str, Any]:
         "magic_values": msgspec.to_builtins(engine.reference_data.magic),
         "magic_keys": msgspec.to_builtins(engine.reference_data.magic_keys),
         "error_codes": [_error(code, recipe) for code, recipe in msgspec.to_builtins(error_examples()).items()],
-        "event_types": [{"type": type, **row._asdict()} for type, row in EVENTS.items()],
+        "event_types": [{"type": type, "object": row.object, "meaning": row.meaning} for type, row in EVENTS.items()],
         "life_cycles": {life.kind.kind: [row._asdict() for row in life.rows] for life in LIFE_CYCLES},
     }
 

@@ -15,17 +15,17 @@ from emulator.engine.runtime import Runtime
 
 Query = Mapping[str, Any]
 
-NAMES = {"subscription_plan": "plan", "webhook_endpoint": "webhook"}
-"""Kinds that other objects name by a field which is not called as the kind is."""
+FIELD_NAMES = {"subscription_plan": "plan", "webhook_endpoint": "webhook"}
+"""Kinds for which other objects have a field that is not named like the kind."""
 
 
 async def index(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
-    """GET /objects: those of one kind, newest first; with ``query`` or ``related`` only the ones that fit."""
+    """GET /objects: those of one kind, newest first; with ``query`` or ``related`` only the matching ones."""
     runtime.run_due()
     table = tables(runtime.world)[query["kind"]]
     filters: dict[str, Any] = {"page": query["page"], "page_size": query["page_size"], "text": query.get("query")}
     if "related" in query:
-        field = naming(objects.find(runtime.world, query["related"]))
+        field = field_name(type(objects.find(runtime.world, query["related"])))
         if field not in table.kind.__struct_fields__:
             return Page([], 0, query["page"], query["page_size"])
         filters[field] = query["related"]
@@ -38,7 +38,7 @@ async def count(engine: Engine, runtime: Runtime, query: Query) -> dict[str, int
     all = tables(runtime.world)
     if "related" not in query:
         return {kind: len(table) for kind, table in all.items()}
-    field = naming(objects.find(runtime.world, query["related"]))
+    field = field_name(type(objects.find(runtime.world, query["related"])))
     none = {"page": 1, "page_size": 0, field: query["related"]}
     return {kind: paginate(table, none).count for kind, table in all.items() if field in table.kind.__struct_fields__}
 
@@ -48,9 +48,9 @@ def tables(world: World) -> dict[str, Table[Any]]:
     return {table.kind.kind: table for table in world.tables() if objects.documented(table.kind)}
 
 
-def naming(record: Record) -> str:
-    """The field by which other objects name this one."""
-    return NAMES.get(record.kind, record.kind)
+def field_name(kind: type[Record]) -> str:
+    """The name of the field in which other objects hold the id of one of this kind."""
+    return FIELD_NAMES.get(kind.kind, kind.kind)
 
 
 def contains(record: Record, text: str) -> bool:

@@ -1,4 +1,11 @@
-"""The bundler makes one OpenAPI document, a dict, of the many files in which it is written."""
+"""The bundler makes one OpenAPI document, a dict, of the many files in which it is written.
+
+A reference means what it means in any JSON document: a file, and after ``#`` a place in it. What it leads to decides
+what becomes of it: a component (a whole file of ``schemas/``, or an entry under a file's own ``components``) becomes a
+component of the document, and any other key of a file is copied to where the reference stands.
+
+The schema of a list is not written: where ``CouponList`` is referred to and is not there, it is a page of ``Coupon``.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +15,17 @@ from typing import Any
 
 import yaml
 
-Document = dict[str, Any]
+from emulator.document.list_schemas import list_schema, listed_item
+from emulator.document.tree import Document, DocumentError, Pointer, at, exists, fragment, pointer_of
+
+Origin = tuple[Path, Pointer]
+"""The file in which a component is written, and its place there."""
 
 COMPONENT_FOLDERS = frozenset({"schemas", "parameters", "responses", "headers", "examples", "requestBodies", "links"})
-"""A reference to a whole file in one of these becomes a reference to a component named after the file."""
+"""A file in one of these is a component named after the file."""
 
 INLINED_FOLDERS = frozenset({"resources", "control"})
 """A reference to one key of a file in one of these is replaced by what stands there."""
-
-
-class DocumentError(Exception):
-    """A fault in the files of the document; the message names the file and, where there is one, the reference."""
 
 
 def bundle(root: Path) -> Document:
@@ -33,8 +40,8 @@ class _Bundler:
         self.root = root
         self.files: dict[Path, Document] = {}
         self.components: dict[str, Document] = {}
-        self.origins: dict[tuple[str, str], Path] = {}
-        self.inlining: list[tuple[Path, str]] = []
+        self.origins: dict[tuple[str, str], Origin] = {}
+        self.inlining: list[tuple[Path, Pointer]] = []
 
     def document(self) -> Document:
         root = self.read(self.root)
@@ -49,7 +56,7 @@ class _Bundler:
         for kind, named in components.items():
             for name, value in named.items():
                 if not self.names_its_own_file(kind, name, value):
-                    self.claim(kind, name, self.root)
+                    self.claim(kind, name, (self.root, ()))
                     self.components[kind][name] = self.walk(value, self.root)
 
     def names_its_own_file(self, kind: str, name: str, value: Any) -> bool:
@@ -80,49 +87,69 @@ class _Bundler:
     def follow(self, node: Document, here: Path) -> Any:
         ref = node["$ref"]
         if len(node) > 1:
-            raise self.fault(here, ref, "a $ref stands alone; OpenAPI 3.0 ignores what is beside it")
-        file, _, fragment = ref.partition("#")
-        if not file:
-            return self.local(node, here)
-        target = (here.parent / file).resolve()
-        if not target.is_file():
-            raise self.fault(here, ref, "there is no such file")
-        return self.inlined(target, fragment, here, ref) if fragment else self.component(target, here, ref)
+            raise self.error(here, ref, "a $ref stands alone; OpenAPI 3.0 ignores what is beside it")
+        if ref.startswith("#") and here == self.root:
+            return node
+        target, place = self.destination(ref, here)
+        if place and not target.is_file():
+            raise self.error(here, ref, "there is no such file")
+        if place and not _is_component(place):
+            return self.inlined(target, place, here, ref)
+        return self.component(target, place, here, ref)
 
-    def local(self, node: Document, here: Path) -> Document:
-        if here != self.root:
-            raise self.fault(here, node["$ref"], "a part file refers to files, never into the whole document")
-        return node
+    def destination(self, ref: str, here: Path) -> tuple[Path, Pointer]:
+        """The file that a reference leads to, and the place in it; the place is empty for a whole file."""
+        file = ref.partition("#")[0]
+        return (here.parent / file).resolve() if file else here, pointer_of(ref)
 
-    def component(self, target: Path, here: Path, ref: str) -> Document:
-        """A reference to the component that the file becomes; the file is walked when it is first met."""
-        kind, name = target.parent.name, target.stem
+    def component(self, target: Path, place: Pointer, here: Path, ref: str) -> Document:
+        """A reference to a component of the document; what it is made of is walked when it is first met."""
+        kind, name = place[1:] if place else (target.parent.name, target.stem)
         if kind not in COMPONENT_FOLDERS:
-            raise self.fault(here, ref, f"a whole file lies in one of {', '.join(sorted(COMPONENT_FOLDERS))}")
-        if self.origins.get((kind, name)) != target:
-            self.claim(kind, name, target)
-            self.components[kind][name] = self.walk(self.read(target), target)
+            raise self.error(here, ref, f"a whole file lies in one of {', '.join(sorted(COMPONENT_FOLDERS))}")
+        if self.origins.get((kind, name)) != (target, place):
+            content = self.definition(target, place)
+            if content is None:
+                raise self.error(here, ref, f"the file has no {name}" if place else "there is no such file")
+            self.claim(kind, name, (target, place))
+            self.components[kind][name] = self.walk(content, target)
         return {"$ref": f"#/components/{kind}/{name}"}
 
-    def claim(self, kind: str, name: str, origin: Path) -> None:
+    def definition(self, target: Path, place: Pointer) -> Any:
+        """What a component consists of: what is written for it, or the list that its name asks for; None if neither."""
+        written = self.written(target, place)
+        item = listed_item(place[-1] if place else target.stem, written)
+        if item is None:
+            return written
+        ref = fragment((*place[:-1], item)) if place else f"./{item}.yaml"
+        return None if self.written(*self.destination(ref, target)) is None else list_schema(item, ref, written)
+
+    def written(self, target: Path, place: Pointer) -> Any:
+        """What stands at a place of a file; None if nothing does."""
+        if not target.is_file():
+            return None
+        content = self.read(target)
+        return at(content, place) if exists(content, place) else None
+
+    def claim(self, kind: str, name: str, origin: Origin) -> None:
         """Takes the name before the walk, so that a schema may refer to itself."""
         other = self.origins.setdefault((kind, name), origin)
         if other != origin:
-            both = f"{self.name(other)} and {self.name(origin)}"
+            both = f"{self.name(other[0])} and {self.name(origin[0])}"
             raise DocumentError(f"{both}: two files want to be #/components/{kind}/{name}")
         self.components.setdefault(kind, {})
 
-    def inlined(self, target: Path, fragment: str, here: Path, ref: str) -> Any:
+    def inlined(self, target: Path, place: Pointer, here: Path, ref: str) -> Any:
         """What stands under one key of a file of path items."""
-        key = fragment.removeprefix("/")
         if target.parent.name not in INLINED_FOLDERS:
-            raise self.fault(here, ref, "only the files of resources and control are referred to by key")
-        if (target, key) in self.inlining:
-            raise self.fault(here, ref, "this part contains itself")
-        if key not in (part := self.read(target)):
-            raise self.fault(here, ref, f"the file has no key {key}")
-        self.inlining.append((target, key))
-        whole = self.walk(part[key], target)
+            raise self.error(here, ref, "only the files of resources and control are referred to by key")
+        if (target, place) in self.inlining:
+            raise self.error(here, ref, "this part contains itself")
+        part = self.read(target)
+        if not exists(part, place):
+            raise self.error(here, ref, f"the file has no key {'/'.join(place)}")
+        self.inlining.append((target, place))
+        whole = self.walk(at(part, place), target)
         self.inlining.pop()
         return whole
 
@@ -133,8 +160,8 @@ class _Bundler:
                 self.check_local_references(item, whole)
         elif isinstance(node, dict):
             ref = node.get("$ref")
-            if isinstance(ref, str) and not _exists(whole, ref):
-                raise self.fault(self.root, ref, "the document has no such part")
+            if isinstance(ref, str) and not exists(whole, pointer_of(ref)):
+                raise self.error(self.root, ref, "the document has no such part")
             self.check_local_references(list(node.values()), whole)
 
     def read(self, file: Path) -> Document:
@@ -142,7 +169,7 @@ class _Bundler:
             self.files[file] = _read(file, self.name(file))
         return self.files[file]
 
-    def fault(self, here: Path, ref: str, why: str) -> DocumentError:
+    def error(self, here: Path, ref: str, why: str) -> DocumentError:
         return DocumentError(f"{self.name(here)}: {ref}: {why}")
 
     def name(self, file: Path) -> str:
@@ -151,13 +178,8 @@ class _Bundler:
         return str(file.relative_to(folder) if file.is_relative_to(folder) else file)
 
 
-def _exists(whole: Any, ref: str) -> bool:
-    for segment in ref.removeprefix("#/").split("/"):
-        name = segment.replace("~1", "/").replace("~0", "~")
-        if not isinstance(whole, dict) or name not in whole:
-            return False
-        whole = whole[name]
-    return True
+def _is_component(place: Pointer) -> bool:
+    return len(place) == 3 and place[0] == "components"
 
 
 def _read(file: Path, name: str) -> Document:
@@ -177,14 +199,14 @@ class _JsonYaml(yaml.constructor.SafeConstructor, yaml.resolver.Resolver):
         seen: set[str] = set()
         for key in (key for key, _ in node.value if key.tag != "tag:yaml.org,2002:merge"):
             if key.tag != "tag:yaml.org,2002:str":
-                raise _key_fault(key, f"the key {key.value} is not a string; quote it")
+                raise _key_error(key, f"the key {key.value} is not a string; quote it")
             if key.value in seen:
-                raise _key_fault(key, f"the key {key.value} is written twice")
+                raise _key_error(key, f"the key {key.value} is written twice")
             seen.add(key.value)
         return super().construct_mapping(node, deep)
 
 
-def _key_fault(key: yaml.Node, problem: str) -> yaml.YAMLError:
+def _key_error(key: yaml.Node, problem: str) -> yaml.YAMLError:
     return yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
 
 

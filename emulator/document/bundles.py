@@ -1,17 +1,27 @@
-"""The store is the shelf of finished bundles: the program reads its OpenAPI documents from here, as JSON."""
+"""The finished bundles: each OpenAPI document as one JSON file, which the program reads.
+
+A wheel carries them. In a checkout they are a cache in ``openapi/dist``: made on first use, and again whenever a file
+that they are made from has changed. Where that folder cannot be written they are made in memory.
+"""
 
 from __future__ import annotations
 
 import json
+import os
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import cache
+from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
+from emulator.document.events import EACH_EVENT, EACH_KIND, object_kinds, with_enumerations, with_events
 from emulator.document.openapi31 import to_openapi_3_1
-from emulator.paths import openapi_folder
-
-Document = dict[str, Any]
+from emulator.document.tree import Document
+from emulator.events import EVENTS
+from emulator.paths import PACKAGE, openapi_folder
 
 SOURCES = ("service", "control")
 OPENAPI_3_1 = "-3.1"
@@ -20,30 +30,86 @@ OPENAPI_3_1 = "-3.1"
 
 def load(name: str) -> Document:
     """The document ``service`` or ``control``, or its twin ``service-3.1`` or ``control-3.1``."""
-    return msgspec.json.decode(bundle_file(name).read_bytes(), type=Document)
+    text = _not_written(openapi_folder()).get(name) or bundle_file(name).read_bytes()
+    return msgspec.json.decode(text, type=Document)
 
 
 def bundle_file(name: str) -> Path:
+    """The path of a bundle."""
     return openapi_folder() / "dist" / f"{name}.json"
 
 
 def write_bundles() -> list[Path]:
-    """Makes the bundles anew from the YAML files; the paths that were written."""
+    """Make the bundles from the YAML files and write them; the paths that were written."""
+    made_from = _fingerprint()
     files = {bundle_file(name): text for name, text in fresh_bundles().items()}
     for path, text in files.items():
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        _write(path, text)
+    _write(_stamp(), made_from)
     return list(files)
 
 
 def fresh_bundles() -> dict[str, str]:
     """Every bundle by its name, as its file ought to read."""
-    # PyYAML is slow to import and a server never needs it, so only this function asks for it.
-    from emulator.document.bundle import bundle
-
-    originals = {name: bundle(openapi_folder() / f"{name}.yaml") for name in SOURCES}
+    originals = fresh_documents()
     twins = {name + OPENAPI_3_1: to_openapi_3_1(document) for name, document in originals.items()}
     return {name: _text(document) for name, document in (originals | twins).items()}
+
+
+def fresh_documents() -> dict[str, Document]:
+    """Both documents, made from the files as they are now. Raises :class:`~emulator.document.tree.DocumentError`."""
+    # PyYAML is slow to import and a server with current bundles never needs it, so only this function asks for it.
+    from emulator.document.bundle import bundle
+
+    service, control = (bundle(openapi_folder() / f"{name}.yaml") for name in SOURCES)
+    values = {EACH_EVENT: EVENTS, EACH_KIND: object_kinds(service)}
+    return {
+        "service": with_enumerations(with_events(service), values),
+        "control": with_enumerations(control, values),
+    }
+
+
+@cache
+def _not_written(folder: Path) -> Mapping[str, str]:
+    """Bring the files of a checkout up to date, once in a process; the bundles, where they cannot be written."""
+    is_wheel = folder.is_relative_to(PACKAGE)
+    if is_wheel or _is_current():
+        return {}
+    try:
+        write_bundles()
+    except OSError:  # a checkout that may only be read
+        return fresh_bundles()
+    return {}
+
+
+def _is_current() -> bool:
+    with suppress(OSError):
+        return _stamp().read_text(encoding="utf-8") == _fingerprint()
+    return False
+
+
+def _stamp() -> Path:
+    """The file beside the bundles that says what they were made from. It is written after them."""
+    return openapi_folder() / "dist" / "made-from.sha256"
+
+
+def _fingerprint() -> str:
+    """The hash of every file that the bundles are made from, names included."""
+    root = openapi_folder()
+    makers = [*(PACKAGE / "document").glob("*.py"), PACKAGE / "events.py"]
+    digest = sha256()
+    for file in sorted([*root.rglob("*.yaml"), *makers]):
+        digest.update(f"{os.path.relpath(file, root)}\n".encode() + file.read_bytes())
+    return digest.hexdigest()
+
+
+def _write(path: Path, text: str) -> None:
+    """Replace a file in one step, so that another process reads the old one or the new one."""
+    path.parent.mkdir(exist_ok=True)
+    with tempfile.NamedTemporaryFile("w", dir=path.parent, encoding="utf-8", delete=False) as file:
+        file.write(text)
+    os.chmod(file.name, 0o644)
+    os.replace(file.name, path)
 
 
 def _text(document: Document) -> str:

@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-Document = dict[str, Any]
+from emulator.document.tree import Document
+
 Schema = dict[str, Any]
 
 PAYLOADS = frozenset({"example", "examples", "links"})

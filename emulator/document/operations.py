@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from emulator.document import bundles
-from emulator.document.bundles import Document
+from emulator.document.tree import Document, resolve
 
 Node = dict[str, Any]
 
@@ -55,7 +55,7 @@ def error_codes() -> tuple[str, ...]:
 
 
 def _operation_spec(document: Document, item: Node, operation: Node) -> OperationSpec:
-    parameters = [_resolved(document, each) for each in (*item.get("parameters", ()), *operation.get("parameters", ()))]
+    parameters = [resolve(document, each) for each in (*item.get("parameters", ()), *operation.get("parameters", ()))]
     return OperationSpec(
         statuses=tuple(map(int, operation["responses"])),
         fields=_fields(document, _body(document, operation)),
@@ -65,7 +65,7 @@ def _operation_spec(document: Document, item: Node, operation: Node) -> Operatio
 
 def _body(document: Document, operation: Node) -> Node:
     """The schema of the JSON body, empty where it takes none."""
-    content = _resolved(document, operation.get("requestBody", {})).get("content", {})
+    content = resolve(document, operation.get("requestBody", {})).get("content", {})
     schema: Node = content.get("application/json", {}).get("schema", {})
     return schema
 
@@ -78,7 +78,7 @@ def _fields(document: Document, schema: Node) -> Fields:
 
 def _properties(document: Document, schema: Node) -> dict[str, Node]:
     """The properties that a schema, or that of its items, declares by itself or through what it combines."""
-    schema = _resolved(document, schema)
+    schema = resolve(document, schema)
     if "items" in schema:
         return _properties(document, schema["items"])
     found: dict[str, Node] = {}
@@ -87,13 +87,3 @@ def _properties(document: Document, schema: Node) -> dict[str, Node]:
             found |= _properties(document, part)
     found |= schema.get("properties", {})
     return found
-
-
-def _resolved(document: Document, node: Node) -> Node:
-    """The node itself, or what its reference leads to."""
-    while "$ref" in node:
-        target: Any = document
-        for segment in node["$ref"].removeprefix("#/").split("/"):
-            target = target[segment]
-        node = target
-    return node

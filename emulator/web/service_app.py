@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from starlette.types import ASGIApp, Scope
 
 from emulator.document import bundles
+from emulator.document.tree import Document
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
 from emulator.errors import ApiError
@@ -40,7 +41,7 @@ def service(engine: Engine, *, strict: bool) -> ASGIApp:
     return Cors(app, engine)
 
 
-def paths(document: bundles.Document) -> dict[str, str]:
+def paths(document: Document) -> dict[str, str]:
     """The path of each operation, as in the document."""
     return {
         operation["operationId"]: path
@@ -50,7 +51,7 @@ def paths(document: bundles.Document) -> dict[str, str]:
     }
 
 
-def sandbox_only(document: bundles.Document) -> frozenset[str]:
+def sandbox_only(document: Document) -> frozenset[str]:
     """The operations that only a sandbox has: those of the tags the document marks so (B-07, B-60)."""
     tags = {tag["name"] for tag in document["tags"] if tag.get("x-sandbox-only")}
     return frozenset(

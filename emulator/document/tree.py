@@ -1,0 +1,54 @@
+"""JSON pointers and references: how one finds a part of an OpenAPI document, and where a ``$ref`` leads.
+
+Pure functions on parsed documents. They import nothing, so that every part of the emulator may use them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+Document = dict[str, Any]
+Pointer = tuple[str, ...]
+
+
+class DocumentError(Exception):
+    """A mistake in the files of a document; the message names the file and, where there is one, the reference."""
+
+
+def pointer_of(reference: str) -> Pointer:
+    """The steps of a reference within one document: ``#/paths/~1reset`` is ``("paths", "/reset")``."""
+    path = reference.partition("#")[2].removeprefix("/")
+    return tuple(step.replace("~1", "/").replace("~0", "~") for step in path.split("/")) if path else ()
+
+
+def fragment(pointer: Pointer) -> str:
+    """The pointer as a URI fragment."""
+    return "#" + "".join("/" + step.replace("~", "~0").replace("/", "~1") for step in pointer)
+
+
+def at(node: Any, pointer: Pointer) -> Any:
+    """What stands at a pointer. Raises ``LookupError`` or ``TypeError`` where nothing does."""
+    for step in pointer:
+        node = node[int(step)] if isinstance(node, list) else node[step]
+    return node
+
+
+def exists(node: Any, pointer: Pointer) -> bool:
+    """Whether something stands at a pointer."""
+    try:
+        at(node, pointer)
+    except (LookupError, TypeError, ValueError):
+        return False
+    return True
+
+
+def resolve(document: Document, node: Any) -> Any:
+    """The node itself, or what its ``$ref`` leads to, whatever the number of steps."""
+    while "$ref" in node:
+        node = at(document, pointer_of(node["$ref"]))
+    return node
+
+
+def component_name(reference: str) -> str:
+    """The name of the component that a reference leads to."""
+    return pointer_of(reference)[-1]
