@@ -53,16 +53,13 @@ async def findings(service: ServiceWorld, answer_time: float) -> AsyncIterator[F
     that says nothing. ``answer_time`` is how many seconds the receiver has for each delivery.
     """
     postman = WebhookSender(answer_time)
-    try:
-        for check in checks_of(service.endpoint.security_profile):
-            finding = await _made(check, service, postman)
-            if check is PING and (answer := finding.replies[0].answer).status_code is None:
-                raise Unreachable(answer.reason)
-            yield finding
-            if check is GOOD and not finding.passed:
-                break
-    finally:
-        await postman.close()
+    for check in checks_of(service.endpoint.security_profile):
+        finding = await _made(check, service, postman)
+        if check is PING and (answer := finding.replies[0].answer).status_code is None:
+            raise Unreachable(answer.reason)
+        yield finding
+        if check is GOOD and not finding.passed:
+            break
 
 
 async def _made(check: ReceiverCheck, service: ServiceWorld, postman: WebhookSender) -> Finding:
