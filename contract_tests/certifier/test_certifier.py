@@ -328,7 +328,6 @@ def test_nothing_more_is_sent_once_there_was_no_answer() -> None:
             answers = await transport.one_by_one(
                 sender, ServiceWorld(url, SECRET, "HMAC_SHA256").deliveries_of("invoice.paid")
             )
-            await sender.close()
             return len(answers)
 
     assert asyncio.run(run()) == 1

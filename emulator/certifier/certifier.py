@@ -53,16 +53,13 @@ async def results(service: ServiceWorld, answer_time: float) -> AsyncIterator[Ch
     invalid events. ``answer_time`` is the number of seconds the receiver has for each answer.
     """
     sender = WebhookSender(answer_time)
-    try:
-        for check in checks_of(service.endpoint.security_profile):
-            result = await _run(check, service, sender)
-            if check is PING and (answer := result.answers[0].answer).status_code is None:
-                raise Unreachable(answer.reason)
-            yield result
-            if check is GOOD and not result.passed:
-                break
-    finally:
-        await sender.close()
+    for check in checks_of(service.endpoint.security_profile):
+        result = await _run(check, service, sender)
+        if check is PING and (answer := result.answers[0].answer).status_code is None:
+            raise Unreachable(answer.reason)
+        yield result
+        if check is GOOD and not result.passed:
+            break
 
 
 async def _run(check: ReceiverCheck, service: ServiceWorld, sender: WebhookSender) -> CheckResult:

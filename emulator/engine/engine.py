@@ -142,14 +142,13 @@ class Engine:
             runtime.broker.close()
 
     async def stop(self) -> None:
-        """Stop the ticker, the deliveries under way and the connections."""
+        """Stop the ticker and the deliveries under way."""
         if self._ticker:
             self._ticker.cancel()
             with suppress(asyncio.CancelledError):
                 await self._ticker
         for runtime in self.runtimes.values():
             await runtime.close()
-        await self._webhook_sender.close()
         if self.store:
             self.store.close()
 

@@ -1,0 +1,182 @@
+"""The HTTP client of webhooks against receivers that answer oddly, early or not at all, and against name servers."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import socket
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+
+from emulator.core.effects import HttpResult
+from emulator.engine.http_client import Body
+from emulator.engine.webhook_sender import WebhookSender
+
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+
+def send(answer: bytes, *, url: str = "http://{}/hook", body: Body = b"{}", **headers: str) -> tuple[HttpResult, bytes]:
+    """Send one POST to a receiver that reads the request's head, writes an answer and closes; result and head."""
+    heads: list[bytes] = []
+
+    async def receive(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heads.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.write(answer)
+        writer.close()
+
+    async def run() -> HttpResult:
+        async with await asyncio.start_server(receive, "127.0.0.1", 0) as server:
+            host, port = server.sockets[0].getsockname()
+            return await WebhookSender(5).send(url.format(f"{host}:{port}"), headers, body)
+
+    result = asyncio.run(run())
+    return result, b"".join(heads)
+
+
+def test_what_is_sent_is_plain_http() -> None:
+    _, head = send(OK, url="http://{}/a/b?c=d%20e#part", **{"Emulator-Attempt": "1"})
+    line, *fields = head.decode().strip().split("\r\n")
+    named = dict(field.split(": ", 1) for field in fields)
+    assert line == "POST /a/b?c=d%20e HTTP/1.1"
+    assert named.pop("Host").startswith("127.0.0.1:")
+    assert named == {
+        "User-Agent": "payments-emulator-webhooks",
+        "Accept": "*/*",
+        "Accept-Encoding": "identity",
+        "Connection": "close",
+        "Emulator-Attempt": "1",
+        "Content-Length": "2",
+    }
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "body"),
+    [
+        (OK, 200, "ok"),
+        (b"HTTP/1.0 200\r\n\r\nuntil the end", 200, "until the end"),
+        (b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" + OK, 200, "ok"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", 200, "ok"),
+        (b"HTTP/1.1 204 No Content\r\n\r\nok", 204, ""),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nokHTTP/1.1 nonsense", 200, "o"),
+        (b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\nok", 200, "ok"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 99999\r\n\r\n" + b"x" * 5000, 200, "x" * 4096),
+    ],
+)
+def test_an_answer_is_understood(answer: bytes, status: int, body: str) -> None:
+    result, _ = send(answer)
+    assert (result.status_code, result.body, result.error) == (status, body, None)
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        (b"", "the connection was closed before the answer"),
+        (b"HTTP/1.1 200 OK\r\nContent-Le", "the connection was closed before the answer"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok", "the connection was closed within the answer"),
+        (b"SSH-2.0-OpenSSH_9.2\r\n\r\n", "the answer is not HTTP"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n", "the answer is not HTTP"),
+        (b"HTTP/1.1 200 OK\r\nX: " + b"x" * 200_000, "the answer is not HTTP"),
+    ],
+)
+def test_what_is_no_answer_is_a_connection_error(answer: bytes, error: str) -> None:
+    result, _ = send(answer)
+    assert (result.status_code, result.body, result.error) == (None, None, error)
+
+
+@pytest.mark.parametrize("in_pieces", [False, True])
+def test_an_answer_may_come_before_the_body_was_read(in_pieces: bool) -> None:
+    """As from a receiver that rejects a request by its headers."""
+    never_sent = []
+
+    async def pieces() -> AsyncIterator[bytes]:
+        yield b"{"
+        await asyncio.sleep(30)
+        never_sent.append(b"}")
+
+    body = pieces() if in_pieces else b"x" * 20_000_000
+    length = {"Content-Length": "2"} if in_pieces else {}
+    result, _ = send(b"HTTP/1.1 413 Too Large\r\nContent-Length: 3\r\n\r\nbig", body=body, **length)
+    assert (result.status_code, result.body, never_sent) == (413, "big", [])
+
+
+@pytest.mark.parametrize(
+    ("url", "error"),
+    [
+        ("http://{}:notaport/", "the URL cannot be called"),
+        ("ftp://{}/", "the URL cannot be called"),
+        ("http:///", "the URL cannot be called"),
+        ("http://unknown.invalid/", "the host name is not known"),
+        (f"http://{'a' * 64}.example/", "the host name is not known"),
+        ("http://169.254.169.254/", "link-local and cloud metadata addresses are never called"),
+        ("http://[::ffff:169.254.169.254]/", "link-local and cloud metadata addresses are never called"),
+        ("http://2852039166/", "link-local and cloud metadata addresses are never called"),
+    ],
+)
+def test_a_url_that_leads_nowhere_is_a_connection_error(url: str, error: str) -> None:
+    result, head = send(OK, url=url)
+    assert (result.error, head) == (error, b"")
+
+
+Resolve = Callable[..., None]
+
+
+@pytest.fixture
+def resolve(monkeypatch: pytest.MonkeyPatch) -> Resolve:
+    """Makes ``shop.example`` lead to these addresses, to others the next time it is looked up, and then to none."""
+    system = asyncio.BaseEventLoop.getaddrinfo
+
+    def to(*answers: list[str]) -> None:
+        left = iter(answers)
+
+        async def look_up(loop: Any, host: str, port: Any, **options: Any) -> Any:
+            if host != "shop.example":
+                return await system(loop, host, port, **options)
+            return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in next(left)]
+
+        monkeypatch.setattr(asyncio.BaseEventLoop, "getaddrinfo", look_up)
+
+    return to
+
+
+def to_shop(answer: bytes = OK) -> tuple[HttpResult, bytes]:
+    """Send to ``shop.example``, on the port where the receiver listens on 127.0.0.1."""
+    heads: list[bytes] = []
+
+    async def receive(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heads.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.write(answer)
+        writer.close()
+
+    async def run() -> HttpResult:
+        async with await asyncio.start_server(receive, "127.0.0.1", 0) as server:
+            return await WebhookSender(5).send(f"http://shop.example:{server.sockets[0].getsockname()[1]}/", {}, b"{}")
+
+    return asyncio.run(run()), b"".join(heads)
+
+
+def test_the_address_that_was_checked_is_the_one_that_is_called(resolve: Resolve) -> None:
+    """A name server may give another answer the next time (DNS rebinding)."""
+    resolve(["127.0.0.1"], ["169.254.169.254"])
+    result, head = to_shop()
+    assert (result.status_code, b"\r\nHost: shop.example:" in head) == (200, True)
+
+
+@pytest.mark.parametrize("addresses", [["169.254.169.254"], ["127.0.0.1", "169.254.169.254"], ["100.100.100.200"]])
+def test_a_name_one_of_whose_addresses_is_forbidden_is_not_called(resolve: Resolve, addresses: list[str]) -> None:
+    resolve(addresses)
+    result, head = to_shop()
+    assert result.error == "link-local and cloud metadata addresses are never called"
+    assert head == b""
+
+
+def test_the_next_address_is_tried_where_one_cannot_be_reached(resolve: Resolve) -> None:
+    resolve(["127.0.0.2", "127.0.0.1"])
+    assert to_shop()[0].status_code == 200
+
+
+def test_if_no_address_can_be_reached_the_last_one_says_why(resolve: Resolve) -> None:
+    resolve(["127.0.0.2", "127.0.0.3"])
+    assert to_shop()[0].error == f"cannot connect: {os.strerror(errno.ECONNREFUSED)}"
