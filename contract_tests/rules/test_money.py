@@ -25,6 +25,7 @@ from emulator.errors import ApiError
 from emulator.resources.app.settings import Settings, changed
 from emulator.resources.customers.payment_details import FIELDS
 from emulator.resources.customers.payment_methods import PaymentMethod
+from emulator.resources.customers.records import Customer
 from emulator.resources.payments import charging, outcomes, payment_intents, refunds
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.refunds import Refund
