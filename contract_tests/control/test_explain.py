@@ -13,7 +13,7 @@ from emulator.control.explanation import ABOUT, EMAIL_EVENTS, REACTING_KINDS
 from emulator.core.jobs import Job
 from emulator.core.world import World
 from emulator.engine import journal
-from emulator.resources.registry import JOBS, LIFE_CYCLES, REACTIONS, REGISTRY
+from emulator.resources.registry import JOBS, REACTIONS, REGISTRY, STATE_MACHINES
 from emulator.resources.sandbox import emails
 from emulator.resources.sandbox.emails import Email
 
@@ -250,7 +250,9 @@ def test_what_others_hear_is_what_the_wiring_says() -> None:
         type for type, reactions in REACTIONS.items() for each in reactions if each.__module__ == emails.__name__
     }
     assert set(EMAIL_EVENTS.values()) == mailing
-    assert {kind for kinds in REACTING_KINDS.values() for kind in kinds} - {life.kind.kind for life in LIFE_CYCLES} == {
+    assert {kind for kinds in REACTING_KINDS.values() for kind in kinds} - {
+        life.kind.kind for life in STATE_MACHINES
+    } == {
         "receipt",
         "address",
     }

@@ -11,7 +11,7 @@ from emulator.engine.coverage import Coverage
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
 from emulator.events import EVENTS
-from emulator.resources.registry import LIFE_CYCLES
+from emulator.resources.registry import STATE_MACHINES
 
 Query = Mapping[str, Any]
 
@@ -59,13 +59,13 @@ def parameters(coverage: Coverage) -> Points:
 
 def states(coverage: Coverage) -> Points:
     """The states that objects entered: ``invoice paid``."""
-    documented = [f"{machine.kind.kind} {row.target}" for machine in LIFE_CYCLES for row in machine.rows]
+    documented = [f"{machine.kind.kind} {row.target}" for machine in STATE_MACHINES for row in machine.rows]
     return Points(documented, {f"{kind.kind} {state}" for kind, state in _pairs(coverage.transitions)})
 
 
 def moves(coverage: Coverage) -> Points:
     """The transitions between states: ``invoice open → paid``, ``invoice new → draft``."""
-    rows = [(machine.kind.kind, row) for machine in LIFE_CYCLES for row in machine.rows]
+    rows = [(machine.kind.kind, row) for machine in STATE_MACHINES for row in machine.rows]
     documented = [_move(kind, row.source, row.target) for kind, row in rows if row.source != row.target]
     exercised = [(kind.kind, *pair) for kind, own in coverage.transitions.items() for pair in _pairs(own)]
     return Points(documented, {_move(kind, source, target) for kind, target, source in exercised})

@@ -12,7 +12,7 @@ from emulator.core.jobs import FailedJob
 from emulator.core.records import Record, hidden_fields
 from emulator.core.unit_of_work import Change
 from emulator.engine.journal import LoggedRequest
-from emulator.resources.registry import LIFE_CYCLES
+from emulator.resources.registry import STATE_MACHINES
 from emulator.resources.sandbox.emails import Email
 from emulator.resources.webhooks.deliveries import DeliveryAttempt, WebhookDelivery
 
@@ -22,7 +22,7 @@ FIELDS = 6
 LONGEST = 40
 """The most characters of a value that are shown."""
 
-TRANSITIONS = {machine.kind: machine.rows for machine in LIFE_CYCLES}
+TRANSITIONS = {machine.kind: machine.rows for machine in STATE_MACHINES}
 
 
 def of_request(entry: LoggedRequest | None, action: str) -> str:

@@ -48,7 +48,7 @@ def arranged(world: World, operation: str, code: str | None) -> Iterator[None]:
 def answered(world: World, id: str, code: str | None) -> None:
     """A payment that still waits for its answer gets it now."""
     intent = world.require(PaymentIntent, id)
-    if payment_intents.LIFECYCLE.allows(intent, "succeed"):
+    if payment_intents.STATE_MACHINE.allows(intent, "succeed"):
         charging.answer(world, intent, code)
 
 
@@ -64,7 +64,7 @@ def now(world: World, job: str, record: Record) -> None:
 def collect(world: World, intent: PaymentIntent, code: str | None) -> None:
     """An intent is confirmed, if it was not, and answered; what was authorised is captured."""
     with arranged(world, "payment", code):
-        if payment_intents.LIFECYCLE.allows(intent, "choose"):
+        if payment_intents.STATE_MACHINE.allows(intent, "choose"):
             intent_operations.confirm(world, intent.id, {})
     answered(world, intent.id, code)
     if code is None and world.require(PaymentIntent, intent.id).status == "requires_capture":
