@@ -1,4 +1,4 @@
-"""The vocabulary of news: every event a merchant's server can be told about is one row here."""
+"""The event types of the service, one row each."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class EventSpec(NamedTuple):
-    """One event type: the kind of object it shows and what brings it about."""
+    """One event type: the kind of object it shows, and when it is emitted."""
 
     object: str
     meaning: str

@@ -14,7 +14,7 @@ from emulator.engine.runtime import Runtime
 from emulator.web.streaming import Stream
 
 HEARTBEAT = 15.0
-"""Seconds (real time) without a message after which a comment is sent to keep the connection open."""
+"""Seconds (real time) without a message after which a comment is sent, so that proxies leave the connection open."""
 
 VIEWS: Mapping[str, Callable[[Any], Any]] = {"request": requests.summary, "email": emails.shown}
 """How requests and emails are sent: as in their lists. Other messages are sent as they are."""

@@ -31,7 +31,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "ignored-retry-after",
         "error",
-        "A limit was reached, and the request came again before its time",
+        "A request was sent again before the Retry-After of a 429 was over",
         "After a 429 wait as many seconds as its Retry-After header says, then try again.",
         RETRIES,
         lambda history: any(each.status == 429 for each in history.requests),
@@ -40,7 +40,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "unsafe-retry",
         "error",
-        "What may have been done already was asked for again, not under its first Idempotency-Key",
+        "A request that may have succeeded was sent again without its first Idempotency-Key",
         "Give every request that must not be done twice an Idempotency-Key, and keep that key when you try again.",
         RETRIES,
         lambda history: any(each.status >= 500 or each.status == 409 for each in history.of(*retries.CREATING)),
@@ -68,8 +68,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "forged-webhook-believed",
         "error",
-        "A webhook that was tampered with on its way was taken for genuine",
-        "Recompute the signature over the raw body, compare in constant time, and refuse what does not match.",
+        "A webhook that was tampered with was accepted",
+        "Recompute the signature over the raw body, compare in constant time, and reject what does not match.",
         DELIVERIES,
         lambda history: history.tampered,
         webhooks.accepted_tampered,
@@ -77,7 +77,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "webhook-without-tls",
         "error",
-        "Webhooks go over plain HTTP",
+        "Webhooks are sent over plain HTTP",
         "Register an https:// address; http:// is for a receiver on the machine it is developed on.",
         ENDPOINTS,
         lambda history: history.endpoints,
@@ -86,7 +86,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "retried-refusal",
         "warning",
-        "A request that was refused for good was sent again unchanged",
+        "A request with a permanent error was sent again unchanged",
         "Of the 4xx only a 429 is worth another try. Fix the request, the key or the id first; after a 409 fetch what "
         "there is already.",
         RETRIES,
@@ -106,7 +106,7 @@ RULES: tuple[Rule, ...] = (
         "retried-too-often",
         "warning",
         "A request that kept failing with a 5xx was tried again more than three times",
-        "Give up after the third retry and tell somebody.",
+        "Give up after the third retry and raise an alarm.",
         RETRIES,
         lambda history: any(each.status >= 500 for each in history.requests),
         retries.stubborn_retries,
@@ -123,7 +123,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "completion-unconfirmed",
         "warning",
-        "A checkout session was paid, and the shop never made sure of it",
+        "A checkout session was paid, and the shop never checked that it was",
         "A buyer who is back at your success_url has proved nothing: read the session and deliver once it is complete, "
         "or listen to checkout.session.completed.",
         SESSIONS,
@@ -134,7 +134,7 @@ RULES: tuple[Rule, ...] = (
         "polling",
         "warning",
         "One object was read again and again while it did not change",
-        "Register a webhook endpoint and wait to be told.",
+        "Register a webhook endpoint and wait for the event.",
         "Events",
         lambda history: history.of(*lists.WAITING),
         lists.polling,
@@ -160,7 +160,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "webhook-not-acknowledged",
         "warning",
-        "A webhook was refused by its receiver for good",
+        "A webhook was rejected by its receiver",
         "Answer 200 to every genuine delivery, also to one you have no use for; ask only for the types you need.",
         DELIVERIES,
         webhooks.attempted,
@@ -178,7 +178,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "webhook-certificate-unchecked",
         "warning",
-        "Webhooks go to whoever answers, for certificates are not checked",
+        "Webhooks are sent without checking the certificate of the receiver",
         "Leave ssl_verification on; it is to be off only while developing with a certificate you signed yourself.",
         ENDPOINTS,
         lambda history: history.endpoints,
