@@ -15,9 +15,9 @@ import emulator
 
 ROOT = Path(emulator.__path__[0])
 GLOSSARY = ROOT.parent / "docs/guide/glossary.md"
-MODULES = sorted(file for folder in ("core", "resources", "control") for file in (ROOT / folder).rglob("*.py")) + [
-    ROOT / "errors.py",
-    ROOT / "events.py",
+MODULES = [
+    *sorted(file for folder in ("core", "resources", "control") for file in (ROOT / folder).rglob("*.py")),
+    *(ROOT / "errors.py", ROOT / "events.py"),
 ]
 """The parts of the emulator that use these terms throughout. A part that is reworded joins them."""
 
