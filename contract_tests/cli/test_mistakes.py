@@ -55,7 +55,7 @@ from emulator.events import EVENTS
         (["snapshot", "import", "/nowhere.json"], "'/nowhere.json': No such file"),
         (["rewind", "req_nothing"], "NOT_FOUND"),
         (["rewind", "req_a", "--steps", "1"], "give one of them"),
-        (["rewind"], "only 0 requests are kept"),
+        (["rewind"], "only 0 requests in the journal"),
         (["events", "--key", "sk_test_x"], "INVALID_TOKEN"),
         (["events", "--key", "sk_test_demo", "--app", "demo"], "--key and --app both say which App"),
         (["events", "--app", "x"], "must be an App's name"),

@@ -224,7 +224,7 @@ def test_an_object_tells_why_it_is_so(sandbox: Sandbox) -> None:
         french = visitor.open(f"objects/{invoice}", lang="fr")
     why = page.said("why")
     assert why.startswith("Why it is so request POST /v1/subscriptions/ planned job subscription.charge 1 Jan 2026")
-    assert f"job subscription.renew of {subscription} ran and made it" in why
+    assert f"job subscription.renew of {subscription} ran and created it" in why
     assert "change open -> paid by `pay` (amount_paid 0 -> 5000" in why
     assert "does not reach back" not in why
     assert f"/_emulator/console/objects/{subscription}?app={visitor.app}" in page.links

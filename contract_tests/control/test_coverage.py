@@ -13,7 +13,7 @@ from contract_tests.document.reader import Document, Part, operations, parameter
 from contract_tests.sandbox import CARD, CHARGED, FAILING_PHONE, RunningServer, Sandbox
 from emulator.document import bundles
 from emulator.engine import journal
-from emulator.resources.registry import LIFE_CYCLES
+from emulator.resources.registry import STATE_MACHINES
 
 SERVICE = bundles.load("service")
 OPERATIONS = {each.node["operationId"]: each for each in operations(SERVICE)}
@@ -41,7 +41,7 @@ def fields(document: Document, schema: Part, before: str = "") -> Iterator[str]:
 def promised() -> dict[str, set[str]]:
     """What each group is to be made of."""
     sent = {id: request_schema(SERVICE, each) for id, each in OPERATIONS.items()}
-    rows = [(life.kind.kind, row) for life in LIFE_CYCLES for row in life.rows]
+    rows = [(life.kind.kind, row) for life in STATE_MACHINES for row in life.rows]
     return {
         "operations": set(OPERATIONS),
         "statuses": {f"{id} {status}" for id, each in OPERATIONS.items() for status in each.node["responses"]},

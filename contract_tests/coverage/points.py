@@ -21,7 +21,7 @@ from contract_tests.document.reader import (
     resolved,
     responses,
 )
-from emulator.resources.registry import LIFE_CYCLES
+from emulator.resources.registry import STATE_MACHINES
 
 LIMITS = ("minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems", "maxProperties")
 
@@ -161,7 +161,7 @@ class Points:
 
 def transitions() -> Iterator[Point]:
     """Every row of every life cycle."""
-    for life in LIFE_CYCLES:
+    for life in STATE_MACHINES:
         yield from (transition(life.kind.kind, *row[:3]) for row in life.rows)
 
 

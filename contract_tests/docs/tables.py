@@ -23,7 +23,7 @@ from emulator.engine.reference_data import ReferenceData
 from emulator.errors import ERRORS
 from emulator.events import EVENTS
 from emulator.resources.app.settings import Settings
-from emulator.resources.registry import LIFE_CYCLES
+from emulator.resources.registry import STATE_MACHINES
 
 Cells = Iterable[object]
 
@@ -78,7 +78,7 @@ def _escaped(line: str) -> str:
 def life_cycles() -> str:
     """The table of each object that has a status."""
     parts = []
-    for life in LIFE_CYCLES:
+    for life in STATE_MACHINES:
         rows = [
             (
                 f"`{row.source}`" if row.source else "",

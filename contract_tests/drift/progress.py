@@ -19,7 +19,6 @@ LONG_MODULES: frozenset[str] = frozenset()
 
 IMPORT_CIRCLES: frozenset[frozenset[str]] = frozenset(
     {
-        frozenset({"emulator.resources.billing.subscription_periods", "emulator.resources.billing.subscriptions"}),
         frozenset({"emulator.engine.coverage", "emulator.engine.journal"}),
         frozenset(
             {

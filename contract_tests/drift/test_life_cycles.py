@@ -27,7 +27,7 @@ def life_cycles() -> Iterator[StateMachine[Any]]:
         yield from (each for each in vars(import_module(module.name)).values() if isinstance(each, StateMachine))
 
 
-LIFE_CYCLES = list({id(life): life for life in life_cycles()}.values())
+STATE_MACHINES = list({id(life): life for life in life_cycles()}.values())
 
 
 def states(life: StateMachine[Any]) -> set[str]:
@@ -40,11 +40,11 @@ def states(life: StateMachine[Any]) -> set[str]:
 
 
 def test_there_are_life_cycles_each_of_its_own_kind() -> None:
-    kinds = [life.kind for life in LIFE_CYCLES]
+    kinds = [life.kind for life in STATE_MACHINES]
     assert len(kinds) == len(set(kinds)) > 5
 
 
-@pytest.mark.parametrize("life", LIFE_CYCLES, ids=lambda life: life.kind.kind)
+@pytest.mark.parametrize("life", STATE_MACHINES, ids=lambda life: life.kind.kind)
 def test_a_life_cycle_leads_through_the_states_of_the_document(life: StateMachine[Any]) -> None:
     """No other state is in the table, and every one can be reached."""
     named = {row.source for row in life.rows} | {row.target for row in life.rows}
@@ -53,7 +53,7 @@ def test_a_life_cycle_leads_through_the_states_of_the_document(life: StateMachin
     assert unreached == progress.STATES.get(life.kind.kind, frozenset())
 
 
-@pytest.mark.parametrize("life", LIFE_CYCLES, ids=lambda life: life.kind.kind)
+@pytest.mark.parametrize("life", STATE_MACHINES, ids=lambda life: life.kind.kind)
 def test_every_state_can_be_reached_from_the_beginning(life: StateMachine[Any]) -> None:
     reached: set[str | None] = {None}
     while more := {row.target for row in life.rows if row.source in reached} - reached:
@@ -61,7 +61,7 @@ def test_every_state_can_be_reached_from_the_beginning(life: StateMachine[Any]) 
     assert {row.source for row in life.rows} <= reached
 
 
-@pytest.mark.parametrize("life", LIFE_CYCLES, ids=lambda life: life.kind.kind)
+@pytest.mark.parametrize("life", STATE_MACHINES, ids=lambda life: life.kind.kind)
 def test_its_events_are_of_its_kind(life: StateMachine[Any]) -> None:
     told = {row.event for row in life.rows if row.event}
     assert {EVENTS[event].object for event in told} <= {life.kind.kind}

@@ -357,14 +357,14 @@ FAULTS = (
     # What is told of a world
     Fault(
         "jobs that nobody planned",
-        "emulator.control.causality.Causality.maker",
+        "emulator.control.causality.Causality.creator",
         instead(None),
         RULE,
         "control.test_explain.test_a_renewal_is_led_back_to_the_request_that_made_the_subscription",
     ),
     Fault(
         "everything excused as development",
-        "emulator.control.audit_rules.webhooks._is_developed",
+        "emulator.control.audit_rules.webhooks._is_in_development",
         instead(True),
         RULE,
         "control.test_audit.test_on_the_live_side_loopback_is_no_excuse",

@@ -427,14 +427,14 @@ def test_every_row_of_the_life_cycle_is_walked(monkeypatch: pytest.MonkeyPatch) 
     tell = StateMachine._emit
 
     def watched(self: StateMachine[Any], world: World, row: Transition, record: Any) -> Any:
-        walked.update([row] if self is invoices.LIFECYCLE else [])
+        walked.update([row] if self is invoices.STATE_MACHINE else [])
         return tell(self, world, row, record)
 
     monkeypatch.setattr(StateMachine, "_emit", watched)
     for state, step, outcome in CELLS:
         if outcome not in REFUSED:
             do(*meet(state, step), step)
-    assert walked == set(invoices.LIFECYCLE.rows)
+    assert walked == set(invoices.STATE_MACHINE.rows)
 
 
 # -- lists (B-20)

@@ -227,7 +227,7 @@ def test_every_row_of_the_life_cycle_is_walked(monkeypatch: pytest.MonkeyPatch) 
         told = len(world.table(Event))
         result = tell(self, world, row, record)
         assert record.status == row.target
-        if self is subscriptions.LIFECYCLE:
+        if self is subscriptions.STATE_MACHINE:
             walked.add(row)
             assert [event.type for event in list(world.table(Event))[told:]][:1] == ([row.event] if row.event else [])
         return result
@@ -244,7 +244,7 @@ def test_every_row_of_the_life_cycle_is_walked(monkeypatch: pytest.MonkeyPatch) 
     for state in ("trialing", "active", "past_due", "unpaid", "paused"):
         _ends_as_scheduled(Kernel(), state)
     _resumes_its_trial(Kernel())
-    assert walked == set(subscriptions.LIFECYCLE.rows)
+    assert walked == set(subscriptions.STATE_MACHINE.rows)
 
 
 def _ends_as_scheduled(kernel: Kernel, state: str) -> None:

@@ -219,7 +219,7 @@ def test_the_cap_is_the_most_a_payment_may_amount_to(world: Any, amount: int, al
     assert security_profiles.permits(world, amount, "bank_card") is allowed
     if not allowed:
         with pytest.raises(ApiError, match="max_amount") as error:
-            security_profiles.refuse_amount(world, amount)
+            security_profiles.check_amount(world, amount)
         assert (error.value.status, error.value.code) == (403, "PERMISSION_DENIED")
 
 
@@ -233,7 +233,7 @@ def test_only_listed_methods_may_pay(world: Any, type: str, allowed: bool) -> No
     assert security_profiles.permits(world, 100, type) is allowed
     if not allowed:
         with pytest.raises(ApiError) as error:
-            security_profiles.refuse_method(world, type)
+            security_profiles.check_method(world, type)
         assert (error.value.status, error.value.code) == (422, "PAYMENT_METHOD_NOT_SUPPORTED")
         assert error.value.param == "payment_method"
 

@@ -1,1 +1,1 @@
-"""The emulator's own face: what a tester may do that no merchant can, such as moving the clock."""
+"""The control API: what a tester can do and a merchant cannot, such as moving the clock."""

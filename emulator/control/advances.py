@@ -1,4 +1,4 @@
-"""Advances that are not waited for: begun with ``Prefer: respond-async``, looked at and stopped by their id (B-92)."""
+"""Advances in the background: begun with ``Prefer: respond-async``, shown and stopped by their id (B-92)."""
 
 from __future__ import annotations
 
@@ -17,46 +17,46 @@ PREFERENCE = "respond-async"
 Query = Mapping[str, Any]
 
 
-def preferred(headers: Mapping[str, str]) -> bool:
-    """Whether the client would rather not wait; letter case and other preferences do not count (RFC 7240)."""
+def prefers_async(headers: Mapping[str, str]) -> bool:
+    """Whether the client prefers not to wait; letter case and other preferences are ignored (RFC 7240)."""
     return PREFERENCE in (each.strip().lower() for each in headers.get("Prefer", "").split(","))
 
 
 def accepted(advance: Advance, app: str | None) -> Response:
-    """202: it has begun, and here is where to ask about it."""
+    """The response 202 with the URL of the advance that has begun."""
     location = f"/_emulator/clock/advances/{advance.id}" + (f"?app={app}" if app else "")
-    return Response(202, encode(face(advance)), {"Location": location, "Preference-Applied": PREFERENCE})
+    return Response(202, encode(advance_view(advance)), {"Location": location, "Preference-Applied": PREFERENCE})
 
 
-def told(tally: AdvanceResult) -> dict[str, Any]:
-    """What happened on the way, as it goes on the wire."""
+def result_view(result: AdvanceResult) -> dict[str, Any]:
+    """What happened during an advance, as it is sent."""
     return {
-        "from": tally.start,
-        "now": tally.now,
-        "jobs": tally.jobs,
-        "events": dict(tally.events),
-        "deliveries": {"succeeded": tally.deliveries[True], "failed": tally.deliveries[False]},
+        "from": result.start,
+        "now": result.now,
+        "jobs": result.jobs,
+        "events": dict(result.events),
+        "deliveries": {"succeeded": result.deliveries[True], "failed": result.deliveries[False]},
         "failures": [
             {"job": failure.id, "kind": failure.name, "object": failure.about, "error": failure.error}
-            for failure in tally.failures
+            for failure in result.failures
         ],
     }
 
 
-def face(advance: Advance) -> dict[str, Any]:
-    """An advance as it goes on the wire."""
+def advance_view(advance: Advance) -> dict[str, Any]:
+    """An advance as it is sent."""
     return {
         "id": advance.id,
         "status": advance.status,
         "to": advance.target.to,
         "progress": advance.progress,
         "error": _reason(advance.error),
-        **told(advance.result),
+        **result_view(advance.result),
     }
 
 
 def _reason(error: BaseException | None) -> str | None:
-    """What went wrong, for the eyes of others: a refusal says it, anything else is in the server's log."""
+    """What went wrong: the message of an API error; details of any other error are in the server's log only."""
     if error is None:
         return None
     return error.message if isinstance(error, ApiError) else f"{type(error).__name__}; the server's log says more."
@@ -64,14 +64,14 @@ def _reason(error: BaseException | None) -> str | None:
 
 async def show(engine: Engine, runtime: Runtime, id: str, query: Query) -> dict[str, Any]:
     """GET /clock/advances/{id}."""
-    return face(runtime.advances.find(id))
+    return advance_view(runtime.advances.find(id))
 
 
 async def stop(engine: Engine, runtime: Runtime, id: str, query: Query) -> dict[str, Any]:
-    """DELETE /clock/advances/{id}: between two jobs; the clock stays where it has come to."""
+    """DELETE /clock/advances/{id}: stops it between two jobs; the clock stays at the instant reached."""
     advance = runtime.advances.find(id)
     await runtime.advances.stop(advance)
-    return face(advance)
+    return advance_view(advance)
 
 
 OPERATIONS = {"getClockAdvance": show, "stopClockAdvance": stop}

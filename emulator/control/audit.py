@@ -10,29 +10,29 @@ from emulator.control.audit_rules.rules import RULES, Rule
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
 
-MOST = 20
-"""Requests, and objects, that a finding names."""
+MAX_IDS = 20
+"""The most requests, and the most objects, that a finding names."""
 
 
 async def show(engine: Engine, runtime: Runtime, query: Mapping[str, Any]) -> dict[str, Any]:
-    """GET /audit: what was broken, what was kept, and what there was no occasion for."""
+    """GET /audit: the rules that were broken, those that were followed, and those that no request was about."""
     runtime.run_due()
-    evidence = ClientHistory(runtime)
-    findings = [found for rule in RULES if (found := finding(rule, evidence))]
+    history = ClientHistory(runtime)
+    findings = [found for rule in RULES if (found := finding(rule, history))]
     broken = {found["rule"] for found in findings}
-    rest = [(rule, bool(rule.tried(evidence))) for rule in RULES if rule.name not in broken]
+    others = [(rule, bool(rule.applies(history))) for rule in RULES if rule.name not in broken]
     return {
-        "request_count": len(evidence.requests),
+        "request_count": len(history.requests),
         "findings": findings,
-        "kept": [brief(rule) for rule, tried in rest if tried],
-        "untried": [brief(rule) for rule, tried in rest if not tried],
+        "kept": [brief(rule) for rule, applies in others if applies],
+        "untried": [brief(rule) for rule, applies in others if not applies],
     }
 
 
-def finding(rule: Rule, evidence: ClientHistory) -> dict[str, Any] | None:
-    """What shows that a rule was broken, the newest first, or None."""
-    shown = [*dict.fromkeys(rule.breaches(evidence))][::-1]
-    if not shown:
+def finding(rule: Rule, history: ClientHistory) -> dict[str, Any] | None:
+    """The requests and objects that broke a rule, the newest first; None if there are none."""
+    ids = [*dict.fromkeys(rule.violations(history))][::-1]
+    if not ids:
         return None
     return {
         "rule": rule.name,
@@ -40,14 +40,14 @@ def finding(rule: Rule, evidence: ClientHistory) -> dict[str, Any] | None:
         "title": rule.title,
         "advice": rule.advice,
         "section": rule.section,
-        "count": len(shown),
-        "requests": [id for id in shown if id.startswith("req_")][:MOST],
-        "object_ids": [id for id in shown if not id.startswith("req_")][:MOST],
+        "count": len(ids),
+        "requests": [id for id in ids if id.startswith("req_")][:MAX_IDS],
+        "object_ids": [id for id in ids if not id.startswith("req_")][:MAX_IDS],
     }
 
 
 def brief(rule: Rule) -> dict[str, str]:
-    """A rule that was not broken."""
+    """A rule that was not broken, as it is sent."""
     return {"rule": rule.name, "severity": rule.severity, "advice": rule.advice, "section": rule.section}
 
 

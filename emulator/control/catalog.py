@@ -11,7 +11,7 @@ from emulator.engine.error_examples import error_examples
 from emulator.engine.runtime import Runtime
 from emulator.errors import ERRORS
 from emulator.events import EVENTS
-from emulator.resources.registry import LIFE_CYCLES
+from emulator.resources.registry import STATE_MACHINES
 
 
 async def show(engine: Engine, runtime: Runtime | None) -> dict[str, Any]:
@@ -21,7 +21,7 @@ async def show(engine: Engine, runtime: Runtime | None) -> dict[str, Any]:
         "magic_keys": msgspec.to_builtins(engine.reference_data.magic_keys),
         "error_codes": [_error(code, recipe) for code, recipe in msgspec.to_builtins(error_examples()).items()],
         "event_types": [{"type": type, "object": row.object, "meaning": row.meaning} for type, row in EVENTS.items()],
-        "life_cycles": {life.kind.kind: [row._asdict() for row in life.rows] for life in LIFE_CYCLES},
+        "life_cycles": {machine.kind.kind: [row._asdict() for row in machine.rows] for machine in STATE_MACHINES},
     }
 
 

@@ -1,4 +1,4 @@
-"""Causes: the journal read backwards, from a turn to the request or job that it was, and to who planned that."""
+"""Causes in the journal: from a change back to its request or job, and to what planned that job."""
 
 from __future__ import annotations
 
@@ -16,82 +16,82 @@ from emulator.resources.sandbox.emails import Email
 
 
 class LoggedUnit(NamedTuple):
-    """A turn that is kept, with its number in the world's history."""
+    """A unit of work in the journal, with its number in the world's history."""
 
     number: int
     unit: UnitOfWork
 
     @property
     def at(self) -> Timestamp | None:
-        """The world's instant while it ran, as the first record it made or changed tells; None where none does."""
+        """The world's instant while it ran, from a record it created or changed; None if no record says."""
         for change in self.unit.changes:
-            made = None if change.old else getattr(change.new, "created_at", None)
-            at: Timestamp | None = getattr(change.new, "updated_at", made)
+            created = None if change.old else getattr(change.new, "created_at", None)
+            at: Timestamp | None = getattr(change.new, "updated_at", created)
             if at is not None:
                 return at
         return None
 
     @property
     def job(self) -> Job | None:
-        """The job it was, if it was one: that is taken off the schedule before anything else, and it was due."""
+        """The job that it ran, if any: a job is removed from the schedule first of all, and it was due."""
         first = self.unit.changes[0]
         if self.unit.cause is not None or first.new is not None or not isinstance(first.old, Job):
             return None
-        # The tester may have an operator answer before its time: that takes a job off too, but one that is not due.
+        # A tester can have the operator answer early: that removes a job first, too, but one that is not due.
         return first.old if self.at is None or first.old.due <= self.at else None
 
     def created(self, id: str) -> bool:
-        """Whether it made the record with this id."""
+        """Whether it added the record with this id."""
         return any(change.old is None and change.record.id == id for change in self.unit.changes)
 
 
 class Causality:
-    """What the journal still knows of who did what."""
+    """Finds the causes of changes as far back as the journal goes."""
 
     def __init__(self, journal: Journal) -> None:
-        self.units = [LoggedUnit(*kept) for kept in journal.enumerate()]
+        self.units = [LoggedUnit(number, unit) for number, unit in journal.enumerate()]
         self._entries = journal.entries
 
     def of(self, id: str) -> list[LoggedUnit]:
-        """The turns that touched a record, oldest first."""
-        return [act for act in self.units if act.unit.touches(id)]
+        """The units of work that added, changed or removed a record, oldest first."""
+        return [logged for logged in self.units if logged.unit.touches(id)]
 
-    def maker(self, record: Record) -> LoggedUnit | None:
-        """The turn that planned a job, told an event or wrote an email."""
-        return self._makers.get(record.id)
+    def creator(self, record: Record) -> LoggedUnit | None:
+        """The unit of work that planned a job, emitted an event or wrote an email."""
+        return self._creators.get(record.id)
 
     @cached_property
-    def _makers(self) -> dict[str, LoggedUnit]:
-        return {record.id: act for act in self.units for record in _made(act)}
+    def _creators(self) -> dict[str, LoggedUnit]:
+        return {record.id: logged for logged in self.units for record in _created(logged)}
 
     @cached_property
     def _requests(self) -> dict[str, LoggedRequest]:
         return {entry.id: entry for entry in self._entries}
 
-    def known(self, id: str) -> LoggedRequest | None:
-        """The request with this id."""
+    def request(self, id: str) -> LoggedRequest | None:
+        """The request with this id, if it is in the journal."""
         return self._requests.get(id)
 
-    def request(self, act: LoggedUnit) -> str | None:
-        """The id of the request that a turn was, or None.
+    def request_of(self, logged: LoggedUnit) -> str | None:
+        """The id of the request that a unit of work belongs to, or None.
 
-        Turns of the control API name no cause: there it is the request during which the turn was made, and if several
-        were under way, the one that made the fewest.
+        Units of work of the control API have no cause. Theirs is the request during which they ran; of several at the
+        same time, the one with the fewest units of work.
         """
-        if act.unit.cause is not None:
-            return act.unit.cause
-        around = [entry for entry in self._entries if entry.checkpoint.units < act.number <= entry.last_unit]
-        return min(around, key=lambda entry: entry.last_unit - entry.checkpoint.units).id if around else None
+        if logged.unit.cause is not None:
+            return logged.unit.cause
+        concurrent = [entry for entry in self._entries if entry.checkpoint.units < logged.number <= entry.last_unit]
+        return min(concurrent, key=lambda entry: entry.last_unit - entry.checkpoint.units).id if concurrent else None
 
-    def above(self, job: Job | FailedJob) -> Iterator[Job]:
-        """The jobs above a job: the one that planned it, the one that planned that, and so on."""
-        planner = self.maker(job)
-        while planner is not None and (above := planner.job) is not None:
-            yield above
-            planner = self.maker(above)
+    def planners(self, job: Job | FailedJob) -> Iterator[Job]:
+        """The job that planned a job, the one that planned that, and so on."""
+        unit = self.creator(job)
+        while unit is not None and (planner := unit.job) is not None:
+            yield planner
+            unit = self.creator(planner)
 
 
-def _made(act: LoggedUnit) -> Iterator[Record]:
-    for change in act.unit.changes:
+def _created(logged: LoggedUnit) -> Iterator[Record]:
+    for change in logged.unit.changes:
         if change.old is None and isinstance(change.new, (Job, Event, Email)):
             yield change.new

@@ -1,4 +1,4 @@
-"""The clock of a world, shown and moved (B-91)."""
+"""The clock of a world: shown, frozen, run and advanced (B-91)."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ async def show(engine: Engine, runtime: Runtime, query: Body) -> ClockState:
 
 
 def changed(runtime: Runtime) -> ClockState:
-    """The clock after somebody changed it, which is news."""
+    """Publish the clock after a change, and return it."""
     runtime.run_due()
-    reading = runtime.clock_state()
-    runtime.broker.publish_unit("clock", reading)
-    return reading
+    state = runtime.clock_state()
+    runtime.broker.publish_unit("clock", state)
+    return state
 
 
 async def freeze(engine: Engine, runtime: Runtime, query: Body, body: Body) -> ClockState:
-    """POST /clock/freeze: stand still, now or at a later instant, what falls due until then being done."""
+    """POST /clock/freeze: stop the clock now, or at a later instant after running what is due until then."""
     target = not_past(runtime, body["at"], "at") if "at" in body else None
-    # Stopped first, or a running clock would go on past the instant asked for.
+    # Stopped first: a running clock could pass the instant asked for.
     runtime.clock.freeze()
     if target:
         await runtime.advance(lambda: Target(target))
@@ -44,7 +44,7 @@ async def freeze(engine: Engine, runtime: Runtime, query: Body, body: Body) -> C
 
 
 async def run(engine: Engine, runtime: Runtime, query: Body, body: Body) -> ClockState:
-    """POST /clock/run: go on from the present instant."""
+    """POST /clock/run: run the clock from its present instant, at ``rate`` times real time."""
     runtime.clock.run(body["rate"])
     return changed(runtime)
 
@@ -52,14 +52,14 @@ async def run(engine: Engine, runtime: Runtime, query: Body, body: Body) -> Cloc
 async def advance(
     engine: Engine, runtime: Runtime, query: Body, body: Body, headers: Mapping[str, str]
 ) -> dict[str, Any] | Response:
-    """POST /clock/advance: answered when all that was due is done, deliveries included, or at once if preferred."""
-    if advances.preferred(headers):
+    """POST /clock/advance: responds after all due jobs and their deliveries, or at once with ``respond-async``."""
+    if advances.prefers_async(headers):
         return advances.accepted(runtime.advances.begin(lambda: destination(runtime, body)), query.get("app"))
-    return advances.told(await runtime.advance(lambda: destination(runtime, body)))
+    return advances.result_view(await runtime.advance(lambda: destination(runtime, body)))
 
 
 def destination(runtime: Runtime, body: Body) -> Target:
-    """How far an advance goes, and what stops it earlier. The document sees to it that just one is given."""
+    """The instant an advance goes to, and what stops it earlier. The document allows only one of them."""
     if "to" in body:
         return Target(not_past(runtime, body["to"], "to"))
     if "until" in body:
@@ -68,24 +68,24 @@ def destination(runtime: Runtime, body: Body) -> Target:
     if "until_event" not in body:
         return Target(later(runtime, body["by"]))
     furthest = later(runtime, body["by"]) if "by" in body else calendar.step(runtime.clock.now(), "year", 1)
-    return Target(furthest, seen(body["until_event"]))
+    return Target(furthest, on_event(body["until_event"]))
 
 
-def seen(type: str) -> Callable[[AdvanceResult], bool]:
-    """The first event of this type stops the advance."""
-    return lambda tally: tally.events[type] > 0
+def on_event(type: str) -> Callable[[AdvanceResult], bool]:
+    """Stops an advance after the first event of this type."""
+    return lambda result: result.events[type] > 0
 
 
 def later(runtime: Runtime, duration: str) -> Timestamp:
-    """So much after the present instant."""
+    """The instant a duration after the present one; 422 for an invalid duration."""
     try:
         return after(runtime.clock.now(), duration)
-    except ValueError as fault:
-        raise invalid_field("by", str(fault)) from None
+    except ValueError as error:
+        raise invalid_field("by", str(error)) from None
 
 
 def not_past(runtime: Runtime, instant: str, param: str) -> Timestamp:
-    """An instant that is not before the present one; the clock never goes back (B-95)."""
+    """A valid instant to advance to; 422 if it is before the present one or after the calendar's end (B-95)."""
     target, now = calendar.normalise(instant), runtime.clock.now()
     if target < now:
         raise invalid_field(param, f"is before the clock's present instant, {now}; the clock never goes back")

@@ -1,4 +1,4 @@
-"""The report on coverage: which promises of the service's document were exercised in a world, and which were not."""
+"""The coverage report: which parts of the OpenAPI document were used in a world, and which were not."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from emulator.engine.coverage import Coverage
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
 from emulator.events import EVENTS
-from emulator.resources.registry import LIFE_CYCLES
+from emulator.resources.registry import STATE_MACHINES
 
 Query = Mapping[str, Any]
 
@@ -20,27 +20,27 @@ V = TypeVar("V")
 
 
 class Points(NamedTuple):
-    """What is promised, in the order it is told in, and what was exercised, be it promised or not."""
+    """The documented points of a group, in order, and the points that were exercised, documented or not."""
 
-    promised: list[str]
+    documented: list[str]
     exercised: set[str]
 
 
 def operations(coverage: Coverage) -> Points:
-    """Those that were called, whatever the answer."""
+    """The operations that were called, whatever the response."""
     return Points([*operation_specs()], {str(operation) for operation, _ in coverage.answers})
 
 
 def statuses(coverage: Coverage) -> Points:
-    """The answers of each operation: ``createCustomer 201``."""
-    promised = [f"{operation} {status}" for operation, own in operation_specs().items() for status in own.statuses]
-    return Points(promised, {f"{operation} {status}" for operation, status in coverage.answers})
+    """The response statuses of each operation: ``createCustomer 201``."""
+    documented = [f"{operation} {status}" for operation, own in operation_specs().items() for status in own.statuses]
+    return Points(documented, {f"{operation} {status}" for operation, status in coverage.answers})
 
 
 def fields(coverage: Coverage) -> Points:
-    """What bodies held, nested ones with a dot: ``createWebhook retry_policy.max_attempts``."""
-    promised = [f"{operation} {name}" for operation, own in operation_specs().items() for name in own.fields.dotted()]
-    return Points(promised, {_field(*within.split(), name) for within, name in _pairs(coverage.fields)})
+    """The fields in request bodies, nested ones with a dot: ``createWebhook retry_policy.max_attempts``."""
+    documented = [f"{operation} {name}" for operation, own in operation_specs().items() for name in own.fields.dotted()]
+    return Points(documented, {_field(*within.split(), name) for within, name in _pairs(coverage.fields)})
 
 
 def _field(operation: str, *names: str) -> str:
@@ -52,23 +52,23 @@ def _pairs(values: Mapping[K, Iterable[V]]) -> Iterator[tuple[K, V]]:
 
 
 def parameters(coverage: Coverage) -> Points:
-    """What queries held: ``listCustomers status``."""
-    promised = [f"{operation} {name}" for operation, own in operation_specs().items() for name in own.parameters]
-    return Points(promised, {f"{operation} {name}" for operation, name in _pairs(coverage.parameters)})
+    """The query parameters: ``listCustomers status``."""
+    documented = [f"{operation} {name}" for operation, own in operation_specs().items() for name in own.parameters]
+    return Points(documented, {f"{operation} {name}" for operation, name in _pairs(coverage.parameters)})
 
 
 def states(coverage: Coverage) -> Points:
-    """The states that objects came into: ``invoice paid``."""
-    promised = [f"{life.kind.kind} {row.target}" for life in LIFE_CYCLES for row in life.rows]
-    return Points(promised, {f"{kind.kind} {state}" for kind, state in _pairs(coverage.transitions)})
+    """The states that objects entered: ``invoice paid``."""
+    documented = [f"{machine.kind.kind} {row.target}" for machine in STATE_MACHINES for row in machine.rows]
+    return Points(documented, {f"{kind.kind} {state}" for kind, state in _pairs(coverage.transitions)})
 
 
 def moves(coverage: Coverage) -> Points:
-    """From which state to which other: ``invoice open → paid``, ``invoice new → draft``."""
-    rows = [(life.kind.kind, row) for life in LIFE_CYCLES for row in life.rows]
-    promised = [_move(kind, row.source, row.target) for kind, row in rows if row.source != row.target]
-    walked = [(kind.kind, *pair) for kind, own in coverage.transitions.items() for pair in _pairs(own)]
-    return Points(promised, {_move(kind, source, target) for kind, target, source in walked})
+    """The transitions between states: ``invoice open → paid``, ``invoice new → draft``."""
+    rows = [(machine.kind.kind, row) for machine in STATE_MACHINES for row in machine.rows]
+    documented = [_move(kind, row.source, row.target) for kind, row in rows if row.source != row.target]
+    exercised = [(kind.kind, *pair) for kind, own in coverage.transitions.items() for pair in _pairs(own)]
+    return Points(documented, {_move(kind, source, target) for kind, target, source in exercised})
 
 
 def _move(kind: str, source: str | None, target: str) -> str:
@@ -76,12 +76,12 @@ def _move(kind: str, source: str | None, target: str) -> str:
 
 
 def events(coverage: Coverage) -> Points:
-    """The types of event that were told; pings and tests of an endpoint tell of nothing."""
+    """The types of event that were emitted; pings and test events do not count."""
     return Points([*EVENTS], coverage.events)
 
 
 def errors(coverage: Coverage) -> Points:
-    """The codes that refusals, failed payments and failed refunds had."""
+    """The codes of error responses, failed payments and failed refunds."""
     return Points([*error_codes()], coverage.errors)
 
 
@@ -95,24 +95,24 @@ GROUPS: Mapping[str, Callable[[Coverage], Points]] = {
     "events": events,
     "errors": errors,
 }
-"""What is told of, by its name, in the order of the report."""
+"""The groups of the report, in order."""
 
 
 async def show(engine: Engine, runtime: Runtime, query: Query) -> dict[str, Any]:
-    """GET /coverage: of the groups that are asked for, or of all."""
+    """GET /coverage: the groups asked for in ``group``, or all."""
     runtime.run_due()
     coverage = runtime.journal.flush_coverage()
     calls = _calls(coverage)
     wanted = query.get("group", GROUPS)
-    told = {name: summary(points(coverage)) for name, points in GROUPS.items() if name in wanted}
-    if "operations" in told:
-        told["operations"]["calls"] = calls
+    groups = {name: summary(points(coverage)) for name, points in GROUPS.items() if name in wanted}
+    if "operations" in groups:
+        groups["operations"]["calls"] = calls
     head = {"object": "coverage", "app": runtime.world.app, "request_count": sum(calls.values())}
-    return {**head, "passed_over": coverage.skipped, **told}
+    return {**head, "passed_over": coverage.skipped, **groups}
 
 
 def _calls(coverage: Coverage) -> dict[str, int]:
-    """How many requests each operation of the service had."""
+    """The number of requests for each operation of the service."""
     counts: Counter[str | None] = Counter()
     for (operation, _), number in coverage.answers.items():
         counts[operation] += number
@@ -120,11 +120,11 @@ def _calls(coverage: Coverage) -> dict[str, int]:
 
 
 def summary(points: Points) -> dict[str, Any]:
-    """A group as it goes on the wire."""
-    promised = dict.fromkeys(points.promised)
-    exercised = [name for name in promised if name in points.exercised]
-    missing = [name for name in promised if name not in points.exercised]
-    counts = {"share": round(len(exercised) / len(promised), 4), "count": len(exercised), "total": len(promised)}
+    """A group as it is sent."""
+    documented = dict.fromkeys(points.documented)
+    exercised = [name for name in documented if name in points.exercised]
+    missing = [name for name in documented if name not in points.exercised]
+    counts = {"share": round(len(exercised) / len(documented), 4), "count": len(exercised), "total": len(documented)}
     return {**counts, "exercised": exercised, "missing": missing}
 
 

@@ -1,4 +1,4 @@
-"""Durations as people write them: ISO 8601 (``P1M``, ``PT90S``) or short (``31d``, ``2h``, ``90s``)."""
+"""Durations: ISO 8601 (``P1M``, ``PT90S``) or the short form (``31d``, ``2h``, ``90s``)."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ _SHORT = re.compile(r"(\d{1,9})(w|d|h|m|s)", re.ASCII)
 _UNITS = {"w": "weeks", "d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
 
 
-class NoDuration(ValueError):
-    """A text that is no duration."""
+class InvalidDuration(ValueError):
+    """A text that is not a duration."""
 
 
 def after(instant: Timestamp, duration: str) -> Timestamp:
-    """The instant so much later; a month from a month's end is clamped (B-91).
+    """The instant a duration later; a month from the end of a month is clamped to the next month's end (B-91).
 
-    Raises ``ValueError`` with a sentence for what is no duration, is not positive or leads beyond the calendar.
+    Raises ``ValueError`` with a message for an invalid or non-positive duration, or one beyond the year 9999.
     """
     try:
         later = calendar.stamp(calendar.parse(instant) + _span(duration))
-    except NoDuration:
+    except InvalidDuration:
         raise
     except (OverflowError, ValueError):
         later = calendar.LAST
@@ -43,5 +43,5 @@ def _span(duration: str) -> timedelta:
     try:
         span: timedelta = isodate.parse_duration(duration)
     except (isodate.ISO8601Error, TypeError):
-        raise NoDuration("must be a duration such as 31d, 2h, 90s, P1M or PT90S") from None
+        raise InvalidDuration("must be a duration such as 31d, 2h, 90s, P1M or PT90S") from None
     return span

@@ -1,4 +1,4 @@
-"""The outbox: every email of a world, to be listed, read as a page, and had as it travels."""
+"""The outbox: the emails of a world as a list, as objects, as HTML and as MIME messages."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from emulator.engine.runtime import Runtime
 from emulator.resources.sandbox.emails import Email
 from emulator.web.response import Response
 
-# What renders is loaded on first use in each of these: most servers never show an email.
+# The renderer is loaded on first use in each of these functions: most servers never show an email.
 
 Query = Mapping[str, Any]
 
-HARMLESS = {
+SAFE_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
-"""What a browser is told about a page with other people's words on it."""
+"""Response headers that keep a browser from running or loading anything an email contains."""
 
 
 def shown(email: Email) -> dict[str, Any]:
-    """The email as it goes on the wire; of what it is about the ids."""
+    """The email as it is sent, with the ids of the objects it is about."""
     from emulator.rendering import email_content, mime
 
     about = {
@@ -54,12 +54,12 @@ def shown(email: Email) -> dict[str, Any]:
 
 async def index(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
     """GET /emails: filters ``to`` and ``kind``; ``wait`` answers as soon as one matches (real seconds)."""
-    page = await first_match(runtime, query["wait"], lambda: _asked_for(runtime.world.table(Email), query))
+    page = await first_match(runtime, query["wait"], lambda: _matches(runtime.world.table(Email), query))
     return msgspec.structs.replace(page, data=[shown(email) for email in page.data])
 
 
-def _asked_for(table: Table[Email], query: Query) -> Page[Email]:
-    """Addresses are compared case-blind (B-30)."""
+def _matches(table: Table[Email], query: Query) -> Page[Email]:
+    """The page of emails a query asks for; addresses are compared without regard to letter case (B-30)."""
     filters = {"topic": query.get("kind"), "page": query["page"], "page_size": query["page_size"]}
     if "to" in query:
         wanted = query["to"].casefold()
@@ -73,14 +73,14 @@ async def show(engine: Engine, runtime: Runtime, id: str, query: Query) -> dict[
 
 
 async def html(engine: Engine, runtime: Runtime, id: str, query: Query) -> Response:
-    """GET /emails/{id}/html: as its reader sees it."""
+    """GET /emails/{id}/html: the HTML part."""
     from emulator.rendering import mime
 
-    return Response(200, mime.html(_found(runtime, id)).encode(), HARMLESS, media_type="text/html; charset=utf-8")
+    return Response(200, mime.html(_found(runtime, id)).encode(), SAFE_HEADERS, media_type="text/html; charset=utf-8")
 
 
 async def raw(engine: Engine, runtime: Runtime, id: str, query: Query) -> bytes:
-    """GET /emails/{id}/raw: as it travels, with its attachments; set in a thread, so that others need not wait."""
+    """GET /emails/{id}/raw: the MIME message with attachments, rendered in a thread, so that no other request waits."""
     from emulator.rendering import mime
 
     return await asyncio.to_thread(mime.message, _found(runtime, id))

@@ -1,4 +1,4 @@
-"""The event log of a world, newest first, for those who wait for something to happen."""
+"""The event log of a world, newest first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why an object is as it is: the chain of requests, jobs, moves, events, deliveries and emails that led there."""
+"""Why an object is as it is: the chain of requests, jobs, transitions, events, deliveries and emails."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from emulator.control.objects import find
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
 
-MOST = 1000
-"""Steps of one chain; of a longer one the last are told."""
+MAX_STEPS = 1000
+"""The most steps of a chain; of a longer one the latest are sent."""
 
 
 async def show(engine: Engine, runtime: Runtime, id: str, query: Mapping[str, Any]) -> dict[str, Any]:
     """GET /explain/{id}."""
     runtime.run_due()
     record = find(runtime.world, id)
-    story = Explanation(runtime, record)
-    story.build()
-    chain = sorted(story.steps, key=lambda step: step.at)
+    explanation = Explanation(runtime, record)
+    explanation.build()
+    chain = sorted(explanation.steps, key=lambda step: step.at)
     return {
         "id": id,
         "kind": record.kind,
         "status": getattr(record, "status", None),
-        "complete": story.complete and len(chain) <= MOST,
-        "chain": chain[-MOST:],
+        "complete": explanation.complete and len(chain) <= MAX_STEPS,
+        "chain": chain[-MAX_STEPS:],
     }
 
 

@@ -1,4 +1,4 @@
-"""A story: what led to an object as it is, step by step, each told after what caused it."""
+"""The explanation of an object: what led to its present state, each step after its cause."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ REACTING_KINDS: Mapping[str, frozenset[str]] = {
     "invoice.payment_overdue": frozenset({"subscription"}),
     "customer.deleted": frozenset({"subscription", "payment_intent", "checkout_session", "address"}),
 }
-"""The events that others react to, with the kinds that their reactions make or change (``REACTIONS``)."""
+"""The events that have reactions, each with the kinds of object its reactions create or change (``REACTIONS``)."""
 
 EMAIL_EVENTS: Mapping[str, str] = {
     "receipt": "transaction.succeeded",
@@ -36,17 +36,17 @@ EMAIL_EVENTS: Mapping[str, str] = {
     "trial_ending": "subscription.trial_will_end",
     "subscription_canceled": "subscription.canceled",
 }
-"""By kind of email the event that it answers to; the others are a job's."""
+"""The event that causes each kind of email; other kinds are caused by jobs."""
 
 ABOUT = ("customer", "invoice", "subscription", "transaction", "receipt", "refund")
-"""The fields of an email that hold what it is about."""
+"""The fields of an email that hold the objects it is about."""
 
 
 Kind = Literal["request", "job", "transition", "event", "delivery", "email"]
 
 
-class Step(msgspec.Struct, frozen=True, kw_only=True):
-    """One cause. ``object`` is the id of what it is about, ``caused_by`` the id of the step above it, where known."""
+class ExplanationStep(msgspec.Struct, frozen=True, kw_only=True):
+    """One step. ``object`` is the id of its object, ``caused_by`` the id of the step that caused it, if known."""
 
     at: Timestamp
     kind: Kind
@@ -57,45 +57,45 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Explanation:
-    """The steps that led to a record, each told after its causes; ``complete`` until something is not known any more.
+    """The steps that led to a record, each after its cause; ``complete`` unless the journal no longer has them all.
 
-    ``_told`` maps requests, jobs and events to the step that tells of them.
+    ``_step_ids`` maps the ids of requests, jobs and events to the step that stands for them.
     """
 
     def __init__(self, runtime: Runtime, record: Record) -> None:
-        self.steps: list[Step] = []
+        self.steps: list[ExplanationStep] = []
         self.complete = True
         self._world = runtime.world
         self._record = record
-        self._causes = Causality(runtime.journal)
-        self._seen: dict[str, str] = {}
+        self._causality = Causality(runtime.journal)
+        self._step_ids: dict[str, str] = {}
 
     def build(self) -> None:
-        """Tell what is on record from before the journal begins, then turn by turn what the journal knows."""
-        acts = {act.number: act for act in self._touching()}
+        """Add the steps that only records show, then those of each unit of work in the journal, in order."""
+        units = {unit.number: unit for unit in self._touching()}
         records: list[Event | Email] = [*self._events(), *self._emails()]
         for record in records:
-            maker = self._causes.maker(record)
-            if maker is None:
+            creator = self._causality.creator(record)
+            if creator is None:
                 self.complete = False
-                self._old(record)
+                self._add_unlogged(record)
             else:
-                acts[maker.number] = maker
-        for number in sorted(acts):
-            self._turn(acts[number])
+                units[creator.number] = creator
+        for number in sorted(units):
+            self._add_unit(units[number])
         for failed in self._world.table(FailedJob):
             if failed.about == self._record.id:
-                self._failure(failed)
+                self._add_failed_job(failed)
 
-    # -- what the object has to do with
+    # -- what concerns the object
 
     def _touching(self) -> list[LoggedUnit]:
-        """The turns that made it and changed it; what became of an event or a delivery is on record anyway."""
+        """The units of work that changed it; events never change, and deliveries record their attempts themselves."""
         if isinstance(self._record, (Event, WebhookDelivery)):
             return []
-        acts = self._causes.of(self._record.id)
-        self.complete = any(act.created(self._record.id) for act in acts)
-        return acts
+        units = self._causality.of(self._record.id)
+        self.complete = any(unit.created(self._record.id) for unit in units)
+        return units
 
     def _events(self) -> list[Event]:
         if isinstance(self._record, WebhookDelivery):
@@ -103,7 +103,7 @@ class Explanation:
         if isinstance(self._record, Event):
             return [self._record]
         table, id, kind = self._world.table(Event), self._record.id, self._record.kind
-        # There are as many events as anything: only those of the types that tell of such objects are looked at.
+        # A world has many events: only those of the types for this kind of object are searched.
         types = [type for type in table.indexes["type"] if type not in EVENTS or EVENTS[type].object == kind]
         found = [event for type in types for event in table.where("type", type) if event.about == id]
         return sorted(found, key=lambda event: table.slots[event.id])
@@ -122,147 +122,148 @@ class Explanation:
         about = getattr(record, self._record.kind) if self._record.kind in ABOUT else None
         return about is not None and about.id == id
 
-    # -- one turn
+    # -- one unit of work
 
-    def _turn(self, act: LoggedUnit) -> None:
-        """What happened to the object in a turn, in the order of its changes."""
-        heard: Event | None = None
+    def _add_unit(self, logged: LoggedUnit) -> None:
+        """Add what happened to the object in a unit of work, in the order of its changes."""
+        trigger: Event | None = None
         latest: dict[str, Event] = {}
-        for number, change in enumerate(act.unit.changes):
+        for number, change in enumerate(logged.unit.changes):
             new = change.new
             if isinstance(new, Event):
                 latest[new.type] = new
                 if self._concerns(new):
-                    self._event(new, self._reason(act, heard))
+                    self._add_event(new, self._reason(logged, trigger))
                 if self._record.kind in REACTING_KINDS.get(new.type, ()):
-                    heard = new
+                    trigger = new
             elif isinstance(new, Email):
                 if change.old is None and self._concerns(new):
-                    self._email(new, self._reason(act, latest.get(EMAIL_EVENTS.get(new.topic, ""))))
+                    self._add_email(new, self._reason(logged, latest.get(EMAIL_EVENTS.get(new.topic, ""))))
             elif new is not None and new.id == self._record.id and not isinstance(new, WebhookDelivery):
-                self._change(act, number, heard)
+                self._add_change(logged, number, trigger)
 
-    def _change(self, act: LoggedUnit, number: int, heard: Event | None) -> None:
-        summary = explanation_text.of_change(act.unit.changes[number], self._reactions(act, number))
+    def _add_change(self, logged: LoggedUnit, number: int, trigger: Event | None) -> None:
+        summary = explanation_text.of_change(logged.unit.changes[number], self._emitted(logged, number))
         if summary is not None:
-            cause = self._reason(act, heard)
-            self._step("transition", self._instant(act, cause), summary, cause=cause, object=self._record.id)
+            cause = self._reason(logged, trigger)
+            self._add("transition", self._instant(logged, cause), summary, cause=cause, object=self._record.id)
 
-    def _instant(self, act: LoggedUnit, cause: str | None) -> Timestamp:
-        """When a turn changed the object: after its cause, whatever the tester wrote into the object's dates."""
+    def _instant(self, logged: LoggedUnit, cause: str | None) -> Timestamp:
+        """When a unit of work changed the object: not before its cause, even if a tester edited its dates."""
         caused_at = next((step.at for step in reversed(self.steps) if step.id == cause), "")
-        at = act.at or caused_at
+        at = logged.at or caused_at
         return at if caused_at <= at <= self._world.now else caused_at or self._world.now
 
-    def _reactions(self, act: LoggedUnit, number: int) -> str | None:
-        """The type of the event that a move told, which is then the very next thing a turn files."""
-        following = act.unit.changes[number + 1 : number + 2]
+    def _emitted(self, logged: LoggedUnit, number: int) -> str | None:
+        """The type of the event that a transition emitted: the event is then the very next change."""
+        following = logged.unit.changes[number + 1 : number + 2]
         event = following[0].new if following else None
         return event.type if isinstance(event, Event) and self._concerns(event) else None
 
-    def _reason(self, act: LoggedUnit, heard: Event | None) -> str | None:
-        """What caused a thing in a turn: the event of another object that it answers to, else what the turn was."""
-        cause = self._cause(act)
-        return cause if heard is None else self._event(heard, cause)
+    def _reason(self, logged: LoggedUnit, trigger: Event | None) -> str | None:
+        """The cause of a change: the event it is a reaction to, if any, else the request or job."""
+        cause = self._cause(logged)
+        return cause if trigger is None else self._add_event(trigger, cause)
 
-    def _event(self, event: Event, cause: str | None) -> str:
-        if event.id not in self._seen:
+    def _add_event(self, event: Event, cause: str | None) -> str:
+        if event.id not in self._step_ids:
             summary = explanation_text.of_event(event, self._record.id)
-            about = event.about
-            self._step("event", event.created_at, summary, cause=cause, id=event.id, object=about)
+            self._add("event", event.created_at, summary, cause=cause, id=event.id, object=event.about)
             if self._concerns(event):
-                self._deliveries(event)
+                self._add_deliveries(event)
         return event.id
 
-    def _deliveries(self, event: Event) -> None:
+    def _add_deliveries(self, event: Event) -> None:
         for delivery in self._world.table(WebhookDelivery).where("event", event.id):
             if not isinstance(self._record, WebhookDelivery) or delivery.id == self._record.id:
-                self._delivery(delivery)
+                self._add_delivery(delivery)
 
-    def _delivery(self, delivery: WebhookDelivery) -> None:
+    def _add_delivery(self, delivery: WebhookDelivery) -> None:
         endpoint = self._world.get(WebhookEndpoint, delivery.webhook)
         url = delivery.webhook if endpoint is None else endpoint.url
-        told = [(each.at, explanation_text.of_attempt(delivery, each, url)) for each in delivery.attempts]
-        for at, summary in told or [(delivery.created_at, explanation_text.of_waiting(delivery, url))]:
-            self._step("delivery", at, summary, cause=delivery.event, id=delivery.id, object=delivery.webhook)
+        attempts = [(each.at, explanation_text.of_attempt(delivery, each, url)) for each in delivery.attempts]
+        for at, summary in attempts or [(delivery.created_at, explanation_text.of_waiting(delivery, url))]:
+            self._add("delivery", at, summary, cause=delivery.event, id=delivery.id, object=delivery.webhook)
 
-    def _email(self, email: Email, cause: str | None) -> None:
-        told = explanation_text.of_email(email)
-        self._step("email", email.created_at, told, cause=cause, id=email.id, object=self._record.id)
+    def _add_email(self, email: Email, cause: str | None) -> None:
+        summary = explanation_text.of_email(email)
+        self._add("email", email.created_at, summary, cause=cause, id=email.id, object=self._record.id)
 
-    def _old(self, record: Event | Email) -> None:
-        """What the journal does not reach: an event still says during which request it was told."""
+    def _add_unlogged(self, record: Event | Email) -> None:
+        """Add a record that is older than the journal; an event still names the request that caused it."""
         if isinstance(record, Email):
-            self._email(record, None)
+            self._add_email(record, None)
             return
-        if record.request is not None and record.request not in self._seen:
-            self._request(record.request, record.created_at, f"told {record.type}")
-        self._event(record, record.request)
+        if record.request is not None and record.request not in self._step_ids:
+            self._add_request(record.request, record.created_at, f"emitted {record.type}")
+        self._add_event(record, record.request)
 
     # -- causes
 
-    def _cause(self, act: LoggedUnit) -> str | None:
-        """The step that tells what a turn was; it is told now, with all above it, if it was not yet."""
-        job, did = act.job, self._deed(act)
+    def _cause(self, logged: LoggedUnit) -> str | None:
+        """The step of the request or job of a unit of work; it is added, after its own causes, if it is missing."""
+        job, action = logged.job, self._action(logged)
         if job is None:
-            return self._request_of(act, did)
-        if job.id not in self._seen:
-            self._row([job], self._planner(job), did)
-        return self._seen[job.id]
+            return self._request_of(logged, action)
+        if job.id not in self._step_ids:
+            self._add_jobs([job], self._planner(job), action)
+        return self._step_ids[job.id]
 
-    def _deed(self, act: LoggedUnit) -> str:
-        """What a turn did to the object, in two words; nothing where it only told of it."""
+    def _action(self, logged: LoggedUnit) -> str:
+        """What a unit of work did to the object, in two words; empty if it did not change it."""
         match self._record:
             case Event(type=type) | WebhookDelivery(event_type=type):
-                return f"told {type}"
+                return f"emitted {type}"
         id = self._record.id
-        return "made it" if act.created(id) else "changed it" if act.unit.touches(id) else ""
+        return "created it" if logged.created(id) else "changed it" if logged.unit.touches(id) else ""
 
     def _planner(self, job: Job | FailedJob) -> str | None:
-        """The step above a job. Jobs above it that are alike, each planned by the one before, are one step."""
-        line = [*takewhile(lambda above: above.id not in self._seen, self._causes.above(job))]
-        cause = self._top(line[-1] if line else job)
-        for _, row in groupby(reversed(line), key=lambda above: (above.name, above.about)):
-            cause = self._row([*row], cause)
+        """The step that planned a job. Equal jobs, each planned by the one before, become one step."""
+        planners = [*takewhile(lambda planner: planner.id not in self._step_ids, self._causality.planners(job))]
+        cause = self._origin(planners[-1] if planners else job)
+        for _, equal_jobs in groupby(reversed(planners), key=lambda planner: (planner.name, planner.about)):
+            cause = self._add_jobs([*equal_jobs], cause)
         return cause
 
-    def _top(self, job: Job | FailedJob) -> str | None:
-        """What planned the first job of a line: a request, or a job that was told of before."""
-        act = self._causes.maker(job)
-        if act is None:
+    def _origin(self, job: Job | FailedJob) -> str | None:
+        """The step that planned the first of several jobs: a request, or a job that has a step already."""
+        logged = self._causality.creator(job)
+        if logged is None:
             self.complete = False
             return None
-        return self._request_of(act, f"planned job {job.name}") if act.job is None else self._seen[act.job.id]
+        if logged.job is not None:
+            return self._step_ids[logged.job.id]
+        return self._request_of(logged, f"planned job {job.name}")
 
-    def _row(self, jobs: list[Job], cause: str | None, did: str = "") -> str:
-        """Alike jobs, the first of them first, as one step."""
+    def _add_jobs(self, jobs: list[Job], cause: str | None, action: str = "") -> str:
+        """Add one step for equal jobs, in order."""
         first = jobs[0]
-        summary = explanation_text.of_jobs(first.name, first.about, len(jobs), did)
-        self._step("job", first.due, summary, cause=cause, id=first.id, object=first.about)
-        self._seen.update((job.id, first.id) for job in jobs)
+        summary = explanation_text.of_jobs(first.name, first.about, len(jobs), action)
+        self._add("job", first.due, summary, cause=cause, id=first.id, object=first.about)
+        self._step_ids.update((job.id, first.id) for job in jobs)
         return first.id
 
-    def _failure(self, job: FailedJob) -> None:
-        told, cause = explanation_text.of_failure(job), self._planner(job)
-        self._step("job", job.due, told, cause=cause, id=job.id, object=job.about)
+    def _add_failed_job(self, job: FailedJob) -> None:
+        summary, cause = explanation_text.of_failure(job), self._planner(job)
+        self._add("job", job.due, summary, cause=cause, id=job.id, object=job.about)
 
-    def _request_of(self, act: LoggedUnit, did: str) -> str | None:
-        """The request that a turn was."""
-        id = self._causes.request(act)
+    def _request_of(self, logged: LoggedUnit, action: str) -> str | None:
+        """The step of the request of a unit of work."""
+        id = self._causality.request_of(logged)
         if id is None:
             self.complete = False
             return None
-        if id not in self._seen:
-            self._request(id, act.at, did)
+        if id not in self._step_ids:
+            self._add_request(id, logged.at, action)
         return id
 
-    def _request(self, id: str, at: Timestamp | None, did: str) -> None:
-        entry = self._causes.known(id)
+    def _add_request(self, id: str, at: Timestamp | None, action: str) -> None:
+        entry = self._causality.request(id)
         self.complete &= entry is not None
         instant = entry.checkpoint.now if entry else at or self._world.now
-        self._step("request", instant, explanation_text.of_request(entry, did), id=id)
+        self._add("request", instant, explanation_text.of_request(entry, action), id=id)
 
-    def _step(
+    def _add(
         self,
         kind: Kind,
         at: Timestamp,
@@ -272,6 +273,6 @@ class Explanation:
         id: str | None = None,
         object: str | None = None,
     ) -> None:
-        self.steps.append(Step(at=at, kind=kind, id=id, object=object, summary=summary, caused_by=cause))
+        self.steps.append(ExplanationStep(at=at, kind=kind, id=id, object=object, summary=summary, caused_by=cause))
         if id is not None:
-            self._seen[id] = id
+            self._step_ids[id] = id

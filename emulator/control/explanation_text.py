@@ -1,4 +1,4 @@
-"""Wording: what happened to an object, each step of it in one short sentence."""
+"""The text of explanations: each step in one short sentence."""
 
 from __future__ import annotations
 
@@ -12,45 +12,45 @@ from emulator.core.jobs import FailedJob
 from emulator.core.records import Record, hidden_fields
 from emulator.core.unit_of_work import Change
 from emulator.engine.journal import LoggedRequest
-from emulator.resources.registry import LIFE_CYCLES
+from emulator.resources.registry import STATE_MACHINES
 from emulator.resources.sandbox.emails import Email
 from emulator.resources.webhooks.deliveries import DeliveryAttempt, WebhookDelivery
 
 FIELDS = 6
-"""Changed fields that a sentence names."""
+"""The most changed fields that a sentence names."""
 
 LONGEST = 40
-"""Characters of a value that are shown."""
+"""The most characters of a value that are shown."""
 
-ROWS = {life.kind: life.rows for life in LIFE_CYCLES}
+TRANSITIONS = {machine.kind: machine.rows for machine in STATE_MACHINES}
 
 
-def of_request(entry: LoggedRequest | None, did: str) -> str:
-    """A request and what it did, or how it was answered; one that is no longer in the journal is called so."""
+def of_request(entry: LoggedRequest | None, action: str) -> str:
+    """A request and what it did, or its response; the journal may have dropped it."""
     if entry is None:
-        return f"a request that is no longer in the journal{did and ' '}{did}"
-    return f"{entry.method} {entry.target} {did or f'was answered with {entry.status}'}"
+        return f"a request that is no longer in the journal{action and ' '}{action}"
+    return f"{entry.method} {entry.target} {action or f'was answered with {entry.status}'}"
 
 
-def of_jobs(name: str, about: str | None, times: int, did: str = "") -> str:
-    """A job that ran, or a row of them, each planned by the one before."""
+def of_jobs(name: str, about: str | None, times: int, action: str = "") -> str:
+    """A job that ran, or several, each planned by the one before."""
     ran = "ran" if times == 1 else f"ran {times} times, each planned by the one before"
-    return f"job {name}{f' of {about}' if about else ''} {ran}{f' and {did}' if did else ''}"
+    return f"job {name}{f' of {about}' if about else ''} {ran}{f' and {action}' if action else ''}"
 
 
 def of_failure(job: FailedJob) -> str:
     """A job that raised."""
-    return f"job {job.name} failed and was taken back: {job.error}"
+    return f"job {job.name} failed and was undone: {job.error}"
 
 
 def of_event(event: Event, id: str) -> str:
-    """An event; of what, where that is not the object itself."""
+    """An event, with its object if that is not the object being explained."""
     about = event.about
-    return f"{event.type} told" + (f" of {about}" if about not in (id, event.id) and event.id != id else "")
+    return f"{event.type} emitted" + (f" for {about}" if about not in (id, event.id) and event.id != id else "")
 
 
 def of_attempt(delivery: WebhookDelivery, attempt: DeliveryAttempt, url: str) -> str:
-    """One attempt at a delivery and how it ended; what follows the last one."""
+    """One delivery attempt and its outcome; after the last one also when the next is due."""
     if attempt.status_code is not None and attempt.status_code < 300:
         return f"{delivery.event_type} delivered to {url} with {attempt.status_code}"
     reason = attempt.error or attempt.status_code
@@ -60,28 +60,28 @@ def of_attempt(delivery: WebhookDelivery, attempt: DeliveryAttempt, url: str) ->
 
 
 def of_waiting(delivery: WebhookDelivery, url: str) -> str:
-    """A delivery that nobody has attempted: not yet, or never because its endpoint was disabled."""
-    told = "waits to be delivered to" if delivery.status == "pending" else "missed by disabled endpoint"
-    return f"{delivery.event_type} {told} {url}"
+    """A delivery without attempts: it is pending, or its endpoint was disabled."""
+    state = "waits to be delivered to" if delivery.status == "pending" else "missed by disabled endpoint"
+    return f"{delivery.event_type} {state} {url}"
 
 
 def of_email(email: Email) -> str:
-    """An email, and what became of it at a mail server if there is one."""
+    """An email, and why an SMTP server did not take it, if so."""
     failed = f"; not sent: {email.error}" if email.error else ""
     return f"email {email.topic} to {email.to}{failed}"
 
 
 def of_change(change: Change, event: str | None) -> str | None:
-    """What became of a record, and by which trigger of its life cycle where only one can have been; None for nothing.
+    """How a record changed, with the trigger of the transition if only one fits; None if nothing visible changed.
 
-    ``event`` is what was told of the record right after.
+    ``event`` is the type of the event emitted for the record right after.
     """
     old, new = change.old, change.new
     assert new is not None
     before, after = getattr(old, "status", None), getattr(new, "status", None)
     by = trigger(type(new), before, after, event)
     if old is None:
-        return f"made{f' as {after}' if after else ''}{by}"
+        return f"created{f' as {after}' if after else ''}{by}"
     if before != after or by:
         return f"{before} -> {after}{by}" + "".join(f" ({fields})" for fields in [differences(old, new)] if fields)
     fields = differences(old, new)
@@ -89,15 +89,15 @@ def of_change(change: Change, event: str | None) -> str | None:
 
 
 def trigger(kind: type[Record], before: str | None, after: str | None, event: str | None) -> str:
-    """By which trigger a record moved; nothing where several lead there, and where it stayed and no event tells."""
-    rows = [row for row in ROWS.get(kind, ()) if (row.source, row.target) == (before, after)]
-    told = {row.trigger for row in rows if row.event == event}
+    """The trigger of a transition; empty if several triggers fit, or if the state stayed and no event was emitted."""
+    rows = [row for row in TRANSITIONS.get(kind, ()) if (row.source, row.target) == (before, after)]
+    triggers = {row.trigger for row in rows if row.event == event}
     silent = before == after and event is None
-    return f" by `{told.pop()}`" if len(told) == 1 and not silent else ""
+    return f" by `{triggers.pop()}`" if len(triggers) == 1 and not silent else ""
 
 
 def differences(old: Record, new: Record) -> str:
-    """The fields that are shown and differ, with their values before and after."""
+    """The visible fields that differ, with their values before and after."""
     hidden = {"status", "updated_at", *hidden_fields(type(new))}
     named = [
         f"{name} {_shown(getattr(old, name), getattr(new, name))}"
@@ -109,7 +109,7 @@ def differences(old: Record, new: Record) -> str:
 
 
 def _shown(before: Any, after: Any) -> str:
-    """How a value changed; one that is too long for a sentence just did."""
+    """How a value changed; for a long value without the value itself."""
     texts = [_text(before), _text(after)]
     if max(map(len, texts)) > LONGEST:
         return "set" if before is None else "removed" if after is None else "changed"

@@ -1,4 +1,4 @@
-"""Faults in the tester's hand: requests and webhook deliveries that go wrong, arranged beforehand (B-94)."""
+"""Injected faults: arranged, listed and cleared (B-94)."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from emulator.web.service_app import paths
 
 Body = Mapping[str, Any]
 
-BODILESS = (204, 205, 304)
-"""Statuses whose answers have no body (RFC 9110)."""
+WITHOUT_BODY = (204, 205, 304)
+"""Statuses whose responses have no body (RFC 9110)."""
 
 
 REQUESTS, DELIVERIES = ("operation", "method", "path", "customer"), ("event", "webhook")
-"""What a fault of requests, and one of deliveries, may match by."""
+"""The fields of ``match`` for faults of requests, and for those of deliveries."""
 
 
 async def arrange(engine: Engine, runtime: Runtime, query: Body, body: Body) -> Fault:
-    """POST /faults: the next matching requests or deliveries go wrong so."""
+    """POST /faults: the fault applies to the next matching requests or deliveries."""
     match, then = body.get("match", {}), body["then"]
     _check_then(then)
     _check_match(match, DELIVERIES if OF_DELIVERIES & then.keys() else REQUESTS)
@@ -40,16 +40,16 @@ async def arrange(engine: Engine, runtime: Runtime, query: Body, body: Body) -> 
 
 
 def _check_then(then: Body) -> None:
-    """Of the alternatives exactly one is given; a body goes with a status, and not with every one."""
+    """Raise 422 unless exactly one effect is given; a body needs a status, and one that allows a body."""
     if len(then.keys() - {"body"}) != 1:
         alternatives = ", ".join(name for name in FaultEffect.__struct_fields__ if name != "body")
         raise invalid_field("then", f"must hold just one of {alternatives}")
-    if "body" in then and then.get("status", 204) in BODILESS:
+    if "body" in then and then.get("status", 204) in WITHOUT_BODY:
         raise invalid_field("then.body", "goes with a status whose answers have a body")
 
 
 def _check_match(match: Body, suitable: Collection[str]) -> None:
-    """Raise 422 for what does not go with such a fault, and for a name that the service does not have."""
+    """Raise 422 for fields that do not suit the fault, and for unknown operations and paths."""
     for name, value in match.items():
         if name not in suitable:
             raise invalid_field(f"match.{name}", f"does not go with what is to go wrong; {', '.join(suitable)} do")
@@ -59,24 +59,24 @@ def _check_match(match: Body, suitable: Collection[str]) -> None:
 
 @cache
 def _names() -> dict[str, frozenset[str]]:
-    """The names a fault may match by: every operation and every path of the service."""
+    """The operations and the paths of the service."""
     known = paths(bundles.load("service"))
     return {"operation": frozenset(known), "path": frozenset(known.values())}
 
 
 def _seconds(runtime: Runtime, then: Body) -> float:
-    """How long a ``delay`` is, from now on."""
+    """The length of a ``delay`` in seconds, counted from now; 0 without one."""
     if "delay" not in then:
         return 0
     now = runtime.clock.now()
     try:
         return (calendar.parse(after(now, then["delay"])) - calendar.parse(now)).total_seconds()
-    except ValueError as fault:
-        raise invalid_field("then.delay", str(fault)) from None
+    except ValueError as error:
+        raise invalid_field("then.delay", str(error)) from None
 
 
 async def index(engine: Engine, runtime: Runtime, query: Body) -> Page[Fault]:
-    """GET /faults: what is still arranged."""
+    """GET /faults: those that are not used up."""
     paging = {name: value for name, value in query.items() if name != "app"}
     return faults.index(runtime.world, paging)
 

@@ -1,4 +1,4 @@
-"""Whether the emulator is up, and which one it is."""
+"""The health check: version, and number of worlds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from emulator.version import VERSION
 
 
 async def show(engine: Engine, runtime: Runtime | None) -> dict[str, Any]:
-    """GET /health: ``apps`` counts the worlds opened so far."""
+    """GET /health: ``apps`` is the number of worlds opened so far."""
     return {"status": "ok", "version": VERSION, "apps": len(engine.runtimes)}
 
 

@@ -1,4 +1,4 @@
-"""Inboxes as webhook receivers: any request is kept and answered as arranged, a GET lists them (one per name)."""
+"""Inboxes, the built-in webhook receivers: any request to one is stored and answered as arranged; a GET lists them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ RANGES = {"status": (200, 599), "delay_ms": (0, 60_000)}
 
 
 async def index(engine: Engine, runtime: Runtime, name: str, query: Mapping[str, Any]) -> Page[InboxRequest]:
-    """GET /inbox/{name}: what came in, newest first; ``status`` and ``delay_ms`` set how it answers from now on."""
+    """GET /inbox/{name}: requests, newest first; ``status`` and ``delay_ms`` set how later ones are answered."""
     inbox = runtime.inbox
     inbox.set_response_rule(name, inbox.response_rule(name).with_(query))
     inbox.check_again(runtime.world, name)
@@ -35,33 +35,33 @@ async def index(engine: Engine, runtime: Runtime, name: str, query: Mapping[str,
     return paginate(inbox.table, {**paging, "inbox": name})
 
 
-def receiving(engine: Engine, reading: ASGIApp) -> ASGIApp:
-    """The application behind ``/_emulator/inbox/``; a GET is ``reading``'s.
+def receiving(engine: Engine, control: ASGIApp) -> ASGIApp:
+    """The application behind ``/_emulator/inbox/``; GET requests are passed on to the ``control`` API.
 
-    It stands before the document: a receiver takes whatever bytes it is sent, of any type and by any method.
+    Other requests are not validated, since a webhook receiver must accept any method, type and body.
     """
 
     async def receive_any(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] == "GET":
-            await reading(scope, receive, send)
+            await control(scope, receive, send)
             return
         request = Request(scope, receive)
         try:
-            answer = await _keep(engine, request)
+            response = await _store(engine, request)
         except ApiError as error:
-            answer = _refused(request, error)
-        await answer(scope, receive, send)
+            response = _error_response(request, error)
+        await response(scope, receive, send)
 
     return receive_any
 
 
-async def _keep(engine: Engine, request: Request) -> Response:
+async def _store(engine: Engine, request: Request) -> Response:
     name = request.url.path.removeprefix(PREFIX)
     if not NAME.fullmatch(name):
         raise ApiError("NOT_FOUND", message="An inbox has a name of 1 to 64 of A-Z a-z 0-9 . _ ~ -.")
     raw = await _body(request)
     runtime = world_lookup.of_sender(engine, request.scope, _app_id(raw))
-    manner = runtime.inbox.response_rule(name).with_(_numbers(request))
+    rule = runtime.inbox.response_rule(name).with_(_numbers(request))
     runtime.inbox.keep(
         runtime.world,
         dict(request.headers),
@@ -69,29 +69,29 @@ async def _keep(engine: Engine, request: Request) -> Response:
         inbox=name,
         method=request.method,
         url=str(request.url),
-        answered=manner.status,
+        answered=rule.status,
         created_at=runtime.clock.now(),
     )
-    await asyncio.sleep(manner.delay_ms / 1000)
-    return _answer(manner)
+    await asyncio.sleep(rule.delay_ms / 1000)
+    return _response(rule)
 
 
-def _answer(manner: ResponseRule) -> Response:
-    if manner.status in (204, 205, 304):
-        return Response(status_code=manner.status)
-    return Response(b'{"received":true}', manner.status, media_type="application/json")
+def _response(rule: ResponseRule) -> Response:
+    if rule.status in (204, 205, 304):
+        return Response(status_code=rule.status)
+    return Response(b'{"received":true}', rule.status, media_type="application/json")
 
 
 def _app_id(raw: bytes) -> str | None:
     try:
-        app: str | None = msgspec.json.decode(raw, type=_Sent).app
+        app: str | None = msgspec.json.decode(raw, type=_EventOrigin).app
     except (msgspec.DecodeError, RecursionError):
         return None
     return app
 
 
-class _Sent(msgspec.Struct):
-    """What an event says of its origin (B-80)."""
+class _EventOrigin(msgspec.Struct):
+    """The part of an event that names its App (B-80)."""
 
     app: str | None = None
 
@@ -106,7 +106,7 @@ async def _body(request: Request) -> bytes:
 
 
 def _numbers(request: Request) -> dict[str, int]:
-    """The query parameters that say how to answer; a wrong one is refused like any other (B-12)."""
+    """The query parameters ``status`` and ``delay_ms``; 422 for an invalid value (B-12)."""
     found = {}
     for name, (least, most) in RANGES.items():
         text = request.query_params.get(name)
@@ -117,7 +117,7 @@ def _numbers(request: Request) -> dict[str, int]:
     return found
 
 
-def _refused(request: Request, error: ApiError) -> Response:
+def _error_response(request: Request, error: ApiError) -> Response:
     return Response(calls.of(request.scope).body_of(error), error.status, media_type="application/json")
 
 

@@ -1,4 +1,4 @@
-"""Waiting: a list whose answer is held back until something is on it, or until the time is over."""
+"""Long polling: the response to a list is delayed until the list is not empty, or until a timeout."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from emulator.engine.runtime import Runtime
 
 
 async def first_match(runtime: Runtime, seconds: float, look: Callable[[], Page[Any]]) -> Page[Any]:
-    """The page as soon as anything is on the list, or as it is after so many real seconds."""
-    # The loop's own time: a test that freezes the clocks of this process does not freeze that one.
-    elapsed = asyncio.get_running_loop().time
-    deadline = elapsed() + seconds
+    """The page as soon as it has a match, or the empty page after that many seconds of real time."""
+    # The time of the event loop: a test that freezes the clocks of this process does not freeze this one.
+    loop_time = asyncio.get_running_loop().time
+    deadline = loop_time() + seconds
     while True:
         runtime.run_due()
         page = look()
-        left = deadline - elapsed()
+        left = deadline - loop_time()
         if page.count or left <= 0 or runtime.broker.closed.is_set():
             return page
-        with runtime.broker.subscribe(("event", "email")) as listener:
-            await listener.next_batch(left)
+        with runtime.broker.subscribe(("event", "email")) as subscriber:
+            await subscriber.next_batch(left)

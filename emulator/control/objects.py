@@ -1,4 +1,4 @@
-"""Any object by its id, to be read or set to any state its schema allows."""
+"""Any object by its id, to be read or changed in any way that its schema allows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from emulator.web.schemas import Schema
 Body = Mapping[str, Any]
 
 FIXED = ("id", "object")
-"""What makes an object the one it is."""
+"""Fields that cannot be changed."""
 
 
 async def show(engine: Engine, runtime: Runtime, id: str, query: Body) -> Record:
@@ -32,13 +32,13 @@ async def show(engine: Engine, runtime: Runtime, id: str, query: Body) -> Record
 
 
 async def update(engine: Engine, runtime: Runtime, id: str, query: Body, body: Body) -> Record:
-    """PATCH /objects/{id}: set fields, the read-only ones included; no event and no job follows."""
+    """PATCH /objects/{id}: sets fields, read-only ones included, without events or jobs."""
     changed: Record = await runtime.serve(set_fields, {"id": id, "fields": body}, None)
     return changed
 
 
 def find(world: World, id: str) -> Record:
-    """The object with this id, of whatever kind; 404 ``NOT_FOUND``."""
+    """The object with this id, of any kind; 404 ``NOT_FOUND`` if there is none."""
     for table in world.tables():
         if (record := table.get(id)) is not None and documented(table.kind):
             found: Record = record
@@ -47,23 +47,23 @@ def find(world: World, id: str) -> Record:
 
 
 def set_fields(world: World, id: str, fields: Body) -> Record:
-    """Set fields of an object as a turn. 422 for what it does not have, what is fixed and what its schema forbids."""
+    """Set fields of an object; 422 for unknown and fixed fields and for values that its schema forbids."""
     record = find(world, id)
-    shown = record.__struct_fields__
+    known = record.__struct_fields__
     for name in fields:
-        if name in FIXED or name not in shown or name in hidden_fields(type(record)):
+        if name in FIXED or name not in known or name in hidden_fields(type(record)):
             raise invalid_field(name[:60], "cannot be changed" if name in FIXED else "unknown field")
-    fields = _as_kept(type(record), fields)
+    fields = _normalised(type(record), fields)
     wanted = {**msgspec.to_builtins(to_wire(record)), **fields}
-    if faults := schema_of(type(record)).violations(wanted):
-        raise error_of(faults)
+    if violations := schema_of(type(record)).violations(wanted):
+        raise error_of(violations)
     values = _typed(type(record), fields)
-    _refuse_taken(world, record, values)
+    _require_unique(world, record, values)
     return world.replace(record, **values)
 
 
-def _as_kept(kind: type[Record], fields: Body) -> Body:
-    """The fields, each instant in the one form that objects show (B-17). What is no instant the schema refuses."""
+def _normalised(kind: type[Record], fields: Body) -> Body:
+    """The fields with each instant in the form of objects (B-17); invalid ones are left for the schema to reject."""
     return {name: _instant(value) if name in _instants(kind) else value for name, value in fields.items()}
 
 
@@ -73,8 +73,8 @@ def _instant(value: object) -> object:
     return value
 
 
-def _refuse_taken(world: World, record: Record, values: Body) -> None:
-    """422 for a value that no two of its kind may have, and another one has."""
+def _require_unique(world: World, record: Record, values: Body) -> None:
+    """Raise 422 for a unique value that another object has."""
     for field in record.unique:
         holder = world.table(type(record)).find(field, values[field]) if field in values else None
         if holder is not None and holder is not record:
@@ -82,25 +82,25 @@ def _refuse_taken(world: World, record: Record, values: Body) -> None:
 
 
 def _typed(kind: type[Record], fields: Body) -> dict[str, Any]:
-    """The values as the record keeps them: nested objects are structs there and lists tuples."""
+    """The values in the types of the record: nested objects become structs, lists become tuples."""
     hints = get_type_hints(kind)
     return {name: msgspec.convert(value, hints[name]) for name, value in fields.items()}
 
 
 @cache
 def schema_of(kind: type[Record]) -> Schema:
-    """The document's schema of a kind, its references within reach."""
+    """The schema of a kind in the OpenAPI document, with all schemas it refers to."""
     return Schema({"$ref": f"#/components/schemas/{_name(kind)}", "components": {"schemas": _schemas()}})
 
 
 def documented(kind: type[Record]) -> bool:
-    """Whether the service's document knows objects of this kind; the others are the emulator's own."""
+    """Whether this kind is an object of the service; other kinds are the emulator's own."""
     return _name(kind) in _schemas()
 
 
 @cache
 def _instants(kind: type[Record]) -> frozenset[str]:
-    """The fields of a kind that hold an instant."""
+    """The fields of a kind that hold instants."""
     timestamp = {"$ref": "#/components/schemas/Timestamp"}
     fields = _schemas()[_name(kind)]["properties"].items()
     return frozenset(name for name, part in fields if timestamp in part.get("allOf", ()))

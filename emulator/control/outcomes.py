@@ -1,4 +1,4 @@
-"""The operator in the tester's hand: outcomes arranged beforehand, and answers given at once (B-94)."""
+"""The operator as testers control it: outcomes arranged in advance, and immediate answers (B-94)."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ Query = Mapping[str, Any]
 
 
 async def arrange(engine: Engine, runtime: Runtime, query: Query, body: Query) -> Outcome:
-    """POST /outcomes: the next matching ones end so."""
+    """POST /outcomes: the next matching payments, refunds or deliveries have this outcome."""
     outcome: Outcome = await runtime.serve(outcomes.arrange, {"body": body}, None)
     return outcome
 
 
 async def index(engine: Engine, runtime: Runtime, query: Query) -> Page[Outcome]:
-    """GET /outcomes: what is still arranged."""
+    """GET /outcomes: those that are not used up."""
     paging = {name: value for name, value in query.items() if name != "app"}
     page: Page[Outcome] = await runtime.serve(outcomes.index, {"query": paging}, None)
     return page

@@ -1,4 +1,4 @@
-"""Payments in the tester's hand: a session, a link or an invoice is paid as a buyer would on its page."""
+"""Payments by the tester: a session, a link or an invoice is paid as a buyer would on its page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Query = Mapping[str, Any]
 
 
 def paying(command: Callable[..., Any]) -> Callable[..., Any]:
-    """POST …/{id}/pay: the buyer's command as an operation of the control API."""
+    """The handler of POST …/{id}/pay, which runs the command of the buyer's page."""
 
     async def pay(engine: Engine, runtime: Runtime, id: str, query: Query, body: Query) -> Any:
         return await runtime.serve(command, {"id": id, "payment": body}, None)

@@ -1,4 +1,4 @@
-"""Phones: the buyers' handsets, answered in their owners' place."""
+"""Buyers' phones: the mobile money prompts waiting on one, and the answers to them."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ Query = Mapping[str, Any]
 
 
 async def index(engine: Engine, runtime: Runtime, number: str, query: Query) -> Page[Any]:
-    """GET /phones/{number}: the prompts that wait, newest first."""
+    """GET /phones/{number}: the prompts waiting on the phone, newest first."""
     runtime.run_due()
-    asked = mobile_money_prompts.waiting(runtime.world, mobile_money_prompts.number_in(number))
+    waiting = mobile_money_prompts.waiting(runtime.world, mobile_money_prompts.number_in(number))
     page, size = query["page"], query["page_size"]
-    shown = [mobile_money_prompts.shown(runtime.world, intent) for intent in asked[(page - 1) * size : page * size]]
-    return Page(shown, len(asked), page, size)
+    shown = [mobile_money_prompts.shown(runtime.world, intent) for intent in waiting[(page - 1) * size : page * size]]
+    return Page(shown, len(waiting), page, size)
 
 
 async def answer(engine: Engine, runtime: Runtime, number: str, query: Query, body: Query) -> PaymentIntent:
-    """POST /phones/{number}/answer."""
+    """POST /phones/{number}/answer: approve, reject or ignore a prompt."""
     arguments = {"number": mobile_money_prompts.number_in(number), "body": body}
     intent: PaymentIntent = await runtime.serve(mobile_money_prompts.answer, arguments, None)
     return intent

@@ -1,4 +1,4 @@
-"""The request journal: the last requests of a world, what was answered, and what each of them changed."""
+"""The request journal: the last requests of a world, their responses, and what each of them changed."""
 
 from __future__ import annotations
 
@@ -17,47 +17,49 @@ Query = Mapping[str, Any]
 
 
 async def index(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
-    """GET /requests: newest first; filters ``status``, ``operation``, ``method`` and ``object`` (what was changed)."""
-    fitting = [entry for entry in reversed(runtime.journal.entries) if _fits(entry, query)]
+    """GET /requests: newest first; filters ``status``, ``operation``, ``method`` and ``object`` (changed)."""
+    matches = [entry for entry in reversed(runtime.journal.entries) if _fits(entry, query)]
     if "object" in query:
         changing = runtime.journal.changing(query["object"])
-        fitting = [entry for entry in fitting if entry.id in changing]
+        matches = [entry for entry in matches if entry.id in changing]
     page, size = query["page"], query["page_size"]
     first = (page - 1) * size
-    return Page([summary(entry) for entry in fitting[first : first + size]], len(fitting), page, size)
+    return Page([summary(entry) for entry in matches[first : first + size]], len(matches), page, size)
 
 
 def _fits(entry: LoggedRequest, query: Query) -> bool:
-    facts = {"status": entry.status, "operation": entry.operation, "method": entry.method}
-    return all(query.get(name) in (None, value) for name, value in facts.items())
+    values = {"status": entry.status, "operation": entry.operation, "method": entry.method}
+    return all(query.get(name) in (None, value) for name, value in values.items())
 
 
 async def show(engine: Engine, runtime: Runtime, req_id: str, query: Query) -> dict[str, Any]:
-    """GET /requests/{req_id}: with headers, bodies, and the events and objects it brought about."""
+    """GET /requests/{req_id}: with headers, bodies, and the events and changes it caused."""
     return detail(find(runtime.journal, req_id), runtime.journal)
 
 
 async def rewind(engine: Engine, runtime: Runtime, query: Query, body: Query) -> dict[str, Any]:
-    """POST /rewind: the world as it was before a request, clock included."""
+    """POST /rewind: puts the world and its clock back to before a request."""
     entry = target(runtime.journal, body)
     if not runtime.journal.reaches(entry.checkpoint):
-        raise invalid_field("to" if "to" in body else "steps", "is too long ago; its turns are no longer kept")
-    taken_back = runtime.journal.count - entry.checkpoint.units
+        raise invalid_field(
+            "to" if "to" in body else "steps", "is too long ago; its changes are no longer in the journal"
+        )
+    undone = runtime.journal.count - entry.checkpoint.units
     await runtime.rewind(entry.checkpoint)
-    return {"to": entry.id, "now": runtime.clock.now(), "turns": taken_back}
+    return {"to": entry.id, "now": runtime.clock.now(), "turns": undone}
 
 
 def target(journal: Journal, body: Query) -> LoggedRequest:
-    """The request to go back to: the one named, or the one so many steps ago."""
+    """The request to go back to: the one given in ``to``, or the one ``steps`` requests ago."""
     if "to" in body:
         return find(journal, body["to"], "to")
     if body["steps"] > len(journal.entries):
-        raise invalid_field("steps", f"only {len(journal.entries)} requests are kept")
+        raise invalid_field("steps", f"there are only {len(journal.entries)} requests in the journal")
     return journal.entries[-body["steps"]]
 
 
 def find(journal: Journal, id: str, param: str | None = None) -> LoggedRequest:
-    """A request by its id; 404 ``NOT_FOUND``."""
+    """The request with this id; 404 ``NOT_FOUND`` if it is not in the journal."""
     entry = journal.find(id)
     if entry is None:
         raise ApiError("NOT_FOUND", param=param, message=f"There is no request {id[:60]} in the journal.")
@@ -65,7 +67,7 @@ def find(journal: Journal, id: str, param: str | None = None) -> LoggedRequest:
 
 
 def summary(entry: LoggedRequest) -> dict[str, Any]:
-    """A request in a list."""
+    """A request as it is sent in a list."""
     return {
         "id": entry.id,
         "object": "request",
@@ -79,20 +81,20 @@ def summary(entry: LoggedRequest) -> dict[str, Any]:
 
 
 def detail(entry: LoggedRequest, journal: Journal) -> dict[str, Any]:
-    """A request with all there is to know about it."""
-    turns = journal.units_of(entry)
+    """A request as it is sent on its own."""
+    units = journal.units_of(entry)
     return {
         **summary(entry),
         "request_headers": headers_shown(entry.headers),
         "request_body": readable(entry.body),
         "response_body": readable(entry.answer),
-        "event_ids": [event.id for turn in turns for event in turn.events],
-        "changes": [row for turn in turns for row in map(change, turn.changes) if row],
+        "event_ids": [event.id for unit in units for event in unit.events],
+        "changes": [row for unit in units for row in map(change, unit.changes) if row],
     }
 
 
 def readable(body: bytes) -> Any:
-    """A body as JSON where it is JSON, else as text, and null where there is none."""
+    """A body as JSON if it is JSON, else as text; null if it is empty."""
     if not body:
         return None
     try:
@@ -102,7 +104,7 @@ def readable(body: bytes) -> Any:
 
 
 def change(one: Change) -> dict[str, str] | None:
-    """One change of an object; the emulator's own bookkeeping is left out."""
+    """One change as it is sent; None for events and for kinds that are not objects of the service."""
     record = one.new or one.old
     kind = getattr(record, "object", None)
     if record is None or kind in (None, "event"):

@@ -1,4 +1,4 @@
-"""A reset: a fresh world in the place of the old one, settings and clock included."""
+"""The reset of a world by a tester: a new world replaces it, settings and clock included."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from emulator.errors import invalid_field
 Body = Mapping[str, Any]
 
 
-async def start_anew(engine: Engine, runtime: Runtime, query: Body, body: Body) -> dict[str, Any]:
-    """POST /reset: what is not said is as the server was told when it started."""
+async def reset(engine: Engine, runtime: Runtime, query: Body, body: Body) -> dict[str, Any]:
+    """POST /reset: fixtures, seed and clock are those of the start of the server unless they are sent."""
     start = Start(_fixture(body.get("fixtures", {})), body.get("seed"), _clock(body.get("clock")))
     try:
         await engine.start_fresh(runtime, start)
-    except (msgspec.ValidationError, ValueError) as fault:
-        raise invalid_field("fixtures", str(fault)) from None
-    own = app_settings.face(runtime.world)
-    shown = {"object": "reset", "app": own["id"], "settings": own["settings"]}
-    return {**shown, "now": runtime.clock.now(), "mode": runtime.clock.mode}
+    except (msgspec.ValidationError, ValueError) as error:
+        raise invalid_field("fixtures", str(error)) from None
+    app = app_settings.app_view(runtime.world)
+    world = {"object": "reset", "app": app["id"], "settings": app["settings"]}
+    return {**world, "now": runtime.clock.now(), "mode": runtime.clock.mode}
 
 
 def _fixture(value: Body) -> Fixture:
@@ -35,8 +35,8 @@ def _fixture(value: Body) -> Fixture:
         raise invalid_field("fixtures", "keys are known from the start of the server; leave them out")
     try:
         return msgspec.convert(value, Fixture)
-    except msgspec.ValidationError as fault:
-        raise invalid_field("fixtures", str(fault)) from None
+    except msgspec.ValidationError as error:
+        raise invalid_field("fixtures", str(error)) from None
 
 
 def _clock(text: str | None) -> tuple[str, Timestamp | None] | None:
@@ -48,4 +48,4 @@ def _clock(text: str | None) -> tuple[str, Timestamp | None] | None:
         ) from None
 
 
-OPERATIONS = {"resetWorld": start_anew}
+OPERATIONS = {"resetWorld": reset}

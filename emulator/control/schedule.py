@@ -1,4 +1,4 @@
-"""The schedule of a world: what is planned, or, played on a copy that is thrown away, what will come of it."""
+"""The schedule of a world: the planned jobs, or a preview of what they will do, run on a copy of the world."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ SUMMARIES = {
     "transaction.settle": "The transaction is settled.",
     "webhook.attempt": "The webhook delivery is tried again.",
 }
-"""What each kind of job does, in plain words."""
+"""What each job does, in one sentence."""
 
 Entry = dict[str, Any]
 
 
 async def index(engine: Engine, runtime: Runtime, query: Mapping[str, Any]) -> Page[Any]:
-    """GET /schedule: soonest first; with ``until`` the future up to there is played."""
+    """GET /schedule: soonest first; with ``until``, a preview of all jobs up to that instant."""
     runtime.run_due()
     page, size = query["page"], query["page_size"]
     first = (page - 1) * size
@@ -52,44 +52,44 @@ async def index(engine: Engine, runtime: Runtime, query: Mapping[str, Any]) -> P
         soonest = heapq.nsmallest(first + size, jobs, key=lambda job: (job.due, job.sequence))
         return Page([entry(job) for job in soonest[first:]], len(jobs), page, size)
     shown, count = [], 0
-    async for happening in played(runtime.world.copy(), horizon(runtime, query["until"])):
+    async for item in preview(runtime.world.copy(), horizon(runtime, query["until"])):
         if first <= count < first + size:
-            shown.append(happening)
+            shown.append(item)
         count += 1
     return Page(shown, count, page, size)
 
 
 def entry(job: Job) -> Entry:
-    """A job as it goes on the wire."""
+    """A job as it is sent."""
     return {"due_at": job.due, "kind": job.name, "object": job.about, "summary": SUMMARIES[job.name]}
 
 
-async def played(world: World, until: Timestamp) -> AsyncIterator[Entry]:
-    """Every job of a throw-away world up to an instant, with its events; now and then others have a turn.
+async def preview(world: World, until: Timestamp) -> AsyncIterator[Entry]:
+    """Run the jobs of a copied world up to an instant, and yield each with its events; effects are not performed.
 
-    What the jobs wish done outside is not done.
+    Other requests are served in between.
     """
-    pace = TimeSlice()
+    time_slice = TimeSlice()
     while (job := world.jobs.next()) is not None and job.due <= until:
         yield {**entry(job), "event_types": _events(world, job)}
-        await pace.pause_if_over()
+        await time_slice.pause_if_over()
 
 
 def _events(world: World, job: Job) -> list[str]:
     try:
         return [event.type for event in world.run(job).events]
-    except Exception as error:  # as in the real world, a job that fails does not stop the clock
+    except Exception as error:  # as in the original world, a job that raises does not stop the clock
         world.fail_job(job, error)
         return []
 
 
 def horizon(runtime: Runtime, until: str) -> Timestamp:
-    """The instant meant by an instant or by a duration from now."""
+    """The instant that ``until`` gives, itself or as a duration from now; 422 if it is invalid or in the past."""
     now = runtime.clock.now()
     try:
         instant = calendar.normalise(until) if until[:1].isdigit() and "-" in until else after(now, until)
-    except ValueError as fault:
-        raise invalid_field("until", str(fault), "INVALID_FILTER_PARAM") from None
+    except ValueError as error:
+        raise invalid_field("until", str(error), "INVALID_FILTER_PARAM") from None
     if instant < now:
         raise invalid_field("until", f"is before the clock's present instant, {now}", "INVALID_FILTER_PARAM")
     return instant

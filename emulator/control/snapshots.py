@@ -1,4 +1,4 @@
-"""Snapshots: whole worlds under a name, to come back to, to export and to bring in."""
+"""Snapshots: copies of a world with names, to be restored, exported and imported."""
 
 from __future__ import annotations
 
@@ -20,56 +20,56 @@ Query = Mapping[str, Any]
 
 NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
-AT_MOST = 100
-"""Snapshots of one world that are kept."""
+MAX_SNAPSHOTS = 100
+"""The most snapshots of one world."""
 
 
 async def index(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
-    """GET /snapshots: the newest first."""
+    """GET /snapshots: newest first."""
     rows = [summary(name, snapshot) for name, snapshot in reversed(runtime.snapshots.items())]
     page, size = query["page"], query["page_size"]
     return Page(rows[(page - 1) * size : page * size], len(rows), page, size)
 
 
 async def create(engine: Engine, runtime: Runtime, query: Query, body: Query) -> dict[str, Any]:
-    """POST /snapshots: the world as it is now; one of the same name is replaced."""
-    return _keep(runtime, body["name"], runtime.snapshot())
+    """POST /snapshots: saves the world as it is now, in place of a snapshot with the same name."""
+    return _save(runtime, body["name"], runtime.snapshot())
 
 
 async def show(engine: Engine, runtime: Runtime, name: str, query: Query) -> dict[str, Any]:
-    """GET /snapshots/{name}: exports it."""
+    """GET /snapshots/{name}: exports a snapshot."""
     return snapshots.export(find(runtime, name))
 
 
-async def bring_in(engine: Engine, runtime: Runtime, name: str, query: Query, body: Query) -> dict[str, Any]:
-    """PUT /snapshots/{name}: what was exported, from this world or from another, under this name."""
+async def import_snapshot(engine: Engine, runtime: Runtime, name: str, query: Query, body: Query) -> dict[str, Any]:
+    """PUT /snapshots/{name}: imports a snapshot that was exported from this world or another one."""
     if not NAME.fullmatch(name):
         raise ApiError("NOT_FOUND", message="A snapshot has a name of 1 to 64 of A-Z a-z 0-9 . _ -")
     try:
         snapshot = snapshots.restore(body, runtime.world)
-    except InvalidState as fault:
-        raise invalid_field("worlds", str(fault)) from None
-    return _keep(runtime, name, snapshot)
+    except InvalidState as error:
+        raise invalid_field("worlds", str(error)) from None
+    return _save(runtime, name, snapshot)
 
 
 async def restore(engine: Engine, runtime: Runtime, name: str, query: Query) -> dict[str, Any]:
-    """POST /snapshots/{name}/restore: the world, its clock included, as it was then."""
+    """POST /snapshots/{name}/restore: puts the world and its clock back to the snapshot."""
     snapshot = find(runtime, name)
     await runtime.restore(snapshot)
     return summary(name, snapshot)
 
 
 async def delete(engine: Engine, runtime: Runtime, name: str, query: Query) -> None:
-    """DELETE /snapshots/{name}."""
+    """DELETE /snapshots/{name}: deletes a snapshot."""
     find(runtime, name)
     if runtime.persistence:
         runtime.persistence.snapshot(name, None)
     del runtime.snapshots[name]
 
 
-def _keep(runtime: Runtime, name: str, snapshot: Snapshot) -> dict[str, Any]:
-    if name not in runtime.snapshots and len(runtime.snapshots) >= AT_MOST:
-        raise invalid_field("name", f"there are {AT_MOST} snapshots; delete one first")
+def _save(runtime: Runtime, name: str, snapshot: Snapshot) -> dict[str, Any]:
+    if name not in runtime.snapshots and len(runtime.snapshots) >= MAX_SNAPSHOTS:
+        raise invalid_field("name", f"there are {MAX_SNAPSHOTS} snapshots; delete one first")
     if runtime.persistence:
         runtime.persistence.snapshot(name, snapshot)
     runtime.snapshots.pop(name, None)
@@ -78,7 +78,7 @@ def _keep(runtime: Runtime, name: str, snapshot: Snapshot) -> dict[str, Any]:
 
 
 def find(runtime: Runtime, name: str) -> Snapshot:
-    """A snapshot by its name; 404 ``NOT_FOUND``."""
+    """The snapshot with this name; 404 ``NOT_FOUND`` if there is none."""
     snapshot = runtime.snapshots.get(name)
     if snapshot is None:
         raise ApiError("NOT_FOUND", message=f"There is no snapshot {name[:60]!r}.")
@@ -86,7 +86,7 @@ def find(runtime: Runtime, name: str) -> Snapshot:
 
 
 def summary(name: str, snapshot: Snapshot) -> dict[str, Any]:
-    """A snapshot in a list."""
+    """A snapshot as it is sent."""
     tables = (table for table in snapshot.world.tables() if table.kind not in (*TRACES, Settings))
     return {"object": "snapshot", "name": name, "now": snapshot.now, "objects": sum(map(len, tables))}
 
@@ -95,7 +95,7 @@ OPERATIONS = {
     "listSnapshots": index,
     "createSnapshot": create,
     "exportSnapshot": show,
-    "importSnapshot": bring_in,
+    "importSnapshot": import_snapshot,
     "restoreSnapshot": restore,
     "deleteSnapshot": delete,
 }

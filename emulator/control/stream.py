@@ -1,4 +1,4 @@
-"""The stream: what happens in a world, told while it happens, as server-sent events."""
+"""The stream: what happens in a world, sent at once as server-sent events."""
 
 from __future__ import annotations
 
@@ -14,47 +14,43 @@ from emulator.engine.runtime import Runtime
 from emulator.web.streaming import Stream
 
 HEARTBEAT = 15.0
-"""Seconds (real time) of silence after which a comment tells that the line still stands."""
+"""Seconds (real time) without a message after which a comment is sent, so that proxies leave the connection open."""
 
-SHOWN: Mapping[str, Callable[[Any], Any]] = {"request": requests.summary, "email": emails.shown}
-"""How news look where they are not shown as they are; each looks as it does in its list."""
+VIEWS: Mapping[str, Callable[[Any], Any]] = {"request": requests.summary, "email": emails.shown}
+"""How requests and emails are sent: as in their lists. Other messages are sent as they are."""
 
 
 async def show(engine: Engine, runtime: Runtime, query: Mapping[str, Any]) -> Stream:
-    """GET /stream: ``types`` are the kinds of news wanted; a ``reset`` is always told."""
+    """GET /stream: messages of the kinds in ``types``, and always ``reset``."""
     kinds = {*query.get("types", KINDS), "reset"}
-    return Stream(partial(told, runtime, kinds), runtime.broker.closed, "text/event-stream")
+    return Stream(partial(messages, runtime, kinds), runtime.broker.closed, "text/event-stream")
 
 
-async def told(runtime: Runtime, kinds: Collection[str]) -> AsyncGenerator[bytes, None]:
-    """The messages to one reader, as bytes."""
-    with runtime.broker.subscribe(kinds) as listener:
+async def messages(runtime: Runtime, kinds: Collection[str]) -> AsyncGenerator[bytes, None]:
+    """The messages to one client, as bytes."""
+    with runtime.broker.subscribe(kinds) as subscriber:
         yield b": what happens from now on\n\n"
         while not runtime.broker.closed.is_set():
-            heard = await listener.next_batch(HEARTBEAT)
-            if listener.lost:
-                yield message(heard[0].number, "reset", lost(runtime, listener))
-            yield b"".join(map(line, heard)) or b": still there\n\n"
+            batch = await subscriber.next_batch(HEARTBEAT)
+            if subscriber.lost:
+                yield encoded(batch[0].number, "reset", lost(runtime, subscriber))
+            yield b"".join(map(encode_message, batch)) or b": still there\n\n"
 
 
-def lost(runtime: Runtime, listener: Subscriber) -> dict[str, Any]:
-    """To one who missed something: how much, and that all that was known is to be looked at anew."""
-    number, listener.lost = listener.lost, 0
+def lost(runtime: Runtime, subscriber: Subscriber) -> dict[str, Any]:
+    """The message to a client that was too slow: how many messages it lost, and so should read everything again."""
+    number, subscriber.lost = subscriber.lost, 0
     return restarted("lost", runtime.clock.now(), lost=number)
 
 
-def line(news: Message) -> bytes:
-    """One piece of news as a message."""
-    return message(news.number, news.kind, SHOWN.get(news.kind, same)(news.about))
+def encode_message(message: Message) -> bytes:
+    """A message as a server-sent event."""
+    view = VIEWS.get(message.kind)
+    return encoded(message.number, message.kind, view(message.about) if view else message.about)
 
 
-def same(about: Any) -> Any:
-    """What is shown as it is."""
-    return about
-
-
-def message(number: int, kind: str, data: Any) -> bytes:
-    """A message of the stream; JSON has no line breaks."""
+def encoded(number: int, kind: str, data: Any) -> bytes:
+    """A server-sent event. Its data is one line, since JSON as encoded here has no line breaks."""
     return b"id: %d\nevent: %s\ndata: %s\n\n" % (number, kind.encode(), encode(data))
 
 

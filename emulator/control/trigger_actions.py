@@ -51,7 +51,7 @@ def arranged(world: World, operation: str, code: str | None) -> Iterator[None]:
 def answer_payment(world: World, id: str, code: str | None) -> None:
     """Give a payment that still waits for its answer that answer now."""
     intent = world.require(PaymentIntent, id)
-    if payment_intents.LIFECYCLE.allows(intent, "succeed"):
+    if payment_intents.STATE_MACHINE.allows(intent, "succeed"):
         charging.answer(world, intent, code)
 
 
@@ -67,7 +67,7 @@ def run_now(world: World, job: str, record: Record) -> None:
 def collect(world: World, intent: PaymentIntent, code: str | None) -> None:
     """Confirm an intent unless it is, answer it, and capture what was authorised."""
     with arranged(world, "payment", code):
-        if payment_intents.LIFECYCLE.allows(intent, "choose"):
+        if payment_intents.STATE_MACHINE.allows(intent, "choose"):
             intent_operations.confirm(world, intent.id, {})
     answer_payment(world, intent.id, code)
     if code is None and world.require(PaymentIntent, intent.id).status == "requires_capture":

@@ -1,4 +1,4 @@
-"""Worlds by what a request says: which App's world a control call, or a webhook at an inbox, is about."""
+"""The world of a request: of a call of the control API, or of a webhook sent to an inbox."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ DEFAULT_APP = "demo"
 
 
 def of_caller(engine: Engine, scope: Scope) -> Runtime:
-    """The world of the key, or of ``app=NAME``, or the default one."""
+    """The world of the API key, else of ``app=NAME`` in the query, else that of the default App."""
     value = authorization(scope)
     return engine.open(keys.read(value) if value is not None else Key(_named(scope) or DEFAULT_APP, livemode=False))
 
 
 def of_sender(engine: Engine, scope: Scope, app: str | None) -> Runtime:
-    """The world a webhook comes from: as its caller says, who need not (its ``Authorization`` may be a signature).
+    """The world a webhook comes from: by key or ``app=NAME`` as for callers, else by the App that its body names.
 
-    ``app`` is the id of the App that the event in its body names.
+    ``app`` is the id of that App. ``Authorization`` may hold the signature of a webhook instead of a key.
     """
     try:
         return engine.open(keys.read(authorization(scope)))
     except ApiError:
         named = _named(scope)
-    known = (runtime for runtime in engine.runtimes.values() if named is None and runtime.world.app == app)
-    return next(known, None) or engine.open(Key(named or DEFAULT_APP, livemode=False))
+    matching = (runtime for runtime in engine.runtimes.values() if named is None and runtime.world.app == app)
+    return next(matching, None) or engine.open(Key(named or DEFAULT_APP, livemode=False))
 
 
 def _named(scope: Scope) -> str | None:

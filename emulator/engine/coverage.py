@@ -18,7 +18,7 @@ from emulator.document.operations import Fields, operation_specs
 from emulator.errors import ERRORS, public_code
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.refunds import Refund
-from emulator.resources.registry import LIFE_CYCLES
+from emulator.resources.registry import STATE_MACHINES
 
 if TYPE_CHECKING:
     from emulator.engine.journal import LoggedRequest
@@ -49,7 +49,9 @@ class Coverage:
         self.answers: Counter[tuple[str | None, int]] = Counter()
         self.fields: defaultdict[str, set[str]] = defaultdict(set)
         self.parameters: defaultdict[str, set[str]] = defaultdict(set)
-        self.transitions: dict[type[Record], TransitionKey] = {life.kind: defaultdict(set) for life in LIFE_CYCLES}
+        self.transitions: dict[type[Record], TransitionKey] = {
+            machine.kind: defaultdict(set) for machine in STATE_MACHINES
+        }
         self.skipped = 0
         self.events: set[str] = set()
         self.errors: set[str] = set()

@@ -17,7 +17,7 @@ from emulator.engine.reference_data import ReferenceData
 from emulator.errors import ERRORS, ErrorSpec
 from emulator.events import EVENTS
 from emulator.pages.render import page
-from emulator.resources.registry import LIFE_CYCLES
+from emulator.resources.registry import STATE_MACHINES
 from emulator.web import context as calls
 
 ADVICE = {
@@ -78,7 +78,7 @@ def routes(facts: ReferenceData) -> list[Route]:
         _route("/docs/errors", "docs-errors.html", errors),
         _route("/docs/decisions", "docs-decisions.html", lambda: {"areas": areas()}),
         _route("/docs/events", "docs-events.html", lambda: {"events": EVENTS}),
-        _route("/docs/life-cycles", "docs-life-cycles.html", lambda: {"life_cycles": LIFE_CYCLES}),
+        _route("/docs/life-cycles", "docs-life-cycles.html", lambda: {"life_cycles": STATE_MACHINES}),
         _route(
             "/docs/magic-values", "docs-magic-values.html", lambda: {"magic": facts.magic, "keys": facts.magic_keys}
         ),

@@ -151,7 +151,7 @@ async def _pay(visit: PageRequest, runtime: Runtime, offer: Payable, form: Form)
     call = calls.of(visit.request.scope)
     call.runtime = runtime
     try:
-        security_profiles.refuse_country(runtime.world, call.address)
+        security_profiles.check_country(runtime.world, call.address)
         made = await runtime.serve(pay_once, arguments, visit.request_id)
     except ApiError as refusal:
         return _refused(visit, runtime, form, refusal)

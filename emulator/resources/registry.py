@@ -84,16 +84,16 @@ REACTIONS: Mapping[str, tuple[Reaction, ...]] = {
     ),
 }
 
-LIFE_CYCLES: tuple[StateMachine[Any], ...] = (
+STATE_MACHINES: tuple[StateMachine[Any], ...] = (
     customers.STATE_MACHINE,
-    subscriptions.LIFECYCLE,
-    invoices.LIFECYCLE,
-    payment_intents.LIFECYCLE,
+    subscriptions.STATE_MACHINE,
+    invoices.STATE_MACHINE,
+    payment_intents.STATE_MACHINE,
     payment_methods.STATE_MACHINE,
-    transactions.LIFECYCLE,
-    refunds.LIFECYCLE,
-    checkout_sessions.LIFECYCLE,
-    payment_links.LIFECYCLE,
+    transactions.STATE_MACHINE,
+    refunds.STATE_MACHINE,
+    checkout_sessions.STATE_MACHINE,
+    payment_links.STATE_MACHINE,
     deliveries.STATE_MACHINE,
 )
 

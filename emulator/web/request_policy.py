@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from emulator.engine.runtime import Runtime
-from emulator.resources.app.security_profiles import in_force, refuse_request
+from emulator.resources.app.security_profiles import check_request, in_force
 from emulator.resources.app.settings import settings
 from emulator.web import context as calls
 from emulator.web.authentication import header
@@ -55,4 +55,4 @@ def filter_request(call: RequestContext, scope: Scope) -> None:
     """Raise 403 for a request that the App's security profiles forbid (B-70)."""
     assert call.runtime is not None
     if in_force(call.runtime.world):
-        refuse_request(call.runtime.world, call.address, header(scope, b"origin"), call.operation_id)
+        check_request(call.runtime.world, call.address, header(scope, b"origin"), call.operation_id)

@@ -1,1 +1,1 @@
-"""The guidance: what the service asks of its clients, as rules that a world's evidence is put to."""
+"""The rules of the audit: what the service asks of its clients, and how the journal shows that they do it."""

@@ -1,10 +1,10 @@
-"""Reading: whether a client waits to be told, takes lists as they are meant, and looks before it delivers goods."""
+"""Rules about reading: polling, pages of lists, and checking a payment before delivering goods."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from emulator.control.audit_rules.client_history import PAGING, ClientHistory, Quote, Request, of_list, runs
+from emulator.control.audit_rules.client_history import PAGING, ClientHistory, Ids, Request, list_of, sequences
 from emulator.core.events import Event
 from emulator.engine.journal import MAX_REQUESTS
 from emulator.resources.checkout.checkout_sessions import CheckoutSession
@@ -17,48 +17,51 @@ WAITING = {
     "getTransaction": frozenset({"pending", "approved"}),
     "getInvoice": frozenset({"open"}),
 }
-"""Operations that read one object, with the states of it that somebody may wait in."""
+"""Operations that read one object, with the states in which clients wait for another one."""
 
 MANY_READS = 10
-"""Reads of one object, in a row and to no avail, that are no longer chance."""
+"""Reads of one object in sequence, without any change, that count as polling."""
 
 BETWEEN_READS = 30.0
-"""Seconds (real time) that may lie between two of them."""
+"""The most seconds (real time) between two of them."""
 
 MANY_PAGES = 5
-"""Pages read one after the other by somebody who reads the whole list."""
+"""Pages read in sequence that count as reading the whole list."""
 
 SMALL_PAGE = 50
+"""The ``page_size`` below which pages are small."""
+
 BETWEEN_PAGES = 2.0
+"""The most seconds (real time) between two of them."""
 
 
-def polling(evidence: ClientHistory) -> Quote:
-    """The same object read again and again, waiting, and always the same."""
+def polling(history: ClientHistory) -> Ids:
+    """Requests that read an object again and again without any change, in a state that ends by itself."""
 
     def waits(each: Request) -> bool:
         return each.answer.get("status") in WAITING.get(each.operation, ())
 
-    def goes_on(one: Request, other: Request) -> bool:
+    def continues(one: Request, other: Request) -> bool:
         return waits(other) and one.entry.answer == other.entry.answer and _gap(one, other) <= BETWEEN_READS
 
-    for group in evidence.alike(lambda each: each.entry.path if each.operation in WAITING else None):
-        for row in runs(group, goes_on):
-            if len(row) >= MANY_READS and waits(row[0]):
-                yield from (each.id for each in row)
+    for group in history.grouped(lambda each: each.entry.path if each.operation in WAITING else None):
+        for sequence in sequences(group, continues):
+            if len(sequence) >= MANY_READS and waits(sequence[0]):
+                yield from (each.id for each in sequence)
 
 
 def _gap(one: Request, other: Request) -> float:
     return other.entry.began - one.entry.began
 
 
-def long_lists(evidence: ClientHistory) -> list[Request]:
-    """Reads of a list that has more pages than one."""
-    return [each for each in evidence.requests if of_list(each) and _next(each)]
+def long_lists(history: ClientHistory) -> list[Request]:
+    """Reads of a list with more than one page."""
+    return [each for each in history.requests if list_of(each) and _next(each)]
 
 
-def cut_lists(evidence: ClientHistory) -> Quote:
-    """A list with more than one page, of which nobody ever asked for another one, or for a size of his own."""
-    for group in evidence.alike(lambda each: each.entry.path if of_list(each) else None):
+def first_pages(history: ClientHistory) -> Ids:
+    """Reads of lists with more than one page of which no other page, and no other page size, was ever requested."""
+    for group in history.grouped(lambda each: each.entry.path if list_of(each) else None):
         if not any(PAGING & each.query.keys() for each in group):
             yield from (each.id for each in group if _next(each))
 
@@ -68,16 +71,16 @@ def _next(request: Request) -> object:
     return isinstance(pagination, dict) and pagination.get("next")
 
 
-def small_pages(evidence: ClientHistory) -> Quote:
-    """A whole list read by a program, few objects at a time."""
+def small_pages(history: ClientHistory) -> Ids:
+    """Reads of a whole list in small pages."""
 
-    def goes_on(one: Request, other: Request) -> bool:
+    def continues(one: Request, other: Request) -> bool:
         return _number(other, "page", 1) == _number(one, "page", 1) + 1 and _gap(one, other) <= BETWEEN_PAGES
 
-    for group in evidence.alike(of_list):
-        for row in runs(group, goes_on):
-            if len(row) >= MANY_PAGES and _number(row[0], "page_size", 20) < SMALL_PAGE:
-                yield from (each.id for each in row[1:])
+    for group in history.grouped(list_of):
+        for sequence in sequences(group, continues):
+            if len(sequence) >= MANY_PAGES and _number(sequence[0], "page_size", 20) < SMALL_PAGE:
+                yield from (each.id for each in sequence[1:])
 
 
 def _number(request: Request, name: str, default: int) -> int:
@@ -85,34 +88,36 @@ def _number(request: Request, name: str, default: int) -> int:
     return int(text) if text.isdecimal() else default
 
 
-def unconfirmed(evidence: ClientHistory) -> Quote:
-    """Sessions of the client that were paid, and it neither read that nor was told."""
-    if len(evidence.runtime.journal.entries) == MAX_REQUESTS:
-        return  # the read may have been there, and is forgotten
-    for made in completed(evidence):
-        if not _was_told(evidence, str(made.answer["id"])) and not _was_read(evidence, str(made.answer["id"])):
-            yield made.id
+def unconfirmed(history: ClientHistory) -> Ids:
+    """Paid checkout sessions that the client neither read afterwards nor received the event of."""
+    if len(history.runtime.journal.entries) == MAX_REQUESTS:
+        return  # the journal may have dropped the read
+    for creation in completed(history):
+        if not _was_notified(history, str(creation.answer["id"])) and not _was_read(
+            history, str(creation.answer["id"])
+        ):
+            yield creation.id
 
 
-def completed(evidence: ClientHistory) -> Iterator[Request]:
-    """The requests that made a session which is complete by now."""
-    for each in evidence.of("createCheckoutSession"):
-        session = evidence.world.get(CheckoutSession, each.answer.get("id"))
+def completed(history: ClientHistory) -> Iterator[Request]:
+    """The requests that created a session which is complete by now."""
+    for each in history.of("createCheckoutSession"):
+        session = history.world.get(CheckoutSession, each.answer.get("id"))
         if each.status == 201 and session is not None and session.status == "complete":
             yield each
 
 
-def _was_read(evidence: ClientHistory, id: str) -> bool:
-    shown = [each.answer for each in evidence.of("getCheckoutSession")]
-    shown += [item for each in evidence.of("listCheckoutSessions") for item in each.answer.get("data", [])]
-    return any(session.get("id") == id and session.get("status") == "complete" for session in shown)
+def _was_read(history: ClientHistory, id: str) -> bool:
+    sessions = [each.answer for each in history.of("getCheckoutSession")]
+    sessions += [item for each in history.of("listCheckoutSessions") for item in each.answer.get("data", [])]
+    return any(session.get("id") == id and session.get("status") == "complete" for session in sessions)
 
 
-def _was_told(evidence: ClientHistory, id: str) -> bool:
-    events = evidence.world.table(Event).where("type", "checkout.session.completed")
+def _was_notified(history: ClientHistory, id: str) -> bool:
+    events = history.world.table(Event).where("type", "checkout.session.completed")
     return any(
         delivery.status == "succeeded"
         for event in events
         if event.about == id
-        for delivery in evidence.world.table(WebhookDelivery).where("event", event.id)
+        for delivery in history.world.table(WebhookDelivery).where("event", event.id)
     )

@@ -1,4 +1,4 @@
-"""Retries: what a client does about a refusal, a limit, a failure, and what it does so that nothing is done twice."""
+"""Rules about retries: after errors, after limits, after failures, and with an Idempotency-Key."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import math
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
-from emulator.control.audit_rules.client_history import ClientHistory, Quote, Repetition, Request, runs
+from emulator.control.audit_rules.client_history import ClientHistory, Ids, Repetition, Request, sequences
 
-HOPELESS = frozenset({400, 401, 403, 404, 405, 422})
-"""Statuses after which the same request can only be refused again."""
+PERMANENT = frozenset({400, 401, 403, 404, 405, 422})
+"""Statuses that the same request will get again."""
 
 PAUSES = (1.0, 2.0, 4.0, 8.0)
-"""Seconds to wait before each retry of a 500."""
+"""Seconds to wait before each retry after a 5xx."""
 
-TRIES = 4
-"""The first try and three more."""
+MAX_TRIES = 4
+"""The first request and three retries."""
 
-SLACK = 0.05
-"""Seconds by which two clocks may differ."""
+CLOCK_TOLERANCE = 0.05
+"""Seconds by which the clocks of client and server may differ."""
 
-MAKING = frozenset(
+CREATING = frozenset(
     {
         "createRefund",
         "createPaymentIntent",
@@ -30,92 +30,94 @@ MAKING = frozenset(
         "createPaymentLink",
     }
 )
-"""Operations that do twice what they are asked twice."""
+"""Operations that a repeated request would perform twice."""
 
 
-def again(pairs: Iterable[Repetition]) -> list[str]:
-    """The second of each pair."""
+def second_ids(pairs: Iterable[Repetition]) -> list[str]:
+    """The ids of the second requests."""
     return [pair.again.id for pair in pairs]
 
 
-def refused(evidence: ClientHistory) -> list[Request]:
-    """Requests that were refused for good; a conflict is one unless a key may bring the first answer after all."""
-    return [each for each in evidence.requests if each.status in HOPELESS or (each.status == 409 and not each.key)]
+def permanent_errors(history: ClientHistory) -> list[Request]:
+    """Requests with an error that a retry cannot change; a 409 is one unless there is an Idempotency-Key."""
+    return [each for each in history.requests if each.status in PERMANENT or (each.status == 409 and not each.key)]
 
 
-def retried_refusals(evidence: ClientHistory) -> Quote:
-    """The same once more, to the same end, though nothing had changed in the world meanwhile."""
-    hopeless = {each.id for each in refused(evidence)}
-    return again(
+def retried_refusals(history: ClientHistory) -> Ids:
+    """Retries with the same error, while nothing changed in the world between."""
+    permanent = {each.id for each in permanent_errors(history)}
+    return second_ids(
         pair
-        for pair in evidence.retries
-        if pair.first.id in hopeless and _answers(pair.first) == _answers(pair.again) and evidence.left_alone(pair)
+        for pair in history.retries
+        if pair.first.id in permanent and _outcome(pair.first) == _outcome(pair.again) and history.world_unchanged(pair)
     )
 
 
-def _answers(request: Request) -> tuple[int, str]:
+def _outcome(request: Request) -> tuple[int, str]:
     return request.status, request.code
 
 
-def ignored_waits(evidence: ClientHistory) -> Quote:
-    """Sent again before the seconds of ``Retry-After`` were over. Of what a limit refuses the body is not even read."""
-    pairs = evidence.repeated(lambda each: each.outline, within=math.inf)
-    return again(pair for pair in pairs if pair.first.status == 429 and pair.pause + SLACK < _asked(pair))
+def ignored_waits(history: ClientHistory) -> Ids:
+    """Requests sent again before ``Retry-After`` was over. Compared by outline: after a 429 the body is not read."""
+    pairs = history.repeated(lambda each: each.outline, within=math.inf)
+    return second_ids(
+        pair for pair in pairs if pair.first.status == 429 and pair.pause + CLOCK_TOLERANCE < _retry_after(pair)
+    )
 
 
-def _asked(pair: Repetition) -> float:
+def _retry_after(pair: Repetition) -> float:
     seconds = pair.first.answer.get("retry_after", 0)
     return float(seconds) if isinstance(seconds, int | float) else 0.0
 
 
-def failing_rows(evidence: ClientHistory) -> Iterator[list[Request]]:
-    """Requests that failed on the service's side, each with the tries after it; the last one may have succeeded."""
-    retried = {(pair.first.id, pair.again.id) for pair in evidence.retries}
-    for group in evidence.alike(lambda each: each.words):
-        for row in runs(group, lambda one, other: one.status >= 500 and (one.id, other.id) in retried):
-            if len(row) > 1:
-                yield row
+def failed_sequences(history: ClientHistory) -> Iterator[list[Request]]:
+    """Requests with a 5xx, each with its retries; the last one may have succeeded."""
+    retried = {(pair.first.id, pair.again.id) for pair in history.retries}
+    for group in history.grouped(lambda each: each.content):
+        for sequence in sequences(group, lambda one, other: one.status >= 500 and (one.id, other.id) in retried):
+            if len(sequence) > 1:
+                yield sequence
 
 
-def hasty_retries(evidence: ClientHistory) -> Quote:
-    """Less than half of the pause that the guidance asks for; some chance in it is good practice."""
-    for row in failing_rows(evidence):
-        for pair, wanted in zip(map(Repetition._make, pairwise(row)), PAUSES, strict=False):
+def hasty_retries(history: ClientHistory) -> Ids:
+    """Retries after less than half of the recommended pause; random variation of pauses is good practice."""
+    for sequence in failed_sequences(history):
+        for pair, wanted in zip(map(Repetition._make, pairwise(sequence)), PAUSES, strict=False):
             if pair.pause < wanted / 2:
                 yield pair.again.id
 
 
-def stubborn_retries(evidence: ClientHistory) -> Quote:
-    """Whatever comes after the third retry."""
-    return [each.id for row in failing_rows(evidence) for each in row[TRIES:]]
+def stubborn_retries(history: ClientHistory) -> Ids:
+    """Retries after the third one."""
+    return [each.id for sequence in failed_sequences(history) for each in sequence[MAX_TRIES:]]
 
 
-def unsafe_retries(evidence: ClientHistory) -> Quote:
-    """Sent again after nobody knew whether it had been done, and not under the key of the first try."""
-    return again(
+def unsafe_retries(history: ClientHistory) -> Ids:
+    """Retries of requests that may have succeeded, without the Idempotency-Key of the first one."""
+    return second_ids(
         pair
-        for pair in evidence.retries
-        if pair.first.operation in MAKING
-        and (pair.first.status >= 500 or _still_running(evidence, pair.first))
+        for pair in history.retries
+        if pair.first.operation in CREATING
+        and (pair.first.status >= 500 or _still_running(history, pair.first))
         and (pair.again.key is None or pair.again.key != pair.first.key)
     )
 
 
-def _still_running(evidence: ClientHistory, request: Request) -> bool:
-    """Whether a conflict is with the very same request, which was being done or had been."""
+def _still_running(history: ClientHistory, request: Request) -> bool:
+    """Whether a conflict is with the same request, still running or done, and not with another one."""
     return request.code == "IDEMPOTENCY_CONFLICT" and any(
-        each is not request and each.key == request.key and each.words == request.words for each in evidence.requests
+        each is not request and each.key == request.key and each.content == request.content for each in history.requests
     )
 
 
-def reused_keys(evidence: ClientHistory) -> Quote:
-    """A key that stood for something else already."""
-    for group in evidence.alike(lambda each: each.key):
+def reused_keys(history: ClientHistory) -> Ids:
+    """Requests with a key that was used for another request."""
+    for group in history.grouped(lambda each: each.key):
         for number, each in enumerate(group):
-            if each.code == "IDEMPOTENCY_CONFLICT" and any(one.words != each.words for one in group[:number]):
+            if each.code == "IDEMPOTENCY_CONFLICT" and any(one.content != each.content for one in group[:number]):
                 yield each.id
 
 
-def keyless_refunds(evidence: ClientHistory) -> Quote:
-    """A refund asked for without a key."""
-    return [each.id for each in evidence.of("createRefund") if each.key is None]
+def keyless_refunds(history: ClientHistory) -> Ids:
+    """Refunds without a key."""
+    return [each.id for each in history.of("createRefund") if each.key is None]

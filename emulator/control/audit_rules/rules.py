@@ -1,4 +1,4 @@
-"""The rules, one row each: how grave a breach is, what the service says and where, and how a breach shows."""
+"""The rules of the audit: severity, advice, section of the specification, and the check that finds violations."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 from emulator.control.audit_rules import lists, retries, secrets, webhooks
-from emulator.control.audit_rules.client_history import ClientHistory, Quote
+from emulator.control.audit_rules.client_history import ClientHistory, Ids
 
 Severity = Literal["error", "warning", "info"]
 
 
 class Rule(NamedTuple):
-    """One rule. ``tried`` tells whether there was any occasion to break it, ``breaches`` what shows that it was."""
+    """One rule. ``applies`` says whether any request was about it, ``violations`` gives the ids that broke it."""
 
     name: str
     severity: Severity
     title: str
     advice: str
     section: str
-    tried: Callable[[ClientHistory], object]
-    breaches: Callable[[ClientHistory], Quote]
+    applies: Callable[[ClientHistory], object]
+    violations: Callable[[ClientHistory], Ids]
 
 
 RETRIES, REFUNDS, LISTS, SESSIONS = "Errors: Retry guidance", "Refunds", "General conventions", "Checkout sessions"
@@ -31,19 +31,19 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "ignored-retry-after",
         "error",
-        "A limit was reached, and the request came again before its time",
+        "A request was sent again before the Retry-After of a 429 was over",
         "After a 429 wait as many seconds as its Retry-After header says, then try again.",
         RETRIES,
-        lambda evidence: any(each.status == 429 for each in evidence.requests),
+        lambda history: any(each.status == 429 for each in history.requests),
         retries.ignored_waits,
     ),
     Rule(
         "unsafe-retry",
         "error",
-        "What may have been done already was asked for again, not under its first Idempotency-Key",
+        "A request that may have succeeded was sent again without its first Idempotency-Key",
         "Give every request that must not be done twice an Idempotency-Key, and keep that key when you try again.",
         RETRIES,
-        lambda evidence: any(each.status >= 500 or each.status == 409 for each in evidence.of(*retries.MAKING)),
+        lambda history: any(each.status >= 500 or each.status == 409 for each in history.of(*retries.CREATING)),
         retries.unsafe_retries,
     ),
     Rule(
@@ -52,7 +52,7 @@ RULES: tuple[Rule, ...] = (
         "An Idempotency-Key was used for two different requests",
         "A key stands for one attempt at one thing: make a new one, such as a UUID, for the next.",
         REFUNDS,
-        lambda evidence: any(each.key for each in evidence.requests),
+        lambda history: any(each.key for each in history.requests),
         retries.reused_keys,
     ),
     Rule(
@@ -62,35 +62,35 @@ RULES: tuple[Rule, ...] = (
         "A secret key belongs into the Authorization header alone, an endpoint's secret nowhere: addresses and bodies "
         "are logged and passed on. Take a new one in its place.",
         KEYS,
-        lambda evidence: evidence.requests,
+        lambda history: history.requests,
         secrets.exposed_secrets,
     ),
     Rule(
         "forged-webhook-believed",
         "error",
-        "A webhook that was tampered with on its way was taken for genuine",
-        "Recompute the signature over the raw body, compare in constant time, and refuse what does not match.",
+        "A webhook that was tampered with was accepted",
+        "Recompute the signature over the raw body, compare in constant time, and reject what does not match.",
         DELIVERIES,
-        lambda evidence: evidence.forged,
-        webhooks.believed,
+        lambda history: history.tampered,
+        webhooks.accepted_tampered,
     ),
     Rule(
         "webhook-without-tls",
         "error",
-        "Webhooks go over plain HTTP",
+        "Webhooks are sent over plain HTTP",
         "Register an https:// address; http:// is for a receiver on the machine it is developed on.",
         ENDPOINTS,
-        lambda evidence: evidence.endpoints,
-        webhooks.endpoints(webhooks.is_plain),
+        lambda history: history.endpoints,
+        webhooks.endpoints_that(webhooks.is_plain),
     ),
     Rule(
         "retried-refusal",
         "warning",
-        "A request that was refused for good was sent again unchanged",
-        "Of the 4xx only a 429 is worth another try. Mend the request, the key or the id first; after a 409 fetch what "
+        "A request with a permanent error was sent again unchanged",
+        "Of the 4xx only a 429 is worth another try. Fix the request, the key or the id first; after a 409 fetch what "
         "there is already.",
         RETRIES,
-        retries.refused,
+        retries.permanent_errors,
         retries.retried_refusals,
     ),
     Rule(
@@ -99,16 +99,16 @@ RULES: tuple[Rule, ...] = (
         "A request that failed with a 5xx was tried again too soon",
         "Wait longer each time: 1 second, then 2, 4 and 8.",
         RETRIES,
-        lambda evidence: any(each.status >= 500 for each in evidence.requests),
+        lambda history: any(each.status >= 500 for each in history.requests),
         retries.hasty_retries,
     ),
     Rule(
         "retried-too-often",
         "warning",
         "A request that kept failing with a 5xx was tried again more than three times",
-        "Give up after the third retry and tell somebody.",
+        "Give up after the third retry and raise an alarm.",
         RETRIES,
-        lambda evidence: any(each.status >= 500 for each in evidence.requests),
+        lambda history: any(each.status >= 500 for each in history.requests),
         retries.stubborn_retries,
     ),
     Rule(
@@ -117,26 +117,26 @@ RULES: tuple[Rule, ...] = (
         "A refund was asked for without an Idempotency-Key",
         "Send a new Idempotency-Key, such as a UUID, with each refund; without it a repeated call refunds twice.",
         REFUNDS,
-        lambda evidence: evidence.of("createRefund"),
+        lambda history: history.of("createRefund"),
         retries.keyless_refunds,
     ),
     Rule(
         "completion-unconfirmed",
         "warning",
-        "A checkout session was paid, and the shop never made sure of it",
+        "A checkout session was paid, and the shop never checked that it was",
         "A buyer who is back at your success_url has proved nothing: read the session and deliver once it is complete, "
         "or listen to checkout.session.completed.",
         SESSIONS,
-        lambda evidence: any(lists.completed(evidence)),
+        lambda history: any(lists.completed(history)),
         lists.unconfirmed,
     ),
     Rule(
         "polling",
         "warning",
         "One object was read again and again while it did not change",
-        "Register a webhook endpoint and wait to be told.",
+        "Register a webhook endpoint and wait for the event.",
         "Events",
-        lambda evidence: evidence.of(*lists.WAITING),
+        lambda history: history.of(*lists.WAITING),
         lists.polling,
     ),
     Rule(
@@ -145,7 +145,7 @@ RULES: tuple[Rule, ...] = (
         "A secret key was used by a page in a browser",
         "Call the service from your server; in a browser everybody can read the key.",
         KEYS,
-        lambda evidence: evidence.requests,
+        lambda history: history.requests,
         secrets.from_browsers,
     ),
     Rule(
@@ -160,7 +160,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "webhook-not-acknowledged",
         "warning",
-        "A webhook was refused by its receiver for good",
+        "A webhook was rejected by its receiver",
         "Answer 200 to every genuine delivery, also to one you have no use for; ask only for the types you need.",
         DELIVERIES,
         webhooks.attempted,
@@ -172,17 +172,17 @@ RULES: tuple[Rule, ...] = (
         "Webhooks are authenticated by a password",
         "BASIC sends the secret with each delivery and vouches for no body. Choose HMAC_SHA256.",
         ENDPOINTS,
-        lambda evidence: evidence.endpoints,
-        webhooks.endpoints(webhooks.is_basic),
+        lambda history: history.endpoints,
+        webhooks.endpoints_that(webhooks.is_basic),
     ),
     Rule(
         "webhook-certificate-unchecked",
         "warning",
-        "Webhooks go to whoever answers, for certificates are not checked",
+        "Webhooks are sent without checking the certificate of the receiver",
         "Leave ssl_verification on; it is to be off only while developing with a certificate you signed yourself.",
         ENDPOINTS,
-        lambda evidence: evidence.endpoints,
-        webhooks.endpoints(webhooks.is_unchecked),
+        lambda history: history.endpoints,
+        webhooks.endpoints_that(webhooks.is_unchecked),
     ),
     Rule(
         "first-page-only",
@@ -191,7 +191,7 @@ RULES: tuple[Rule, ...] = (
         "If you need them all, follow pagination.next; if the newest will do, say so with page_size.",
         LISTS,
         lists.long_lists,
-        lists.cut_lists,
+        lists.first_pages,
     ),
     Rule(
         "small-pages",
@@ -208,8 +208,8 @@ RULES: tuple[Rule, ...] = (
         "Operations were used that only this sandbox has",
         "Fine for setting up a test. In the application use what the service has: it answers these with SANDBOX_ONLY.",
         "Endpoints",
-        lambda evidence: evidence.requests,
+        lambda history: history.requests,
         secrets.beyond,
     ),
 )
-"""From the gravest to the least."""
+"""In order of severity."""

@@ -1,4 +1,4 @@
-"""Safety: whether keys stay where they belong, and what is used that the service does not have."""
+"""Rules about secrets, and about operations that only the sandbox has."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ import re
 from functools import cache
 from urllib.parse import urlsplit
 
-from emulator.control.audit_rules.client_history import ClientHistory, Quote, Request
+from emulator.control.audit_rules.client_history import ClientHistory, Ids, Request
 from emulator.document import bundles
 from emulator.web.service_app import sandbox_only
 
 SECRET = re.compile(r"\b(sk_(test|prod)_|whsec_)")
-"""How a secret begins; the rest is masked."""
+"""The beginnings of secrets; the journal masks the rest."""
 
 
-def exposed_secrets(evidence: ClientHistory) -> Quote:
-    """A secret key, or an endpoint's secret, in a URL or a body."""
-    return [each.id for each in evidence.requests if SECRET.search(each.text)]
+def exposed_secrets(history: ClientHistory) -> Ids:
+    """Requests with a secret key, or an endpoint's secret, in the URL or the body."""
+    return [each.id for each in history.requests if SECRET.search(each.text)]
 
 
-def from_browsers(evidence: ClientHistory) -> Quote:
-    """A secret key sent by the page of another site; the emulator's own explorer is none."""
-    return [each.id for each in evidence.requests if _is_foreign(each)]
+def from_browsers(history: ClientHistory) -> Ids:
+    """Requests sent by pages of other sites; the emulator's own API explorer is not one."""
+    return [each.id for each in history.requests if _is_foreign(each)]
 
 
 def _is_foreign(request: Request) -> bool:
@@ -36,9 +36,9 @@ def _netloc(origin: str) -> str | None:
         return None
 
 
-def beyond(evidence: ClientHistory) -> Quote:
-    """Operations that the service's specification does not have."""
-    return [each.id for each in evidence.of(*_beyond())]
+def beyond(history: ClientHistory) -> Ids:
+    """Requests for operations that the specification of the service does not have."""
+    return [each.id for each in history.of(*_beyond())]
 
 
 @cache

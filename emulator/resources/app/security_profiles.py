@@ -83,7 +83,7 @@ def in_force(world: World) -> Sequence[SecurityProfile]:
     return () if not len(profiles) or settings(world).pricing_plan == WITHOUT_PROFILES else tuple(profiles)
 
 
-def refuse_request(world: World, address: Address, origin: str | None, operation_id: str | None) -> None:
+def check_request(world: World, address: Address, origin: str | None, operation_id: str | None) -> None:
     """Raise 403 if a profile forbids a request by its address, its ``Origin`` or its country (rules 1, 2, 5)."""
     for profile in in_force(world):
         if profile.allowed_ips and not any(address in network(each) for each in profile.allowed_ips):
@@ -91,10 +91,10 @@ def refuse_request(world: World, address: Address, origin: str | None, operation
         if origin is not None and profile.allowed_domains and domain(origin) not in profile.allowed_domains:
             raise _forbidden(profile, "allowed_domains", f"a browser's request from {origin[:260]}")
     if operation_id in INITIATING:
-        refuse_country(world, address)
+        check_country(world, address)
 
 
-def refuse_country(world: World, address: Address) -> None:
+def check_country(world: World, address: Address) -> None:
     """Raise 403 for a payment that the merchant or the buyer initiates from a blocked country (rule 5)."""
     for profile in in_force(world):
         if (
@@ -104,14 +104,14 @@ def refuse_country(world: World, address: Address) -> None:
             raise _forbidden(profile, "blocked_countries", f"a payment from {address}, which is in {country}")
 
 
-def refuse_amount(world: World, amount: int) -> None:
+def check_amount(world: World, amount: int) -> None:
     """Raise 403 for a payment intent of more minor units than a profile allows, before it is created (rule 3; B-51)."""
     for profile in in_force(world):
         if _exceeds_maximum(profile, amount):
             raise _forbidden(profile, "max_amount", f"a payment of {amount}, which is more than {profile.max_amount}")
 
 
-def refuse_method(world: World, type: str, param: str = "payment_method") -> None:
+def check_method(world: World, type: str, param: str = "payment_method") -> None:
     """Raise 422 ``PAYMENT_METHOD_NOT_SUPPORTED`` for a type of method that a profile does not list (rule 4; B-55)."""
     for profile in in_force(world):
         if _excludes(profile, type):

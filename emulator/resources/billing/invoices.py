@@ -62,7 +62,7 @@ class Invoice(Record, frozen=True, kw_only=True):
     subscription: Annotated[str | None, HIDDEN] = None
 
 
-LIFECYCLE = StateMachine(
+STATE_MACHINE = StateMachine(
     Invoice,
     (None, "create", "draft"),
     ("draft", "finalize", "open"),
@@ -133,14 +133,14 @@ def finalize(world: World, id: str, body: Mapping[str, Any]) -> dict[str, Any]:
 
 def send(world: World, id: str) -> Invoice:
     """POST /invoices/{id}/send/: any number of times."""
-    invoice = LIFECYCLE.transition(world, get_or_404(world, Invoice, id), "send")
+    invoice = STATE_MACHINE.transition(world, get_or_404(world, Invoice, id), "send")
     send_email(world, invoice)
     return invoice
 
 
 def void(world: World, id: str) -> Invoice:
     """POST /invoices/{id}/void/. There is no event, so a job informs its subscription."""
-    invoice = LIFECYCLE.transition(world, get_or_404(world, Invoice, id), "void")
+    invoice = STATE_MACHINE.transition(world, get_or_404(world, Invoice, id), "void")
     world.cancel_jobs(invoice, "invoice.overdue")
     if invoice.subscription is not None:
         world.schedule(world.now, "invoice.voided", invoice)
@@ -200,7 +200,7 @@ def draft(
         metadata=metadata or {},
         subscription=subscription,
     )
-    return LIFECYCLE.create(world, "create", invoice)
+    return STATE_MACHINE.create(world, "create", invoice)
 
 
 def totals(world: World, lines: Lines) -> dict[str, Any]:
@@ -219,7 +219,7 @@ def finalize_now(world: World, invoice: Invoice) -> Invoice:
     """Lock lines and amounts, set due date and links; an invoice over 0 is paid at once (B-66)."""
     due_date = invoice.due_date or calendar.day_plus(calendar.day(world.now), DAYS_TO_PAY)
     token = world.draw("token")
-    invoice = LIFECYCLE.transition(
+    invoice = STATE_MACHINE.transition(
         world,
         invoice,
         "finalize",
@@ -245,13 +245,13 @@ def send_email(world: World, invoice: Invoice) -> None:
 def mark_paid(world: World, invoice: Invoice) -> Invoice:
     """The invoice is paid in full, by a payment or manually."""
     world.cancel_jobs(invoice, "invoice.overdue")
-    return LIFECYCLE.transition(world, invoice, "pay", amount_paid=invoice.total, amount_remaining=0)
+    return STATE_MACHINE.transition(world, invoice, "pay", amount_paid=invoice.total, amount_remaining=0)
 
 
 def write_off(world: World, invoice: Invoice) -> Invoice:
     """It becomes uncollectible; it can still be paid (B-45)."""
     world.cancel_jobs(invoice, "invoice.overdue")
-    return LIFECYCLE.transition(world, invoice, "write off")
+    return STATE_MACHINE.transition(world, invoice, "write off")
 
 
 def is_overdue(world: World, invoice: Invoice) -> bool:
@@ -262,8 +262,8 @@ def is_overdue(world: World, invoice: Invoice) -> bool:
 def mark_overdue(world: World, job: Job) -> None:
     """Job ``invoice.overdue``, at 00:00 UTC of the day after the due date (B-65): it stays open, with an event."""
     invoice = world.get(Invoice, job.about)
-    if invoice is not None and LIFECYCLE.allows(invoice, "fall overdue"):
-        LIFECYCLE.transition(world, invoice, "fall overdue")
+    if invoice is not None and STATE_MACHINE.allows(invoice, "fall overdue"):
+        STATE_MACHINE.transition(world, invoice, "fall overdue")
 
 
 def settle(world: World, event: Event) -> None:
@@ -271,7 +271,7 @@ def settle(world: World, event: Event) -> None:
     transaction: Transaction = event.data.object
     intent = world.get(PaymentIntent, transaction.payment_intent)
     invoice = None if intent is None else world.get(Invoice, intent.invoice)
-    if invoice is not None and LIFECYCLE.allows(invoice, "pay"):
+    if invoice is not None and STATE_MACHINE.allows(invoice, "pay"):
         mark_paid(world, invoice)
 
 

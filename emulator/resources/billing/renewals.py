@@ -12,7 +12,7 @@ from emulator.resources.app.settings import settings
 from emulator.resources.billing import invoice_lines, invoices, subscriptions
 from emulator.resources.billing import subscription_periods as periods
 from emulator.resources.billing.invoices import Invoice
-from emulator.resources.billing.subscriptions import LIFECYCLE, Subscription
+from emulator.resources.billing.subscriptions import STATE_MACHINE, Subscription
 from emulator.resources.catalog.plans import SubscriptionPlan
 from emulator.resources.catalog.products import Product
 from emulator.resources.customers import payment_methods
@@ -45,12 +45,12 @@ def renew(world: World, job: Job) -> None:
     The period is charged unless the subscription is paused or an earlier charge has failed (B-43 to B-47).
     """
     subscription = world.get(Subscription, job.about)
-    if subscription is None or not LIFECYCLE.allows(subscription, "renew"):
+    if subscription is None or not STATE_MACHINE.allows(subscription, "renew"):
         return
     if subscription.cancel_at_period_end:
         subscriptions.end(world, subscription, "end")
         return
-    subscription = LIFECYCLE.transition(world, subscription, "renew", **periods.next_period(world, subscription))
+    subscription = STATE_MACHINE.transition(world, subscription, "renew", **periods.next_period(world, subscription))
     if _is_charged(subscription):
         charge(world, subscription)
     periods.schedule_renewal(world, subscription)
@@ -66,9 +66,9 @@ def _is_charged(subscription: Subscription) -> bool:
 def expire(world: World, job: Job) -> None:
     """Job ``subscription.expire``: the end date is reached; a canceled one stays canceled (B-40)."""
     subscription = world.get(Subscription, job.about)
-    if subscription is not None and LIFECYCLE.allows(subscription, "expire"):
+    if subscription is not None and STATE_MACHINE.allows(subscription, "expire"):
         world.cancel_jobs(subscription)
-        LIFECYCLE.transition(world, subscription, "expire")
+        STATE_MACHINE.transition(world, subscription, "expire")
 
 
 def retry(world: World, job: Job) -> None:
@@ -167,13 +167,13 @@ def charge_failed(world: World, event: Event) -> None:
 
 def record_failure(world: World, subscription: Subscription, invoice: Invoice) -> None:
     """Past due with the next retry scheduled, or ``unpaid`` after the last retry (B-45)."""
-    if not LIFECYCLE.allows(subscription, "fail"):
+    if not STATE_MACHINE.allows(subscription, "fail"):
         return
     if subscription.unpaid_invoice not in (None, invoice.id):
         # An earlier period's charge is being retried already; its retry days are the ones that count.
-        LIFECYCLE.transition(world, subscription, "fail")
+        STATE_MACHINE.transition(world, subscription, "fail")
         return
-    subscription = LIFECYCLE.transition(
+    subscription = STATE_MACHINE.transition(
         world,
         subscription,
         "fail",
@@ -190,7 +190,7 @@ def schedule_retry(world: World, subscription: Subscription, invoice: Invoice) -
     if due is not None:
         world.schedule(due, "subscription.retry", subscription)
     else:
-        LIFECYCLE.transition(world, subscription, "give up")
+        STATE_MACHINE.transition(world, subscription, "give up")
         invoices.write_off(world, invoice)
 
 
@@ -205,8 +205,8 @@ def next_retry_at(world: World, subscription: Subscription) -> Timestamp | None:
 def mark_past_due(world: World, event: Event) -> None:
     """Reaction to ``invoice.payment_overdue``: the invoice's subscription is past due (B-44)."""
     subscription = _subscription_of(world, world.require(Invoice, event.data.object.id))
-    if subscription is not None and LIFECYCLE.allows(subscription, "fall behind"):
-        LIFECYCLE.transition(world, subscription, "fall behind")
+    if subscription is not None and STATE_MACHINE.allows(subscription, "fall behind"):
+        STATE_MACHINE.transition(world, subscription, "fall behind")
 
 
 def invoice_paid(world: World, event: Event) -> None:
@@ -219,12 +219,12 @@ def settle(world: World, invoice: Invoice) -> None:
     invoice is overdue. The next charge is at the next boundary (B-45, B-96).
     """
     subscription = _subscription_of(world, invoice)
-    if subscription is None or not LIFECYCLE.allows(subscription, "recover"):
+    if subscription is None or not STATE_MACHINE.allows(subscription, "recover"):
         return
     if subscription.unpaid_invoice != invoice.id and (subscription.unpaid_invoice or _has_overdue(world, subscription)):
         return
     world.cancel_jobs(subscription, "subscription.retry")
-    LIFECYCLE.transition(world, subscription, "recover", failed_at=None, failures=0, unpaid_invoice=None)
+    STATE_MACHINE.transition(world, subscription, "recover", failed_at=None, failures=0, unpaid_invoice=None)
 
 
 def _has_overdue(world: World, subscription: Subscription) -> bool:

@@ -14,7 +14,7 @@ from emulator.resources.app.settings import settings
 from emulator.resources.billing import subscription_periods as periods
 from emulator.resources.billing import subscription_terms as terms
 from emulator.resources.billing.subscription_terms import Terms
-from emulator.resources.billing.subscriptions import LIFECYCLE, Subscription, end
+from emulator.resources.billing.subscriptions import STATE_MACHINE, Subscription, end
 from emulator.resources.catalog.plans import SubscriptionPlan
 from emulator.resources.customers.records import Customer
 
@@ -60,7 +60,7 @@ def start(world: World, agreed: Terms, **fields: Any) -> Subscription:
         **agreed,
         **fields,
     )
-    subscription = LIFECYCLE.create(world, "start trial" if trial_end else "start", subscription)
+    subscription = STATE_MACHINE.create(world, "start trial" if trial_end else "start", subscription)
     periods.schedule_expiry(world, subscription)
     if trial_end:
         periods.schedule_trial_notice(world, subscription)
@@ -88,7 +88,7 @@ def update(world: World, id: str, body: Mapping[str, Any]) -> Subscription:
 def _schedule_cancel(world: World, subscription: Subscription, scheduled: bool, **changes: Any) -> Subscription:
     """Schedule the cancellation at the end of the period, or remove the scheduled one (B-47)."""
     trigger = "schedule cancel" if scheduled else "take back cancel"
-    return LIFECYCLE.transition(world, subscription, trigger, cancel_at_period_end=scheduled, **changes)
+    return STATE_MACHINE.transition(world, subscription, trigger, cancel_at_period_end=scheduled, **changes)
 
 
 def cancel(world: World, id: str, body: Mapping[str, Any]) -> Subscription | dict[str, Any]:
@@ -108,7 +108,7 @@ def reactivate(world: World, id: str) -> Subscription:
     if subscription.status == "canceled" and (reason := _why_not_reactivated(world, subscription)):
         raise ApiError("INVALID_STATUS_TRANSITION", message=reason)
     period = periods.current_period(world, subscription)
-    subscription = LIFECYCLE.transition(
+    subscription = STATE_MACHINE.transition(
         world, subscription, "reactivate", canceled_at=None, cancel_at_period_end=False, **period
     )
     periods.schedule_expiry(world, subscription)
@@ -132,14 +132,14 @@ def pause(world: World, id: str) -> Subscription:
     """POST /subscriptions/{id}/pause/: periods go by uncharged (B-46)."""
     subscription = get_or_404(world, Subscription, id)
     world.cancel_jobs(subscription, "subscription.trial_notice")
-    return LIFECYCLE.transition(world, subscription, "pause", paused_at=world.now)
+    return STATE_MACHINE.transition(world, subscription, "pause", paused_at=world.now)
 
 
 def resume(world: World, id: str) -> Subscription:
     """POST /subscriptions/{id}/resume/: the next charge is at the next boundary (B-46)."""
     subscription = get_or_404(world, Subscription, id)
     trial = subscription.trial_end is not None and subscription.trial_end > world.now
-    subscription = LIFECYCLE.transition(world, subscription, "resume trial" if trial else "resume")
+    subscription = STATE_MACHINE.transition(world, subscription, "resume trial" if trial else "resume")
     if trial and periods.trial_notice_at(subscription) > (subscription.paused_at or world.now):
         periods.schedule_trial_notice(world, subscription)
     return subscription

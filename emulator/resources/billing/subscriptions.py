@@ -62,7 +62,7 @@ def event_metadata(world: World, subscription: Subscription, event: str) -> Mapp
 
 _CARRYING_PLAN = ("subscription.created", "subscription.canceled")
 
-LIFECYCLE = StateMachine(
+STATE_MACHINE = StateMachine(
     Subscription,
     (None, "start", "active", "subscription.created"),
     (None, "start trial", "trialing", "subscription.created"),
@@ -109,7 +109,7 @@ LIFECYCLE = StateMachine(
 def end(world: World, subscription: Subscription, trigger: str) -> Subscription:
     """Cancel it now: its jobs are removed and a failed charge is not retried."""
     world.cancel_jobs(subscription)
-    return LIFECYCLE.transition(
+    return STATE_MACHINE.transition(
         world, subscription, trigger, canceled_at=world.now, failed_at=None, failures=0, unpaid_invoice=None
     )
 
@@ -117,7 +117,7 @@ def end(world: World, subscription: Subscription, trigger: str) -> Subscription:
 def end_with_customer(world: World, event: Event) -> None:
     """Reaction to ``customer.deleted``: its live subscriptions are canceled (B-32)."""
     for subscription in world.table(Subscription).where("customer", event.data.object.id):
-        if LIFECYCLE.allows(subscription, "end"):
+        if STATE_MACHINE.allows(subscription, "end"):
             end(world, subscription, "end")
 
 

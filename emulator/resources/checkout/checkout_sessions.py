@@ -59,7 +59,7 @@ def event_metadata(world: World, session: CheckoutSession, event: str) -> Mappin
     return {} if product is None else {"product": product.metadata}
 
 
-LIFECYCLE = StateMachine(
+STATE_MACHINE = StateMachine(
     CheckoutSession,
     (None, "create", "open"),
     ("open", "submit", "processing"),
@@ -84,7 +84,7 @@ def create(world: World, body: Mapping[str, Any]) -> CheckoutSession:
     subtotal = _subtotal(world, body["mode"], lines, currency)
     terms = checkout_lines.terms(world, body, lines, currency) if body["mode"] == "subscription" else None
     id = world.new_id(CheckoutSession)
-    session = LIFECYCLE.create(
+    session = STATE_MACHINE.create(
         world,
         "create",
         CheckoutSession(
@@ -153,7 +153,7 @@ def _total(world: World, mode: str, lines: Lines, terms: Terms | None) -> int:
 def close(world: World, id: str) -> CheckoutSession:
     """POST /checkout-sessions/{id}/expire/, of a session that is not paid."""
     session = require_unexpired(get_or_404(world, CheckoutSession, id))
-    session = LIFECYCLE.transition(world, session, "expire")
+    session = STATE_MACHINE.transition(world, session, "expire")
     world.cancel_jobs(session, "checkout_session.expire")
     return session
 
@@ -176,19 +176,19 @@ def schedule_expiry(world: World, session: CheckoutSession) -> None:
 def expire(world: World, job: Job) -> None:
     """Job ``checkout_session.expire``: ``expires_in`` passed without payment."""
     session = world.get(CheckoutSession, job.about)
-    if session is not None and LIFECYCLE.allows(session, "expire"):
-        LIFECYCLE.transition(world, session, "expire")
+    if session is not None and STATE_MACHINE.allows(session, "expire"):
+        STATE_MACHINE.transition(world, session, "expire")
 
 
 def submit(world: World, session: CheckoutSession, **changes: Any) -> CheckoutSession:
     """The buyer submits a payment; only one at a time (422 ``INVALID_STATUS_TRANSITION``)."""
     world.cancel_jobs(session, "checkout_session.expire")
-    return LIFECYCLE.transition(world, session, "submit", **changes)
+    return STATE_MACHINE.transition(world, session, "submit", **changes)
 
 
 def fail(world: World, session: CheckoutSession) -> None:
     """The attempt failed: the page accepts another one until the session expires."""
-    schedule_expiry(world, LIFECYCLE.transition(world, session, "fail"))
+    schedule_expiry(world, STATE_MACHINE.transition(world, session, "fail"))
 
 
 def product_of(session: CheckoutSession) -> str | None:

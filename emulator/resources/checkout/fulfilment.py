@@ -10,7 +10,7 @@ from emulator.resources.billing import subscription_periods as periods
 from emulator.resources.billing.subscription_terms import Terms
 from emulator.resources.billing.subscriptions import Subscription
 from emulator.resources.checkout import checkout_lines, checkout_sessions
-from emulator.resources.checkout.checkout_sessions import LIFECYCLE, CheckoutSession
+from emulator.resources.checkout.checkout_sessions import STATE_MACHINE, CheckoutSession
 from emulator.resources.customers import payment_methods
 from emulator.resources.customers.payment_details import PaymentDetails
 from emulator.resources.customers.payment_methods import PaymentMethod
@@ -49,7 +49,7 @@ def _fail(world: World, intent: PaymentIntent) -> None:
 def _session_of(world: World, intent: PaymentIntent, trigger: str) -> CheckoutSession | None:
     """The session whose current attempt is this intent, if its state allows the trigger."""
     session = world.get(CheckoutSession, intent.checkout_session)
-    current = session is not None and session.payment_intent == intent.id and LIFECYCLE.allows(session, trigger)
+    current = session is not None and session.payment_intent == intent.id and STATE_MACHINE.allows(session, trigger)
     return session if current else None
 
 
@@ -64,7 +64,7 @@ def complete(world: World, session: CheckoutSession, instrument: PaymentDetails 
             payment_methods.save(world, customer, instrument, is_default=True)
         elif session.terms is not None:
             _subscribe(world, session, session.terms, customer, instrument)
-    return LIFECYCLE.transition(world, session, "complete")
+    return STATE_MACHINE.transition(world, session, "complete")
 
 
 def _subscribe(

@@ -109,7 +109,7 @@ def pay_invoice(world: World, id: str, payment: HostedPayment) -> PaymentIntent:
     """
     keys.admit_buyer(world, "payInvoicePage")
     invoice = get_or_404(world, Invoice, id)
-    if not invoices.LIFECYCLE.allows(invoice, "pay"):
+    if not invoices.STATE_MACHINE.allows(invoice, "pay"):
         raise ApiError("INVALID_STATUS_TRANSITION", object="invoice", status=invoice.status, trigger="be paid")
     if under_way(world, invoice) is not None:
         raise ApiError("INVALID_STATUS_TRANSITION", message="A payment of this invoice is under way.")
@@ -156,7 +156,7 @@ def under_way(world: World, invoice: Invoice) -> PaymentIntent | None:
 
 def _require_payable(session: CheckoutSession) -> CheckoutSession:
     checkout_sessions.require_unexpired(session)
-    if not checkout_sessions.LIFECYCLE.allows(session, "submit"):
+    if not checkout_sessions.STATE_MACHINE.allows(session, "submit"):
         raise ApiError("INVALID_STATUS_TRANSITION", object="checkout session", status=session.status, trigger="be paid")
     return session
 
@@ -173,7 +173,7 @@ def _details(world: World, payment: HostedPayment, types: Sequence[str]) -> Paym
     method = payment["method"]
     if method["type"] not in types:
         raise invalid_field("method.type", f"{method['type']} is not allowed here", "PAYMENT_METHOD_NOT_SUPPORTED")
-    security_profiles.refuse_method(world, method["type"], "method.type")
+    security_profiles.check_method(world, method["type"], "method.type")
     try:
         return payment_details.read(world, method)
     except ApiError as error:

@@ -15,7 +15,7 @@ from emulator.resources.customers.payment_methods import PaymentMethod
 from emulator.resources.customers.records import Customer
 from emulator.resources.payments import operator, transactions
 from emulator.resources.payments.operator import OperatorDecision
-from emulator.resources.payments.payment_intents import LIFECYCLE, PaymentError, PaymentIntent
+from emulator.resources.payments.payment_intents import STATE_MACHINE, PaymentError, PaymentIntent
 from emulator.resources.payments.transactions import Transaction
 
 
@@ -53,7 +53,7 @@ def _set_method(
     created_with = (intent.payment_method, intent.instrument) == (payment_method, details)
     if created_with and intent.status == "requires_confirmation":
         return intent
-    return LIFECYCLE.transition(
+    return STATE_MACHINE.transition(
         world,
         intent,
         "choose",
@@ -68,13 +68,13 @@ def _submit(world: World, intent: PaymentIntent, details: PaymentDetails, decisi
     if details.type == "mobile_money":
         ends = max(decision.due, calendar.plus(world.now, seconds=operator.PROMPT_SECONDS))
         action = {"type": "confirm_on_phone", "phone": details.details["phone"], "expires_at": ends}
-        return LIFECYCLE.transition(world, intent, "ask_buyer", next_action=action)
+        return STATE_MACHINE.transition(world, intent, "ask_buyer", next_action=action)
     if decision.step:
-        return LIFECYCLE.transition(world, intent, "ask_buyer", next_action={"type": "confirm_card"})
+        return STATE_MACHINE.transition(world, intent, "ask_buyer", next_action={"type": "confirm_card"})
     if details.type == "bank_transfer" and intent.capture_method == "automatic":
         deposit = _open_deposit(world, intent, intent.amount)
-        return LIFECYCLE.transition(world, intent, "submit", transaction=deposit.id)
-    return LIFECYCLE.transition(world, intent, "submit")
+        return STATE_MACHINE.transition(world, intent, "submit", transaction=deposit.id)
+    return STATE_MACHINE.transition(world, intent, "submit")
 
 
 def _schedule_answer(world: World, intent: PaymentIntent, decision: OperatorDecision) -> PaymentIntent:
@@ -91,14 +91,14 @@ def _schedule_answer(world: World, intent: PaymentIntent, decision: OperatorDeci
 def answer_later(world: World, job: Job) -> None:
     """Job ``payment_intent.answer``; does nothing where the intent has ended."""
     intent = world.get(PaymentIntent, job.about)
-    if intent is not None and LIFECYCLE.allows(intent, "succeed"):
+    if intent is not None and STATE_MACHINE.allows(intent, "succeed"):
         answer(world, intent, job.data.get("code"))
 
 
 def answer_now(world: World, id: str, code: str | None) -> PaymentIntent:
     """The operator answers a payment in progress before its time; with a ``code`` the payment fails."""
     intent = get_or_404(world, PaymentIntent, id)
-    if not LIFECYCLE.allows(intent, "succeed"):
+    if not STATE_MACHINE.allows(intent, "succeed"):
         raise ApiError(
             "INVALID_STATUS_TRANSITION", object="payment intent", status=intent.status, trigger="be answered"
         )
@@ -111,14 +111,14 @@ def answer(world: World, intent: PaymentIntent, code: str | None) -> PaymentInte
     if code is not None:
         return fail(world, intent, code)
     if intent.capture_method == "manual":
-        return LIFECYCLE.transition(world, intent, "authorise", amount_capturable=intent.amount, next_action=None)
+        return STATE_MACHINE.transition(world, intent, "authorise", amount_capturable=intent.amount, next_action=None)
     return succeed(world, intent, "succeed", intent.amount)
 
 
 def succeed(world: World, intent: PaymentIntent, trigger: str, amount: int) -> PaymentIntent:
     """The payment succeeded: the intent's event comes first, then its transaction's (B-44). Minor units."""
     deposit = world.get(Transaction, intent.transaction) or _open_deposit(world, intent, amount)
-    LIFECYCLE.transition(
+    STATE_MACHINE.transition(
         world,
         intent,
         trigger,
@@ -150,14 +150,14 @@ def fail(world: World, intent: PaymentIntent, code: str, message: str | None = N
     """The payment failed: the intent is canceled and ``last_error`` says why (B-50, B-56)."""
     close_deposit(world, intent, "fail", processed_at=world.now)
     error = PaymentError(code, message or ERRORS[code].message)
-    return LIFECYCLE.transition(world, intent, "fail", last_error=error, canceled_at=world.now, next_action=None)
+    return STATE_MACHINE.transition(world, intent, "fail", last_error=error, canceled_at=world.now, next_action=None)
 
 
 def close_deposit(world: World, intent: PaymentIntent, trigger: str, **changes: Any) -> None:
     """End the intent's pending transaction, if it has one: its money will not come."""
     deposit = world.get(Transaction, intent.transaction)
-    if deposit is not None and transactions.LIFECYCLE.allows(deposit, trigger):
-        transactions.LIFECYCLE.transition(world, deposit, trigger, **changes)
+    if deposit is not None and transactions.STATE_MACHINE.allows(deposit, trigger):
+        transactions.STATE_MACHINE.transition(world, deposit, trigger, **changes)
 
 
 JOBS = {"payment_intent.answer": answer_later}

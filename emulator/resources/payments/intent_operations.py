@@ -14,7 +14,7 @@ from emulator.resources.customers import payment_details
 from emulator.resources.customers.payment_methods import PaymentMethod
 from emulator.resources.customers.records import Customer
 from emulator.resources.payments import charging, payment_intents, transactions
-from emulator.resources.payments.payment_intents import LIFECYCLE, PaymentIntent
+from emulator.resources.payments.payment_intents import STATE_MACHINE, PaymentIntent
 from emulator.resources.payments.transactions import Transaction
 
 
@@ -50,25 +50,25 @@ def _require_usable(world: World, method: PaymentMethod, customer: Customer | No
         raise invalid_field("payment_method", "this method belongs to another customer")
     if method.type not in types:
         raise invalid_field("payment_method", f"{method.type} is not allowed here", "PAYMENT_METHOD_NOT_SUPPORTED")
-    security_profiles.refuse_method(world, method.type)
+    security_profiles.check_method(world, method.type)
 
 
 def confirm(world: World, id: str, body: Mapping[str, Any]) -> PaymentIntent:
     """POST …/confirm/: charge the intent's method, or the one in the body."""
     intent = get_or_404(world, PaymentIntent, id)
     method_id = body.get("payment_method") or intent.payment_method
-    if method_id is None or not LIFECYCLE.allows(intent, "choose"):
+    if method_id is None or not STATE_MACHINE.allows(intent, "choose"):
         raise ApiError("PAYMENT_INTENT_NOT_CONFIRMABLE", status=intent.status)
     method = get_or_404(world, PaymentMethod, method_id, "payment_method")
     _require_usable(world, method, world.get(Customer, intent.customer), intent.payment_method_types)
-    security_profiles.refuse_amount(world, intent.amount)
+    security_profiles.check_amount(world, intent.amount)
     return charging.confirm(world, intent, method)
 
 
 def capture(world: World, id: str, body: Mapping[str, Any]) -> PaymentIntent:
     """POST …/capture/: the whole authorised amount, or less (minor units)."""
     intent = get_or_404(world, PaymentIntent, id)
-    if not LIFECYCLE.allows(intent, "capture"):
+    if not STATE_MACHINE.allows(intent, "capture"):
         raise ApiError("PAYMENT_INTENT_NOT_CAPTURABLE", status=intent.status)
     amount = body.get("amount", intent.amount_capturable)
     if amount > intent.amount_capturable:
@@ -84,21 +84,23 @@ def capture(world: World, id: str, body: Mapping[str, Any]) -> PaymentIntent:
 def cancel(world: World, id: str) -> PaymentIntent:
     """POST …/cancel/: the merchant cancels a payment that is not collected yet; without an event (B-50)."""
     intent = get_or_404(world, PaymentIntent, id)
-    if not LIFECYCLE.allows(intent, "cancel"):
+    if not STATE_MACHINE.allows(intent, "cancel"):
         raise ApiError("PAYMENT_INTENT_UNCANCELABLE", status=intent.status)
     world.cancel_jobs(intent, "payment_intent.answer")
     charging.close_deposit(world, intent, "cancel")
     if intent.checkout_session is not None:
         # There is no event to react to, so a job informs the session that waits for this payment.
         world.schedule(world.now, "payment_intent.canceled", intent)
-    return LIFECYCLE.transition(world, intent, "cancel", amount_capturable=0, canceled_at=world.now, next_action=None)
+    return STATE_MACHINE.transition(
+        world, intent, "cancel", amount_capturable=0, canceled_at=world.now, next_action=None
+    )
 
 
 def cancel_transaction(world: World, id: str) -> Transaction:
     """POST /transactions/{id}/cancel/: only while it is pending; its payment intent fails (B-56)."""
-    transaction = transactions.LIFECYCLE.transition(world, get_or_404(world, Transaction, id), "cancel")
+    transaction = transactions.STATE_MACHINE.transition(world, get_or_404(world, Transaction, id), "cancel")
     intent = world.get(PaymentIntent, transaction.payment_intent)
-    if intent is not None and LIFECYCLE.allows(intent, "fail"):
+    if intent is not None and STATE_MACHINE.allows(intent, "fail"):
         world.cancel_jobs(intent, "payment_intent.answer")
         charging.fail(world, intent, "INSUFFICIENT_FUNDS", CANCELED)
     return transaction

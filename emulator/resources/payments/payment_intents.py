@@ -78,7 +78,7 @@ def event_metadata(world: World, intent: PaymentIntent, event: str) -> Mapping[s
     return carried
 
 
-LIFECYCLE = StateMachine(
+STATE_MACHINE = StateMachine(
     PaymentIntent,
     (None, "create", "requires_payment_method"),
     (None, "create_with_method", "requires_confirmation"),
@@ -105,7 +105,7 @@ LIFECYCLE = StateMachine(
 
 def start(world: World, method: PaymentMethod | None, /, **fields: Any) -> PaymentIntent:
     """Create an intent, with a stored method to charge or without one; 403 above a profile's ``max_amount`` (B-51)."""
-    security_profiles.refuse_amount(world, fields["amount"])
+    security_profiles.check_amount(world, fields["amount"])
     intent = PaymentIntent(
         id=world.new_id(PaymentIntent),
         app=world.app,
@@ -117,8 +117,8 @@ def start(world: World, method: PaymentMethod | None, /, **fields: Any) -> Payme
         updated_at=world.now,
     )
     if method is None:
-        return LIFECYCLE.create(world, "create", replace(intent, **fields))
-    return LIFECYCLE.create(world, "create_with_method", replace(_with_method(intent, method), **fields))
+        return STATE_MACHINE.create(world, "create", replace(intent, **fields))
+    return STATE_MACHINE.create(world, "create_with_method", replace(_with_method(intent, method), **fields))
 
 
 def _with_method(intent: PaymentIntent, method: PaymentMethod) -> PaymentIntent:
@@ -131,7 +131,7 @@ def _with_method(intent: PaymentIntent, method: PaymentMethod) -> PaymentIntent:
     )
 
 
-UNDER_WAY = tuple(row.source for row in LIFECYCLE.rows if row.trigger == "succeed")
+UNDER_WAY = tuple(row.source for row in STATE_MACHINE.rows if row.trigger == "succeed")
 """States in which the buyer or the operator has yet to answer."""
 
 OVER = ("succeeded", "canceled")

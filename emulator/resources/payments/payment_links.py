@@ -59,7 +59,7 @@ class PaymentLink(Record, frozen=True, kw_only=True):
     prices: Annotated[Mapping[str, int | None], HIDDEN] = msgspec.field(default_factory=dict)
 
 
-LIFECYCLE = StateMachine(
+STATE_MACHINE = StateMachine(
     PaymentLink,
     (None, "create", "active"),
     ("active", "archive", "archived"),
@@ -75,7 +75,7 @@ def create(world: World, body: Mapping[str, Any]) -> PaymentLink:
     currency = amounts.enabled(world, body["currency"])
     products = _products(world, body, currency)
     id = world.new_id(PaymentLink)
-    return LIFECYCLE.create(
+    return STATE_MACHINE.create(
         world,
         "create",
         PaymentLink(
@@ -157,13 +157,13 @@ def delete(world: World, id: str) -> None:
 def archive(world: World, id: str) -> dict[str, Any]:
     """POST /payment-links/{id}/archive/: its page is no longer reachable."""
     return pick(
-        LIFECYCLE.transition(world, get_or_404(world, PaymentLink, id), "archive"), "id", "status", "updated_at"
+        STATE_MACHINE.transition(world, get_or_404(world, PaymentLink, id), "archive"), "id", "status", "updated_at"
     )
 
 
 def restore(world: World, id: str) -> PaymentLink:
     """POST /payment-links/{id}/restore/."""
-    return LIFECYCLE.transition(world, get_or_404(world, PaymentLink, id), "restore")
+    return STATE_MACHINE.transition(world, get_or_404(world, PaymentLink, id), "restore")
 
 
 # -- use by buyers

@@ -46,7 +46,7 @@ class Refund(Record, frozen=True, kw_only=True):
     updated_at: str
 
 
-LIFECYCLE = StateMachine(
+STATE_MACHINE = StateMachine(
     Refund,
     (None, "review", "pending"),
     (None, "send", "processing"),
@@ -67,7 +67,7 @@ def create(world: World, body: Mapping[str, Any]) -> Refund:
     amount = body.get("amount", _refundable(world, deposit))
     _require_refundable(world, deposit, amount)
     review = settings(world).refund_review
-    refund = LIFECYCLE.create(
+    refund = STATE_MACHINE.create(
         world,
         "review" if review else "send",
         Refund(
@@ -124,21 +124,21 @@ def _send(world: World, refund: Refund) -> None:
 def send_later(world: World, job: Job) -> None:
     """Job ``refund.send``: the review is over."""
     refund = world.get(Refund, job.about)
-    if refund is not None and LIFECYCLE.allows(refund, "send"):
-        _send(world, LIFECYCLE.transition(world, refund, "send"))
+    if refund is not None and STATE_MACHINE.allows(refund, "send"):
+        _send(world, STATE_MACHINE.transition(world, refund, "send"))
 
 
 def answer_later(world: World, job: Job) -> None:
     """Job ``refund.answer``; does nothing where the refund has ended."""
     refund = world.get(Refund, job.about)
-    if refund is not None and LIFECYCLE.allows(refund, "succeed"):
+    if refund is not None and STATE_MACHINE.allows(refund, "succeed"):
         answer(world, refund, job.data.get("code"))
 
 
 def answer_now(world: World, id: str, code: str | None) -> Refund:
     """The operator answers a refund in progress before its time; with a ``code`` the refund fails."""
     refund = get_or_404(world, Refund, id)
-    if not LIFECYCLE.allows(refund, "succeed"):
+    if not STATE_MACHINE.allows(refund, "succeed"):
         raise ApiError("INVALID_STATUS_TRANSITION", object="refund", status=refund.status, trigger="be answered")
     return answer(world, refund, code)
 
@@ -147,25 +147,25 @@ def answer(world: World, refund: Refund, code: str | None) -> Refund:
     """The operator's answer: the money is returned to the buyer or, with a ``code``, nothing was debited."""
     world.cancel_jobs(refund)
     if code is not None:
-        return LIFECYCLE.transition(world, refund, "fail", failure_reason=code)
+        return STATE_MACHINE.transition(world, refund, "fail", failure_reason=code)
     deposit = world.require(Transaction, refund.transaction)
     description = f"Refund {refund.id}"
     transactions.record_refund(world, deposit, refund.amount, description=description, metadata=refund.metadata)
-    return LIFECYCLE.transition(world, refund, "succeed", refunded_at=world.now)
+    return STATE_MACHINE.transition(world, refund, "succeed", refunded_at=world.now)
 
 
 def expire(world: World, job: Job) -> None:
     """Job ``refund.expire``: the operator never answered; the funds return to the merchant balance."""
     refund = world.get(Refund, job.about)
-    if refund is not None and LIFECYCLE.allows(refund, "expire"):
+    if refund is not None and STATE_MACHINE.allows(refund, "expire"):
         world.cancel_jobs(refund)
-        LIFECYCLE.transition(world, refund, "expire")
+        STATE_MACHINE.transition(world, refund, "expire")
 
 
 def cancel(world: World, id: str) -> Refund:
     """POST /refunds/{id}/cancel/, while it is ``pending``."""
     refund = get_or_404(world, Refund, id)
-    refund = LIFECYCLE.transition(world, refund, "cancel")
+    refund = STATE_MACHINE.transition(world, refund, "cancel")
     world.cancel_jobs(refund)
     return refund
 

@@ -55,7 +55,7 @@ class Transaction(Record, frozen=True, kw_only=True):
     instrument: Annotated[PaymentDetails, HIDDEN]
 
 
-LIFECYCLE = StateMachine(
+STATE_MACHINE = StateMachine(
     Transaction,
     (None, "open", "pending"),
     (None, "return", "completed"),
@@ -109,7 +109,7 @@ def open_deposit(
         customer=customer,
         metadata=metadata,
     )
-    return LIFECYCLE.create(world, "open", deposit)
+    return STATE_MACHINE.create(world, "open", deposit)
 
 
 def settle(world: World, transaction: Transaction) -> Transaction:
@@ -118,7 +118,7 @@ def settle(world: World, transaction: Transaction) -> Transaction:
     if settles_at is None:
         return complete(world, transaction)
     world.schedule(settles_at, "transaction.settle", transaction)
-    return LIFECYCLE.transition(world, transaction, "approve")
+    return STATE_MACHINE.transition(world, transaction, "approve")
 
 
 def settle_later(world: World, job: Job) -> None:
@@ -139,14 +139,14 @@ def complete(world: World, transaction: Transaction) -> Transaction:
         )
     if (due := operator.disputed(world, transaction.instrument)) is not None:
         world.schedule(due, "transaction.dispute", transaction)
-    return LIFECYCLE.transition(world, transaction, "complete", processed_at=world.now)
+    return STATE_MACHINE.transition(world, transaction, "complete", processed_at=world.now)
 
 
 def dispute(world: World, job: Job) -> None:
     """Job ``transaction.dispute``; does nothing where the transaction was refunded."""
     transaction = world.get(Transaction, job.about)
-    if transaction is not None and LIFECYCLE.allows(transaction, "dispute"):
-        LIFECYCLE.transition(world, transaction, "dispute")
+    if transaction is not None and STATE_MACHINE.allows(transaction, "dispute"):
+        STATE_MACHINE.transition(world, transaction, "dispute")
 
 
 def record_refund(world: World, deposit: Transaction, amount: int, **fields: Any) -> Transaction:
@@ -154,7 +154,7 @@ def record_refund(world: World, deposit: Transaction, amount: int, **fields: Any
 
     The deposit is ``refunded`` once all of it was returned; the customer's ``total_spent`` goes down.
     """
-    LIFECYCLE.create(
+    STATE_MACHINE.create(
         world,
         "return",
         deposit.replace(
@@ -178,8 +178,8 @@ def record_refund(world: World, deposit: Transaction, amount: int, **fields: Any
     if customer is not None:
         world.replace(customer, total_spent=customer.total_spent - amount)
     deposit = world.replace(deposit, amount_refunded=deposit.amount_refunded + amount)
-    fully = deposit.amount_refunded >= deposit.amount and LIFECYCLE.allows(deposit, "refund")
-    return LIFECYCLE.transition(world, deposit, "refund") if fully else deposit
+    fully = deposit.amount_refunded >= deposit.amount and STATE_MACHINE.allows(deposit, "refund")
+    return STATE_MACHINE.transition(world, deposit, "refund") if fully else deposit
 
 
 def update(world: World, id: str, body: Mapping[str, Any]) -> Transaction:
