@@ -22,9 +22,12 @@ def free_port() -> int:
 
 
 class Emulator:
-    """``serve --state PLACE``; what it logs goes to a file."""
+    """``serve --state PLACE``, of this checkout or another one; what it logs goes to a file."""
 
-    def __init__(self, folder: Path, place: str, *options: str, port: int | None = None) -> None:
+    def __init__(
+        self, folder: Path, place: str, *options: str, port: int | None = None, checkout: Path | None = None
+    ) -> None:
+        self._checkout = checkout
         self.port = port or free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.log = folder / f"{self.port}.log"
@@ -37,7 +40,7 @@ class Emulator:
         arguments = ["serve", "--port", str(self.port), "--state", self._place, *self._options]
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "emulator.cli.main", *arguments], stdout=log, stderr=log
+                [sys.executable, "-m", "emulator.cli.main", *arguments], cwd=self._checkout, stdout=log, stderr=log
             )
         until = time.monotonic() + 60
         while not self._answers():

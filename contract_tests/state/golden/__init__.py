@@ -1,0 +1,46 @@
+"""What each release wrote as its state: one folder for a release, which later releases must be able to open.
+
+A folder holds the same small world, with every kind of record in it, in each form that state can have: ``worlds.json``
+(TinyDB), ``worlds.db`` (SQLite), ``worlds.sql`` (PostgreSQL, as plain SQL) and ``snapshot.json`` (exported); and
+``answers.json``, what that release answered for the objects of the world.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parent
+
+RELEASES = sorted(path.parent.name for path in FOLDER.glob("*/answers.json"))
+
+KEY = "sk_test_golden"
+
+PUBLIC_URL = "http://127.0.0.1:4747"
+"""Where the servers that wrote the files said that they are; addresses in objects begin so."""
+
+
+def answers(release: str) -> dict[str, Any]:
+    """By path, what the release answered."""
+    found: dict[str, Any] = json.loads((FOLDER / release / "answers.json").read_text("utf-8"))
+    return found
+
+
+def tables(release: str) -> dict[str, Any]:
+    """The tables of the TinyDB file of a release."""
+    found: dict[str, Any] = json.loads((FOLDER / release / "worlds.json").read_text("utf-8"))
+    return found
+
+
+def differences(expected: Any, actual: Any, path: str = "") -> Iterator[str]:
+    """Where an answer is not what the release answered; fields that are new since are no difference."""
+    if isinstance(expected, dict) and isinstance(actual, dict):
+        for name, value in expected.items():
+            yield from differences(value, actual.get(name, "nothing"), f"{path}.{name}")
+    elif isinstance(expected, list) and isinstance(actual, list) and len(expected) == len(actual):
+        for position, (former, present) in enumerate(zip(expected, actual, strict=True)):
+            yield from differences(former, present, f"{path}[{position}]")
+    elif expected != actual:
+        yield f"{path}: {expected!r} then, {actual!r} now"
