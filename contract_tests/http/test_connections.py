@@ -203,11 +203,12 @@ def test_a_head_without_end_is_cut_off(line: Line, head: bytes) -> None:
 
 
 @pytest.mark.parametrize("upgrade", [b"websocket", b"h2c", b"nothing"])
-def test_nothing_is_upgraded(line: Line, upgrade: bytes) -> None:
-    """RFC 9110, 7.8: a server may pass over it; the request is answered as it stands."""
+def test_nothing_is_upgraded(line: Line, upgrade: bytes, caplog: pytest.LogCaptureFixture) -> None:
+    """RFC 9110, 7.8: a server may ignore it; the request is answered as it stands, and nothing is logged."""
     headers = (b"Connection: Upgrade", b"Upgrade: " + upgrade, b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==")
     line.request(LIST, *headers, b"Sec-WebSocket-Version: 13")
     assert line.answer().status == 200
+    assert not caplog.records
 
 
 def test_the_word_of_a_proxy_counts_only_where_the_app_says_so(line: Line) -> None:

@@ -12,11 +12,12 @@ import pytest
 from connexion import AsyncApp
 from connexion.json_schema import resolve_refs
 from connexion.resolver import Resolver
+from connexion.spec import Specification
 
 from contract_tests.document.reader import Document, Operation, examples, operations, parameters, request_schema
 from emulator.core import calendar
 from emulator.document import bundles
-from emulator.web.connexion_app import lean
+from emulator.web.connexion_app import ROUTE_KEYS, definitions, routes
 from emulator.web.pipeline import build_app
 from emulator.web.root_app import RootApp
 
@@ -184,5 +185,18 @@ def test_plans_accept_and_hear_what_connexions_own_chain_does(caplog: pytest.Log
 def test_references_lead_where_connexion_would_follow_them(name: str) -> None:
     document = bundles.load(name)
     assert "$ref" in repr(document)
-    assert lean(document) == lean(resolve_refs(document))
-    assert "$ref" not in repr(lean(document))
+    assert definitions(document) == definitions(resolve_refs(document))
+    assert "$ref" not in repr(definitions(document))
+
+
+@pytest.mark.parametrize("name", bundles.SOURCES)
+def test_connexion_is_given_every_operation_with_its_security(name: str) -> None:
+    document = bundles.load(name)
+    whole, given = Specification.load(copy.deepcopy(document)), Specification.load(routes(document))
+    assert given.security == whole.security
+    assert given.base_path == whole.base_path
+    for operation in operations(document):
+        path, method = operation.path, operation.method.lower()
+        ours, theirs = given.get_operation(path, method), whole.get_operation(path, method)
+        assert [ours.get(key) for key in ROUTE_KEYS] == [theirs.get(key) for key in ROUTE_KEYS]
+    assert len(definitions(document)) == len(list(operations(document)))

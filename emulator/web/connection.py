@@ -1,7 +1,8 @@
-"""A connection: uvicorn's, with an answer of our own to bytes that make no request, and an end to what is read."""
+"""The HTTP protocol of a connection: uvicorn's, with bounds on what is read and errors in the service's own form."""
 
 from __future__ import annotations
 
+import logging
 from functools import partial
 from typing import Any, cast
 
@@ -12,48 +13,54 @@ from emulator.web.streaming import ABORT
 from emulator.web.write_coalescing import CoalescingTransport
 
 MAX_HEAD = 256 * 1024
-"""Bytes of a request's head that are read; the parser itself would go on without end."""
+"""Bytes of a request's head that are read; the parser itself sets no bound."""
 
-MAX_LEFT_OVER = 64 * 1024 * 1024
-"""Bytes of a body that are thrown away once its request is answered; then the connection is closed."""
+MAX_DROPPED = 64 * 1024 * 1024
+"""Bytes of a body that are read and dropped after its request was answered; then the connection is closed."""
+
+logger = logging.getLogger("emulator.connection")
+# What clients do wrong is answered, not logged. Uvicorn would also warn of each request for an upgrade, which a server
+# may ignore (RFC 9110).
+logger.setLevel(logging.ERROR)
 
 
 class Connection(HttpToolsProtocol):
-    """One client on the line."""
+    """The protocol of one connection. The methods that it overrides are listed in a test of uvicorn's versions."""
 
-    def __init__(self, *args: Any, edge: RootApp, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, root_app: RootApp, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._edge = edge
+        self.logger = logger
+        self._root_app = root_app
         self._reading_head = True
-        self._head = 0
-        self._left_over = 0
+        self._head_bytes = 0
+        self._dropped_bytes = 0
 
     def connection_made(self, transport: Any) -> None:
-        super().connection_made(CoalescingTransport(transport))  # type: ignore[arg-type]  # in all it is used for it is one
+        super().connection_made(CoalescingTransport(transport))  # type: ignore[arg-type]  # it does all that is used of one
 
     def data_received(self, data: bytes) -> None:
         if self._reading_head:
-            self._head += len(data)
-        if self._head > MAX_HEAD:
+            self._head_bytes += len(data)
+        if self._head_bytes > MAX_HEAD:
             self.send_400_response(f"The head of the request is larger than {MAX_HEAD} bytes.")
         else:
             super().data_received(data)
 
     def on_message_begin(self) -> None:
-        self._left_over = 0
+        self._dropped_bytes = 0
         super().on_message_begin()
         cast("dict[str, Any]", self.scope)[ABORT] = self.transport.abort
 
     def on_headers_complete(self) -> None:
         self._reading_head = False
-        self._head = 0
+        self._head_bytes = 0
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
         super().on_body(body)
         if self.cycle.response_complete:
-            self._left_over += len(body)
-            if self._left_over > MAX_LEFT_OVER:
+            self._dropped_bytes += len(body)
+            if self._dropped_bytes > MAX_DROPPED:
                 self.transport.close()
 
     def on_message_complete(self) -> None:
@@ -61,18 +68,18 @@ class Connection(HttpToolsProtocol):
         super().on_message_complete()
 
     def eof_received(self) -> bool:  # type: ignore[override]  # asyncio's protocols may answer; uvicorn's does not
-        """A client that has said all it has to say may still listen (``nc``): what it asked for is answered first."""
+        """A client that ends its side may still read, as ``nc`` does: what it asked for is answered first."""
         waiting = self.cycle is not None and not self.cycle.more_body and not self.cycle.response_complete
         if waiting:
             self.cycle.keep_alive = False
         else:
-            # Left to itself the transport closes at once, and forgets what was answered in this turn of the loop.
+            # Without this asyncio closes the transport beneath ours, which has not yet sent what waits in it.
             self.transport.close()
         return waiting
 
     def send_400_response(self, msg: str) -> None:
-        """The answer to what makes no request, in the form of all errors."""
-        request_id, body = self._edge.malformed(msg)
+        """Answer bytes that are no HTTP request, in the form of all errors, and close the connection."""
+        request_id, body = self._root_app.malformed(msg)
         head = (
             "HTTP/1.1 400 Bad Request\r\n"
             "content-type: application/json\r\n"
@@ -83,10 +90,7 @@ class Connection(HttpToolsProtocol):
         self.transport.write(head.encode() + body)
         self.transport.close()
 
-    def _unsupported_upgrade_warning(self) -> None:
-        """Nothing is upgraded here, as RFC 9110 allows; the request is answered as it stands and nobody is to worry."""
 
-
-def connection_to(edge: RootApp) -> type[Connection]:
-    """What makes the connections of a server, in the shape uvicorn asks for."""
-    return cast("type[Connection]", partial(Connection, edge=edge))
+def protocol_for(root_app: RootApp) -> type[Connection]:
+    """The protocol factory of a server, as uvicorn takes it for its option ``http``."""
+    return cast("type[Connection]", partial(Connection, root_app=root_app))

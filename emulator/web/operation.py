@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +17,7 @@ from emulator.errors import ApiError
 from emulator.web import context as calls
 from emulator.web import strict_json
 from emulator.web.authentication import header, listed
+from emulator.web.connexion_app import Definition
 from emulator.web.context import RequestContext
 from emulator.web.error_responses import error_of
 from emulator.web.pagination import envelope
@@ -47,30 +48,31 @@ class OperationHandler:
     path parameters by name, ``query`` where the operation has query parameters and ``body`` where it has a body.
     """
 
-    def __init__(self, operation: AbstractOperation, perform: Executor, strict: bool) -> None:
-        self.operation_id = operation.operation_id
+    def __init__(self, operation: AbstractOperation, definition: Definition, perform: Executor, strict: bool) -> None:
+        self.operation_id: str = operation.operation_id
         self.function: Callable[..., Any] = operation.function
-        self._operation = operation
+        self._method: str = operation.method
         self._execute = perform
         self._strict = strict
         self._parameters = {
             parameter["name"]: Schema(parameter["schema"])
-            for parameter in operation.parameters
+            for parameter in definition["parameters"]
             if parameter["in"] == "query"
         }
-        required = {parameter["name"] for parameter in operation.parameters if parameter.get("required")}
+        required = {parameter["name"] for parameter in definition["parameters"] if parameter.get("required")}
         self._demanded = required & self._parameters.keys()
         self._defaults = {
             name: schema.source["default"] for name, schema in self._parameters.items() if "default" in schema.source
         }
-        self.header_names = [each["name"] for each in operation.parameters if each["in"] == "header"]
-        content = operation.request_body.get("content", {})
-        self._most = operation.request_body.get("x-max-bytes", MAX_BODY)
+        self.header_names = [each["name"] for each in definition["parameters"] if each["in"] == "header"]
+        request_body = definition.get("requestBody", {})
+        content = request_body.get("content", {})
+        self._most = request_body.get("x-max-bytes", MAX_BODY)
         self._body = Schema(content["application/json"]["schema"]) if content else None
         # What else may come as a body is nobody's business: that of a GET or a DELETE has no meaning (RFC 9110).
-        self._expected = self._body or (NOTHING if operation.method == "post" else None)
-        self.status = next(int(status) for status in operation.responses if status.startswith("2"))
-        self._content = operation.responses[str(self.status)].get("content", {})
+        self._expected = self._body or (NOTHING if self._method == "post" else None)
+        self.status = next(int(status) for status in definition["responses"] if status.startswith("2"))
+        self._content = definition["responses"][str(self.status)].get("content", {})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         call = calls.of(scope)
@@ -124,7 +126,7 @@ class OperationHandler:
 
     def _explain(self, fault: Violation) -> Violation:
         """A field that a PATCH does not take but the object has is no unknown one: it cannot be changed (B-13)."""
-        immutable = fault.keyword == "unknown" and self._operation.method == "patch"
+        immutable = fault.keyword == "unknown" and self._method == "patch"
         if immutable and self._response and self._response.has(fault.path):
             return fault._replace(message="cannot be changed")
         return fault
@@ -201,13 +203,18 @@ def _bad(name: str, message: str) -> Violation:
 class OperationAPI(RoutedAPI[OperationHandler]):
     """The plans of one document."""
 
-    def __init__(self, *args: Any, perform: Executor, strict: bool, **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, definitions: Mapping[str, Definition], perform: Executor, strict: bool, **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
-        self._make = lambda operation: OperationHandler(operation, perform, strict)
+        self._definitions = definitions
+        self._perform = perform
+        self._strict = strict
         self.add_paths()
 
     def make_operation(self, operation: AbstractOperation) -> OperationHandler:
-        return self._make(operation)
+        definition = self._definitions[operation.operation_id]
+        return OperationHandler(operation, definition, self._perform, self._strict)
 
 
 class OperationMiddleware(OperationLayer[OperationAPI]):

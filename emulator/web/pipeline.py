@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
-from connexion.resolver import Resolver
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from emulator.errors import ApiError
@@ -38,15 +37,14 @@ def build_app(
     """
     if unmatched := operations.keys() ^ _operation_ids(document):
         raise LookupError(f"without a function, or without an operation: {sorted(unmatched)}")
-    app = connexion_app(
+    return connexion_app(
         document,
+        operations,
         [ErrorMiddleware, Router, AuthenticationMiddleware, *layers, OperationMiddleware],
-        Resolver(operations.__getitem__),
         authenticate=authenticate,
         perform=perform,
         strict=strict,
     )
-    return cast(ASGIApp, app)
 
 
 def _operation_ids(document: Mapping[str, Any]) -> set[str]:

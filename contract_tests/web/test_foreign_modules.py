@@ -1,0 +1,114 @@
+"""Other people's modules stay as they are: importing the emulator, or running it, changes none of them.
+
+Its pytest plugin runs inside other people's test processes, which import the same packages for purposes of their own.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+USED = ("connexion", "httpx", "jinja2", "jsonschema", "requests", "starlette", "tinydb", "uvicorn", "werkzeug")
+"""Packages that a start imports, directly or through another one."""
+
+LOAD = """
+from emulator.sandbox import Options
+from emulator.server import Server
+import emulator.pytest_plugin
+server = Server(Options(), "127.0.0.1", 0)
+server.sandbox.application()
+server.socket.close()
+import emulator.control.control_app, emulator.web.connection
+emulator.control.control_app.control_app(server.sandbox.engine, strict=False)
+"""
+
+COMPARE = """
+import sys
+from importlib import import_module
+from types import ModuleType
+
+def attributes(owner):
+    return {name: value for name, value in vars(owner).items() if name not in IGNORED}
+
+# Made by the class machinery itself, when an abstract class is first asked about an instance.
+IGNORED = {"_abc_impl", "__abstractmethods__", "__dict__", "__weakref__"}
+
+def known():
+    modules = {name: module for name, module in sys.modules.items() if name.partition(".")[0] in USED}
+    classes = {
+        f"{name}.{key}": value
+        for name, module in modules.items()
+        for key, value in vars(module).items()
+        if isinstance(value, type) and value.__module__ == name
+    }
+    return modules | classes
+
+def changed(before):
+    for name, (owner, values) in before.items():
+        now = attributes(owner)
+        for key in values.keys() | now.keys():
+            is_submodule = key not in values and sys.modules.get(f"{name}.{key}") is now.get(key)
+            if not is_submodule and values.get(key) is not now.get(key):
+                yield f"{name}.{key}"
+        if isinstance(owner, ModuleType) and sys.modules.get(name) is not owner:
+            yield name
+"""
+
+
+def python(*parts: str) -> str:
+    """What a fresh Python prints that runs these parts one after the other."""
+    script = "\n".join((f"USED = {USED!r}", *parts))
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, env=os.environ)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+IMPORT_USED = """
+import warnings
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    for name in USED:
+        import_module(name)
+"""
+
+
+def test_the_emulator_changes_no_module_and_no_class_of_another_package() -> None:
+    before = "before = {name: (owner, attributes(owner)) for name, owner in known().items()}"
+    enough = "assert len(before) > 200, len(before)"
+    assert python(COMPARE, IMPORT_USED, before, enough, LOAD, "print(sorted(changed(before)))") == "[]"
+
+
+def test_this_comparison_finds_what_is_changed() -> None:
+    before = "before = {name: (owner, attributes(owner)) for name, owner in known().items()}"
+    change = """
+import httpx, uvicorn, requests
+uvicorn.Server.startup = None
+httpx.get = None
+sys.modules["requests"] = ModuleType("requests")
+"""
+    found = python(COMPARE, IMPORT_USED, before, change, "print(sorted(changed(before)))")
+    assert found == "['httpx.get', 'requests', 'uvicorn.server.Server.startup']"
+
+
+def test_after_the_emulator_each_module_is_the_one_of_its_package() -> None:
+    """None is a stand-in: each was loaded from a file."""
+    strange = """
+modules = {name: value for name, value in known().items() if name in sys.modules}
+print(sorted(name for name, module in modules.items() if type(module) is not ModuleType or not module.__spec__.origin))
+"""
+    loaded = "assert {'connexion', 'uvicorn', 'werkzeug'} <= sys.modules.keys()"
+    assert python(COMPARE, LOAD, loaded, strange) == "[]"
+
+
+@pytest.mark.parametrize("name", ["requests.Session", "httpx.AsyncClient", "jinja2.Environment", "werkzeug.Request"])
+def test_after_the_emulator_other_packages_are_whole(name: str) -> None:
+    module, _, attribute = name.partition(".")
+    assert python(LOAD, f"import {module}", f"print(type({name}).__name__, {name}.__name__)") == f"type {attribute}"
+
+
+def test_importing_the_emulator_warns_of_nothing() -> None:
+    """Also not of what Connexion imports: a test suite that turns warnings into errors could not use the plugin."""
+    assert python("import warnings", "warnings.simplefilter('error')", LOAD, "print('quiet')") == "quiet"
