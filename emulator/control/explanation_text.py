@@ -11,7 +11,7 @@ from emulator.core.jobs import FailedJob
 from emulator.core.records import Record, hidden_fields
 from emulator.core.unit_of_work import Change
 from emulator.core.world import Event
-from emulator.engine.journal import LoggedRequest
+from emulator.engine.logged_request import LoggedRequest
 from emulator.resources.registry import LIFE_CYCLES
 from emulator.resources.sandbox.emails import Email
 from emulator.resources.webhooks.deliveries import DeliveryAttempt, WebhookDelivery

@@ -9,7 +9,8 @@ from typing import Any
 from emulator.core.handlers import Page
 from emulator.core.unit_of_work import Change
 from emulator.engine.engine import Engine
-from emulator.engine.journal import Journal, LoggedRequest, headers_shown, shown
+from emulator.engine.journal import Journal
+from emulator.engine.logged_request import LoggedRequest, redacted_headers, redacted_text
 from emulator.engine.runtime import Runtime
 from emulator.errors import ApiError, invalid_field
 
@@ -43,7 +44,7 @@ async def rewind(engine: Engine, runtime: Runtime, query: Query, body: Query) ->
     if not runtime.journal.reaches(entry.checkpoint):
         raise invalid_field("to" if "to" in body else "steps", "is too long ago; its turns are no longer kept")
     taken_back = runtime.journal.count - entry.checkpoint.units
-    await runtime.rewind(entry.checkpoint)
+    await runtime.history.rewind(entry.checkpoint)
     return {"to": entry.id, "now": runtime.clock.now(), "turns": taken_back}
 
 
@@ -83,7 +84,7 @@ def detail(entry: LoggedRequest, journal: Journal) -> dict[str, Any]:
     turns = journal.units_of(entry)
     return {
         **summary(entry),
-        "request_headers": headers_shown(entry.headers),
+        "request_headers": redacted_headers(entry.headers),
         "request_body": readable(entry.body),
         "response_body": readable(entry.answer),
         "event_ids": [event.id for turn in turns for event in turn.events],
@@ -96,9 +97,9 @@ def readable(body: bytes) -> Any:
     if not body:
         return None
     try:
-        return json.loads(shown(body))
+        return json.loads(redacted_text(body))
     except ValueError:
-        return shown(body)
+        return redacted_text(body)
 
 
 def change(one: Change) -> dict[str, str] | None:

@@ -26,14 +26,14 @@ AT_MOST = 100
 
 async def index(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
     """GET /snapshots: the newest first."""
-    rows = [summary(name, snapshot) for name, snapshot in reversed(runtime.snapshots.items())]
+    rows = [summary(name, snapshot) for name, snapshot in reversed(runtime.history.snapshots.items())]
     page, size = query["page"], query["page_size"]
     return Page(rows[(page - 1) * size : page * size], len(rows), page, size)
 
 
 async def create(engine: Engine, runtime: Runtime, query: Query, body: Query) -> dict[str, Any]:
     """POST /snapshots: the world as it is now; one of the same name is replaced."""
-    return _keep(runtime, body["name"], runtime.snapshot())
+    return _keep(runtime, body["name"], runtime.history.snapshot())
 
 
 async def show(engine: Engine, runtime: Runtime, name: str, query: Query) -> dict[str, Any]:
@@ -55,31 +55,26 @@ async def bring_in(engine: Engine, runtime: Runtime, name: str, query: Query, bo
 async def restore(engine: Engine, runtime: Runtime, name: str, query: Query) -> dict[str, Any]:
     """POST /snapshots/{name}/restore: the world, its clock included, as it was then."""
     snapshot = find(runtime, name)
-    await runtime.restore(snapshot)
+    await runtime.history.restore(snapshot)
     return summary(name, snapshot)
 
 
 async def delete(engine: Engine, runtime: Runtime, name: str, query: Query) -> None:
     """DELETE /snapshots/{name}."""
     find(runtime, name)
-    if runtime.persistence:
-        runtime.persistence.snapshot(name, None)
-    del runtime.snapshots[name]
+    runtime.history.delete_snapshot(name)
 
 
 def _keep(runtime: Runtime, name: str, snapshot: Snapshot) -> dict[str, Any]:
-    if name not in runtime.snapshots and len(runtime.snapshots) >= AT_MOST:
+    if name not in runtime.history.snapshots and len(runtime.history.snapshots) >= AT_MOST:
         raise invalid_field("name", f"there are {AT_MOST} snapshots; delete one first")
-    if runtime.persistence:
-        runtime.persistence.snapshot(name, snapshot)
-    runtime.snapshots.pop(name, None)
-    runtime.snapshots[name] = snapshot
+    runtime.history.store_snapshot(name, snapshot)
     return summary(name, snapshot)
 
 
 def find(runtime: Runtime, name: str) -> Snapshot:
     """A snapshot by its name; 404 ``NOT_FOUND``."""
-    snapshot = runtime.snapshots.get(name)
+    snapshot = runtime.history.snapshots.get(name)
     if snapshot is None:
         raise ApiError("NOT_FOUND", message=f"There is no snapshot {name[:60]!r}.")
     return snapshot
