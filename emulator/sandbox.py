@@ -17,7 +17,7 @@ from emulator.control import inbox
 from emulator.core.calendar import Timestamp
 from emulator.core.ids import IdSource
 from emulator.core.world import World
-from emulator.engine.clock import RUNNING, Clock
+from emulator.engine.clock import RUNNING, Clock, ClockMode
 from emulator.engine.engine import Engine
 from emulator.engine.fixtures import Fixtures, Start
 from emulator.engine.mailer import Mailer, SmtpServer
@@ -51,7 +51,7 @@ class Options:
     and ``starts`` how single worlds first open, by the App's name; only tests need others.
     """
 
-    clock_mode: str = RUNNING
+    clock_mode: ClockMode = RUNNING
     clock_at: Timestamp | None = None
     seed: int | None = None
     listed_keys_only: bool = False

@@ -14,7 +14,7 @@ import pytest
 from contract_tests.client import Client
 from contract_tests.receiver import Receiver, Reply
 from contract_tests.sandbox import START, RunningServer, Sandbox
-from emulator.engine.advances import KEPT
+from emulator.engine.advances import MAX_ADVANCES
 
 END = "9999-12-31T23:59:59.998Z"
 """So far that no advance gets there while a test runs: some three million jobs."""
@@ -303,7 +303,7 @@ def test_so_many_are_remembered_and_no_more_can_be_under_way(sandbox: Sandbox, r
     sandbox.endpoint(receiver.url)
     receiver.reply = lambda received: Reply(held=True)
     sandbox.customer()
-    first, *waiting = (begin(sandbox, by="1d") for _ in range(KEPT))
+    first, *waiting = (begin(sandbox, by="1d") for _ in range(MAX_ADVANCES))
     refused = sandbox.control.refused(
         "POST", "/clock/advance", 429, "TOO_MANY_REQUESTS", json={"by": "1d"}, headers={"Prefer": "respond-async"}
     )

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 import pytest
+from emulator.conformance.receiver import receiving
 
 from contract_tests.document.reader import (
     Document,
@@ -22,7 +23,6 @@ from contract_tests.sandbox import Sandbox
 from contract_tests.state.golden import differences
 from emulator.conformance.fixture_factory import FixtureFactory
 from emulator.conformance.fixtures import FIXTURES, OF_FIELD
-from emulator.conformance.receiver import receiving
 from emulator.document import bundles
 
 SERVICE: Document = bundles.load("service")

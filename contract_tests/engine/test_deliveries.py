@@ -240,4 +240,5 @@ def test_a_server_stops_in_the_middle_of_a_delivery(
     own.close()
     server.stop()
     gate.open()
-    assert [(runtime.dispatcher._workers, dict(runtime.dispatcher._queues)) for runtime in runtimes] == [({}, {})]
+    queues = [runtime.outbox._deliveries for runtime in runtimes]
+    assert [(each._workers, dict(each._waiting)) for each in queues] == [({}, {})]

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from emulator.engine.time_slice import SLICE_SECONDS, STEPS_PER_LOOK, TimeSlice
+from emulator.engine.time_slice import LOOPS_PER_PAUSE, SLICE_SECONDS, TimeSlice
 
 
 def test_others_have_their_turn_after_so_much_work_in_few_steps_or_many(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -32,4 +32,4 @@ def test_others_have_their_turn_after_so_much_work_in_few_steps_or_many(monkeypa
 
     number = 0
     asyncio.run(work())
-    assert let_by == [number for number in (4, 8, 9, 10) for _ in range(STEPS_PER_LOOK)]
+    assert let_by == [number for number in (4, 8, 9, 10) for _ in range(LOOPS_PER_PAUSE)]

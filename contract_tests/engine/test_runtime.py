@@ -193,7 +193,7 @@ def test_a_course_is_plotted_once_all_that_is_under_way_is_known(monkeypatch: py
         assert job is not None
         return Target(job.due)
 
-    monkeypatch.setattr(runtime.dispatcher, "settled", settle)
+    monkeypatch.setattr(runtime.outbox, "deliveries_settled", settle)
     run(runtime.advance(to_the_next))
     assert runtime.clock.now() == later(1)
 
@@ -365,7 +365,7 @@ async def hear(runtime: Runtime, *kinds: str, patience: float = 60) -> list[Mess
 
 def tell_of(runtime: Runtime, **toy: Any) -> None:
     """Serve a command whose toy is news."""
-    runtime._run_unit(lambda world: world.emit("toy.made", make(world, **toy)), {}, None)
+    runtime.runner.commit(lambda world: world.emit("toy.made", make(world, **toy)), {})
 
 
 def test_waiting_for_news_ends_with_the_first_event_or_the_timeout() -> None:
@@ -459,7 +459,7 @@ def test_a_backlog_is_worked_off_with_turns_for_others() -> None:
     plan(runtime, *((0, "play") for _ in range(MANY)))
 
     async def watch() -> set[int]:
-        work = asyncio.create_task(runtime.run_due_cooperatively())
+        work = asyncio.create_task(runtime.runner.run_due_cooperatively())
         seen = set()
         while not work.done():
             await asyncio.sleep(0)

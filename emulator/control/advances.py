@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from emulator.core.world import encode
-from emulator.engine.advances import Advance, AdvanceResult
+from emulator.engine.advance_result import AdvanceResult
+from emulator.engine.advances import Advance
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
 from emulator.errors import ApiError

@@ -11,7 +11,8 @@ from emulator.core.events import Event
 from emulator.core.jobs import FailedJob, Job
 from emulator.core.records import Record
 from emulator.core.unit_of_work import UnitOfWork
-from emulator.engine.journal import Journal, LoggedRequest
+from emulator.engine.journal import Journal
+from emulator.engine.logged_request import LoggedRequest
 from emulator.resources.sandbox.emails import Email
 
 

@@ -9,7 +9,8 @@ from emulator.control import advances
 from emulator.control.durations import after
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
-from emulator.engine.advances import AdvanceResult, Target
+from emulator.engine.advance_result import AdvanceResult
+from emulator.engine.advances import Target
 from emulator.engine.clock import ClockState
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
@@ -29,7 +30,7 @@ def changed(runtime: Runtime) -> ClockState:
     """Publish the clock after a change, and return it."""
     runtime.run_due()
     state = runtime.clock_state()
-    runtime.broker.publish_unit("clock", state)
+    runtime.broker.publish("clock", state)
     return state
 
 

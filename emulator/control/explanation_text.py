@@ -11,7 +11,7 @@ from emulator.core.events import Event
 from emulator.core.jobs import FailedJob
 from emulator.core.records import Record, hidden_fields
 from emulator.core.unit_of_work import Change
-from emulator.engine.journal import LoggedRequest
+from emulator.engine.logged_request import LoggedRequest
 from emulator.resources.registry import STATE_MACHINES
 from emulator.resources.sandbox.emails import Email
 from emulator.resources.webhooks.deliveries import DeliveryAttempt, WebhookDelivery

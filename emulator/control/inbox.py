@@ -29,8 +29,8 @@ RANGES = {"status": (200, 599), "delay_ms": (0, 60_000)}
 async def index(engine: Engine, runtime: Runtime, name: str, query: Mapping[str, Any]) -> Page[InboxRequest]:
     """GET /inbox/{name}: requests, newest first; ``status`` and ``delay_ms`` set how later ones are answered."""
     inbox = runtime.inbox
-    inbox.set_response_rule(name, inbox.response_rule(name).with_(query))
-    inbox.check_again(runtime.world, name)
+    inbox.set_response_rule(name, inbox.response_rule(name).updated(query))
+    inbox.check_pending(runtime.world, name)
     paging = {"page": query["page"], "page_size": query["page_size"]}
     return paginate(inbox.table, {**paging, "inbox": name})
 
@@ -61,8 +61,8 @@ async def _store(engine: Engine, request: Request) -> Response:
         raise ApiError("NOT_FOUND", message="An inbox has a name of 1 to 64 of A-Z a-z 0-9 . _ ~ -.")
     raw = await _body(request)
     runtime = world_lookup.of_sender(engine, request.scope, _app_id(raw))
-    rule = runtime.inbox.response_rule(name).with_(_numbers(request))
-    runtime.inbox.keep(
+    rule = runtime.inbox.response_rule(name).updated(_numbers(request))
+    runtime.inbox.add(
         runtime.world,
         dict(request.headers),
         raw,

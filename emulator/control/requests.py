@@ -9,7 +9,8 @@ from typing import Any
 from emulator.core.handlers import Page
 from emulator.core.unit_of_work import Change
 from emulator.engine.engine import Engine
-from emulator.engine.journal import Journal, LoggedRequest, headers_shown, shown
+from emulator.engine.journal import Journal
+from emulator.engine.logged_request import LoggedRequest, redacted_headers, redacted_text
 from emulator.engine.runtime import Runtime
 from emulator.errors import ApiError, invalid_field
 
@@ -45,7 +46,7 @@ async def rewind(engine: Engine, runtime: Runtime, query: Query, body: Query) ->
             "to" if "to" in body else "steps", "is too long ago; its changes are no longer in the journal"
         )
     undone = runtime.journal.count - entry.checkpoint.units
-    await runtime.rewind(entry.checkpoint)
+    await runtime.history.rewind(entry.checkpoint)
     return {"to": entry.id, "now": runtime.clock.now(), "turns": undone}
 
 
@@ -85,7 +86,7 @@ def detail(entry: LoggedRequest, journal: Journal) -> dict[str, Any]:
     units = journal.units_of(entry)
     return {
         **summary(entry),
-        "request_headers": headers_shown(entry.headers),
+        "request_headers": redacted_headers(entry.headers),
         "request_body": readable(entry.body),
         "response_body": readable(entry.answer),
         "event_ids": [event.id for unit in units for event in unit.events],
@@ -98,9 +99,9 @@ def readable(body: bytes) -> Any:
     if not body:
         return None
     try:
-        return json.loads(shown(body))
+        return json.loads(redacted_text(body))
     except ValueError:
-        return shown(body)
+        return redacted_text(body)
 
 
 def change(one: Change) -> dict[str, str] | None:

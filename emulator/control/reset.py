@@ -9,7 +9,7 @@ import msgspec
 
 from emulator.control import app_settings
 from emulator.core.calendar import Timestamp
-from emulator.engine.clock import parse_start
+from emulator.engine.clock import ClockMode, parse_start
 from emulator.engine.engine import Engine
 from emulator.engine.fixtures import Fixture, Start
 from emulator.engine.runtime import Runtime
@@ -39,7 +39,7 @@ def _fixture(value: Body) -> Fixture:
         raise invalid_field("fixtures", str(error)) from None
 
 
-def _clock(text: str | None) -> tuple[str, Timestamp | None] | None:
+def _clock(text: str | None) -> tuple[ClockMode, Timestamp | None] | None:
     try:
         return None if text is None else parse_start(text)
     except ValueError:

@@ -26,14 +26,14 @@ MAX_SNAPSHOTS = 100
 
 async def index(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
     """GET /snapshots: newest first."""
-    rows = [summary(name, snapshot) for name, snapshot in reversed(runtime.snapshots.items())]
+    rows = [summary(name, snapshot) for name, snapshot in reversed(runtime.history.snapshots.items())]
     page, size = query["page"], query["page_size"]
     return Page(rows[(page - 1) * size : page * size], len(rows), page, size)
 
 
 async def create(engine: Engine, runtime: Runtime, query: Query, body: Query) -> dict[str, Any]:
     """POST /snapshots: saves the world as it is now, in place of a snapshot with the same name."""
-    return _save(runtime, body["name"], runtime.snapshot())
+    return _save(runtime, body["name"], runtime.history.snapshot())
 
 
 async def show(engine: Engine, runtime: Runtime, name: str, query: Query) -> dict[str, Any]:
@@ -55,31 +55,26 @@ async def import_snapshot(engine: Engine, runtime: Runtime, name: str, query: Qu
 async def restore(engine: Engine, runtime: Runtime, name: str, query: Query) -> dict[str, Any]:
     """POST /snapshots/{name}/restore: puts the world and its clock back to the snapshot."""
     snapshot = find(runtime, name)
-    await runtime.restore(snapshot)
+    await runtime.history.restore(snapshot)
     return summary(name, snapshot)
 
 
 async def delete(engine: Engine, runtime: Runtime, name: str, query: Query) -> None:
     """DELETE /snapshots/{name}: deletes a snapshot."""
     find(runtime, name)
-    if runtime.persistence:
-        runtime.persistence.snapshot(name, None)
-    del runtime.snapshots[name]
+    runtime.history.delete_snapshot(name)
 
 
 def _save(runtime: Runtime, name: str, snapshot: Snapshot) -> dict[str, Any]:
-    if name not in runtime.snapshots and len(runtime.snapshots) >= MAX_SNAPSHOTS:
+    if name not in runtime.history.snapshots and len(runtime.history.snapshots) >= MAX_SNAPSHOTS:
         raise invalid_field("name", f"there are {MAX_SNAPSHOTS} snapshots; delete one first")
-    if runtime.persistence:
-        runtime.persistence.snapshot(name, snapshot)
-    runtime.snapshots.pop(name, None)
-    runtime.snapshots[name] = snapshot
+    runtime.history.store_snapshot(name, snapshot)
     return summary(name, snapshot)
 
 
 def find(runtime: Runtime, name: str) -> Snapshot:
     """The snapshot with this name; 404 ``NOT_FOUND`` if there is none."""
-    snapshot = runtime.snapshots.get(name)
+    snapshot = runtime.history.snapshots.get(name)
     if snapshot is None:
         raise ApiError("NOT_FOUND", message=f"There is no snapshot {name[:60]!r}.")
     return snapshot

@@ -1,23 +1,23 @@
-"""Advances: a world's clock on its way to later instants, one journey after the other; each can be stopped (B-92)."""
+"""Advances move a world's clock to a later instant and run on the way what falls due; each can be stopped (B-92)."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections import Counter
 from collections.abc import Callable
 from itertools import count
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
 from emulator.core.ids import IdSource
-from emulator.core.jobs import FailedJob
+from emulator.core.unit_of_work import UnitOfWork
+from emulator.engine.advance_result import AdvanceResult
+from emulator.engine.outbox import Outbox
+from emulator.engine.pubsub import Broker
 from emulator.engine.time_slice import TimeSlice
+from emulator.engine.unit_runner import UnitRunner
 from emulator.errors import ApiError
-
-if TYPE_CHECKING:
-    from emulator.engine.runtime import Runtime
 
 logger = logging.getLogger("emulator")
 
@@ -27,48 +27,43 @@ STOPPED = "stopped"
 FAILED = "failed"
 
 IDS = IdSource("advances")
-"""Ids of their own: whether an advance is asked about changes no id that its world draws."""
+"""A source of its own: whether an advance can be asked about changes no id that its world draws."""
 
-KEPT = 100
+MAX_ADVANCES = 100
 """Advances of one world that can be asked about; no more than these are under way."""
 
 
-class AdvanceResult:
-    """What happened during an advance that began at ``start`` and has come to ``reached``."""
-
-    def __init__(self, start: Timestamp) -> None:
-        self.start = self.now = start
-        self.jobs = 0
-        self.events: Counter[str] = Counter()
-        self.deliveries: Counter[bool] = Counter()
-        self.failures: list[FailedJob] = []
-
-
 class Target(NamedTuple):
-    """Where an advance leads: to an instant, or until something has happened on the way."""
+    """Where an advance leads: to an instant, or until a condition holds on the way."""
 
     to: Timestamp
-    until: Callable[[AdvanceResult], bool] = lambda tally: False
+    until: Callable[[AdvanceResult], bool] = lambda result: False
 
 
 TargetResolver = Callable[[], Target]
-"""Says where an advance leads, seen from the present instant; raises what makes it impossible."""
+"""Computes where an advance leads from the present instant; raises what makes it impossible."""
 
 
 class Advance:
-    """One journey. While it waits for those before it, course and tally are what they would be if it began now."""
+    """One advance of the clock.
+
+    The resolver is called here and once more when the advance begins. Here, because a target that is impossible must
+    be an error of the request, and because the API shows the target of an advance that still waits. Then, because the
+    advances before it move the clock from which "a day later" or "the next job" is counted. For the same reason its
+    result starts over: an advance that waits has not come from anywhere yet.
+    """
 
     task: asyncio.Task[None]
 
-    def __init__(self, id: str, plot: TargetResolver, now: Timestamp) -> None:
+    def __init__(self, id: str, resolver: TargetResolver, now: Timestamp) -> None:
         self.id = id
-        self.resolver = plot
-        self.target = plot()
+        self.resolver = resolver
+        self.target = resolver()
         self.result = AdvanceResult(now)
 
     @property
     def status(self) -> str:
-        """Whether it is under way (or waits), and if not, how it ended."""
+        """``running`` while it is under way or waits, then how it ended."""
         if not self.task.done():
             return RUNNING
         if self.task.cancelled():
@@ -77,12 +72,12 @@ class Advance:
 
     @property
     def error(self) -> BaseException | None:
-        """What ended it, if that was nobody's wish."""
+        """The exception that ended it, if one did."""
         return self.task.exception() if self.task.done() and not self.task.cancelled() else None
 
     @property
     def progress(self) -> float:
-        """How much of the way lies behind it, 0 to 1; one that is completed has it all behind it."""
+        """The share of the way that is done, 0 to 1; a completed advance, also one that ended early, is at 1."""
         if self.status == COMPLETED:
             return 1.0
         start, here, to = map(calendar.parse, (self.result.start, self.result.now, self.target.to))
@@ -90,25 +85,30 @@ class Advance:
 
 
 class Advances:
-    """The advances of one world. They wait for each other; between two jobs of one, others have their turn."""
+    """The advances of one world. They wait for each other; between two jobs of one, requests are served."""
 
-    def __init__(self, runtime: Runtime) -> None:
-        self._runtime = runtime
+    def __init__(self, runner: UnitRunner, outbox: Outbox, broker: Broker) -> None:
+        self._runner = runner
+        self._outbox = outbox
+        self._broker = broker
         self._queue = asyncio.Lock()
         self._numbers = count(1)
         self._current: set[Advance] = set()
-        self._finished: dict[str, Advance] = {}
+        self._by_id: dict[str, Advance] = {}
 
-    def begin(self, plot: TargetResolver) -> Advance:
-        """Set out, and let it be asked about. Raises what ``plot`` raises, and 429 where too many wait already."""
+    def begin(self, resolver: TargetResolver) -> Advance:
+        """Start an advance that can be asked about; 429 ``TOO_MANY_REQUESTS`` if too many are under way.
+
+        Raises what the resolver raises.
+        """
         self._make_room()
-        advance = self._start_next(plot)
-        self._finished[advance.id] = advance
+        advance = self._start(resolver)
+        self._by_id[advance.id] = advance
         return advance
 
-    async def make(self, plot: TargetResolver) -> AdvanceResult:
-        """The whole journey: what happened on it, also when it was stopped. Raises what ended it."""
-        advance = self._start_next(plot)
+    async def run(self, resolver: TargetResolver) -> AdvanceResult:
+        """Advance to the end and return what happened, also if the advance was stopped. Raises what ended it."""
+        advance = self._start(resolver)
         try:
             await asyncio.wait([advance.task])
         finally:
@@ -118,38 +118,48 @@ class Advances:
         return advance.result
 
     def find(self, id: str) -> Advance:
-        """One that was begun; 404 ``NOT_FOUND`` for one never heard of, or forgotten by now."""
-        if id not in self._finished:
+        """An advance that was begun; 404 ``NOT_FOUND`` if there is none of this id, or none any more."""
+        if id not in self._by_id:
             raise ApiError("NOT_FOUND", message=f"There is no advance {id[:60]!r}.")
-        return self._finished[id]
+        return self._by_id[id]
 
     async def stop(self, advance: Advance) -> None:
-        """End it between two jobs; one that has ended stays as it is."""
+        """Stop an advance between two jobs; one that has ended stays as it is."""
         advance.task.cancel()
         await asyncio.wait([advance.task])
 
-    def stop_all(self) -> None:
-        """End every one before anything more is done."""
+    def cancel_all(self) -> None:
+        """Cancel every advance; none runs another job."""
         for advance in self._current:
             advance.task.cancel()
 
     async def close(self) -> None:
-        """End every one, and wait until all have ended."""
-        self.stop_all()
+        """Cancel every advance, and wait until all have ended."""
+        self.cancel_all()
         if self._current:
             await asyncio.wait([advance.task for advance in self._current])
 
-    def _make_room(self) -> None:
-        """Forget the oldest that has ended, if there are too many."""
-        if len(self._finished) < KEPT:
-            return
-        ended = next((id for id, advance in self._finished.items() if advance.status != RUNNING), None)
-        if ended is None:
-            raise ApiError("TOO_MANY_REQUESTS", retry_after=1, message=f"{KEPT} advances are under way already.")
-        del self._finished[ended]
+    def on_commit(self, unit: UnitOfWork) -> None:
+        """Count the events of a unit of work if an advance is under way, and publish where its clock is."""
+        result = self._runner.result
+        if result is not None:
+            for event in unit.events:
+                result.events[event.type] += 1
+            self._broker.tick(self._runner.clock_state)
 
-    def _start_next(self, plot: TargetResolver) -> Advance:
-        advance = Advance(IDS.id("adv", next(self._numbers)), plot, self._runtime.clock.now())
+    def _make_room(self) -> None:
+        """Forget the oldest advance that has ended, if there are too many."""
+        if len(self._by_id) < MAX_ADVANCES:
+            return
+        ended = next((id for id, advance in self._by_id.items() if advance.status != RUNNING), None)
+        if ended is None:
+            raise ApiError(
+                "TOO_MANY_REQUESTS", retry_after=1, message=f"{MAX_ADVANCES} advances are under way already."
+            )
+        del self._by_id[ended]
+
+    def _start(self, resolver: TargetResolver) -> Advance:
+        advance = Advance(IDS.id("adv", next(self._numbers)), resolver, self._runner.clock.now())
         advance.task = asyncio.create_task(self._run(advance))
         advance.task.add_done_callback(lambda task: self._ended(advance))
         self._current.add(advance)
@@ -161,36 +171,37 @@ class Advances:
             logger.error("advance %s failed", advance.id, exc_info=advance.error)
 
     async def _run(self, advance: Advance) -> None:
-        runtime = self._runtime
+        runner = self._runner
         async with self._queue:
-            # Attempts that were under way before belong to what began them; whether they are done by now is chance.
-            await runtime.dispatcher.settled()
-            advance.result = runtime.result = AdvanceResult(runtime.clock.now())
+            # Attempts under way before this advance are not its own; counting them would make its result a matter of
+            # how quick receivers are.
+            await self._outbox.deliveries_settled()
+            advance.result = runner.result = AdvanceResult(runner.clock.now())
             try:
-                runtime.run_due()
+                runner.run_due()
                 advance.target = advance.resolver()
-                await self._step(advance)
-                await runtime.dispatcher.mails.empty()
+                await self._run_jobs(advance)
+                await self._outbox.emails_settled()
             finally:
-                runtime.result = None
-                advance.result.now = runtime.clock.now()
-                runtime.broker.publish_unit("clock", runtime.clock_state())
+                runner.result = None
+                advance.result.now = runner.clock.now()
+                self._broker.publish("clock", runner.clock_state())
 
-    async def _step(self, advance: Advance) -> None:
-        runtime, pace = self._runtime, TimeSlice()
+    async def _run_jobs(self, advance: Advance) -> None:
+        runner, time_slice = self._runner, TimeSlice()
         to = min(advance.target.to, calendar.END)
         while True:
             # The outcome of an attempt decides on a retry, which may be due before any other job.
-            await runtime.dispatcher.settled()
-            # Asked here, for jobs may also be run, and things happen, while deliveries are waited for.
+            await self._outbox.deliveries_settled()
+            # Only now: while deliveries were waited for, requests may have run jobs and triggered events.
             if advance.target.until(advance.result):
                 return
-            job = runtime.world.jobs.next()
+            job = runner.world.jobs.next()
             if job is None or job.due > to:
                 break
-            runtime.clock.set(job.due)
-            runtime.run(job)
+            runner.clock.set(job.due)
+            runner.run(job)
             advance.result.now = job.due
-            await pace.pause_if_over()
-        runtime.clock.set(to)
-        runtime.run_due()
+            await time_slice.pause_if_over()
+        runner.clock.set(to)
+        runner.run_due()

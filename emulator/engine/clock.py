@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Self
+from typing import Final, Literal, Self
 
 import msgspec
 
@@ -12,40 +12,44 @@ from emulator.core.calendar import Timestamp
 from emulator.core.jobs import Job
 from emulator.core.world import World
 
-RUNNING = "running"
-FROZEN = "frozen"
+ClockMode = Literal["running", "frozen"]
+
+RUNNING: Final = "running"
+FROZEN: Final = "frozen"
 
 
 class ClockState(msgspec.Struct, frozen=True, kw_only=True):
-    """What a clock shows. ``rate`` is seconds of the world in each real second; ``pending`` counts planned jobs."""
+    """What a clock shows. ``rate`` is seconds of the world for each real second; ``pending`` counts planned jobs."""
 
     now: Timestamp
-    mode: str
+    mode: ClockMode
     rate: float
     next_due_at: Timestamp | None
     pending: int
 
 
-def parse_start(text: str) -> tuple[str, Timestamp | None]:
+def parse_start(text: str) -> tuple[ClockMode, Timestamp | None]:
     """Mode and instant of ``running``, ``frozen`` or ``frozen@INSTANT``; raises ``ValueError`` for anything else."""
     mode, at, instant = text.partition("@")
     if at and mode == FROZEN:
         return FROZEN, calendar.normalise(instant)
-    if text not in (RUNNING, FROZEN):
-        raise ValueError(text)
-    return text, None
+    if text == RUNNING:
+        return RUNNING, None
+    if text == FROZEN:
+        return FROZEN, None
+    raise ValueError(text)
 
 
 class Clock:
     """What time it is in one world.
 
-    A running clock is reckoned from where it last was set, never from its last reading, so nothing is lost however
-    often it is read. Where real time goes back it waits until that has caught up. ``time.time`` is looked up at each
-    call, so a test that freezes time in this process freezes the running clocks, and moves them.
+    A running clock is computed from where it was last set and the real time since then, never from its last reading,
+    so no rounding adds up. If real time goes back, the clock stands still until real time has caught up. ``time.time``
+    is looked up at each call, so a test that freezes or moves the time of this process does so to running clocks, too.
     """
 
-    def __init__(self, mode: str = RUNNING, at: Timestamp | None = None, rate: float = 1.0) -> None:
-        self.mode = mode
+    def __init__(self, mode: ClockMode = RUNNING, at: Timestamp | None = None, rate: float = 1.0) -> None:
+        self.mode: ClockMode = mode
         self.rate = rate
         self._run_from(at or calendar.from_epoch(self.wall()))
 
@@ -67,17 +71,17 @@ class Clock:
         )
 
     def set(self, to: Timestamp) -> None:
-        """Move to an instant; one that is past leaves the clock where it is."""
+        """Move to an instant; a past one leaves the clock where it is."""
         if to > self.now():
             self._run_from(to)
 
     def freeze(self, at: Timestamp | None = None) -> None:
-        """Stand still, at an instant not before now or at the present one."""
+        """Stop the clock, now or at a later instant."""
         self.set(at or self.now())
         self.mode = FROZEN
 
     def run(self, rate: float = 1.0) -> None:
-        """Run on from the present instant, ``rate`` seconds of the world each real second."""
+        """Run on from the present instant, ``rate`` seconds of the world for each real second."""
         self._run_from(self.now())
         self.mode, self.rate = RUNNING, rate
 
@@ -85,19 +89,19 @@ class Clock:
         """Real time, in seconds since 1970."""
         return time.time()
 
-    def another(self, at: Timestamp, mode: str | None = None, rate: float | None = None) -> Self:
-        """A clock of the same kind at any instant, also a past one; it goes as this one does unless that is said."""
+    def another(self, at: Timestamp, mode: ClockMode | None = None, rate: float | None = None) -> Self:
+        """A clock of the same class at any instant, also a past one, with the mode and rate of this one by default."""
         return type(self)(mode or self.mode, at, self.rate if rate is None else rate)
 
-    def resume_from(self, from_: Timestamp, since: float | None) -> None:
-        """Go on as if this clock had read an instant when real time was ``since``, though never before that instant."""
-        self._run_from(from_)
+    def resume_from(self, instant: Timestamp, since: float | None) -> None:
+        """Go on as if this clock had shown an instant when real time was ``since`` (Unix time, seconds)."""
+        self._run_from(instant)
         if since is not None:
             self._since = since
 
     @property
     def settings(self) -> tuple[str, float, Timestamp, float]:
-        """How the clock goes; another one once it was moved or changed by hand, and not by the passing of time."""
+        """What determines the clock's readings: it differs once the clock was set or changed, not as time passes."""
         return self.mode, self.rate, self._anchor, self._since
 
     def _run_from(self, position: Timestamp) -> None:

@@ -1,4 +1,4 @@
-"""Mishaps: what arranged faults do to a webhook delivery on its way (B-94)."""
+"""Delivery faults: what an injected fault does to a webhook delivery on its way (B-94)."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ Send = Callable[[SignedRequest], Awaitable[HttpResult]]
 LOST = HttpResult(status_code=200, error="lost on the way by an arranged fault; the service believes it arrived")
 
 
-async def send_with_fault(then: FaultEffect, sent: SignedRequest, send: Send) -> HttpResult:
-    """Send a delivery that something happens to; what the service takes for the receiver's answer.
+async def send_with_fault(effect: FaultEffect, request: SignedRequest, send: Send) -> HttpResult:
+    """Send a delivery as the fault has it; the result that is recorded.
 
-    Copies beyond the first go unrecorded, as those of a network that repeats itself.
+    Copies beyond the first are not recorded: it is as if the network had repeated them.
     """
-    if then.lose:
+    if effect.lose:
         return LOST
-    answer = await send(replace(sent, body=tamper(sent.body)) if then.tamper else sent)
-    for _ in range(then.duplicate or 0):
-        await send(sent)
-    return answer
+    result = await send(replace(request, body=tamper(request.body)) if effect.tamper else request)
+    for _ in range(effect.duplicate or 0):
+        await send(request)
+    return result
 
 
 def tamper(body: bytes) -> bytes:
-    """An event that somebody changed after it was signed: still JSON, and no longer what the signature is of."""
+    """The body of an event, changed after it was signed: still JSON, and no longer what was signed."""
     return body[:-1] + b',"tampered":true}'

@@ -1,4 +1,4 @@
-"""The engine: every world this process runs, each opened by the first use of its key, or at start if it is kept."""
+"""The engine: every world this process runs, opened by the first use of its key, or at the start if it is stored."""
 
 from __future__ import annotations
 
@@ -25,36 +25,35 @@ from emulator.state.store import CorruptStore, LeasedElsewhere, StorageError, St
 
 logger = logging.getLogger("emulator")
 
-TICK = 0.05
-"""Seconds between two looks at what fell due in worlds whose clocks run."""
-
+TICK_SECONDS = 0.05
+"""Seconds (real time) between two runs of what fell due in worlds whose clocks run."""
 
 Build = Callable[..., tuple[World, Clock]]
 """Makes the world and the clock of a key: new ones, or those that were ``saved``."""
 
-
 STORE_CHECK_SECONDS = 1.0
-"""Seconds between two looks for worlds that nobody runs any more, where several processes share them."""
+"""Seconds (real time) between two looks for worlds that no process runs, where several processes share a store."""
 
 
 class Engine:
-    """Opens worlds and keeps the running ones going; in a ``store``, if there is one, they last (B-01, B-02).
+    """Opens worlds and runs the jobs of those whose clocks run. Worlds outlast the process in a ``store`` (B-01, B-02).
 
-    ``build`` takes a :class:`Start` as well, for one that is to start anew.
+    ``build`` also takes a :class:`Start`, for a world that is to be reset. Each function of ``when_discarded`` is
+    called with a runtime that this engine no longer runs.
     """
 
     def __init__(
         self,
         build: Build,
-        facts: ReferenceData,
-        postman: WebhookSender | None = None,
+        reference_data: ReferenceData,
+        sender: WebhookSender | None = None,
         mailer: Mailer | None = None,
         store: Store | None = None,
     ) -> None:
-        self.reference_data = facts
+        self.reference_data = reference_data
         self.store = store
         self._build = build
-        self._webhook_sender = postman or WebhookSender()
+        self._sender = sender or WebhookSender()
         self._mailer = mailer
         self._ticker: asyncio.Task[None] | None = None
         self.runtimes: dict[Key, Runtime] = {}
@@ -62,16 +61,16 @@ class Engine:
         self.when_discarded: list[Callable[[Runtime], None]] = []
 
     def open(self, key: Key) -> Runtime:
-        """The runtime of a key's world, opened now if need be. Raises the refusals of ``build`` and of the store."""
+        """The runtime of a key's world, opened now if it is not yet. Raises what ``build`` and the store raise."""
         runtime = self.runtimes.get(key)
         if runtime is None:
             runtime = self.runtimes[key] = self._runtime(key)
             if self._ticker:
-                runtime.resume()
+                runtime.outbox.resume()
         return runtime
 
     def open_persisted(self) -> None:
-        """Open every world that is kept and that nobody runs. Raises :class:`BrokenState`."""
+        """Open every stored world that no process runs. Raises ``CorruptStore``."""
         for key in self.store.unleased() if self.store else ():
             with suppress(LeasedElsewhere):  # another process was quicker
                 self._open_listed(key)
@@ -81,49 +80,47 @@ class Engine:
             self.open(key)
         except StorageError:
             raise
-        except ApiError as refusal:
-            logger.info("the world %s stays closed: %s", key.name, refusal)
+        except ApiError as error:
+            logger.info("the world %s stays closed: %s", key.name, error)
 
     def _runtime(self, key: Key) -> Runtime:
         if self.store is None:
-            return Runtime(*self._build(key), self._webhook_sender, self._mailer)
+            return Runtime(*self._build(key), self._sender, self._mailer)
         saved = self.store.load(key)
         try:
             world, clock = self._build(key, saved=saved)
-            keeping = WorldPersistence(self.store, key)
-            runtime = Runtime(world, clock, self._webhook_sender, self._mailer, keeping)
+            persistence = WorldPersistence(self.store, key)
+            runtime = Runtime(world, clock, self._sender, self._mailer, persistence)
             for name, snapshot in self.store.snapshots(key).items():
-                runtime.snapshots[name] = snapshots.load_world(snapshot, world)
-        except InvalidState as fault:
-            raise CorruptStore(f"the world {key}: {fault}") from None
+                runtime.history.snapshots[name] = snapshots.load_world(snapshot, world)
+        except InvalidState as error:
+            raise CorruptStore(f"the world {key}: {error}") from None
         if saved is None:
-            keeping.replace_world(runtime.snapshot())
+            persistence.replace_world(runtime.history.snapshot())
         return runtime
 
     async def start_fresh(self, runtime: Runtime, start: Start) -> None:
-        """A fresh world in the place of a runtime's. Raises what building it raises, and then nothing is changed."""
+        """Put a new world in the place of a runtime's. Raises what ``build`` raises; then nothing is changed."""
         key = Key(runtime.world.name, runtime.world.livemode)
         world, clock = self._build(key, start)
         runtime.inbox = Inbox()
-        await runtime.replace(world, clock, "reset")
+        await runtime.history.replace(world, clock, "reset")
         runtime.journal.reset_coverage()
 
     async def discard(self, key: Key) -> None:
-        """Throw a key's world away; the next use of the key opens a new one."""
+        """Delete a key's world; the next use of the key opens a new one."""
         if self.store and key in self.runtimes:
             self.store.remove(key)
         await self.release(key)
 
     async def release(self, key: Key) -> None:
-        """Run a key's world no longer; where it is kept, it stays.
-
-        Whoever keeps runtimes by other names hears of it by ``when_discarded``.
-        """
+        """Run a key's world no longer. A stored one stays in the store."""
         runtime = self.runtimes.get(key)
         if runtime is None:
             return
         await runtime.close()
-        # From here on nothing awaits: until now its requests were answered here, from now on nowhere or elsewhere.
+        # Nothing awaits from here on, so no request comes in between: until now this process answered those of this
+        # world, and as soon as the store has released it another process may.
         if self.runtimes.pop(key, None) is not None:
             for forget in self.when_discarded:
                 forget(runtime)
@@ -131,13 +128,13 @@ class Engine:
                 self.store.release(key)
 
     async def start(self) -> None:
-        """Take up what was under way in the worlds that were kept, and begin to run the jobs that fall due."""
+        """Take up what was under way in stored worlds, and begin to run the jobs that fall due."""
         for runtime in self.runtimes.values() if self.store else ():
-            runtime.resume()
+            runtime.outbox.resume()
         self._ticker = asyncio.create_task(self._tick())
 
     def close_streams(self) -> None:
-        """Let go of whoever listens, for the server is about to stop."""
+        """End every stream of messages, because the server is about to stop."""
         for runtime in self.runtimes.values():
             runtime.broker.close()
 
@@ -153,7 +150,7 @@ class Engine:
             self.store.close()
 
     async def _share_worlds(self, store: Store) -> None:
-        """Hand over what other processes ask for, and take over what they left behind."""
+        """Hand over the worlds that other processes ask for, and take over those that no process runs any more."""
         busy = {key for key, runtime in self.runtimes.items() if runtime.is_busy}
         for key in store.lease_requests(busy):
             with suppress(StorageError):
@@ -165,15 +162,15 @@ class Engine:
 
     async def _tick(self) -> None:
         while True:
-            await asyncio.sleep(TICK)
+            await asyncio.sleep(TICK_SECONDS)
             if self.store and self.store.shared:
                 await self._share_worlds(self.store)
             for runtime in list(self.runtimes.values()):
                 try:
-                    await runtime.run_due_cooperatively()
-                    # What reading draws, ids of requests, is kept now and then: no answer waits for it.
+                    await runtime.runner.run_due_cooperatively()
+                    # Reading draws ids of requests, too. They are stored here, so that no answer waits for it.
                     runtime.flush()
-                except StorageError:  # the store has told it, once; the jobs stay planned
+                except StorageError:  # the store has logged it, once; the jobs stay planned
                     pass
-                except Exception:  # whatever is wrong with one world, the others' clocks go on
+                except Exception:  # what is wrong with one world must not stop the clocks of the others
                     logger.exception("the due jobs of %s could not be run", runtime.world.name)

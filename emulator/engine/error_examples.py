@@ -1,4 +1,4 @@
-"""Recipes: for every error code what it means and the requests that provoke it, read from one fixture file."""
+"""Error examples: what every error code means and the requests that trigger it, read from one fixture file."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from emulator.paths import fixtures_folder
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename={"name": "as"}):
-    """One request (``METHOD /path``). ``key`` is another key than the reader's own, ``''`` for none.
+    """One request (``METHOD /path``). ``key`` is an API key other than the reader's own, ``''`` for none.
 
-    ``name`` names its answer: later steps say ``${name.field}``. In place of a request, ``advance`` moves the clock.
+    ``name`` names its answer: later steps refer to ``${name.field}``. ``advance`` moves the clock instead of a request.
     """
 
     request: str = ""
@@ -32,14 +32,14 @@ class _Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ErrorExample(msgspec.Struct, frozen=True):
-    """What a code means and how to provoke it; without steps only ``Emulator-Answer`` gives it."""
+    """What a code means and how to trigger it; without steps, only the header ``Emulator-Answer`` does."""
 
     explain: str
     steps: tuple[Step, ...]
 
 
 def error_examples() -> dict[str, ErrorExample]:
-    """Every recipe by its code."""
+    """Every example by its code."""
     entries = msgspec.convert(read_yaml(fixtures_folder() / "errors.yaml"), dict[str, _Entry])
     return {code: ErrorExample(entry.explain, entry.steps or _payment(entry)) for code, entry in entries.items()}
 

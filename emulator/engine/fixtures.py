@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from emulator.core.calendar import Timestamp
+from emulator.engine.clock import ClockMode
 from emulator.engine.reference_data import read_yaml
 from emulator.resources.app import keys
 from emulator.resources.app.keys import Key
@@ -18,7 +19,7 @@ from emulator.state.serialization import Content, StoredWorld
 
 
 class InvalidFixture(Exception):
-    """A fixture file that cannot be used; the message names the file and what is wrong with it."""
+    """A fixture file that cannot be used; the message names the file and says what is wrong."""
 
 
 class AppFixture(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -36,15 +37,15 @@ class Fixture(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Start(NamedTuple):
-    """How a world starts where it does not start as the server was told: more fixtures, a seed, a clock."""
+    """How one world starts, where it differs from the server's options: more fixtures, a seed, a clock."""
 
     fixture: Fixture = Fixture()
     seed: int | None = None
-    clock: tuple[str, Timestamp | None] | None = None
+    clock: tuple[ClockMode, Timestamp | None] | None = None
 
 
 class Fixtures:
-    """Several files read one after the other; what a later one says replaces what an earlier one said."""
+    """The content of several files; values in later files override those in earlier ones."""
 
     def __init__(self, files: Iterable[Path] = ()) -> None:
         self._all: list[Fixture] = []
@@ -59,7 +60,7 @@ class Fixtures:
         self.keys = frozenset(key for fixture in self._all for key in fixture.keys)
 
     def settings(self, app: str, *more: Fixture) -> Settings:
-        """The settings an App starts with. Raises ``ValueError`` or ``msgspec.ValidationError`` for unfit ``more``."""
+        """The settings an App starts with. ``ValueError`` or ``msgspec.ValidationError`` for invalid ``more``."""
         start = Settings()
         for fixture in (*self._all, *more):
             start = changed(start, fixture.settings)
@@ -67,28 +68,28 @@ class Fixtures:
         return start
 
     def origin_of(self, app: str) -> dict[str, Any]:
-        """All that the files say of an App's settings."""
+        """The settings of an App that stand in the files."""
         found: dict[str, Any] = {}
         for fixture in self._all:
             found |= fixture.settings | fixture.apps.get(app, AppFixture()).settings
         return found
 
     def _check(self, file: Path) -> None:
-        """Whether a file goes together with those before it; what does not is found now and not by a request."""
+        """Check a file together with those before it, so that an error shows at the start and not at a request."""
         apps = {name for fixture in self._all for name in fixture.apps}
         try:
             for app in ("", *sorted(apps)):
                 self.settings(app)
-        except (msgspec.ValidationError, ValueError) as fault:
-            raise InvalidFixture(f"{file}: {fault}") from None
-        if unfit := [name for name in sorted(apps) if not keys.NAME.fullmatch(name)]:
-            raise InvalidFixture(f"{file}: {unfit[0]!r} is no name of an App: 4 to 64 of A-Z a-z 0-9 _ -")
-        if unfit := [key for key in self._all[-1].keys if not keys.SECRET.fullmatch(key)]:
-            raise InvalidFixture(f"{file}: {unfit[0]!r} is no secret key; they read sk_test_NAME or sk_prod_NAME")
+        except (msgspec.ValidationError, ValueError) as error:
+            raise InvalidFixture(f"{file}: {error}") from None
+        if invalid := [name for name in sorted(apps) if not keys.NAME.fullmatch(name)]:
+            raise InvalidFixture(f"{file}: {invalid[0]!r} is no name of an App: 4 to 64 of A-Z a-z 0-9 _ -")
+        if invalid := [key for key in self._all[-1].keys if not keys.SECRET.fullmatch(key)]:
+            raise InvalidFixture(f"{file}: {invalid[0]!r} is no secret key; they read sk_test_NAME or sk_prod_NAME")
 
 
 def _read(file: Path) -> Fixture | Content:
-    # PyYAML's errors span several lines; the first two say what and where.
+    # Loaded on first use: a server without fixture files needs no YAML.
     import yaml
 
     try:
@@ -96,9 +97,10 @@ def _read(file: Path) -> Fixture | Content:
         if isinstance(content, dict) and ("emulator" in content or "format" in content):
             return serialization.content(content)
         return msgspec.convert({} if content is None else content, Fixture)
-    except (OSError, UnicodeDecodeError) as fault:
-        raise InvalidFixture(f"{file}: cannot be read: {getattr(fault, 'strerror', None) or fault}") from None
-    except yaml.YAMLError as fault:
-        raise InvalidFixture(f"{file}: is not YAML: {' '.join(str(fault).split())}") from None
-    except (msgspec.ValidationError, ValueError) as fault:
-        raise InvalidFixture(f"{file}: {fault}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidFixture(f"{file}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    except yaml.YAMLError as error:
+        # Its errors span several lines; they become one.
+        raise InvalidFixture(f"{file}: is not YAML: {' '.join(str(error).split())}") from None
+    except (msgspec.ValidationError, ValueError) as error:
+        raise InvalidFixture(f"{file}: {error}") from None

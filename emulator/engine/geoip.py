@@ -11,11 +11,11 @@ import msgspec
 from emulator.resources.app.client_ip import Address, network
 
 CountryLookup = Callable[[Address], str | None]
-"""Tells the country of an address, as an ISO 3166-1 alpha-2 code; None where it is not known."""
+"""The country of an IP address as an ISO 3166-1 alpha-2 code, or None if it is not known."""
 
 
 class InvalidDatabase(Exception):
-    """A database file that cannot be used; the message names the file and what is wrong with it."""
+    """A database file that cannot be used; the message names the file and says what is wrong."""
 
 
 class NetworkEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -25,23 +25,23 @@ class NetworkEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     country: str
 
 
-def from_table(places: Iterable[NetworkEntry]) -> CountryLookup:
-    """The country of the first network of the table that an address is in."""
-    known = [(network(place.network), place.country) for place in places]
-    return lambda address: next((country for networks, country in known if address in networks), None)
+def from_table(entries: Iterable[NetworkEntry]) -> CountryLookup:
+    """Looks up the first network of the table that an address is in."""
+    table = [(network(entry.network), entry.country) for entry in entries]
+    return lambda address: next((country for networks, country in table if address in networks), None)
 
 
 def from_database(file: Path) -> CountryLookup:
-    """The country by a database in MaxMind's format (GeoLite2-Country and the like)."""
+    """Looks up a database in MaxMind's format, such as GeoLite2-Country. Raises :class:`InvalidDatabase`."""
     try:
-        # An extra of the package: few need real networks, and the table is enough for the rest.
+        # An extra of the package: few users need real networks, and the table is enough for the others.
         import maxminddb
     except ImportError:
         raise InvalidDatabase(f"{file}: reading it takes the extra geo: pip install 'payments-emulator[geo]'") from None
     try:
         reader = maxminddb.open_database(str(file))
-    except (OSError, ValueError, maxminddb.InvalidDatabaseError) as fault:
-        raise InvalidDatabase(f"{file}: cannot be used: {getattr(fault, 'strerror', None) or fault}") from None
+    except (OSError, ValueError, maxminddb.InvalidDatabaseError) as error:
+        raise InvalidDatabase(f"{file}: cannot be used: {getattr(error, 'strerror', None) or error}") from None
     return lambda address: _country(reader, address)
 
 

@@ -1,4 +1,4 @@
-"""The inbox: a webhook receiver of the emulator's own, which keeps what it gets and checks the signatures."""
+"""The inbox: the emulator's own webhook receiver, which stores what arrives and checks the signatures."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from emulator.resources.webhooks import signing
 from emulator.resources.webhooks.deliveries import WebhookDelivery
 from emulator.resources.webhooks.endpoints import WebhookEndpoint
 
-KEPT = 1000
-"""Requests a world's inboxes keep together; older ones are dropped."""
+MAX_REQUESTS = 1000
+"""Requests that all inboxes of a world store together; the oldest are dropped."""
 
-KEPT_BYTES = 8 * 1024 * 1024
-"""Bytes of bodies a world's inboxes keep together."""
+MAX_BYTES = 8 * 1024 * 1024
+"""Bytes of bodies that all inboxes of a world store together."""
 
 MAX_RULES = 1000
-"""Inboxes of a world that may answer in a way of their own."""
+"""Inboxes of a world that have a response rule; the one set first is dropped."""
 
 
 class SignatureCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of the signature check: ``valid`` is null while nobody is known who could have signed."""
+    """The result of a signature check; ``valid`` is null while no endpoint is known that could have signed."""
 
     valid: bool | None
     webhook: str | None = None
@@ -37,7 +37,7 @@ UNKNOWN = SignatureCheck(valid=None)
 
 
 class InboxRequest(Record, frozen=True, kw_only=True):
-    """One request that came in; what its secrets are is hidden."""
+    """One request that arrived; its secrets are hidden from answers."""
 
     kind: ClassVar[str] = "inbox_request"
     prefix: ClassVar[str] = "inbox"
@@ -58,19 +58,19 @@ class InboxRequest(Record, frozen=True, kw_only=True):
 
 
 class ResponseRule(msgspec.Struct, frozen=True):
-    """How an inbox answers; ``delay_ms`` is real milliseconds."""
+    """How an inbox answers; ``delay_ms`` is in milliseconds of real time."""
 
     status: int = 200
     delay_ms: int = 0
 
-    def with_(self, query: Mapping[str, Any]) -> ResponseRule:
-        """The same, but for what a query says."""
-        said = {name: query[name] for name in ("status", "delay_ms") if query.get(name) is not None}
-        return msgspec.structs.replace(self, **said)
+    def updated(self, query: Mapping[str, Any]) -> ResponseRule:
+        """This rule with the parameters of a query in place of its own."""
+        given = {name: query[name] for name in ("status", "delay_ms") if query.get(name) is not None}
+        return msgspec.structs.replace(self, **given)
 
 
 class Inbox:
-    """All inboxes of one world. They are beside it and not part of it: what arrives draws none of its ids."""
+    """All inboxes of one world. They are no part of it: what arrives draws none of its ids and is not rewound."""
 
     def __init__(self) -> None:
         self.table = Table(InboxRequest)
@@ -79,18 +79,18 @@ class Inbox:
         self._bytes = 0
 
     def response_rule(self, name: str) -> ResponseRule:
-        """How this inbox answers."""
+        """How the inbox of this name answers."""
         return self._rules.get(name, ResponseRule())
 
-    def set_response_rule(self, name: str, manner: ResponseRule) -> None:
-        """Let this inbox answer so from now on."""
+    def set_response_rule(self, name: str, rule: ResponseRule) -> None:
+        """Set how the inbox of this name answers from now on."""
         self._rules.pop(name, None)
-        self._rules[name] = manner
+        self._rules[name] = rule
         if len(self._rules) > MAX_RULES:
             del self._rules[next(iter(self._rules))]
 
-    def keep(self, world: World, headers: Mapping[str, str], raw: bytes, **fields: Any) -> None:
-        """File a request, its headers with lower-case names; the oldest make room where it is too much."""
+    def add(self, world: World, headers: Mapping[str, str], raw: bytes, **fields: Any) -> None:
+        """Store a request, whose headers have lower-case names; the oldest are dropped if it is too much."""
         number = next(self._numbers)
         request = InboxRequest(
             id=f"inbox_{number}",
@@ -104,13 +104,13 @@ class Inbox:
         )
         self.table.add(request, number)
         self._bytes += len(raw)
-        while len(self.table) > KEPT or self._bytes > KEPT_BYTES:
+        while len(self.table) > MAX_REQUESTS or self._bytes > MAX_BYTES:
             oldest = next(iter(self.table))
             self.table.remove(oldest)
             self._bytes -= len(oldest.raw)
 
-    def check_again(self, world: World, name: str) -> None:
-        """Judge what could not be judged: when a ping arrives, its endpoint does not exist yet."""
+    def check_pending(self, world: World, name: str) -> None:
+        """Check the signatures that could not be checked yet: when a ping arrives, its endpoint does not exist."""
         for request in self.table.where("inbox", name):
             if request.signature.valid is None:
                 headers = {**request.headers, "authorization": request.authorization}
@@ -118,17 +118,19 @@ class Inbox:
 
 
 def check(world: World, headers: Mapping[str, str], raw: bytes) -> SignatureCheck:
-    """Whether an endpoint of the world signed this: the one it says it comes from, or else any."""
+    """Whether an endpoint of the world signed this: the endpoint it claims to come from, or else any."""
     if not headers.get("authorization") and not headers.get("service-signature"):
         return UNKNOWN
-    suspects = _suspects(world, headers, raw)
-    for endpoint in suspects:
+    endpoints = _possible_senders(world, headers, raw)
+    if not endpoints:
+        return UNKNOWN
+    for endpoint in endpoints:
         if signing.verify(endpoint, headers, raw):
             return SignatureCheck(valid=True, webhook=endpoint.id, method=endpoint.security_profile)
-    return SignatureCheck(valid=False, webhook=suspects[0].id if len(suspects) == 1 else None) if suspects else UNKNOWN
+    return SignatureCheck(valid=False, webhook=endpoints[0].id if len(endpoints) == 1 else None)
 
 
-def _suspects(world: World, headers: Mapping[str, str], raw: bytes) -> list[WebhookEndpoint]:
+def _possible_senders(world: World, headers: Mapping[str, str], raw: bytes) -> list[WebhookEndpoint]:
     delivery = world.get(WebhookDelivery, headers.get("emulator-delivery"))
     event = _json(raw)
     if delivery is not None:

@@ -1,114 +1,69 @@
-"""The journal of a world: its last requests with their answers, and its last turns, which can be taken back."""
+"""The journal of a world: its last requests with their answers, and its last units of work, which can be undone."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 
-import msgspec
-
-from emulator.core.calendar import Timestamp
 from emulator.core.unit_of_work import UnitOfWork
 from emulator.engine.coverage import Coverage
-from emulator.engine.redaction import redact, redact_header
+from emulator.engine.logged_request import Checkpoint, LoggedRequest
 
 MAX_REQUESTS = 1000
-"""Requests that are kept."""
+"""Requests that are stored."""
 
 MAX_UNITS = 5000
-"""Turns that are kept; a request before the oldest of them cannot be rewound to."""
-
-BODY = 64 * 1024
-"""Bytes of a body that are kept."""
+"""Units of work that are stored; a request before the oldest of them cannot be rewound to."""
 
 BATCH = 16
-"""Requests, or turns, that the coverage notes at a time."""
+"""Requests, or units of work, that are added to the coverage at a time."""
 
 MAX_UNITS_BETWEEN_REQUESTS = 500
-"""Turns after a request whose every change the coverage notes; of a long advance's further ones only the events."""
-
-
-class Checkpoint(msgspec.Struct, frozen=True, gc=False):
-    """A place in a world's history: how many turns came before, and what clock and counters read."""
-
-    units: int
-    now: Timestamp
-    counters: dict[str, int]
-
-
-class LoggedRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One request as it is kept. It ``began`` and was ``answered`` in real time, in seconds of a clock that only runs.
-
-    A body, which may hold a card, is masked before it is kept; path, query, headers and answer when they are shown.
-    Like records, marks and entries are nothing to the garbage collector.
-    """
-
-    id: str
-    checkpoint: Checkpoint
-    last_unit: int
-    operation: str | None
-    method: str
-    path: str
-    query: bytes
-    headers: list[tuple[bytes, bytes]]
-    body: bytes
-    status: int
-    answer: bytes
-    began: float
-    answered: float
-
-    @property
-    def duration_ms(self) -> float:
-        """How long the answer took."""
-        return round((self.answered - self.began) * 1000, 3)
-
-    @property
-    def target(self) -> str:
-        """Path and query as they are shown."""
-        path = self.path.encode()
-        return shown(path + b"?" + self.query if self.query else path)
+"""Units of work after a request of which the coverage notes every change; of later ones it notes only the events."""
 
 
 class Journal:
-    """What happened lately, oldest first."""
+    """The last requests and units of work, oldest first. ``count`` is how many units of work there were in all."""
 
     def __init__(self) -> None:
         self.entries: deque[LoggedRequest] = deque(maxlen=MAX_REQUESTS)
         self._units: deque[UnitOfWork] = deque(maxlen=MAX_UNITS)
         self.count = 0
         self._coverage = Coverage()
-        # So many requests, and the turns after this one, are not noted yet; here the last request was answered.
+        # The coverage is brought up to date in batches. Of requests this is the number that it lacks; of units of work
+        # it is the number (as in ``count``) of the last one that it has, and of the last one when a request was logged.
         self._uncovered_requests = 0
-        self._covered_turns = 0
-        self._answered_turns = 0
+        self._last_covered_unit = 0
+        self._last_answered_unit = 0
 
-    def add_unit(self, turn: UnitOfWork) -> None:
-        """File a turn that was kept."""
-        if turn.changes:
+    def add_unit(self, unit: UnitOfWork) -> None:
+        """Add a unit of work that was committed."""
+        if unit.changes:
             self.count += 1
-            self._units.append(turn)
-            if self.count - self._covered_turns == BATCH:
+            self._units.append(unit)
+            if self.count - self._last_covered_unit == BATCH:
                 self.flush_coverage()
 
     def record(self, entry: LoggedRequest) -> None:
-        """File a request that was answered."""
+        """Add a request that was answered."""
         self.entries.append(entry)
-        self._answered_turns = self.count
+        self._last_answered_unit = self.count
         self._uncovered_requests += 1
         if self._uncovered_requests == BATCH:
             self.flush_coverage()
 
     def flush_coverage(self) -> Coverage:
-        """What was exercised until now, also by what is no longer kept or was taken back."""
+        """The coverage, brought up to date. It includes what is no longer stored, and what was rewound."""
         self._coverage.note_requests(list(islice(reversed(self.entries), self._uncovered_requests)))
-        turns = list(islice(reversed(self._units), self.count - self._covered_turns))
-        self._coverage.note_turns(turns, whole=self.count - self._answered_turns <= MAX_UNITS_BETWEEN_REQUESTS)
-        self._uncovered_requests, self._covered_turns = 0, self.count
+        units = list(islice(reversed(self._units), self.count - self._last_covered_unit))
+        with_changes = self.count - self._last_answered_unit <= MAX_UNITS_BETWEEN_REQUESTS
+        self._coverage.note_units(units, with_changes=with_changes)
+        self._uncovered_requests, self._last_covered_unit = 0, self.count
         return self._coverage
 
     def reset_coverage(self) -> None:
-        """Begin anew with what is covered."""
+        """Start over with an empty coverage."""
         self.flush_coverage()
         self._coverage = Coverage()
 
@@ -117,20 +72,23 @@ class Journal:
         return next((entry for entry in reversed(self.entries) if entry.id == id), None)
 
     def units_of(self, entry: LoggedRequest) -> list[UnitOfWork]:
-        """The turns a request brought about, what became due at once included; those of others meanwhile are not."""
+        """The units of work that a request caused, jobs due at once included.
+
+        Those of other requests that were served at the same time are left out.
+        """
         return [
-            turn
-            for number, turn in self.enumerate()
-            if entry.checkpoint.units < number <= entry.last_unit and turn.cause in (entry.id, None)
+            unit
+            for number, unit in self.enumerate()
+            if entry.checkpoint.units < number <= entry.last_unit and unit.cause in (entry.id, None)
         ]
 
     def enumerate(self) -> Iterator[tuple[int, UnitOfWork]]:
-        """Every turn that is kept with its number in the world's history, oldest first."""
+        """Every stored unit of work with its number in the world's history, oldest first."""
         return enumerate(self._units, self.count - len(self._units) + 1)
 
     def changing(self, id: str) -> set[str]:
-        """The requests, by their ids, that changed the object with this id."""
-        hits = [(number, turn.cause) for number, turn in self.enumerate() if turn.touches(id)]
+        """The ids of the requests that changed the object with this id."""
+        hits = [(number, unit.cause) for number, unit in self.enumerate() if unit.touches(id)]
         return {
             entry.id
             for entry in self.entries
@@ -138,44 +96,26 @@ class Journal:
             if entry.checkpoint.units < number <= entry.last_unit and cause in (entry.id, None)
         }
 
-    def reaches(self, mark: Checkpoint) -> bool:
-        """Whether every turn since a mark is still known."""
-        return self.count - len(self._units) <= mark.units
+    def reaches(self, checkpoint: Checkpoint) -> bool:
+        """Whether every unit of work since a checkpoint is still stored."""
+        return self.count - len(self._units) <= checkpoint.units
 
-    def since(self, mark: Checkpoint) -> list[UnitOfWork]:
-        """The turns since a mark, the last one first."""
-        return list(islice(reversed(self._units), self.count - mark.units))
+    def since(self, checkpoint: Checkpoint) -> list[UnitOfWork]:
+        """The units of work since a checkpoint, the last one first."""
+        return list(islice(reversed(self._units), self.count - checkpoint.units))
 
-    def take_back(self, mark: Checkpoint) -> None:
-        """Forget the turns since a mark, and the requests since then."""
+    def rewind(self, to: Checkpoint) -> None:
+        """Drop the units of work and the requests since a checkpoint."""
         self.flush_coverage()
-        for _ in range(min(self.count - mark.units, len(self._units))):
+        for _ in range(min(self.count - to.units, len(self._units))):
             self._units.pop()
-        self.count = self._covered_turns = self._answered_turns = mark.units
-        while (
-            self.entries and self.entries[-1].checkpoint.units >= mark.units and self.entries[-1].last_unit > mark.units
-        ):
+        self.count = self._last_covered_unit = self._last_answered_unit = to.units
+        while self.entries and self.entries[-1].checkpoint.units >= to.units and self.entries[-1].last_unit > to.units:
             self.entries.pop()
 
-    def forget(self) -> None:
-        """Start anew, in a world that has no past; no mark leads to before."""
+    def clear(self) -> None:
+        """Drop everything, for a world that has no history. Checkpoints of before no longer lead anywhere."""
         self.flush_coverage()
-        self.count = self._covered_turns = self._answered_turns = self.count + 1
+        self.count = self._last_covered_unit = self._last_answered_unit = self.count + 1
         self.entries.clear()
         self._units.clear()
-
-
-def kept(text: bytes) -> bytes:
-    """A body that may be kept, cut to its bound."""
-    return redact(text[:BODY]) if text else text
-
-
-def shown(text: bytes) -> str:
-    """A body or path as it is shown."""
-    return redact(text[:BODY]).decode("utf-8", "replace")
-
-
-def headers_shown(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
-    """Headers as they are shown."""
-    pairs = ((name.decode("latin-1"), value.decode("latin-1")) for name, value in headers)
-    return {name: redact_header(name, value) for name, value in pairs}

@@ -1,4 +1,4 @@
-"""Keeping: how the world of a runtime lasts in a store, turn by turn, with its clock and its counters."""
+"""Persistence: stores a world, one unit of work after the other, with its clock and its counters."""
 
 from __future__ import annotations
 
@@ -15,40 +15,40 @@ from emulator.state.store import StorageError, Store
 
 
 class WorldPersistence:
-    """One world's place in a store. Everything raises ``NotStored``, and then nothing of it is kept."""
+    """One world in a store. Every method raises ``StorageError``, and then has stored nothing."""
 
     def __init__(self, store: Store, key: Key) -> None:
         self._store = store
         self._key = key
-        self._stored_ids: tuple[Any, ...] = ()
+        self._stored_state: tuple[Any, ...] = ()
 
-    def add(self, world: World, clock: Clock, turn: UnitOfWork) -> None:
-        """Keep a turn, and clock and counters with it; one that cannot be kept is undone."""
-        if turn.changes:
+    def add(self, world: World, clock: Clock, unit: UnitOfWork) -> None:
+        """Store a unit of work with clock and counters; one that cannot be stored is undone."""
+        if unit.changes:
             try:
-                self._write(world, clock, turn.changes)
+                self._write(world, clock, unit.changes)
             except StorageError:
-                world.undo(turn)
+                world.undo(unit)
                 raise
 
     def flush(self, world: World, clock: Clock) -> None:
-        """Keep clock and counters where they moved without a turn: an id was drawn, the clock was set."""
-        if self._stored_ids != (clock.settings, world.counters):
+        """Store clock and counters if they moved without a unit of work: an id was drawn, the clock was set."""
+        if self._stored_state != (clock.settings, world.counters):
             self._write(world, clock)
 
     def replace_world(self, snapshot: Snapshot, changes: Iterable[Change] | None = None) -> None:
-        """Keep the world as this one, which comes of these changes; without any, in place of all that was kept."""
+        """Store another world: by the changes that led to it, or, with None, in place of all that was stored."""
         saved = snapshots.saved(snapshot)
         if changes is None:
             self._store.replace(saved)
         else:
             self._store.write(self._key, snapshot.world, changes, saved.head)
-        self._stored_ids = ()
+        self._stored_state = ()
 
-    def snapshot(self, name: str, snapshot: Snapshot | None) -> None:
-        """Keep a snapshot under a name, as the newest one; None forgets it."""
+    def store_snapshot(self, name: str, snapshot: Snapshot | None) -> None:
+        """Store a snapshot under a name, as the newest one; None deletes it."""
         self._store.put_snapshot(self._key, name, None if snapshot is None else snapshots.saved(snapshot))
 
     def _write(self, world: World, clock: Clock, changes: Iterable[Change] = ()) -> None:
         self._store.write(self._key, world, changes, snapshots.head(world, clock))
-        self._stored_ids = (clock.settings, world.counters.copy())
+        self._stored_state = (clock.settings, world.counters.copy())

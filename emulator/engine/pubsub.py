@@ -1,4 +1,4 @@
-"""News: what happens in one world, told at once to whoever listens; nobody who listens is waited for."""
+"""Publish and subscribe: what happens in one world, for those who follow it; none of them holds it up."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from emulator.resources.webhooks.deliveries import WebhookDelivery
 KINDS = ("request", "event", "delivery", "email", "clock", "reset")
 
 MAX_WAITING = 1000
-"""News that wait for one listener; a slow one loses the oldest."""
+"""Messages that wait for one subscriber; a slow one loses the oldest."""
 
-TICK = 0.25
-"""Seconds (real time) between two pieces of news about a clock on its way."""
+CLOCK_SECONDS = 0.25
+"""Seconds (real time) between two messages about a clock that advances."""
 
 
 class Message(NamedTuple):
-    """One piece of news. ``about`` is the record, or what tells of it; numbers run on in each world."""
+    """One message. ``about`` is the record, or what is said of it; each world numbers its messages from 1."""
 
     number: int
     kind: str
@@ -31,40 +31,40 @@ class Message(NamedTuple):
 
 
 class Subscriber:
-    """Whoever is told. ``lost`` counts the news that were too many for it."""
+    """One queue of messages of certain kinds. ``lost`` counts the messages that were too many for it."""
 
     def __init__(self, kinds: Collection[str]) -> None:
         self.lost = 0
         self._kinds = frozenset(kinds)
         self._waiting: deque[Message] = deque(maxlen=MAX_WAITING)
         self._wakeup = asyncio.Event()
-        self._at_end = False
+        self._ended = False
 
-    def put(self, news: Message) -> None:
-        """Put it with those that wait."""
-        if news.kind in self._kinds:
+    def put(self, message: Message) -> None:
+        """Queue a message if it is of one of the kinds."""
+        if message.kind in self._kinds:
             self.lost += len(self._waiting) == MAX_WAITING
-            self._waiting.append(news)
+            self._waiting.append(message)
             self._wakeup.set()
 
     def end(self) -> None:
-        """There will be no more news."""
-        self._at_end = True
+        """There will be no more messages."""
+        self._ended = True
         self._wakeup.set()
 
-    async def next_batch(self, patience: float) -> list[Message]:
-        """All that waits, as soon as there is any; nothing once so many seconds (real time) went by, or at the end."""
+    async def next_batch(self, timeout: float) -> list[Message]:
+        """All that waits, as soon as there is any; empty after ``timeout`` seconds (real time), or at the end."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(patience):
+            async with asyncio.timeout(timeout):
                 await self._wakeup.wait()
-        if not self._at_end:
+        if not self._ended:
             self._wakeup.clear()
-        heard, self._waiting = list(self._waiting), deque(maxlen=MAX_WAITING)
-        return heard
+        batch, self._waiting = list(self._waiting), deque(maxlen=MAX_WAITING)
+        return batch
 
 
 class Broker:
-    """The listeners of one world; ``over`` is set when there will be no more news."""
+    """The subscribers of one world; ``closed`` is set when there will be no more messages."""
 
     def __init__(self) -> None:
         self.closed = asyncio.Event()
@@ -74,47 +74,47 @@ class Broker:
 
     @contextmanager
     def subscribe(self, kinds: Collection[str]) -> Iterator[Subscriber]:
-        """A listener who is told news of these kinds, as long as this lasts."""
-        listener = Subscriber(kinds)
+        """A subscriber to messages of these kinds, while the context lasts."""
+        subscriber = Subscriber(kinds)
         if self.closed.is_set():
-            listener.end()
-        self._subscribers.add(listener)
+            subscriber.end()
+        self._subscribers.add(subscriber)
         try:
-            yield listener
+            yield subscriber
         finally:
-            self._subscribers.discard(listener)
+            self._subscribers.discard(subscriber)
 
-    def publish_unit(self, kind: str, about: Any) -> None:
-        """Tell everyone."""
+    def publish(self, kind: str, about: Any) -> None:
+        """Publish one message."""
         if self._subscribers:
             self._published += 1
-            news = Message(self._published, kind, about)
-            for listener in self._subscribers:
-                listener.put(news)
+            message = Message(self._published, kind, about)
+            for subscriber in self._subscribers:
+                subscriber.put(message)
 
-    def publish(self, turn: UnitOfWork) -> None:
-        """Tell what a turn that was kept brought about."""
+    def publish_unit(self, unit: UnitOfWork) -> None:
+        """Publish what a unit of work did, once it was committed."""
         if self._subscribers:
-            for change in turn.changes:
+            for change in unit.changes:
                 if (kind := _kind(change)) is not None:
-                    self.publish_unit(kind, change.new)
+                    self.publish(kind, change.new)
 
     def tick(self, read: Callable[[], Any]) -> None:
-        """Tell how far the clock is on its way, now and then."""
-        # The loop's own time: a test that freezes the clocks of this process does not freeze that one.
-        if self._subscribers and (now := asyncio.get_running_loop().time()) >= self._ticked + TICK:
+        """Publish where the clock is, if the last such message is ``CLOCK_SECONDS`` old."""
+        # The loop's own time, which a test that freezes the clocks of this process does not freeze.
+        if self._subscribers and (now := asyncio.get_running_loop().time()) >= self._ticked + CLOCK_SECONDS:
             self._ticked = now
-            self.publish_unit("clock", read())
+            self.publish("clock", read())
 
     def close(self) -> None:
-        """The end for everyone who listens, now or later."""
+        """End every subscription, present or future."""
         self.closed.set()
-        for listener in self._subscribers:
-            listener.end()
+        for subscriber in self._subscribers:
+            subscriber.end()
 
 
 def _kind(change: Change) -> str | None:
-    """What kind of news a change is; most are none."""
+    """The kind of message a change is published as; None for most changes."""
     match change:
         case Change(old=None, new=Event()):
             return "event"
@@ -131,5 +131,5 @@ def _attempted(old: WebhookDelivery, new: WebhookDelivery) -> bool:
 
 
 def restarted(cause: str, now: str, **more: Any) -> dict[str, Any]:
-    """The news that what was known of a world is no longer so, and why."""
+    """What a message of kind ``reset`` says: what was known of the world no longer holds, and why (``cause``)."""
     return {"cause": cause, "now": now, **more}

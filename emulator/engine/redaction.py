@@ -1,10 +1,10 @@
-"""Masking: what must not be kept of a request, its card number, its code, its account and its key, made unreadable."""
+"""Redaction: card numbers, security codes, accounts, keys and secrets in a request are made unreadable."""
 
 from __future__ import annotations
 
 import re
 
-# Twelve to nineteen digits, perhaps in groups, are a card number; a phone number begins with a plus.
+# Twelve to nineteen digits, perhaps in groups, are a card number, unless a plus makes them a phone number.
 _CARD = re.compile(rb"(?<![\d+])(?:\d[ -]?){8,15}(\d[ -]?\d[ -]?\d[ -]?\d)(?!\d)")
 _ACCOUNT = re.compile(rb"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]){7,26}( ?[A-Z0-9]){4}\b")
 _CODE = re.compile(rb'("(?:cvc|pin)"\s*:\s*)("[^"]*"|\d+)')
@@ -18,10 +18,10 @@ SECRET_HEADERS = frozenset(["authorization", "cookie", "emulator-token", "proxy-
 
 
 def redact(text: bytes) -> bytes:
-    """A body, path or query that may be kept: of numbers the last four digits stay, of keys and secrets their kind."""
-    # To count characters is much quicker than to search, and few texts have as many as a card or an account.
+    """A body, path or query without secrets. The last four digits of numbers stay, and the prefixes of keys."""
+    # Counting characters is much quicker than searching, and few texts have as many as a card or an account.
     if _count(text, _DIGITS + _CAPITALS) >= 15:
-        text = _ACCOUNT.sub(rb"****", text)  # first, for the digits of an account in groups look like a card
+        text = _ACCOUNT.sub(rb"****", text)  # first, because the digits of an account in groups look like a card
     if _count(text, _DIGITS) >= 12:
         text = _CARD.sub(rb"****\1", text)
     if b"cvc" in text or b"pin" in text:
@@ -36,5 +36,5 @@ def _count(text: bytes, characters: bytes) -> int:
 
 
 def redact_header(name: str, value: str) -> str:
-    """A header's value that may be kept."""
+    """A header's value without secrets."""
     return "****" if name in SECRET_HEADERS else redact(value.encode("utf-8", "replace")).decode("utf-8", "replace")

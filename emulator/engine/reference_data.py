@@ -1,4 +1,4 @@
-"""Facts: what the fixtures say about the outside world and the rules go by, read when first asked for."""
+"""Reference data: what the rules know of the outside world, read from the fixture files on first use."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from emulator.resources.customers.magic_values import MagicValue, MagicValues
 
 
 class ReferenceData:
-    """The fixture files that come with the emulator, and a database of networks in place of one of them.
+    """The fixture files that come with the emulator. A ``geoip`` database replaces the one of networks.
 
-    Raises ``NoDatabase`` for a ``geoip`` file that cannot be used.
+    Raises ``InvalidDatabase`` for a ``geoip`` file that cannot be used.
     """
 
     def __init__(self, geoip: Path | None = None) -> None:
@@ -33,12 +33,12 @@ class ReferenceData:
 
     @cached_property
     def magic_keys(self) -> tuple[MagicKey, ...]:
-        """The keys that put their App into a special state (B-04)."""
+        """The API keys that put their App into a special state (B-04)."""
         return msgspec.convert(read_yaml(fixtures_folder() / "keys.yaml"), tuple[MagicKey, ...])
 
     @cached_property
     def samples(self) -> dict[str, dict[str, Any]]:
-        """By type of event, the ``data`` of the document's example; not of those types that only try an endpoint."""
+        """By type of event, the ``data`` of the document's example; without the types that only test an endpoint."""
         hooks = bundles.load("service")["x-webhooks"]
         return {
             type: hook["post"]["requestBody"]["content"]["application/json"]["example"]["data"]
@@ -48,7 +48,7 @@ class ReferenceData:
 
     @cached_property
     def country(self) -> CountryLookup:
-        """In which country an address is (B-70)."""
+        """Looks up the country of an IP address (B-70)."""
         return from_table(msgspec.convert(read_yaml(fixtures_folder() / "networks.yaml"), tuple[NetworkEntry, ...]))
 
 

@@ -1,4 +1,4 @@
-"""The archive: a world at one instant, to come back to, to be saved as plain values and brought back from them."""
+"""Snapshots: a world at one instant, to be restored, exported as plain values, and imported from them."""
 
 from __future__ import annotations
 
@@ -10,50 +10,49 @@ import msgspec
 
 from emulator.core.calendar import Timestamp
 from emulator.core.world import World
-from emulator.engine.clock import Clock
+from emulator.engine.clock import Clock, ClockMode
 from emulator.resources.app.keys import Key
 from emulator.state import serialization
 from emulator.state.serialization import InvalidState, StoredWorld, WorldHeader
 
 
 class Snapshot(NamedTuple):
-    """A world at one instant, with how its clock went."""
+    """A world at one instant, with the mode and rate of its clock."""
 
     world: World
     now: Timestamp
-    mode: str
+    mode: ClockMode
     rate: float
 
 
+def take(world: World, clock: Clock) -> Snapshot:
+    """A snapshot of a world at the present instant of its clock. It holds this very world, not a copy."""
+    return Snapshot(world, clock.now(), clock.mode, clock.rate)
+
+
 def export(snapshot: Snapshot) -> dict[str, Any]:
-    """The snapshot as plain values: a TinyDB file with this one world."""
+    """The snapshot as plain values: the content of a TinyDB file with this one world."""
     plain: dict[str, Any] = msgspec.to_builtins(serialization.tables([saved(snapshot)]))
     return plain
 
 
 def saved(snapshot: Snapshot) -> StoredWorld:
-    """The snapshot as it is saved; its clock goes on from where it was, however long that is ago."""
+    """The snapshot as it is stored. Its clock will go on from its instant, however long ago that is then."""
     world, now, mode, rate = snapshot
-    head = WorldHeader(now=now, mode=_mode(mode), rate=rate, counters=dict(world.counters), seed=world.seed)
+    head = WorldHeader(now=now, mode=mode, rate=rate, counters=dict(world.counters), seed=world.seed)
     return StoredWorld(Key(world.name, world.livemode), head, serialization.all_rows(world))
 
 
 def head(world: World, clock: Clock) -> WorldHeader:
-    """What a world that is at work is beside its records; its clock goes on while nobody looks."""
+    """What is stored of a running world beside its records. A running clock goes on while the world is not loaded."""
     now, counters = clock.now(), dict(world.counters)
-    return WorldHeader(
-        now=now, mode=_mode(clock.mode), rate=clock.rate, counters=counters, since=time.time(), seed=world.seed
-    )
-
-
-def _mode(mode: str) -> Any:
-    return mode
+    return WorldHeader(now=now, mode=clock.mode, rate=clock.rate, counters=counters, since=time.time(), seed=world.seed)
 
 
 def restore(value: Any, into: World) -> Snapshot:
-    """The snapshot that was exported so, as a world like ``into`` (same App, same side). Raises :class:`Unreadable`.
+    """The snapshot in exported values, as a world like ``into`` (same App, same mode). Raises ``InvalidState``.
 
-    Of several worlds it is the one of that App.
+    Among several worlds it is the one of that App.
     """
     worlds: Mapping[Key, StoredWorld] = serialization.content(value).worlds
     own = worlds.get(Key(into.name, into.livemode))
@@ -63,13 +62,13 @@ def restore(value: Any, into: World) -> Snapshot:
 
 
 def load_world(saved: StoredWorld, into: World) -> Snapshot:
-    """What was saved, as a world like ``into``. Raises :class:`Unreadable`."""
-    world = emptied(into)
+    """The stored world, as a world like ``into``. Raises ``InvalidState``."""
+    world = _emptied(into)
     serialization.fill(world, saved)
     return Snapshot(world, world.now, saved.head.mode, saved.head.rate)
 
 
-def emptied(world: World) -> World:
+def _emptied(world: World) -> World:
     """A world of the same App without a single record."""
     empty = world.copy()
     with empty.unit_of_work():

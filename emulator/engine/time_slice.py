@@ -1,4 +1,4 @@
-"""A pace: long work that gives way to others every few milliseconds, however much or little each step of it costs."""
+"""A time slice: long work pauses for other tasks every few milliseconds, whatever its single steps cost."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import asyncio
 import time
 
 SLICE_SECONDS = 0.004
-"""Seconds (real time) of work after which others have a turn."""
+"""Seconds (real time) of work after which other tasks may run."""
 
-STEPS_PER_LOOK = 6
-"""Turns of the event loop that others have then: a request takes as many, from its connection to its answer."""
+LOOPS_PER_PAUSE = 6
+"""Rounds of the event loop in a pause: a request takes as many, from its connection to its answer."""
 
 
 class TimeSlice:
-    """Measured in the machine's own time. It is looked up here, where a test that freezes the time of its process does
-    not reach it: others are let by all the same.
+    """Measured by ``perf_counter``, which is bound when this module is imported: a test that freezes the time of its
+    process later does not reach it, and other tasks still run.
     """
 
     _elapsed = staticmethod(time.perf_counter)
@@ -23,8 +23,8 @@ class TimeSlice:
         self._since = self._elapsed()
 
     async def pause_if_over(self) -> None:
-        """A step is done; if it is time to, others are let by before the next one."""
+        """Call it after each step. Lets other tasks run if the slice is over; then the next slice begins."""
         if self._elapsed() - self._since > SLICE_SECONDS:
-            for _ in range(STEPS_PER_LOOK):
+            for _ in range(LOOPS_PER_PAUSE):
                 await asyncio.sleep(0)
             self._since = self._elapsed()

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
-from emulator.engine.clock import RUNNING, Clock
+from emulator.engine.clock import RUNNING, Clock, ClockMode
 
 
 class Factory(Protocol):
@@ -35,7 +35,7 @@ class FollowingClock(Clock):
     own manner. It never goes back (B-91).
     """
 
-    def __init__(self, mode: str = RUNNING, at: Timestamp | None = None, rate: float = 1.0) -> None:
+    def __init__(self, mode: ClockMode = RUNNING, at: Timestamp | None = None, rate: float = 1.0) -> None:
         self._factory: Factory | None = None
         self._own_rate = rate
         self._furthest = 0.0

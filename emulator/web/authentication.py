@@ -40,7 +40,7 @@ class AuthenticatedOperation:
         except LeasedElsewhere:
             call.runtime = await self._once_here(call, scope)
         if call.runtime is not None:
-            call.checkpoint = call.runtime.checkpoint()
+            call.checkpoint = call.runtime.history.checkpoint()
         await self._next_app(scope, receive, send)
 
     async def _once_here(self, call: RequestContext, scope: Scope) -> Runtime | None:

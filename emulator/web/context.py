@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from emulator.engine.journal import Checkpoint
+from emulator.engine.logged_request import Checkpoint
 from emulator.engine.runtime import Runtime
 from emulator.errors import ApiError
 from emulator.resources.app.client_ip import Address, resolve

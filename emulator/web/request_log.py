@@ -6,7 +6,7 @@ import time
 
 from starlette.types import Message, Scope
 
-from emulator.engine.journal import BODY, LoggedRequest, kept
+from emulator.engine.logged_request import MAX_BODY_BYTES, LoggedRequest, redacted_body
 from emulator.web.context import RequestContext
 
 SERVICE = "/v1/"
@@ -30,7 +30,7 @@ class RequestLog:
             self._status = message["status"]
             return
         if self._is_filed():
-            self._answer += message.get("body", b"")[: BODY - len(self._answer)]
+            self._answer += message.get("body", b"")[: MAX_BODY_BYTES - len(self._answer)]
             if not message.get("more_body"):
                 self._file()
 
@@ -43,18 +43,18 @@ class RequestLog:
         assert runtime is not None
         entry = LoggedRequest(
             id=call.request_id,
-            checkpoint=call.checkpoint or runtime.checkpoint(),
+            checkpoint=call.checkpoint or runtime.history.checkpoint(),
             last_unit=runtime.journal.count,
             operation=call.operation_id,
             method=scope["method"],
             path=scope["path"],
             query=scope["query_string"],
             headers=scope["headers"],
-            body=kept(call.raw),
+            body=redacted_body(call.raw),
             status=self._status,
             answer=self._answer,
             began=self._started,
             answered=time.perf_counter(),
         )
         runtime.journal.record(entry)
-        runtime.broker.publish_unit("request", entry)
+        runtime.broker.publish("request", entry)

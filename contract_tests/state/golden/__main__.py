@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from emulator.conformance.receiver import receiving
 
 from contract_tests import postgres
 from contract_tests.crash_recovery.servers import Emulator, started
 from contract_tests.state.golden import FOLDER, KEY, PUBLIC_URL
 from emulator.conformance.fixture_factory import FixtureFactory
 from emulator.conformance.fixtures import FIXTURES, OF_PATH
-from emulator.conformance.receiver import receiving
 from emulator.core.jobs import FailedJob, Job
 from emulator.core.world import Event
 from emulator.resources.registry import REGISTRY

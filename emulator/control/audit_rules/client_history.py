@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from emulator.control import inbox
 from emulator.control.causality import Causality, LoggedUnit
 from emulator.core.world import World
-from emulator.engine.journal import LoggedRequest, shown
+from emulator.engine.logged_request import LoggedRequest, redacted_text
 from emulator.engine.runtime import Runtime
 from emulator.errors import public_code
 from emulator.resources.sandbox.faults import Fault
@@ -84,7 +84,7 @@ class Request:
     @property
     def text(self) -> str:
         """Path, query and body as text. Keys in it are masked, but can be recognised as keys."""
-        return f"{self.entry.target} {shown(self.entry.body)}"
+        return f"{self.entry.target} {redacted_text(self.entry.body)}"
 
 
 class Repetition(NamedTuple):

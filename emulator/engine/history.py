@@ -1,0 +1,100 @@
+"""The past of a world: checkpoints to rewind to, and named snapshots to restore."""
+
+from __future__ import annotations
+
+from emulator.core.unit_of_work import UnitOfWork
+from emulator.core.world import World
+from emulator.engine import snapshots
+from emulator.engine.advances import Advances
+from emulator.engine.clock import Clock
+from emulator.engine.journal import Journal
+from emulator.engine.logged_request import Checkpoint
+from emulator.engine.outbox import Outbox
+from emulator.engine.pubsub import Broker, restarted
+from emulator.engine.snapshots import Snapshot
+from emulator.engine.unit_runner import UnitRunner
+
+
+class History:
+    """Replaces the world by an earlier one, or by another. Advances and deliveries under way are canceled first.
+
+    ``snapshots`` are the named ones, the oldest first.
+    """
+
+    def __init__(
+        self, runner: UnitRunner, journal: Journal, broker: Broker, outbox: Outbox, advances: Advances
+    ) -> None:
+        self.snapshots: dict[str, Snapshot] = {}
+        self._runner = runner
+        self._journal = journal
+        self._broker = broker
+        self._outbox = outbox
+        self._advances = advances
+
+    def on_commit(self, unit: UnitOfWork) -> None:
+        """A unit of work that removed all records is the end of what was under way, too."""
+        if unit.cleared:
+            self._advances.cancel_all()
+            self._publish_restart("reset")
+
+    def checkpoint(self) -> Checkpoint:
+        """The present place in the world's history."""
+        return Checkpoint(self._journal.count, self._runner.clock.now(), self._runner.world.counters.copy())
+
+    async def rewind(self, to: Checkpoint) -> None:
+        """Undo every unit of work since a checkpoint, and put clock and counters back."""
+        await self._cancel()
+        units = self._journal.since(to)
+        world = self._runner.world.copy()
+        for unit in units:
+            world.undo(unit)
+        world.counters, world.now = to.counters.copy(), to.now
+        undone = [change for unit in units for change in unit.changes]
+        try:
+            self._runner.replace(world, self._runner.clock.another(to.now), undone)
+        finally:
+            self._outbox.resume()
+        self._journal.rewind(to)
+        self._publish_restart("rewind")
+
+    def snapshot(self) -> Snapshot:
+        """The world as it is now. Records never change, so only their filing is copied."""
+        self._runner.run_due()
+        return snapshots.take(self._runner.world.copy(), self._runner.clock)
+
+    async def restore(self, snapshot: Snapshot) -> None:
+        """Put a snapshot in the place of the world; its history begins with it."""
+        world = snapshot.world.copy()
+        world.now = snapshot.now
+        await self.replace(world, self._runner.clock.another(snapshot.now, snapshot.mode, snapshot.rate), "restore")
+
+    async def replace(self, world: World, clock: Clock, cause: str) -> None:
+        """Put an unrelated world in the place of this one; it has no history."""
+        await self._cancel()
+        try:
+            self._runner.replace(world, clock)
+        finally:
+            self._outbox.resume()
+        self._journal.clear()
+        self._publish_restart(cause)
+
+    def store_snapshot(self, name: str, snapshot: Snapshot) -> None:
+        """Store a snapshot under a name, as the newest one. Raises ``StorageError``."""
+        if self._runner.persistence:
+            self._runner.persistence.store_snapshot(name, snapshot)
+        self.snapshots.pop(name, None)
+        self.snapshots[name] = snapshot
+
+    def delete_snapshot(self, name: str) -> None:
+        """Delete the snapshot of a name. Raises ``StorageError``."""
+        if self._runner.persistence:
+            self._runner.persistence.store_snapshot(name, None)
+        del self.snapshots[name]
+
+    async def _cancel(self) -> None:
+        await self._advances.close()
+        await self._outbox.close()
+
+    def _publish_restart(self, cause: str) -> None:
+        self._broker.publish("reset", restarted(cause, self._runner.clock.now()))
+        self._broker.publish("clock", self._runner.clock_state())

@@ -1,0 +1,170 @@
+"""The outbox of a world: performs the effects of its units of work, which are webhook deliveries, pings and emails."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Iterable
+
+from emulator.core.effects import DeliverWebhook, Effect, HttpResult, PingEndpoint, SendEmail
+from emulator.core.unit_of_work import UnitOfWork
+from emulator.engine.delivery_faults import send_with_fault
+from emulator.engine.mailer import Mailer
+from emulator.engine.unit_runner import UnitRunner
+from emulator.engine.webhook_sender import WebhookSender
+from emulator.engine.work_queues import WorkQueues
+from emulator.resources.payments.outcomes import Outcome
+from emulator.resources.payments.outcomes import consume as consume_outcome
+from emulator.resources.sandbox import emails
+from emulator.resources.sandbox.emails import Email
+from emulator.resources.sandbox.faults import DELIVERY, Fault, pick_delivery_fault
+from emulator.resources.webhooks import deliveries, signing
+from emulator.resources.webhooks.signing import SignedRequest
+
+logger = logging.getLogger("emulator")
+
+AT_ONCE = 32
+"""Delivery attempts under way in one world; each has its own limit, so hanging receivers stop no other world."""
+
+MAIL = "mail"
+"""The key of the one queue of emails."""
+
+NOT_SENT = HttpResult(status_code=None, error="not sent")
+
+ARRANGED = {
+    "succeeded": HttpResult(status_code=200, body=""),
+    "failed": HttpResult(status_code=None, error="failed, as arranged"),
+}
+"""The results of attempts whose outcome was arranged; a failure is retried like any connection error (B-84)."""
+
+
+class Outbox:
+    """A queue for each endpoint, in which events arrive in order of creation (B-84), and one for emails.
+
+    What cannot be recorded, because the state cannot be stored, stays pending in the world and is sent again when the
+    world is next resumed. An injected fault may hold a delivery back until a later one was made: it is in ``_held``,
+    by endpoint.
+    """
+
+    def __init__(self, runner: UnitRunner, sender: WebhookSender, mailer: Mailer | None = None) -> None:
+        self._runner = runner
+        self._sender = sender
+        self._mailer = mailer
+        self._deliveries = WorkQueues(self._deliver, AT_ONCE)
+        self._emails = WorkQueues(self._mail)
+        self._awaited: dict[str, asyncio.Future[HttpResult]] = {}
+        self._held: dict[str, DeliverWebhook] = {}
+
+    def on_commit(self, unit: UnitOfWork) -> None:
+        """Perform the effects of a unit of work."""
+        self._perform(unit.effects)
+
+    def resume(self) -> None:
+        """Take up what the stored world had not finished: deliveries that no job will attempt, and unsent emails."""
+        self._perform([*deliveries.under_way(self._runner.world), *emails.unsent(self._runner.world)])
+
+    def _perform(self, effects: Iterable[Effect]) -> None:
+        """Queue effects; returns at once. Without a mailer, emails stay in the world."""
+        for effect in effects:
+            if isinstance(effect, DeliverWebhook):
+                self._deliveries.put(effect.webhook, effect)
+            elif isinstance(effect, SendEmail) and self._mailer is not None:
+                self._emails.put(MAIL, effect)
+
+    async def ask(self, effect: Effect) -> HttpResult:
+        """Perform an effect whose outcome a command waits for. A delivery waits for those queued before it."""
+        if isinstance(effect, PingEndpoint):
+            return await self._send(signing.ping(effect, int(time.time())))
+        if not isinstance(effect, DeliverWebhook):
+            raise TypeError(f"{effect!r} has no outcome to wait for")
+        outcome: asyncio.Future[HttpResult] = asyncio.get_running_loop().create_future()
+        self._awaited[effect.delivery] = outcome
+        self._deliveries.put(effect.webhook, effect)
+        try:
+            return await outcome
+        finally:
+            del self._awaited[effect.delivery]
+
+    async def deliveries_settled(self) -> None:
+        """Wait until every delivery attempt under way has its outcome on record."""
+        await self._deliveries.settled()
+
+    async def emails_settled(self) -> None:
+        """Wait until every email has its outcome on record."""
+        await self._emails.settled()
+
+    async def close(self) -> None:
+        """Cancel what is under way."""
+        for outcome in self._awaited.values():
+            outcome.cancel()
+        await self._emails.close()
+        await self._deliveries.close()
+        self._held.clear()
+
+    # -- webhooks
+
+    async def _deliver(self, effect: DeliverWebhook) -> None:
+        result = NOT_SENT
+        try:
+            result = await self._attempt(effect)
+        finally:
+            outcome = self._awaited.get(effect.delivery)
+            if outcome is not None and not outcome.done():
+                outcome.set_result(result)
+
+    async def _attempt(self, effect: DeliverWebhook, *, exempt_from_faults: bool = False) -> HttpResult:
+        runner = self._runner
+        at = runner.clock.now()
+        request = deliveries.outgoing(runner.world, effect, int(time.time()))
+        if request is None:
+            runner.commit(deliveries.mark_missed, {"post": effect})
+            return NOT_SENT
+        fault = None if exempt_from_faults else self._injected_fault(effect)
+        if fault is not None and fault.then.delay is not None:
+            return NOT_SENT
+        if fault is not None and fault.then.reorder and effect.webhook not in self._held:
+            self._held[effect.webhook] = effect
+            return NOT_SENT
+        result = self._arranged_outcome()
+        if result is None:
+            result = await (self._send(request) if fault is None else send_with_fault(fault.then, request, self._send))
+        self._record_attempt(effect, request, result, at)
+        if (held := self._held.pop(effect.webhook, None)) is not None:
+            await self._attempt(held, exempt_from_faults=True)
+        return result
+
+    def _injected_fault(self, effect: DeliverWebhook) -> Fault | None:
+        """The injected fault that applies to this delivery attempt, if any does."""
+        if not self._runner.world.table(Fault).where("about", DELIVERY):
+            return None
+        fault: Fault | None = self._runner.commit(pick_delivery_fault, {"post": effect})
+        return fault
+
+    def _arranged_outcome(self) -> HttpResult | None:
+        """The outcome that was arranged for the next delivery attempts, which are then not made at all."""
+        if not self._runner.world.table(Outcome).where("operation", "delivery"):
+            return None
+        outcome: Outcome | None = self._runner.commit(consume_outcome, {"operation": "delivery"})
+        return None if outcome is None else ARRANGED[outcome.result]
+
+    async def _send(self, request: SignedRequest) -> HttpResult:
+        return await self._sender.send(request.url, request.headers, request.body, verify=request.verify)
+
+    def _record_attempt(self, effect: DeliverWebhook, request: SignedRequest, result: HttpResult, at: str) -> None:
+        """Record the outcome of an attempt made at an instant of the world's clock."""
+        arguments = {"post": effect, "sent": request, "answer": result, "at": at}
+        self._runner.commit(deliveries.record_attempt, arguments)
+        if self._runner.result:
+            self._runner.result.deliveries[result.ok] += 1
+
+    # -- emails
+
+    async def _mail(self, effect: SendEmail) -> None:
+        email = self._runner.world.get(Email, effect.email)
+        if email is None or self._mailer is None:  # a reset removed it
+            return
+        error = await self._mailer.send(email)
+        if error is not None:
+            logger.warning("email %s to %s was not sent: %s", email.id, email.to, error)
+        self._runner.commit(emails.record_outcome, {"id": email.id, "error": error})

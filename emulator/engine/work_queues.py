@@ -1,0 +1,63 @@
+"""Queues whose items are handled by tasks in the background; a failure of one item stops none of the others."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import defaultdict, deque
+from collections.abc import Awaitable, Callable
+from typing import Generic, TypeVar
+
+logger = logging.getLogger("emulator")
+
+T = TypeVar("T")
+
+
+class WorkQueues(Generic[T]):
+    """A queue for each key. Items of one key are handled in order, one at a time; keys do not wait for each other.
+
+    At most ``at_once`` items are handled at the same time. What ``handle`` raises is logged, and the next item follows.
+    """
+
+    def __init__(self, handle: Callable[[T], Awaitable[object]], at_once: int = 1) -> None:
+        self._handle = handle
+        self._slots = asyncio.Semaphore(at_once)
+        self._waiting: dict[str, deque[T]] = defaultdict(deque)
+        self._workers: dict[str, asyncio.Task[None]] = {}
+
+    def put(self, key: str, item: T) -> None:
+        """Handle an item once those before it are handled; returns at once."""
+        self._waiting[key].append(item)
+        if key not in self._workers:
+            self._workers[key] = asyncio.create_task(self._work(key))
+
+    async def settled(self) -> None:
+        """Wait until every item was handled."""
+        while self._workers:
+            await asyncio.wait(list(self._workers.values()))
+
+    async def close(self) -> None:
+        """Drop what waits, and cancel what is being handled."""
+        workers = list(self._workers.values())
+        for worker in workers:
+            worker.cancel()
+        await asyncio.gather(*workers, return_exceptions=True)
+        # A worker canceled before its first step had no chance to clear up.
+        self._workers.clear()
+        self._waiting.clear()
+
+    async def _work(self, key: str) -> None:
+        waiting = self._waiting[key]
+        try:
+            while waiting:
+                async with self._slots:
+                    await self._handle_guarded(waiting.popleft())
+        finally:
+            del self._workers[key]
+            del self._waiting[key]
+
+    async def _handle_guarded(self, item: T) -> None:
+        try:
+            await self._handle(item)
+        except Exception:
+            logger.exception("%s failed", item)
