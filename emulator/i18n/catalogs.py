@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from functools import cache
 from gettext import GNUTranslations, NullTranslations
-from importlib.resources import files
 from io import BytesIO
+from pathlib import Path
 
 SOURCE = "en"
 """The language of the messages in the code."""
 
-LOCALES = files("emulator.i18n").joinpath("locales")
+LOCALES = Path(__file__).parent / "locales"
 
 
 @cache
@@ -33,7 +33,7 @@ def translations(language: str) -> NullTranslations:
     from babel.messages.pofile import read_po
 
     compiled = BytesIO()
-    with LOCALES.joinpath(language, "LC_MESSAGES", "messages.po").open("rb") as file:
+    with (LOCALES / language / "LC_MESSAGES" / "messages.po").open("rb") as file:
         write_mo(compiled, read_po(file, locale=language))
     compiled.seek(0)
     return GNUTranslations(compiled)

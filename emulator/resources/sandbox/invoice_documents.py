@@ -14,9 +14,6 @@ from emulator.errors import ApiError
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.customers.customers import Customer
 
-LANGUAGES = ("en", "fr")
-"""What customers can be written to in; the first where nothing else is known."""
-
 
 class InvoiceDocument(msgspec.Struct, frozen=True, kw_only=True):
     """An invoice as it is printed. ``customer`` is None once it is deleted."""
@@ -27,16 +24,18 @@ class InvoiceDocument(msgspec.Struct, frozen=True, kw_only=True):
     customer: Customer | None
 
 
-def language_of(metadata: Metadata) -> str:
-    """The language a customer reads: ``language`` or ``lang`` of its metadata, where it is one of ours (``fr-CM``)."""
+def language_of(world: World, customer: Customer | None) -> str:
+    """The language of ``language`` or ``lang`` (``fr-CM``) in a customer's metadata, else the first that is offered."""
+    metadata: Metadata = customer.metadata if customer else {}
     wanted = str(metadata.get("language") or metadata.get("lang") or "").lower()[:2]
-    return wanted if wanted in LANGUAGES else LANGUAGES[0]
+    offered: tuple[str, ...] = world.reference_data.languages
+    return wanted if wanted in offered else offered[0]
 
 
 def document_of(world: World, invoice: Invoice) -> InvoiceDocument:
     """The invoice as it would be printed now."""
     customer = world.get(Customer, invoice.customer)
-    language = language_of(customer.metadata if customer else {})
+    language = language_of(world, customer)
     return InvoiceDocument(merchant=world.name, language=language, invoice=invoice, customer=customer)
 
 
