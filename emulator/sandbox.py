@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp
 
-from emulator.console.mount import PLACE, before
+from emulator.console.mount import CONSOLE, before
 from emulator.control import inbox
 from emulator.core.calendar import Timestamp
 from emulator.core.ids import IdSource
@@ -173,7 +173,7 @@ class Sandbox:
                 ("/_emulator/openapi.json", others),
                 # A webhook cannot carry the token; whoever reads what came in must.
                 (inbox.PREFIX, self._locked(inbox.receiving(self.engine, controls), None)),
-                (PLACE, screens),
+                (CONSOLE, screens),
                 ("/_emulator/", before(screens, controls)),
                 ("/_emulator", screens),
                 ("", others),

@@ -40,7 +40,7 @@ def test_it_rings_by_itself_and_everyone_can_use_it(sandbox: Sandbox, surf: Surf
     assert Axe().run(tab).response["violations"] == []
     assert tab.evaluate("document.documentElement.scrollWidth") <= 390
     tab.get_by_test_id("approve").click()
-    expect(tab.get_by_test_id("told")).to_be_visible()
+    expect(tab.get_by_test_id("answered")).to_be_visible()
     assert sandbox.api.get(f"/payment-intents/{intent['id']}/")["status"] == "succeeded"
 
 
@@ -49,5 +49,5 @@ def test_it_works_without_scripts(sandbox: Sandbox, surf: Surf, address: str) ->
     tab = surf(address, java_script_enabled=False)
     tab.get_by_label("Secret code").fill("1234")
     tab.get_by_test_id("reject").click()
-    expect(tab.get_by_test_id("told")).to_contain_text("You have rejected the payment.")
+    expect(tab.get_by_test_id("answered")).to_contain_text("You have rejected the payment.")
     assert sandbox.api.get(f"/payment-intents/{intent['id']}/")["status"] == "canceled"

@@ -1,1 +1,1 @@
-"""The web console at ``/_emulator/``: what happens in a world, to be seen and steered in a browser."""
+"""The web console at ``/_emulator/``: shows what happens in a world, and controls it, in a browser."""

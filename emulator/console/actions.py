@@ -1,4 +1,4 @@
-"""Actions: what the console's forms do, each one request to the API, and where the browser goes afterwards."""
+"""Actions: what the console's forms do. Each is one request to the API, after which the browser is redirected."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from emulator.console import forms
-from emulator.console.api_client import ApiRefusal
-from emulator.console.mount import HOME, PHONES, PLACE
+from emulator.console import forms, labels
+from emulator.console.api_client import ApiRequestError
+from emulator.console.mount import CONSOLE, HOME, PHONES
 from emulator.console.request import ConsoleRequest
+from emulator.i18n.language import Language
 
 
 class Action(NamedTuple):
@@ -44,45 +45,45 @@ ACTIONS: Mapping[str, Action] = {
     "reset": Action("POST", "/_emulator/reset"),
     "trigger": Action("POST", "/_emulator/trigger"),
 }
-"""By the last segment of the address a form is posted to. Each has its words ``done.…``."""
+"""By the last segment of the path a form is posted to. Each has a message in ``labels.DONE``."""
 
 
 class Notice(NamedTuple):
-    """What came of an action."""
+    """The outcome of an action, in the reader's language."""
 
-    good: bool
+    succeeded: bool
     text: str
 
 
 class Notices:
-    """What came of the last actions, each told once: the address a browser is sent to carries only its number."""
+    """The outcomes of the latest actions. Each is shown once, on the page whose URL has its id."""
 
-    AT_MOST = 200
+    LIMIT = 200
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[str, Notice] = OrderedDict()
+        self._notices: OrderedDict[str, Notice] = OrderedDict()
 
-    def keep(self, notice: Notice) -> str:
-        """Keep a notice under a number nobody can guess."""
-        number = secrets.token_urlsafe(9)
-        self._kept[number] = notice
-        while len(self._kept) > self.AT_MOST:
-            self._kept.popitem(last=False)
-        return number
+    def add(self, notice: Notice) -> str:
+        """Store a notice; its id cannot be guessed."""
+        id = secrets.token_urlsafe(9)
+        self._notices[id] = notice
+        while len(self._notices) > self.LIMIT:
+            self._notices.popitem(last=False)
+        return id
 
-    def take(self, number: str | None) -> Notice | None:
-        """Tell a notice, for the first and last time."""
-        return self._kept.pop(number or "", None)
+    def take(self, id: str | None) -> Notice | None:
+        """Remove a notice and return it."""
+        return self._notices.pop(id or "", None)
 
 
-async def perform(visit: ConsoleRequest, name: str, form: Mapping[str, str]) -> Notice:
-    """Do what a form asks for; a refusal is a notice too."""
+async def perform(request: ConsoleRequest, name: str, form: Mapping[str, str]) -> Notice:
+    """Do what a form asks for. An API error is a notice too."""
     action = ACTIONS[name]
     try:
-        answer = await visit.ask(action.method, _path(action, form), body=_body(action, form))
-    except ApiRefusal as refusal:
-        return Notice(False, refusal.sentence)
-    return Notice(True, visit.t(f"done.{name}", **figures(answer)))
+        answer = await request.call(action.method, _path(action, form), body=_body(action, form))
+    except ApiRequestError as error:
+        return Notice(False, error.message)
+    return Notice(True, request.language.gettext(labels.DONE[name], **_values(request.language, answer)))
 
 
 def _path(action: Action, form: Mapping[str, str]) -> str:
@@ -94,17 +95,20 @@ def _body(action: Action, form: Mapping[str, str]) -> Any:
     return None if action.method == "DELETE" else forms.body(form)
 
 
-def figures(answer: Any) -> dict[str, Any]:
-    """What the words of a notice may mention: the answer's fields, of numbers by kind their sum."""
+def _values(language: Language, answer: Any) -> dict[str, Any]:
+    """The values for the placeholders of a notice: the answer's fields; of an advance, how many jobs and events."""
     fields = dict(answer or {})
     if isinstance(fields.get("events"), dict):
-        fields["events"] = sum(fields["events"].values())
+        fields["jobs"] = language.ngettext("{count} job done", "{count} jobs done", fields["jobs"])
+        fields["events"] = language.ngettext("{count} event", "{count} events", sum(fields["events"].values()))
     return fields
 
 
-_OURS = re.compile(rf"({re.escape(HOME)}|({re.escape(PLACE)}|{re.escape(PHONES)})[A-Za-z0-9/_.~%+-]*)(\?[^\s#\\]*)?")
+_CONSOLE_URL = re.compile(
+    rf"({re.escape(HOME)}|({re.escape(CONSOLE)}|{re.escape(PHONES)})[A-Za-z0-9/_.~%+-]*)(\?[^\s#\\]*)?"
+)
 
 
 def back(path: str | None) -> str:
-    """Where a form wants the browser to go next, if that is a page of the console; else the overview."""
-    return path if path and _OURS.fullmatch(path) and "//" not in path else HOME
+    """Where a form sends the browser next, if that is a page of the console; else the overview."""
+    return path if path and _CONSOLE_URL.fullmatch(path) and "//" not in path else HOME

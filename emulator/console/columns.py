@@ -54,7 +54,7 @@ TONES: Mapping[str, str] = {
     "blocked": "bad",
     "false": "plain",
 }
-"""How a status sounds; what is not listed is plain."""
+"""The tone a status is coloured in; those not listed are plain."""
 
 
 def tone(status: object) -> str:

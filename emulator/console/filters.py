@@ -1,69 +1,54 @@
-"""Drawing: how instants, amounts and JSON look on a page, with every id a link to what it names."""
+"""Template functions: instants, ids and JSON as markup, in which every id is a link."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Callable
-from datetime import datetime
 from itertools import zip_longest
 from typing import Any
 
 from markupsafe import Markup, escape
 
-from emulator.pages.languages import Language
+from emulator.i18n.language import Language
 
 ID = re.compile(r"[a-z]{2,8}_[A-Za-z0-9]{24}", re.ASCII)
 """The form of an id."""
 
 DEEPEST = 30
-"""Levels of JSON that are drawn; what is deeper stands on one line."""
+"""Levels of JSON that are indented; what is deeper is on one line."""
 
 Link = Callable[[str], str]
 
 
-FULL, SHORT = "d MMM y HH:mm:ss", "d MMM HH:mm"
+FULL = "d MMM y HH:mm:ss"
 
 
-def instant(at: str, form: str = FULL, *, t: Language) -> Markup:
-    """An instant of the world's clock, in UTC; as it goes on the wire it shows under the pointer."""
-    # Loaded on first use, as Babel is everywhere.
-    from babel.dates import format_datetime
-
-    text = format_datetime(datetime.fromisoformat(at), form, locale=t.code)
-    return Markup('<time datetime="{0}" title="{0}">{1}</time>').format(at, text)
+def instant(at: str, pattern: str = FULL, *, language: Language) -> Markup:
+    """An instant, in UTC; its title is the form the API uses."""
+    return Markup('<time datetime="{0}" title="{0}">{1}</time>').format(at, language.instant(at, pattern))
 
 
-def apart(at: str, now: str, *, t: Language) -> str:
-    """How far an instant is from now: "in 12 days"."""
-    from babel.dates import format_timedelta
-
-    span = datetime.fromisoformat(at) - datetime.fromisoformat(now)
-    if abs(span.total_seconds()) < 1:
-        return t("now")
-    return str(format_timedelta(span, add_direction=True, threshold=1, locale=t.code))
+def id_link(id: str, *, page_of: Link) -> Markup:
+    """An id as a link to its page."""
+    return Markup('<a class="id" href="{}">{}</a>').format(page_of(id), id)
 
 
-def id_link(id: str, *, place: Link) -> Markup:
-    """An id, leading to its object's page."""
-    return Markup('<a class="id" href="{}">{}</a>').format(place(id), id)
-
-
-def linked(text: str, *, place: Link) -> Markup:
-    """A sentence in which every id leads to what it names."""
+def linked(text: str, *, page_of: Link) -> Markup:
+    """A text in which every id is a link to its page."""
     parts = ID.split(text)
-    links = [id_link(id, place=place) for id in ID.findall(text)]
+    links = [id_link(id, page_of=page_of) for id in ID.findall(text)]
     return Markup("").join(part for pair in zip_longest(map(escape, parts), links, fillvalue="") for part in pair)
 
 
-def tree(value: Any, *, place: Link, depth: int = 0) -> Markup:
-    """A value as indented JSON; keys, texts and numbers are told apart, and ids are links."""
+def tree(value: Any, *, page_of: Link, depth: int = 0) -> Markup:
+    """A value as indented JSON, highlighted by type, in which ids are links."""
     if isinstance(value, dict) and value and depth < DEEPEST:
-        lines = [_key(name) + tree(item, place=place, depth=depth + 1) for name, item in value.items()]
+        lines = [_key(name) + tree(item, page_of=page_of, depth=depth + 1) for name, item in value.items()]
         return _block("{", lines, "}", depth)
     if isinstance(value, list) and value and depth < DEEPEST:
-        return _block("[", [tree(item, place=place, depth=depth + 1) for item in value], "]", depth)
-    return _leaf(value, place)
+        return _block("[", [tree(item, page_of=page_of, depth=depth + 1) for item in value], "]", depth)
+    return _leaf(value, page_of)
 
 
 def _key(name: str) -> Markup:
@@ -75,9 +60,9 @@ def _block(start: str, lines: list[Markup], end: str, depth: int) -> Markup:
     return Markup("{}\n{}\n{}{}").format(start, inner, "  " * depth, end)
 
 
-def _leaf(value: Any, place: Link) -> Markup:
+def _leaf(value: Any, page_of: Link) -> Markup:
     text = json.dumps(value, ensure_ascii=False)
     if isinstance(value, str):
-        shown = Markup('<a href="{}">{}</a>').format(place(value), text) if ID.fullmatch(value) else escape(text)
+        shown = Markup('<a href="{}">{}</a>').format(page_of(value), text) if ID.fullmatch(value) else escape(text)
         return Markup('<span class="s">{}</span>').format(shown)
     return Markup('<span class="n">{}</span>').format(text)

@@ -1,8 +1,8 @@
-"""Forms: what a person filled in, as the body of a request to the API, which alone says whether it is right.
+"""Forms: the fields of a form become the body of a request to the API, which validates it.
 
-The name of a field is its place in the body: ``match.customer`` lies in ``match``, ``times:number`` is a number,
-``currencies:list`` a list of what commas part, ``changes:json`` JSON. What is left blank is left out. Names that begin
-with ``_`` are for the console itself.
+The name of a field says where its value goes and what it is: ``match.customer`` is a member of ``match``,
+``times:number`` a number, ``currencies:list`` a list separated by commas, ``changes:json`` JSON. Blank fields are left
+out. Names that begin with ``_`` are for the console itself.
 """
 
 from __future__ import annotations
@@ -13,50 +13,52 @@ from typing import Any
 
 from starlette.requests import Request
 
-from emulator.console.api_client import ApiRefusal
-from emulator.web import form as posted
+from emulator.console.api_client import ApiRequestError
+from emulator.html import forms as posted
 
-MOST_BYTES = 3 * 1024 * 1024
-"""The most a request to the API may hold, once each of its characters was written as three."""
+MAX_BYTES = 3 * 1024 * 1024
+"""The longest body of a request to the API, when the form encodes each of its characters as three."""
 
 
 async def read(request: Request) -> dict[str, str]:
-    """The posted fields. Raises :class:`Refused` for what is no form or too large."""
+    """The posted fields. Raises :class:`ApiRequestError` for one that is too long or malformed."""
     try:
-        return posted.fields(await posted.body(request, MOST_BYTES), 200)
-    except posted.TooLong:
-        raise ApiRefusal(413, f"A form may have {MOST_BYTES} bytes.") from None
+        return posted.fields(await posted.body(request, MAX_BYTES), 200)
+    except posted.BodyTooLong:
+        raise ApiRequestError(413, f"A form may have at most {MAX_BYTES} bytes.") from None
     except ValueError:
-        raise ApiRefusal(400, "This is no form.") from None
+        raise ApiRequestError(400, "The form cannot be read.") from None
 
 
 def body(form: Mapping[str, str]) -> Any:
-    """The body of a request, from the fields of a form; a field without a name is the body itself."""
-    made: dict[str, Any] = {}
+    """The body of a request from the fields of a form. A field whose name is only a type is the whole body."""
+    result: dict[str, Any] = {}
     for name, text in form.items():
         if name.startswith("_") or not text.strip():
             continue
-        place, _, type = name.partition(":")
-        value = _typed(place, type, text)
-        if not place:
+        path, _, type = name.partition(":")
+        value = _typed(path, type, text)
+        if not path:
             return value
-        _put(made, place.split("."), value)
-    return made
+        _put(result, path.split("."), value)
+    return result
 
 
-def _put(made: dict[str, Any], path: list[str], value: Any) -> None:
+def _put(result: dict[str, Any], path: list[str], value: Any) -> None:
     for part in path[:-1]:
-        made = made.setdefault(part, {})
-        if not isinstance(made, dict):
-            raise ApiRefusal(422, f"{part} is given both as a whole and in parts.")
-    made[path[-1]] = value
+        result = result.setdefault(part, {})
+        if not isinstance(result, dict):
+            raise ApiRequestError(422, f"{part} is given both as a whole and in parts.")
+    result[path[-1]] = value
 
 
 def _typed(name: str, type: str, text: str) -> Any:
     try:
         return TYPES[type](text.strip())
     except (KeyError, ValueError, RecursionError):
-        raise ApiRefusal(422, f"{name or type}: {text.strip()[:60]!r} cannot be read as {type or 'text'}.") from None
+        raise ApiRequestError(
+            422, f"{name or type}: {text.strip()[:60]!r} cannot be read as {type or 'text'}."
+        ) from None
 
 
 def _number(text: str) -> int | float:
@@ -75,4 +77,4 @@ TYPES: Mapping[str, Callable[[str], Any]] = {
     "list": _list,
     "json": json.loads,
 }
-"""How the text of a field is read, by what stands after the colon of its name."""
+"""How the text of a field is read, by the type in its name."""

@@ -1,6 +1,7 @@
-"""The door of a console whose emulator demands a token: a person shows it once, and then a cookie stands for it.
+"""Login to the console of an emulator with a control token: it is entered once and then replaced by a cookie.
 
-The cookie is made from the token and does not tell it; scripts cannot read it and other sites' requests go without.
+The cookie is derived from the token and does not reveal it. Scripts cannot read it, and requests of other sites are
+sent without it.
 """
 
 from __future__ import annotations
@@ -15,27 +16,27 @@ from emulator.web.origin_guard import TOKEN_HEADER
 
 
 class Login:
-    """Open to everybody if there is no token."""
+    """The check of the token; without a token everybody may use the console."""
 
     def __init__(self, token: str | None) -> None:
         self._token = None if token is None else token.encode()
-        self._pass = hmac.new(self._token or b"", b"console", hashlib.sha256).hexdigest()
-        # Cookies know no ports: emulators side by side, each with a token of its own, keep theirs apart by name.
-        self._cookie = f"emulator_pass_{hashlib.sha256(self._pass.encode()).hexdigest()[:8]}"
+        self._cookie_value = hmac.new(self._token or b"", b"console", hashlib.sha256).hexdigest()
+        # Cookies are shared by all ports of a host: the name keeps those of several emulators apart.
+        self._cookie_name = f"emulator_pass_{hashlib.sha256(self._cookie_value.encode()).hexdigest()[:8]}"
 
-    def open_to(self, request: Request) -> bool:
-        """Whether a browser may come in, or a program that shows the token as it does to the control API."""
-        shown = request.cookies.get(self._cookie, "").encode()
-        carried = request.headers.get(TOKEN_HEADER, "").encode("latin-1")
-        return self._token is None or hmac.compare_digest(shown, self._pass.encode()) or self._is_token(carried)
+    def allows(self, request: Request) -> bool:
+        """Whether a request has the cookie, or the header with which programs send the token to the control API."""
+        cookie = request.cookies.get(self._cookie_name, "").encode()
+        token = request.headers.get(TOKEN_HEADER, "").encode("latin-1")
+        return self._token is None or hmac.compare_digest(cookie, self._cookie_value.encode()) or self._is_token(token)
 
-    def fits(self, token: str) -> bool:
+    def accepts(self, token: str) -> bool:
         """Whether this is the token."""
         return self._is_token(token.encode())
 
-    def _is_token(self, shown: bytes) -> bool:
-        return self._token is not None and hmac.compare_digest(shown, self._token)
+    def _is_token(self, candidate: bytes) -> bool:
+        return self._token is not None and hmac.compare_digest(candidate, self._token)
 
-    def let_in(self, response: Response) -> None:
-        """Have the browser remember that the token was shown; until it is closed."""
-        response.set_cookie(self._cookie, self._pass, path="/_emulator/", httponly=True, samesite="strict")
+    def remember(self, response: Response) -> None:
+        """Set the cookie, which lasts until the browser is closed."""
+        response.set_cookie(self._cookie_name, self._cookie_value, path="/_emulator/", httponly=True, samesite="strict")

@@ -1,4 +1,4 @@
-"""The entrance: where in the emulator its pages are. Light, for a start needs no more of the console than this."""
+"""Where the console is mounted. A start of the server imports only this module of the package."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from emulator.web.authentication import header
 
 HOME = "/_emulator/"
-PLACE = "/_emulator/console/"
+CONSOLE = "/_emulator/console/"
 PHONES = "/_emulator/phones/"
 
 
-def before(console: ASGIApp, controls: ASGIApp) -> ASGIApp:
-    """The console where a person asks for ``/_emulator/`` itself or a phone; everything else is the control API's."""
+def before(console: ASGIApp, control_api: ASGIApp) -> ASGIApp:
+    """The console for a browser's requests of ``/_emulator/`` itself and of phones, else the control API."""
 
     async def choose(scope: Scope, receive: Receive, send: Send) -> None:
-        asked = scope["path"] == HOME or scope["path"].startswith(PHONES)
-        await (console if asked and _person(scope) else controls)(scope, receive, send)
+        has_page = scope["path"] == HOME or scope["path"].startswith(PHONES)
+        await (console if has_page and _from_browser(scope) else control_api)(scope, receive, send)
 
     return choose
 
 
-def _person(scope: Scope) -> bool:
-    """Whether this comes from a page or wants one."""
+def _from_browser(scope: Scope) -> bool:
+    """Whether a request was made by a form of a page, or accepts a page."""
     if scope["method"] == "POST":
         return (header(scope, b"content-type") or "").startswith("application/x-www-form-urlencoded")
     return scope["method"] == "GET" and "text/html" in (header(scope, b"accept") or "")

@@ -1,79 +1,73 @@
-"""Rendering: a template of the console and its values become a page that may load and run nothing but our own files."""
+"""Pages of the console: a template and its values become a response, which loads and runs only the console's files."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from starlette.responses import HTMLResponse, Response
 
-from emulator.console import filters, static
+from emulator.console import filters, labels, static
 from emulator.console.columns import COLUMNS, MONEY, PILLS, tone
-from emulator.console.request import LANGUAGE_COOKIE, THEMES, ConsoleRequest
-from emulator.pages.texts import LANGUAGES
+from emulator.console.mount import HOME
+from emulator.console.request import ConsoleRequest
+from emulator.html import templates
+from emulator.html.headers import content_security_policy, private_headers
+from emulator.html.request import remember_language
+from emulator.i18n.terms import PAYMENT_METHOD_TYPES
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-HEADERS: Mapping[str, str] = {
-    "Content-Security-Policy": (
-        "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; "
-        "frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-    ),
-    # Under "no-referrer" browsers post forms with "Origin: null", and the lock could not tell who sent them.
-    "Referrer-Policy": "same-origin",
-    "Cache-Control": "no-store",
-    "Vary": "Accept, Accept-Language, Cookie",
-}
+HEADERS = private_headers(
+    content_security_policy(
+        style_src="'self'", script_src="'self'", img_src="'self' data:", connect_src="'self'", frame_src="'self'"
+    )
+)
 
 
 @cache
 def environment() -> Environment:
-    """The templates; everything put into them is escaped."""
-    # Loaded on first use: most servers never show a page.
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    made = Environment(
-        loader=PackageLoader("emulator.console"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    made.globals |= {"columns": COLUMNS, "money_fields": MONEY, "pills": PILLS, "tone": tone, "static": static.address}
-    return made
-
-
-def page(visit: ConsoleRequest, template: str, status: int = 200, **values: Any) -> Response:
-    """A page. What every template is given: the visit, its language, its links and how things are drawn."""
-    drawn = {
-        "visit": visit,
-        "t": visit.t,
-        "link": visit.link,
-        "here": visit.here,
-        "themes": THEMES,
-        "languages": LANGUAGES,
-        "instant": partial(filters.instant, t=visit.t),
-        "apart": partial(filters.apart, t=visit.t),
-        "id_link": partial(filters.id_link, place=partial(place, visit)),
-        "linked": partial(filters.linked, place=partial(place, visit)),
-        "tree": partial(filters.tree, place=partial(place, visit)),
+    """The console's templates, with the tables and functions that all of them use."""
+    environment = templates.environment("emulator.console")
+    environment.globals |= {
+        "columns": COLUMNS,
+        "labels": labels,
+        "method_names": PAYMENT_METHOD_TYPES,
+        "money_fields": MONEY,
+        "pills": PILLS,
+        "static": static.url,
+        "tone": tone,
     }
-    response = HTMLResponse(environment().get_template(template).render({**drawn, **values}), status, dict(HEADERS))
-    if visit.query.get("lang") in LANGUAGES:
-        response.set_cookie(LANGUAGE_COOKIE, visit.t.code, path="/_emulator/", httponly=True, samesite="strict")
+    return environment
+
+
+def page(request: ConsoleRequest, template: str, status: int = 200, **values: Any) -> Response:
+    """A page. Every template is given the request, its language, and functions for links, instants and JSON."""
+    url_of = partial(page_of, request)
+    shared = {
+        **templates.in_language(request.language),
+        "request": request,
+        "link": request.link,
+        "here": request.here,
+        "instant": partial(filters.instant, language=request.language),
+        "id_link": partial(filters.id_link, page_of=url_of),
+        "linked": partial(filters.linked, page_of=url_of),
+        "tree": partial(filters.tree, page_of=url_of),
+    }
+    response = HTMLResponse(environment().get_template(template).render({**shared, **values}), status, HEADERS)
+    remember_language(response, request.query.get("lang"), HOME)
     return response
 
 
-PLACES = {"req": "requests", "mail": "emails"}
-"""Where an id leads by how it begins; all others are objects."""
+PAGES = {"req": "requests", "mail": "emails"}
+"""Where the page of an id is, by its prefix; all others are objects."""
 
-SHARED = {"app": "settings", "flt": "failures", "outc": "failures"}
-"""Pages that are about all that have such ids."""
+SHARED_PAGES = {"app": "settings", "flt": "failures", "outc": "failures"}
+"""Pages that show all objects whose ids have a prefix."""
 
 
-def place(visit: ConsoleRequest, id: str) -> str:
-    """The page of whatever has this id."""
-    kind = id.partition("_")[0]
-    return visit.link(SHARED.get(kind) or f"{PLACES.get(kind, 'objects')}/{id}")
+def page_of(request: ConsoleRequest, id: str) -> str:
+    """The URL of the page that shows what has this id."""
+    prefix = id.partition("_")[0]
+    return request.link(SHARED_PAGES.get(prefix) or f"{PAGES.get(prefix, 'objects')}/{id}")

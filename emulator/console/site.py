@@ -1,4 +1,4 @@
-"""The console as an application: pages that are read, forms that do something, and the stream that keeps them fresh."""
+"""The console as an application: its pages, the actions of its forms, and the stream that updates a page."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
-from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from emulator.console import actions, downloads, forms, pages, phone_page, static
+from emulator.console import actions, downloads, forms, labels, pages, phone_page, static
 from emulator.console.actions import Notice, Notices
-from emulator.console.api_client import CONTROL, ApiClient, ApiRefusal
+from emulator.console.api_client import CONTROL, ApiClient, ApiRequestError
 from emulator.console.filters import ID
 from emulator.console.login import Login
-from emulator.console.mount import HOME, PHONES, PLACE
+from emulator.console.mount import CONSOLE, HOME, PHONES
 from emulator.console.pages import PAGES, Reader
-from emulator.console.render import page, place
-from emulator.console.request import LANGUAGE_COOKIE, THEME_COOKIE, THEMES, ConsoleRequest
-from emulator.pages.texts import LANGUAGES
+from emulator.console.render import page, page_of
+from emulator.console.request import THEME_COOKIE, ConsoleRequest
+from emulator.html.application import application
+from emulator.html.request import remember_language
 
 Handler = Callable[[ConsoleRequest], Awaitable[Response]]
 
@@ -31,17 +31,16 @@ YEAR = 365 * 86400
 
 
 class Console:
-    """The application behind ``/_emulator/console/`` and, for browsers, ``/_emulator/`` itself and phones.
+    """The application of ``/_emulator/console/`` and, for browsers, of ``/_emulator/`` itself and of phones.
 
-    ``app`` is the rest of the emulator, without its lock; ``token`` what a person must show to come in.
+    ``app`` is the rest of the emulator, behind the check of the control token; ``token`` is that token.
     """
 
     def __init__(self, app: ASGIApp, token: str | None) -> None:
-        self._inside = ApiClient(app)
-        self._door = Login(token)
+        self._api = ApiClient(app)
+        self._login = Login(token)
         self._notices = Notices()
-        self._app = Starlette(routes=self._routes(), exception_handlers={404: self._nothing, 405: self._nothing})
-        self._app.router.redirect_slashes = False
+        self._app = application(self._routes(), self._not_found, self._not_found)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._app(scope, receive, send)
@@ -50,123 +49,125 @@ class Console:
         handlers: dict[str, Handler] = {path: partial(self._read, reader) for path, reader in PAGES.items()}
         handlers |= {**downloads.HANDLERS, "search": self._search}
         return [
-            Route(HOME, self._behind_the_door(partial(self._read, pages.overview))),
-            *(Route(PLACE + path, self._behind_the_door(handler)) for path, handler in handlers.items()),
-            Route(PLACE + "do/{action}", self._behind_the_door(self._do), methods=["POST"]),
-            Route(PHONES + "{number}", self._behind_the_door(phone_page.show)),
-            Route(PHONES + "{number}/answer", self._behind_the_door(phone_page.answer), methods=["POST"]),
-            Route(PLACE + "login", self._log_in, methods=["POST"]),
-            Route(PLACE + "choose", self._choose, methods=["POST"]),
-            Route(PLACE + "static/{hash}/{name}", static.show),
-            Route(PLACE + "stream", _Stream(self._inside, self._door)),
-            Route(PLACE, _home),
+            Route(HOME, self._logged_in(partial(self._read, pages.overview))),
+            *(Route(CONSOLE + path, self._logged_in(handler)) for path, handler in handlers.items()),
+            Route(CONSOLE + "do/{action}", self._logged_in(self._do), methods=["POST"]),
+            Route(PHONES + "{number}", self._logged_in(phone_page.show)),
+            Route(PHONES + "{number}/answer", self._logged_in(phone_page.answer), methods=["POST"]),
+            Route(CONSOLE + "login", self._log_in, methods=["POST"]),
+            Route(CONSOLE + "choose", self._choose, methods=["POST"]),
+            Route(CONSOLE + "static/{hash}/{name}", static.show),
+            Route(CONSOLE + "stream", _Stream(self._api, self._login)),
+            Route(CONSOLE, _home),
             Route(HOME.rstrip("/"), _home),
         ]
 
-    def _behind_the_door(self, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
-        async def show(request: Request) -> Response:
-            visit = ConsoleRequest(request, self._inside)
-            if not self._door.open_to(request):
-                return self._ask_for_token(visit)
+    def _logged_in(self, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
+        """A handler that is called only after login, and whose API errors become a page."""
+
+        async def show(http: Request) -> Response:
+            request = ConsoleRequest(http, self._api)
+            if not self._login.allows(http):
+                return self._login_page(request)
             try:
-                return await handler(visit)
-            except ApiRefusal as refusal:
-                return await self._problem(visit, refusal)
+                return await handler(request)
+            except ApiRequestError as error:
+                return await self._error_page(request, error)
 
         return show
 
     # -- reading
 
-    async def _read(self, reader: Reader, visit: ConsoleRequest) -> Response:
-        template, values = await reader(visit)
-        return page(visit, template, **await self._frame(visit), **values)
+    async def _read(self, reader: Reader, request: ConsoleRequest) -> Response:
+        template, values = await reader(request)
+        return page(request, template, **await self._frame(request), **values)
 
-    async def _search(self, visit: ConsoleRequest) -> Response:
-        """GET …/search: an id leads straight to what has it."""
-        text = visit.query.get("q", "").strip()
+    async def _search(self, request: ConsoleRequest) -> Response:
+        """GET …/search: an id is redirected to its page."""
+        text = request.query.get("q", "").strip()
         if ID.fullmatch(text):
-            return RedirectResponse(place(visit, text), 303)
-        return await self._read(pages.search, visit)
+            return RedirectResponse(page_of(request, text), 303)
+        return await self._read(pages.search, request)
 
-    async def _frame(self, visit: ConsoleRequest) -> dict[str, Any]:
-        """What stands around every page."""
+    async def _frame(self, request: ConsoleRequest) -> dict[str, Any]:
+        """The values that every page needs for its header."""
         return {
-            "clock": await visit.get("clock"),
-            "apps": await visit.get("apps", page_size=100),
-            "notice": self._notices.take(visit.query.get("said")),
+            "clock": await request.get("clock"),
+            "apps": await request.get("apps", page_size=100),
+            "notice": self._notices.take(request.query.get("notice")),
         }
 
-    async def _problem(self, visit: ConsoleRequest, refusal: ApiRefusal) -> Response:
+    async def _error_page(self, request: ConsoleRequest, error: ApiRequestError) -> Response:
         try:
-            return page(visit, "problem.html", refusal.status, **await self._frame(visit), problem=refusal.sentence)
-        except ApiRefusal:  # there is no such world either: nothing can stand around the page
-            return page(visit, "apart.html", refusal.status, problem=refusal.sentence, wrong=False)
+            return page(request, "problem.html", error.status, **await self._frame(request), problem=error.message)
+        except ApiRequestError:  # without a world there is no header
+            return page(request, "apart.html", error.status, problem=error.message, wrong=False)
 
-    async def _nothing(self, request: Request, error: Exception) -> Response:
-        visit = ConsoleRequest(request, self._inside)
-        if not self._door.open_to(request):
-            return self._ask_for_token(visit)
-        return await self._problem(visit, ApiRefusal(getattr(error, "status_code", 404), visit.t("no_such_page")))
+    async def _not_found(self, http: Request, error: Exception) -> Response:
+        request = ConsoleRequest(http, self._api)
+        if not self._login.allows(http):
+            return self._login_page(request)
+        status = getattr(error, "status_code", 404)
+        return await self._error_page(request, ApiRequestError(status, request.not_found().message))
 
-    # -- doing
+    # -- actions
 
-    async def _do(self, visit: ConsoleRequest) -> Response:
-        name = visit.request.path_params["action"]
+    async def _do(self, request: ConsoleRequest) -> Response:
+        name = request.http.path_params["action"]
         if name not in actions.ACTIONS:
-            raise ApiRefusal(404, visit.t("no_such_page"))
-        form = await forms.read(visit.request)
-        return self._on(actions.back(form.get("_back")), await actions.perform(visit, name, form))
+            raise request.not_found()
+        form = await forms.read(request.http)
+        return self._redirect(actions.back(form.get("_back")), await actions.perform(request, name, form))
 
-    def _on(self, path: str, notice: Notice) -> Response:
-        joint = "&" if urlsplit(path).query else "?"
-        return RedirectResponse(f"{path}{joint}said={self._notices.keep(notice)}", 303)
+    def _redirect(self, path: str, notice: Notice) -> Response:
+        separator = "&" if urlsplit(path).query else "?"
+        return RedirectResponse(f"{path}{separator}notice={self._notices.add(notice)}", 303)
 
-    async def _choose(self, request: Request) -> Response:
-        """POST …/choose: the reader wants another theme or language."""
-        form = await forms.read(request)
+    async def _choose(self, http: Request) -> Response:
+        """POST …/choose: another theme or language."""
+        form = await forms.read(http)
         response = RedirectResponse(actions.back(form.get("_back")), 303)
-        for field, cookie, known in (("theme", THEME_COOKIE, THEMES), ("language", LANGUAGE_COOKIE, LANGUAGES)):
-            if form.get(field) in known:
-                response.set_cookie(cookie, form[field], YEAR, path=HOME, httponly=True, samesite="strict")
+        if form.get("theme") in labels.THEMES:
+            response.set_cookie(THEME_COOKIE, form["theme"], YEAR, path=HOME, httponly=True, samesite="strict")
+        remember_language(response, form.get("language"), HOME, YEAR)
         return response
 
-    # -- the door
+    # -- login
 
-    def _ask_for_token(self, visit: ConsoleRequest) -> Response:
-        here = visit.request.url
-        wanted = f"{here.path}{'?' * bool(here.query)}{here.query}" if visit.request.method == "GET" else HOME
-        return page(visit, "apart.html", 401, problem=None, wrong=False, wanted=wanted)
+    def _login_page(self, request: ConsoleRequest) -> Response:
+        url = request.http.url
+        next_page = f"{url.path}{'?' * bool(url.query)}{url.query}" if request.http.method == "GET" else HOME
+        return page(request, "apart.html", 401, problem=None, wrong=False, next_page=next_page)
 
-    async def _log_in(self, request: Request) -> Response:
-        form = await forms.read(request)
-        wanted = actions.back(form.get("_back"))
-        if not self._door.fits(form.get("token", "")):
-            return page(
-                ConsoleRequest(request, self._inside), "apart.html", 401, problem=None, wrong=True, wanted=wanted
-            )
-        response = RedirectResponse(wanted, 303)
-        self._door.let_in(response)
+    async def _log_in(self, http: Request) -> Response:
+        form = await forms.read(http)
+        next_page = actions.back(form.get("_back"))
+        if not self._login.accepts(form.get("token", "")):
+            request = ConsoleRequest(http, self._api)
+            return page(request, "apart.html", 401, problem=None, wrong=True, next_page=next_page)
+        response = RedirectResponse(next_page, 303)
+        self._login.remember(response)
         return response
 
 
 class _Stream:
-    """GET …/stream: the control API's stream, for a browser that cannot send a key or a token with it."""
+    """GET …/stream: the control API's stream for a browser, which cannot send an API key or a token with it."""
 
-    def __init__(self, inside: ApiClient, door: Login) -> None:
-        self._inside = inside
-        self._door = door
+    def __init__(self, api: ApiClient, login: Login) -> None:
+        self._api = api
+        self._login = login
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope)
         try:
-            key = str(ConsoleRequest(request, self._inside).app)
-        except ApiRefusal:
+            key = str(ConsoleRequest(request, self._api).app)
+        except ApiRequestError:
             key = None
-        if key is None or not self._door.open_to(request):
+        if key is None or not self._login.allows(request):
             await Response(status_code=403)(scope, receive, send)
             return
-        await self._inside.hand_over(key, f"{CONTROL}/stream", scope, receive, send)
+        await self._api.forward(key, f"{CONTROL}/stream", scope, receive, send)
 
 
-async def _home(request: Request) -> Response:
+async def _home(http: Request) -> Response:
     return RedirectResponse(HOME, 303)

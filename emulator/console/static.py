@@ -1,4 +1,4 @@
-"""The console's own files, its style and its script, each under an address that changes with what is in it."""
+"""The console's style sheet, script and icon, each at a URL that changes with its content."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from importlib.resources import files
 from starlette.requests import Request
 from starlette.responses import Response
 
-from emulator.console.mount import PLACE
+from emulator.console.mount import CONSOLE
 
 TYPES = {"console.css": "text/css", "console.js": "text/javascript", "icon.svg": "image/svg+xml"}
 
 
 @cache
 def content(name: str) -> bytes:
-    """A file as it is."""
+    """The content of a file."""
     return files("emulator.console").joinpath("static", name).read_bytes()
 
 
 @cache
-def address(name: str) -> str:
-    """Where a file is served."""
-    return f"{PLACE}static/{sha256(content(name)).hexdigest()[:12]}/{name}"
+def url(name: str) -> str:
+    """The URL of a file."""
+    return f"{CONSOLE}static/{sha256(content(name)).hexdigest()[:12]}/{name}"
 
 
 async def show(request: Request) -> Response:
-    """GET a file. Its address names its content, so browsers may keep it for good."""
+    """GET a file. Its URL identifies its content, so browsers may cache it forever."""
     name = request.path_params["name"]
     if name not in TYPES:
         return Response(status_code=404)

@@ -11,6 +11,7 @@ import msgspec
 from emulator.document import bundles
 from emulator.engine.geoip import CountryLookup, NetworkEntry, from_database, from_table
 from emulator.events import EVENTS
+from emulator.i18n import catalogs
 from emulator.paths import fixtures_folder
 from emulator.resources.app.keys import MagicKey
 from emulator.resources.customers.magic_values import MagicValue, MagicValues
@@ -30,6 +31,11 @@ class ReferenceData:
     def magic(self) -> MagicValues:
         """The operator's magic values (B-54)."""
         return msgspec.convert(read_yaml(fixtures_folder() / "magic.yaml"), dict[str, tuple[MagicValue, ...]])
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The languages of emails and invoices; the first where a customer's is not known."""
+        return catalogs.languages()
 
     @cached_property
     def magic_keys(self) -> tuple[MagicKey, ...]:

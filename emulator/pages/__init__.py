@@ -1,1 +1,1 @@
-"""Pages people read in a browser: HTML from templates, no rule of the service, nothing loaded from elsewhere."""
+"""Pages for buyers and the reference: HTML from templates, without rules of the service and without external files."""

@@ -1,4 +1,4 @@
-"""The reference pages: errors, events, life cycles and magic values, drawn from the tables the emulator goes by."""
+"""The reference pages: errors, events, life cycles and magic values, from the tables the emulator works with."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Entry(NamedTuple):
 
 
 def entries() -> list[Entry]:
-    """Every documented code with its recipe, by status."""
+    """Every documented code with the requests that provoke it, by status."""
     known = error_examples()
     found = [Entry(code, ERRORS[code], known[code], list(map(_line, known[code].steps))) for code in known]
     return sorted(found, key=lambda entry: entry.row.status)

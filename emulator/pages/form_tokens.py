@@ -1,4 +1,4 @@
-"""Form tokens: each form the pages hand out may pay at most once, and only where it was made for."""
+"""Form tokens: each form of a page pays at most once, and only for the object it was made for."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _FORM = re.compile(r"[A-Za-z0-9_-]{22}\.[0-9a-f]{64}")
 
 
 class FormTokens:
-    """Signs with a secret of this process. A token is a number nobody can guess, and the signature for one object."""
+    """Makes and checks tokens: a random number with its signature for one object, by a secret of this process."""
 
     def __init__(self) -> None:
         self._secret = secrets.token_bytes(32)
@@ -20,7 +20,7 @@ class FormTokens:
         """A token for the form of an object."""
         return self._signed(id, secrets.token_urlsafe(16))
 
-    def good(self, id: str, token: str) -> bool:
+    def valid(self, id: str, token: str) -> bool:
         """Whether this token was made here, for this object."""
         if not _FORM.fullmatch(token):
             return False

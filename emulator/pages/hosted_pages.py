@@ -1,13 +1,12 @@
 """The pages a buyer meets: ``/checkout/{id}``, ``/pay/{id}``, ``/invoice/{id}`` and ``/receipt/{id}`` (B-58).
 
-A page has no key: the object's id, which nobody can guess, finds its world. Everything works without JavaScript: forms
-are posted and answered with a redirect, and a page that waits refreshes itself. ``Accept: application/json`` gets the
-same as JSON.
+A request for a page has no API key: the object's id, which is too long to guess, finds its world. Everything works
+without JavaScript: forms are posted and answered with a redirect, and a page that waits refreshes itself. With
+``Accept: application/json`` the page is answered as JSON.
 """
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -22,29 +21,30 @@ from emulator.core.world import World
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
 from emulator.errors import ApiError
-from emulator.pages import forms, languages, views
+from emulator.html import forms as posted
+from emulator.pages import forms, messages, views
 from emulator.pages.form_tokens import FormTokens
 from emulator.pages.forms import Form
+from emulator.pages.json_view import as_json
 from emulator.pages.payables import Payable
-from emulator.pages.render import buyer_headers, page
-from emulator.pages.request import COOKIE, KINDS, PageRequest, Pay, once
+from emulator.pages.render import api_error, buyer_headers, buyer_page
+from emulator.pages.request import COOKIE, KINDS, PageRequest, Pay, idempotency_key
 from emulator.resources.app import security_profiles
 from emulator.resources.payments import charging
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.receipts import Receipt
 from emulator.web import context as calls
-from emulator.web import form as posted
 
 MOST_BYTES = 65_536
-"""A form is a few hundred bytes; more is not read."""
+"""The longest form that is read; usual ones have a few hundred bytes."""
 
-REFUSE = {
+REJECTION_CODES = {
     "mobile_money": "MOBILE_MONEY_REJECTED",
     "bank_card": "PAYMENT_METHOD_NOT_SUPPORTED",
     "bank_transfer": "INSUFFICIENT_FUNDS",
     "paypal": "PAYMENT_METHOD_NOT_SUPPORTED",
 }
-"""The code a payment under way fails with when the buyer, or a tester in the buyer's place, refuses it."""
+"""The code with which a payment fails when the buyer, or a tester in their place, rejects it."""
 
 
 def pay_once(world: World, key: str, id: str, pay: Pay, payment: Mapping[str, Any]) -> str:
@@ -71,150 +71,148 @@ class Pages:
         return [*paying, Route("/receipt/{id}", self._receipt)]
 
     def _page(self, kind: str) -> Callable[[Request], Awaitable[Response]]:
-        async def answer(request: Request) -> Response:
-            visit = PageRequest(request, kind, self._tokens)
-            runtime = self._runtime(KINDS[kind][0], visit.id)
-            if runtime is None or visit.offer(runtime.world) is None:
-                return _unknown(visit)
-            if request.method == "POST":
-                return await _post(visit, runtime)
-            return _get(visit, runtime)
+        async def answer(http: Request) -> Response:
+            request = PageRequest(http, kind, self._tokens)
+            runtime = self._runtime(KINDS[kind][0], request.id)
+            if runtime is None or request.payable(runtime.world) is None:
+                return _unknown(request)
+            if http.method == "POST":
+                return await _post(request, runtime)
+            return _get(request, runtime)
 
         return answer
 
     def _runtime(self, kind: type[Record], id: str) -> Runtime | None:
-        """The world that has this object, brought to its present."""
-        having = (runtime for runtime in self._engine.runtimes.values() if runtime.world.get(kind, id))
-        found = next(having, None)
+        """The runtime of the world that has this object, after the jobs that are due."""
+        runtimes = self._engine.runtimes.values()
+        found = next((runtime for runtime in runtimes if runtime.world.get(kind, id)), None)
         if found is not None:
             found.run_due()
         return found
 
-    async def _receipt(self, request: Request) -> Response:
-        visit = PageRequest(request, "receipt", self._tokens)
-        runtime = self._runtime(Receipt, visit.id)
+    async def _receipt(self, http: Request) -> Response:
+        request = PageRequest(http, "receipt", self._tokens)
+        runtime = self._runtime(Receipt, request.id)
         if runtime is None:
-            return _unknown(visit)
-        receipt = runtime.world.require(Receipt, visit.id)
-        if visit.json:
+            return _unknown(request)
+        receipt = runtime.world.require(Receipt, request.id)
+        if request.json:
             return _json(receipt.public_view(), 200)
-        return _html(visit, "buyer-receipt.html", 200, **views.of_receipt(runtime.world, receipt, visit.language))
+        return _html(request, "buyer-receipt.html", 200, **views.of_receipt(runtime.world, receipt, request.language))
 
 
-def _get(visit: PageRequest, runtime: Runtime) -> Response:
-    """The page as it is now; a payment that has succeeded meanwhile goes on to the merchant."""
-    token, last = visit.token(runtime.world)
-    offer = _present(visit, runtime, last)
-    if offer.state == "paid" and "payment" in visit.query and not visit.json and offer.success_url:
-        return RedirectResponse(offer.success_url, 303, _headers(offer))
-    return _show(visit, runtime, offer, token)
+def _get(request: PageRequest, runtime: Runtime) -> Response:
+    """The page as it is now. A browser whose payment has succeeded is sent on to the merchant."""
+    token, last = request.token(runtime.world)
+    payable = _present(request, runtime, last)
+    if payable.state == "paid" and "payment" in request.query and not request.json and payable.success_url:
+        return RedirectResponse(payable.success_url, 303, _headers(payable))
+    return _show(request, runtime, payable, token)
 
 
-def _present(visit: PageRequest, runtime: Runtime, intent: PaymentIntent | None = None) -> Payable:
-    offer = visit.offer(runtime.world, intent)
-    assert offer is not None, "the page was there when this request began, and nothing ran in between"
-    return offer
+def _present(request: PageRequest, runtime: Runtime, intent: PaymentIntent | None = None) -> Payable:
+    payable = request.payable(runtime.world, intent)
+    assert payable is not None, "the page was there when this request began, and nothing ran in between"
+    return payable
 
 
-async def _post(visit: PageRequest, runtime: Runtime) -> Response:
-    """What the buyer, or a tester in place of phone and bank, decided."""
-    form = await _form(visit.request)
-    offer = _present(visit, runtime)
-    if visit.foreign or not visit.good(form.get("token", "")):
-        return _again(visit, runtime, offer, 403, form, problem=("stale",))
+async def _post(request: PageRequest, runtime: Runtime) -> Response:
+    """A form of the buyer, or of a tester who answers for phone and bank."""
+    form = await _form(request.http)
+    payable = _present(request, runtime)
+    if request.foreign or not request.is_valid(form.get("token", "")):
+        return _again(request, runtime, payable, 403, form, problem=messages.STALE)
     if form.get("do") in ("approve", "refuse"):
-        return await _answer(visit, runtime, form)
-    return await _pay(visit, runtime, offer, form)
+        return await _answer(request, runtime, form)
+    return await _pay(request, runtime, payable, form)
 
 
-async def _answer(visit: PageRequest, runtime: Runtime, form: Form) -> Response:
-    """A payment under way is confirmed or refused; one that is over is left as it is."""
-    intent = visit.intent_in(runtime.world, form)
+async def _answer(request: PageRequest, runtime: Runtime, form: Form) -> Response:
+    """Confirm or reject a payment under way; one that is over stays as it is."""
+    intent = request.intent_in(runtime.world, form)
     if intent is not None:
-        code = REFUSE[intent.payment_method_type or "bank_card"] if form["do"] == "refuse" else None
+        code = REJECTION_CODES[intent.payment_method_type or "bank_card"] if form["do"] == "refuse" else None
         answer = {"id": intent.id, "code": code}
-        await runtime.serve(charging.answer_now, answer, visit.request_id)
-    return _go_on(visit, runtime, form.get("payment", ""))
+        await runtime.serve(charging.answer_now, answer, request.request_id)
+    return _go_on(request, runtime, form.get("payment", ""))
 
 
-async def _pay(visit: PageRequest, runtime: Runtime, offer: Payable, form: Form) -> Response:
-    key = once(form["token"])
-    known = lookup(runtime.world, key, visit.id)
+async def _pay(request: PageRequest, runtime: Runtime, payable: Payable, form: Form) -> Response:
+    key = idempotency_key(form["token"])
+    known = lookup(runtime.world, key, request.id)
     if known is not None:
-        return _go_on(visit, runtime, known.body.decode())
-    if offer.state != "payable":
-        return _go_on(visit, runtime, "")
-    reading = forms.read(offer, form, visit.language)
+        return _go_on(request, runtime, known.body.decode())
+    if payable.state != "payable":
+        return _go_on(request, runtime, "")
+    reading = forms.read(payable, form, request.language)
     if reading.errors:
-        return _again(visit, runtime, offer, 422, form, faults=reading.errors)
-    arguments = {"key": key, "id": visit.id, "pay": KINDS[visit.kind][2], "payment": reading.payment}
-    call = calls.of(visit.request.scope)
+        return _again(request, runtime, payable, 422, form, errors=reading.errors)
+    arguments = {"key": key, "id": request.id, "pay": KINDS[request.kind][2], "payment": reading.payment}
+    call = calls.of(request.http.scope)
     call.runtime = runtime
     try:
         security_profiles.check_country(runtime.world, call.address)
-        made = await runtime.serve(pay_once, arguments, visit.request_id)
-    except ApiError as refusal:
-        return _refused(visit, runtime, form, refusal)
-    return _go_on(visit, runtime, made)
+        made = await runtime.serve(pay_once, arguments, request.request_id)
+    except ApiError as error:
+        return _failed(request, runtime, form, error)
+    return _go_on(request, runtime, made)
 
 
-def _refused(visit: PageRequest, runtime: Runtime, form: Form, refusal: ApiError) -> Response:
-    """Nothing was made: the fields say why, or a sentence does, or the page has come to its end meanwhile."""
-    offer = _present(visit, runtime)
-    if offer.state != "payable":
-        return _go_on(visit, runtime, "")
-    faults = forms.messages(refusal)
-    if faults:
-        return _again(visit, runtime, offer, refusal.status, form, faults=faults)
-    problem = (refusal.code if refusal.code in views.SAID else "refused",)
-    return _again(visit, runtime, offer, refusal.status, form, problem=problem)
+def _failed(request: PageRequest, runtime: Runtime, form: Form, error: ApiError) -> Response:
+    """The page after an API error: its fields say what is wrong, or a sentence does; or it can no longer be paid."""
+    payable = _present(request, runtime)
+    if payable.state != "payable":
+        return _go_on(request, runtime, "")
+    if errors := forms.field_errors(error):
+        return _again(request, runtime, payable, error.status, form, errors=errors)
+    problem = messages.ERRORS.get(error.code, messages.NOT_POSSIBLE)
+    return _again(request, runtime, payable, error.status, form, problem=problem)
 
 
-def _go_on(visit: PageRequest, runtime: Runtime, payment: str) -> Response:
-    """After a form: to the merchant if it is paid, else to the page of what came of it."""
-    visit.query["payment"] = payment
-    offer = _present(visit, runtime)
-    if visit.json:
-        return _show(visit, runtime, offer, visit.token(runtime.world)[0])
-    paid = offer.state == "paid" and offer.success_url
-    return RedirectResponse(paid or visit.link(), 303, _headers(offer))
+def _go_on(request: PageRequest, runtime: Runtime, payment: str) -> Response:
+    """After a form: to the merchant if it is paid, else to the page with the payment it made."""
+    request.query["payment"] = payment
+    payable = _present(request, runtime)
+    if request.json:
+        return _show(request, runtime, payable, request.token(runtime.world)[0])
+    paid = payable.state == "paid" and payable.success_url
+    return RedirectResponse(paid or request.link(), 303, _headers(payable))
 
 
 def _again(
-    visit: PageRequest,
+    request: PageRequest,
     runtime: Runtime,
-    offer: Payable,
+    payable: Payable,
     status: int,
     form: Form,
     *,
-    faults: Mapping[str, str] | None = None,
-    problem: tuple[str, ...] = (),
+    errors: Mapping[str, str] | None = None,
+    problem: str | None = None,
 ) -> Response:
-    """The form once more with what was typed, saying what is wrong. A token that has not paid stays good."""
+    """The form again with what was typed and what is wrong. A token that has not paid stays valid."""
     token = form.get("token", "")
-    token = token if visit.good(token) else visit.token(runtime.world)[0]
-    return _show(visit, runtime, offer, token, status=status, form=form, faults=faults or {}, problem=problem)
+    token = token if request.is_valid(token) else request.token(runtime.world)[0]
+    return _show(request, runtime, payable, token, status=status, form=form, errors=errors or {}, problem=problem)
 
 
 def _show(
-    visit: PageRequest,
+    request: PageRequest,
     runtime: Runtime,
-    offer: Payable,
+    payable: Payable,
     token: str,
     *,
     status: int | None = None,
     form: Form | None = None,
-    faults: Mapping[str, str] | None = None,
-    problem: tuple[str, ...] = (),
+    errors: Mapping[str, str] | None = None,
+    problem: str | None = None,
 ) -> Response:
-    view = views.View(offer, runtime.world, visit.language, faults or {}, problem)
+    view = views.View(payable, runtime.world, request.language, errors or {}, problem)
     found = status or view.status
-    if visit.json:
-        return _json(view.twin(token), found, offer)
-    values = view.values(visit.query, form or {})
-    values |= {"token": token, "action": visit.link(), "here": visit.link()}
-    response = _html(visit, view.template, found, **values)
-    response.set_cookie(COOKIE, token, path=offer.path, httponly=True, samesite="lax")
+    if request.json:
+        return _json(as_json(view, token), found, payable)
+    values = view.values(request.query, form or {}) | {"token": token, "action": request.link()}
+    response = _html(request, view.template, found, **values)
+    response.set_cookie(COOKIE, token, path=payable.path, httponly=True, samesite="lax")
     return response
 
 
@@ -229,23 +227,22 @@ async def _form(request: Request) -> dict[str, str]:
         return {}
 
 
-def _unknown(visit: PageRequest) -> Response:
-    if visit.json:
-        reply = calls.of(visit.request.scope).prepared_response(ApiError("NOT_FOUND", message="There is no such page."))
-        return Response(reply.body, reply.status, reply.headers, media_type=reply.media_type)
-    return _html(visit, "buyer-closed.html", 404, **views.unknown(visit.language))
+def _unknown(request: PageRequest) -> Response:
+    if request.json:
+        return api_error(request.http, ApiError("NOT_FOUND", message="There is no such page."))
+    return _html(request, "buyer-closed.html", 404, **views.unknown(request.language))
 
 
-def _headers(offer: Payable | None, nonce: str = "") -> dict[str, str]:
-    return buyer_headers(nonce, offer.origins if offer else [])
+def _headers(payable: Payable | None) -> dict[str, str]:
+    return buyer_headers("", payable.origins if payable else ())
 
 
-def _json(content: Any, status: int, offer: Payable | None = None) -> Response:
+def _json(content: Any, status: int, payable: Payable | None = None) -> Response:
     body = msgspec.json.encode(content)
-    return Response(body, status, _headers(offer), media_type="application/json")
+    return Response(body, status, _headers(payable), media_type="application/json")
 
 
-def _html(visit: PageRequest, template: str, status: int, **values: Any) -> Response:
-    nonce = secrets.token_urlsafe(16)
-    every = {"nonce": nonce, "link": visit.link, **languages.facts(visit.language)}
-    return page(template, status, _headers(values.get("offer"), nonce), **every, **values)
+def _html(request: PageRequest, template: str, status: int, **values: Any) -> Response:
+    payable = values.get("payable")
+    origins = payable.origins if payable else ()
+    return buyer_page(template, status, request.language, origins, link=request.link, **values)

@@ -1,4 +1,4 @@
-"""An offer: what a buyer's page shows and asks for, whether it is about a session, a link or an invoice."""
+"""What can be paid on a buyer's page, and what the page asks for: a session, a payment link or an invoice."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from emulator.core.world import World
+from emulator.i18n.catalogs import N_
 from emulator.resources.app import security_profiles
 from emulator.resources.billing import invoices
 from emulator.resources.billing.invoices import Invoice
@@ -23,8 +24,10 @@ from emulator.web.root_app import is_host
 
 State = Literal["payable", "waiting", "step", "paid", "expired", "archived", "exhausted", "link_expired", "void"]
 
+SUBTOTAL, DISCOUNT, TAX = N_("Subtotal"), N_("Discount"), N_("Tax")
+
 UNDER_WAY = ("requires_action", "processing")
-"""States of an intent in which the buyer has paid and the outcome is open."""
+"""States of an intent that the buyer has confirmed and the operator has not answered yet."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +43,7 @@ class PayableLine:
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """A product the buyer can choose; without an ``amount`` (minor units) the buyer says how much."""
+    """A product the buyer can choose; without an ``amount`` (minor units) the buyer decides how much to pay."""
 
     id: str
     name: str
@@ -50,9 +53,10 @@ class Choice:
 
 @dataclass(frozen=True, kw_only=True)
 class Payable:
-    """``total`` is minor units, None where the buyer decides. ``asks`` says whether name and email are asked for.
+    """What can be paid. ``total`` is minor units, None where the buyer decides; ``totals`` are its parts.
 
-    ``intent`` is the payment this page is about, if one was tried; ``available`` says whether others may still pay.
+    ``asks`` says whether name and email are asked for. ``intent`` is the payment this page is about, if one was tried;
+    ``available`` says whether others may still pay.
     """
 
     kind: Literal["checkout", "pay", "invoice"]
@@ -88,12 +92,12 @@ class Payable:
 
     @property
     def path(self) -> str:
-        """Where the page is."""
+        """The path of the page."""
         return f"/{self.kind}/{self.id}"
 
     @property
     def asks_amount(self) -> bool:
-        """Whether the buyer may have to say how much."""
+        """Whether the page has a field for the amount."""
         return self.total is None and (not self.choices or any(choice.amount is None for choice in self.choices))
 
     @property
@@ -104,7 +108,7 @@ class Payable:
 
     @property
     def origins(self) -> list[str]:
-        """Where the merchant's own URLs lead: the only places the page may send its buyer to."""
+        """The origins of the merchant's own URLs: the only ones the page may send its buyer to."""
         return sorted({origin for url in (self.success_url, self.cancel_url) if url and (origin := _origin(url))})
 
 
@@ -114,22 +118,22 @@ def _origin(url: str) -> str | None:
 
 
 def web_url(url: str | None) -> str | None:
-    """A merchant's URL if it is one a browser may be sent to; one with a script in it is not."""
+    """A merchant's URL if a browser may be sent to it: ``javascript:`` and other schemes are left out."""
     return url if url and urlsplit(url).scheme.lower() in ("http", "https") else None
 
 
-def following(offer: Payable, world: World, intent: PaymentIntent | None) -> Payable:
-    """The offer as it looks to the buyer of this payment: under way, paid, or failed and still payable."""
+def with_payment(payable: Payable, world: World, intent: PaymentIntent | None) -> Payable:
+    """The payable for the buyer of this payment: under way, paid, or failed and still payable."""
     if intent is None:
-        return offer
-    offer = replace(offer, intent=intent)
+        return payable
+    payable = replace(payable, intent=intent)
     if intent.status in UNDER_WAY:
         step = (intent.next_action or {}).get("type") == "confirm_card"
-        return replace(offer, state="step" if step else "waiting", total=intent.amount)
+        return replace(payable, state="step" if step else "waiting", total=intent.amount)
     if intent.status in ("succeeded", "requires_capture"):
         receipts = (each for each in world.table(Receipt) if each.transaction == intent.transaction)
-        return replace(offer, state="paid", total=intent.amount, receipt=next(receipts, None))
-    return offer
+        return replace(payable, state="paid", total=intent.amount, receipt=next(receipts, None))
+    return payable
 
 
 def _named(world: World, id: str | None, text: str) -> tuple[str, bool]:
@@ -142,7 +146,7 @@ def of_session(world: World, session: CheckoutSession) -> Payable:
     """A checkout session's page."""
     states: dict[str, State] = {"complete": "paid", "expired": "expired", "processing": "waiting"}
     tax = session.amount_total - session.amount_subtotal
-    offer = Payable(
+    payable = Payable(
         kind="checkout",
         id=session.id,
         merchant=world.name,
@@ -151,7 +155,7 @@ def of_session(world: World, session: CheckoutSession) -> Payable:
         mode=session.mode,
         currency=session.currency,
         total=session.amount_total,
-        totals=(("subtotal", session.amount_subtotal), ("tax", tax)) if tax > 0 else (),
+        totals=((SUBTOTAL, session.amount_subtotal), (TAX, tax)) if tax > 0 else (),
         lines=_lines(world, session.line_items, "amount_total"),
         recurs=_recurs(world, session),
         methods=security_profiles.permitted(world, session.payment_method_types),
@@ -163,7 +167,7 @@ def of_session(world: World, session: CheckoutSession) -> Payable:
         expires_at=session.expires_at,
     )
     intent = world.get(PaymentIntent, session.payment_intent)
-    return following(offer, world, intent) if offer.state != "expired" else offer
+    return with_payment(payable, world, intent) if payable.state != "expired" else payable
 
 
 def _recurs(world: World, session: CheckoutSession) -> dict[str, Any] | None:
@@ -202,13 +206,13 @@ def _lines(world: World, lines: Any, amount: str) -> tuple[PayableLine, ...]:
 
 
 def of_link(world: World, link: PaymentLink, intent: PaymentIntent | None) -> Payable:
-    """A payment link's page, to the buyer of this payment if there is one."""
+    """A payment link's page, for the buyer of this payment if there is one."""
     products = [product for id in link.products if (product := world.get(Product, id))]
     choices = tuple(_choice(link, product) for product in products)
     single = choices[0] if len(choices) == 1 else None
     donation = link.payment_link_type == "donation"
     total = link.amount if link.payment_link_type == "custom" else single.amount if single else None
-    offer = Payable(
+    payable = Payable(
         kind="pay",
         id=link.id,
         merchant=world.name,
@@ -228,7 +232,7 @@ def of_link(world: World, link: PaymentLink, intent: PaymentIntent | None) -> Pa
         success_url=web_url(link.redirect_url.success),
         cancel_url=web_url(link.redirect_url.cancel),
     )
-    return following(offer, world, intent)
+    return with_payment(payable, world, intent)
 
 
 def _choice(link: PaymentLink, product: Product) -> Choice:
@@ -246,10 +250,11 @@ _CLOSED_LINKS: Mapping[str, State] = {"archived": "archived", "exhausted": "exha
 
 
 def of_invoice(world: World, invoice: Invoice, intent: PaymentIntent | None) -> Payable:
-    """An invoice's page; a payment under way is shown whoever made it."""
-    sums = (("subtotal", invoice.subtotal), ("discount", -invoice.discount_amount), ("tax", invoice.tax_amount))
+    """An invoice's page. It shows a payment under way to everybody who has its link."""
+    changes = ((DISCOUNT, -invoice.discount_amount), (TAX, invoice.tax_amount))
+    sums = tuple((name, amount) for name, amount in changes if amount)
     states: dict[str, State] = {"paid": "paid", "void": "void"}
-    offer = Payable(
+    payable = Payable(
         kind="invoice",
         id=invoice.id,
         merchant=world.name,
@@ -259,7 +264,7 @@ def of_invoice(world: World, invoice: Invoice, intent: PaymentIntent | None) -> 
         description=invoice.description,
         currency=invoice.currency,
         total=invoice.total,
-        totals=sums if any(amount for _, amount in sums[1:]) else (),
+        totals=((SUBTOTAL, invoice.subtotal), *sums) if sums else (),
         lines=_lines(world, invoice.line_items, "amount"),
         methods=security_profiles.permitted(world, METHODS),
         customer=world.get(Customer, invoice.customer),
@@ -269,11 +274,11 @@ def of_invoice(world: World, invoice: Invoice, intent: PaymentIntent | None) -> 
         pdf_url=web_url(invoice.pdf_url),
         footer=invoice.footer,
     )
-    return offer if offer.state == "void" else following(offer, world, _under_way(world, invoice) or intent)
+    return payable if payable.state == "void" else with_payment(payable, world, _under_way(world, invoice) or intent)
 
 
 def _under_way(world: World, invoice: Invoice) -> PaymentIntent | None:
-    """A payment of this invoice whose outcome is open."""
+    """A payment of this invoice that is under way."""
     intents = (intent for status in UNDER_WAY for intent in world.table(PaymentIntent).where("status", status))
     return next((intent for intent in intents if intent.invoice == invoice.id), None)
 

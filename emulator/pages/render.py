@@ -1,62 +1,52 @@
-"""Rendering: a template and its values become a page that may load nothing and run nothing but its own."""
+"""Pages: a template and its values become a response."""
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterable, Mapping
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-if TYPE_CHECKING:
-    from jinja2 import Environment
+from emulator.errors import ApiError
+from emulator.html.headers import content_security_policy, private_headers, public_headers
+from emulator.html.templates import environment, in_language
+from emulator.i18n.language import Language
+from emulator.i18n.terms import PAYMENT_METHOD_TYPES
+from emulator.web import context as calls
 
-CONTENT_SECURITY_POLICY = (
-    "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; "
-    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
-)
-
-HEADERS = {
-    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-}
-
-
-@cache
-def environment() -> Environment:
-    """The templates; everything put into them is escaped."""
-    # Loaded on first use: most servers never show a page.
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    return Environment(
-        loader=PackageLoader("emulator.pages"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-
-
-def buyer_headers(nonce: str, origins: Iterable[str]) -> dict[str, str]:
-    """The headers of a buyer's page: only its own style and script, marked with the nonce, and forms that lead to the
-    page itself and on to the merchant's ``origins`` (a browser counts the redirect after a form).
-    """
-    leads_to = " ".join(("'self'", *origins))
-    policy = (
-        f"default-src 'none'; style-src 'nonce-{nonce}'; script-src 'nonce-{nonce}'; connect-src 'self'; "
-        f"img-src data:; base-uri 'none'; form-action {leads_to}; frame-ancestors 'none'"
-    )
-    return {
-        **HEADERS,
-        "Content-Security-Policy": policy,
-        # Under "no-referrer" browsers post forms with "Origin: null", and nobody could tell who sent them.
-        "Referrer-Policy": "same-origin",
-        "Cache-Control": "no-store",
-        "Vary": "Accept, Accept-Language, Cookie",
-    }
+HEADERS = public_headers(content_security_policy(style_src="'unsafe-inline'", img_src="'self' data:"))
 
 
 def page(template: str, status: int = 200, headers: Mapping[str, str] = HEADERS, **values: Any) -> Response:
-    """A page."""
-    return HTMLResponse(environment().get_template(template).render(**values), status, headers)
+    """A page in English."""
+    return HTMLResponse(environment("emulator.pages").get_template(template).render(**values), status, headers)
+
+
+def buyer_page(template: str, status: int, language: Language, origins: Iterable[str] = (), **values: Any) -> Response:
+    """A page for a buyer: it runs only its own style and script, which carry a nonce.
+
+    Its forms lead to the page itself and on to the merchant's ``origins``: a browser counts the redirect after a form.
+    """
+    nonce = secrets.token_urlsafe(16)
+    shared = {**in_language(language), "method_names": PAYMENT_METHOD_TYPES, "nonce": nonce}
+    return page(template, status, buyer_headers(nonce, origins), **shared, **values)
+
+
+def buyer_headers(nonce: str, origins: Iterable[str]) -> dict[str, str]:
+    """The headers of a buyer's page."""
+    policy = content_security_policy(
+        style_src=f"'nonce-{nonce}'",
+        script_src=f"'nonce-{nonce}'",
+        connect_src="'self'",
+        img_src="data:",
+        form_action=" ".join(("'self'", *origins)),
+    )
+    return {**private_headers(policy), "X-Content-Type-Options": "nosniff"}
+
+
+def api_error(request: Request, error: ApiError) -> Response:
+    """An error as the service answers it, for programs."""
+    reply = calls.of(request.scope).prepared_response(error)
+    return Response(reply.body, reply.status, reply.headers, media_type=reply.media_type)

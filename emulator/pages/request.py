@@ -1,17 +1,17 @@
-"""A visit: one request for one of the buyer's pages, and what it may see and do there."""
+"""A request for one of the buyer's pages: the object it is about, the payments it may see, and its form token."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlsplit
 
 from starlette.requests import Request
 
 from emulator.core.idempotency import lookup
 from emulator.core.records import Record
 from emulator.core.world import World
-from emulator.pages import languages
+from emulator.html.request import BrowserRequest, url
 from emulator.pages.form_tokens import FormTokens
 from emulator.pages.forms import Form
 from emulator.pages.payables import UNDER_WAY, Payable, of_invoice, of_link, of_session
@@ -36,22 +36,20 @@ COOKIE = "attempt"
 """The cookie in which a browser keeps the token of its form; each page's own, for it is limited to the page's path."""
 
 
-class PageRequest:
-    """One request for one page: who asks for what, in which language."""
+class PageRequest(BrowserRequest):
+    """One request for one page. ``json`` says whether a program asks, which gets the page as JSON."""
 
-    def __init__(self, request: Request, kind: str, tokens: FormTokens) -> None:
-        # Named here, while no world is known: a look at a page leaves the world's own row of request ids alone.
-        self.request_id = calls.of(request.scope).request_id
-        self.request = request
+    def __init__(self, http: Request, kind: str, tokens: FormTokens) -> None:
+        super().__init__(http)
+        # Read here, before a world is known: otherwise the id would come from the world's own sequence of request ids.
+        self.request_id = calls.of(http.scope).request_id
         self.kind = kind
-        self.id: str = request.path_params["id"]
-        self.query = dict(request.query_params)
-        self.language = languages.chosen(self.query.get("lang"), request.headers.get("accept-language"))
-        self.json = _prefers_json(request.headers.get("accept", ""))
+        self.id: str = http.path_params["id"]
+        self.json = _prefers_json(http.headers.get("accept", ""))
         self._tokens = tokens
 
-    def offer(self, world: World, intent: PaymentIntent | None = None) -> Payable | None:
-        """The page's offer now, or None if there is nothing for a buyer here."""
+    def payable(self, world: World, intent: PaymentIntent | None = None) -> Payable | None:
+        """What can be paid on this page now; None if it is nothing for a buyer."""
         named = self._own(world, self.query.get("payment")) or intent
         record = world.get(KINDS[self.kind][0], self.id)
         if isinstance(record, CheckoutSession):
@@ -63,7 +61,7 @@ class PageRequest:
         return None
 
     def _own(self, world: World, id: str | None) -> PaymentIntent | None:
-        """An intent, if it pays what this page is about: nobody learns here of other payments."""
+        """An intent, if it pays what this page is about: a page never shows other payments."""
         intent = world.get(PaymentIntent, id)
         return intent if intent is not None and getattr(intent, KINDS[self.kind][1]) == self.id else None
 
@@ -77,35 +75,34 @@ class PageRequest:
 
         All tabs of a browser get the same token until it has paid or failed, so that they pay once together.
         """
-        cookie = self.request.cookies.get(COOKIE, "")
-        if "new" in self.query or not self._tokens.good(self.id, cookie):
+        cookie = self.http.cookies.get(COOKIE, "")
+        if "new" in self.query or not self._tokens.valid(self.id, cookie):
             return self._tokens.new(self.id), None
-        known = lookup(world, once(cookie), self.id)
+        known = lookup(world, idempotency_key(cookie), self.id)
         made = None if known is None else self._own(world, known.body.decode())
         failed = made is not None and made.last_error is not None
         return self._tokens.new(self.id) if failed else cookie, made
 
     @property
     def foreign(self) -> bool:
-        """Whether a browser says that a page of another site sends this. Programs say nothing of the kind."""
-        origin = header(self.request.scope, b"origin")
-        if origin is not None and urlsplit(origin).netloc != header(self.request.scope, b"host"):
+        """Whether a browser says that a page of another site sent this. Programs send no such headers."""
+        origin = header(self.http.scope, b"origin")
+        if origin is not None and urlsplit(origin).netloc != header(self.http.scope, b"host"):
             return True
-        return header(self.request.scope, b"sec-fetch-site") in ("cross-site", "same-site")
+        return header(self.http.scope, b"sec-fetch-site") in ("cross-site", "same-site")
 
-    def good(self, token: str) -> bool:
+    def is_valid(self, token: str) -> bool:
         """Whether a posted token was made for this page."""
-        return self._tokens.good(self.id, token)
+        return self._tokens.valid(self.id, token)
 
     def link(self, **changes: object) -> str:
-        """This page with other parameters; an empty one is left out."""
-        kept = {name: value for name, value in self.query.items() if name in ("lang", "payment")}
-        query = urlencode({name: value for name, value in {**kept, **changes}.items() if value not in ("", None)})
-        return f"/{self.kind}/{self.id}{'?' * bool(query)}{query}"
+        """The URL of this page with other parameters; empty ones are left out."""
+        current = {name: value for name, value in self.query.items() if name in ("lang", "payment")}
+        return url(f"/{self.kind}/{self.id}", {**current, **changes})
 
 
-def once(token: str) -> str:
-    """The key under which what a form with this token did is remembered (B-16)."""
+def idempotency_key(token: str) -> str:
+    """The idempotency key of the form with this token (B-16)."""
     return f"page {token.partition('.')[0]}"
 
 

@@ -1,10 +1,9 @@
-"""The site: all paths of neither the service nor the control API, from the reference to what nobody serves."""
+"""The site: every path that belongs neither to the service nor to the control API."""
 
 from __future__ import annotations
 
 from functools import cache
 
-from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Mount, Route
@@ -13,9 +12,10 @@ from starlette.types import ASGIApp
 from emulator.document import bundles
 from emulator.engine.engine import Engine
 from emulator.errors import ApiError
+from emulator.html.application import application
 from emulator.pages import docs, guide, swagger_ui
 from emulator.pages.hosted_pages import Pages
-from emulator.web import context as calls
+from emulator.pages.render import api_error
 
 
 @cache
@@ -37,28 +37,22 @@ def _document(path: str, name: str, form: str) -> Route:
     return Route(path, show)
 
 
-async def _nothing(request: Request, error: Exception) -> Response:
+async def _not_found(request: Request, error: Exception) -> Response:
     path = request.scope["path"][:200]
-    return _refused(request, ApiError("NOT_FOUND", message=f"There is nothing at {path}; the service is below /v1/."))
+    return api_error(request, ApiError("NOT_FOUND", message=f"There is nothing at {path}; the service is below /v1/."))
 
 
-async def _wrong_method(request: Request, error: Exception) -> Response:
+async def _method_not_allowed(request: Request, error: Exception) -> Response:
     allow = getattr(error, "headers", {})["Allow"]
-    return _refused(
+    return api_error(
         request, ApiError("METHOD_NOT_ALLOWED", headers={"Allow": allow}, method=request.method, allow=allow)
     )
 
 
-def _refused(request: Request, error: ApiError) -> Response:
-    """What the site refuses reads as what the service refuses."""
-    reply = calls.of(request.scope).prepared_response(error)
-    return Response(reply.body, reply.status, reply.headers, media_type=reply.media_type)
-
-
 def site(engine: Engine) -> ASGIApp:
     """The application for all other paths."""
-    app = Starlette(
-        routes=[
+    return application(
+        [
             *swagger_ui.routes(),
             *docs.routes(engine.reference_data),
             *Pages(engine).routes(),
@@ -70,7 +64,6 @@ def site(engine: Engine) -> ASGIApp:
             _document("/openapi-3.1.yaml", "service-3.1", "yaml"),
             _document("/_emulator/openapi.json", "control", "json"),
         ],
-        exception_handlers={404: _nothing, 405: _wrong_method},
+        _not_found,
+        _method_not_allowed,
     )
-    app.router.redirect_slashes = False
-    return app

@@ -1,4 +1,4 @@
-"""The explorer: both documents to be read and tried out in a browser, by Swagger UI as its PyPI package carries it."""
+"""The API explorer: both OpenAPI documents in Swagger UI, from its PyPI package."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
 from emulator.errors import ApiError
-from emulator.pages.render import HEADERS, page
+from emulator.html.headers import content_security_policy, public_headers
+from emulator.pages.render import api_error, page
 from emulator.paths import guide_folder
 from emulator.web import context as calls
 
 DOCUMENTS = {"service": ("/openapi.json", "The service"), "control": ("/_emulator/openapi.json", "The control API")}
-"""By ``?api=``: where a document is and what it is called."""
+"""By ``?api=``: the path and the title of a document."""
 
 ASSETS = {"swagger-ui-bundle.js": "text/javascript", "swagger-ui.css": "text/css"}
 
 KEY = "sk_test_demo"
-"""The key that requests are tried out with until another one is put in."""
+"""The key of requests until another one is entered."""
 
 
 def routes() -> list[Route]:
@@ -46,12 +47,15 @@ async def _show(request: Request) -> Response:
 
 
 def _headers(nonce: str) -> dict[str, str]:
-    """Only what comes from here may be loaded and called."""
-    policy = (
-        f"default-src 'none'; script-src 'self' 'nonce-{nonce}'; style-src 'self' 'unsafe-inline'; "
-        "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    """The page may load and call only this server."""
+    policy = content_security_policy(
+        script_src=f"'self' 'nonce-{nonce}'",
+        style_src="'self' 'unsafe-inline'",
+        img_src="'self' data:",
+        connect_src="'self'",
+        form_action="'none'",
     )
-    return {**HEADERS, "Content-Security-Policy": policy}
+    return public_headers(policy)
 
 
 async def _asset(request: Request) -> Response:
@@ -60,7 +64,6 @@ async def _asset(request: Request) -> Response:
 
     name = request.path_params["name"]
     if name not in ASSETS:
-        reply = calls.of(request.scope).prepared_response(ApiError("NOT_FOUND"))
-        return Response(reply.body, reply.status, reply.headers, media_type=reply.media_type)
+        return api_error(request, ApiError("NOT_FOUND"))
     headers = {"Cache-Control": "max-age=3600", "X-Content-Type-Options": "nosniff"}
     return FileResponse(str(swagger_ui_path / name), headers=headers, media_type=ASSETS[name])

@@ -1,4 +1,4 @@
-"""Views: what an offer reads like in one language, for the templates and for the page's JSON twin."""
+"""Views: what a payable shows in one language, as values for the templates."""
 
 from __future__ import annotations
 
@@ -7,23 +7,19 @@ from typing import Any
 
 import msgspec
 
-from emulator.core.records import pick
 from emulator.core.world import World
-from emulator.errors import ERRORS
+from emulator.i18n.catalogs import N_
+from emulator.i18n.language import Language, decimals
+from emulator.i18n.terms import PAYMENT_METHOD_TYPES
+from emulator.pages import messages
 from emulator.pages.forms import FIELDS, NEVER_SHOWN, Form
-from emulator.pages.languages import Language, decimals
 from emulator.pages.payables import Payable
-from emulator.pages.texts import WORDS
 from emulator.resources.customers.magic_values import MagicValue
-from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.receipts import Receipt
 from emulator.resources.payments.transactions import Transaction
 
 GONE = ("expired", "archived", "exhausted", "link_expired", "void")
-"""States of an offer that nobody can pay any more: 410."""
-
-SAID = frozenset(WORDS) & frozenset(ERRORS)
-"""The codes a buyer is told a sentence of their own for."""
+"""States in which nobody can pay any more: 410."""
 
 TEMPLATES = {
     "payable": "buyer-pay.html",
@@ -33,16 +29,14 @@ TEMPLATES = {
 }
 
 REFRESH = {"mobile_money": 3, "bank_transfer": 30}
-"""Seconds (real time) after which a waiting page looks again."""
-
-CLOSED_TEXT = {"expired": "expired_text", "void": "void_text"}
+"""Seconds (real time) after which a waiting page asks again."""
 
 ORDINARY = {"mobile_money": "+24177000000", "paypal": "buyer@example.com"}
-"""A value that simply succeeds, for the methods whose magic lines have none."""
+"""A value that succeeds, for the methods that have no magic value that does."""
 
 
-class Shown(msgspec.Struct, frozen=True):
-    """A magic value as the sandbox panel shows it; ``fields`` fills the form."""
+class MagicExample(msgspec.Struct, frozen=True):
+    """A magic value as the sandbox panel shows it; ``fields`` are the form's fields that it fills in."""
 
     name: str
     shown: str
@@ -51,75 +45,78 @@ class Shown(msgspec.Struct, frozen=True):
 
 
 class View:
-    """An offer in a language, with what is wrong with the form that was sent."""
+    """A payable in a language, with what is wrong with the form that was sent: by field, or as a whole."""
 
     def __init__(
-        self, offer: Payable, world: World, language: Language, faults: Mapping[str, str], problem: tuple[str, ...]
+        self, payable: Payable, world: World, language: Language, errors: Mapping[str, str], problem: str | None
     ) -> None:
-        self.offer = offer
+        self.payable = payable
         self._world = world
-        self._t = language
-        self._faults = faults
+        self.language = language
+        self.errors = errors
         self._problem = problem
 
     @property
     def template(self) -> str:
-        """The template of the offer's state."""
-        return TEMPLATES.get(self.offer.state, "buyer-closed.html")
+        """The template of the payable's state."""
+        return TEMPLATES.get(self.payable.state, "buyer-closed.html")
 
     @property
     def status(self) -> int:
-        """The HTTP status of the offer's state."""
-        return 410 if self.offer.state in GONE else 200
-
-    # -- for the templates
+        """The HTTP status of the payable's state."""
+        return 410 if self.payable.state in GONE else 200
 
     def values(self, query: Mapping[str, str], form: Form) -> dict[str, Any]:
         """Everything the template of this state needs."""
-        offer, t = self.offer, self._t
+        payable = self.payable
         common = {
-            "offer": offer,
-            "state": offer.state,
-            "merchant": offer.merchant,
+            "payable": payable,
+            "state": payable.state,
+            "merchant": payable.merchant,
             "problem": self.problem,
-            "faults": self._faults,
-            "refresh": self._refresh,
+            "errors": self.errors,
+            "refresh": self.refresh,
         }
-        match offer.state:
+        match payable.state:
             case "payable":
                 return common | self._payable(query, form)
             case "paid":
                 return common | self._paid()
             case "waiting" | "step":
                 return common
-        text = CLOSED_TEXT.get(offer.state, "link_closed_text")
-        return common | {"heading": t(offer.state), "text": t(text, merchant=offer.merchant)}
+        heading, text = messages.CLOSED[payable.state]
+        translate = self.language.gettext
+        return common | {"heading": translate(heading), "text": translate(text, merchant=payable.merchant)}
 
     @property
-    def _refresh(self) -> int | None:
-        if self.offer.state != "waiting":
+    def refresh(self) -> int | None:
+        """Seconds after which the page asks again; None where it does not wait."""
+        if self.payable.state != "waiting":
             return None
-        type = self.offer.intent.payment_method_type if self.offer.intent else None
+        type = self.payable.intent.payment_method_type if self.payable.intent else None
         return REFRESH.get(type or "", 3)
 
     @property
     def problem(self) -> list[str]:
         """Sentences on what is wrong: with this form, or with the payment before it."""
-        t, merchant = self._t, self.offer.merchant
+        payable, _ = self.payable, self.language.gettext
         if self._problem:
-            return [t(key, merchant=merchant) for key in self._problem]
-        if self._faults:
-            return [t("please_check")]
-        if self.offer.failure and self.offer.state not in ("paid", "waiting", "step"):
-            again = [t("try_again")] if self.offer.state == "payable" else []
-            return [t("failed"), t.failure(self.offer.failure, merchant), *again]
+            return [_(self._problem, merchant=payable.merchant)]
+        if self.errors:
+            return [_("Please check the fields below.")]
+        if payable.failure and payable.state not in ("paid", "waiting", "step"):
+            reason = messages.ERRORS.get(payable.failure, messages.OTHER_FAILURE)
+            sentences = [_("The payment did not go through"), _(reason, merchant=payable.merchant)]
+            if payable.state == "payable":
+                sentences.append(_("Nothing was charged. You can try again or choose another method."))
+            return sentences
         return []
 
     def _payable(self, query: Mapping[str, str], form: Form) -> dict[str, Any]:
-        magic = {type: self.magic(type) for type in self.offer.methods}
+        magic = {type: self._magic(type) for type in self.payable.methods}
         values, filled = self._typed(query, form, magic)
         return {
-            "heading": self._t(_HEADING[self.offer.mode], merchant=self.offer.merchant),
+            "heading": self.language.gettext(messages.HEADINGS[self.payable.mode], merchant=self.payable.merchant),
             "button": self._button(),
             "terms": self._terms(),
             "trial": self._trial,
@@ -130,9 +127,9 @@ class View:
         }
 
     def _typed(
-        self, query: Mapping[str, str], form: Form, magic: Mapping[str, list[Shown]]
+        self, query: Mapping[str, str], form: Form, magic: Mapping[str, list[MagicExample]]
     ) -> tuple[dict[str, str], bool]:
-        """What stands in the fields: what was sent, but no card; or else what is known, or asked to be filled in."""
+        """The fields' values: those sent, except the card's; else those known or of a magic value (``fill``)."""
         if form:
             return {name: text for name, text in form.items() if name not in NEVER_SHOWN}, False
         wanted = (value for value in magic.get(query.get("method", ""), ()) if value.name == query.get("fill"))
@@ -140,151 +137,108 @@ class View:
         return self._prefilled() | (fill.fields if fill else {}), fill is not None
 
     def _prefilled(self) -> dict[str, str]:
-        offer = self.offer
-        values = {"quantity": "1", "email": offer.email or ""}
-        if offer.suggested is not None:
-            places = decimals(offer.currency)
-            values["amount"] = f"{offer.suggested / 10**places:.{places}f}"
-        if offer.customer is not None and offer.customer.phone:
-            values["phone"] = offer.customer.phone
-        last = offer.intent.payment_method_type if offer.intent else None
-        if offer.methods:
-            values["method"] = last if last in offer.methods else offer.methods[0]
+        payable = self.payable
+        values = {"quantity": "1", "email": payable.email or ""}
+        if payable.suggested is not None:
+            places = decimals(payable.currency)
+            values["amount"] = f"{payable.suggested / 10**places:.{places}f}"
+        if payable.customer is not None and payable.customer.phone:
+            values["phone"] = payable.customer.phone
+        last = payable.intent.payment_method_type if payable.intent else None
+        if payable.methods:
+            values["method"] = last if last in payable.methods else payable.methods[0]
         return values
 
-    def magic(self, type: str) -> list[Shown]:
+    def _magic(self, type: str) -> list[MagicExample]:
         """The magic values of a method, an ordinary one first (B-54)."""
         lines: tuple[MagicValue, ...] = self._world.reference_data.magic.get(type, ())
         if type in ORDINARY:
-            lines = (MagicValue(name="", value="", example=ORDINARY[type], meaning=""), *lines)
-        return [self._shown(type, line) for line in lines]
+            lines = (MagicValue(name="ordinary", value="", example=ORDINARY[type], meaning=N_("Succeeds.")), *lines)
+        return [self._example(type, line) for line in lines]
 
-    def _shown(self, type: str, line: MagicValue) -> Shown:
+    def _example(self, type: str, line: MagicValue) -> MagicExample:
         fields = {"method": type, FIELDS[type][0]: line.example}
         if type == "bank_card":
             fields |= {"expiry": f"12/{(int(self._world.now[:4]) + 4) % 100:02d}", "cvc": "123"}
-        return Shown(line.name or "ordinary", line.example, self._t.magic(type, line), fields)
+        return MagicExample(line.name, line.example, self.language.gettext(line.meaning), fields)
 
     def _button(self) -> str:
-        offer, t = self.offer, self._t
-        if offer.mode == "setup":
-            return t("save_method")
+        payable, _ = self.payable, self.language.gettext
+        if payable.mode == "setup":
+            return _("Save the payment method")
         if self._trial:
-            return t("start_trial")
-        if offer.total is None or offer.asks_quantity:
-            return t("donate" if offer.mode == "donation" else "pay")
-        return t("pay_amount", amount=t.money(offer.total, offer.currency))
+            return _("Start the free trial")
+        if payable.total is None or payable.asks_quantity:
+            return _("Give") if payable.mode == "donation" else _("Pay")
+        return _("Pay {amount}", amount=self._money(payable.total))
+
+    def _money(self, amount: int) -> str:
+        return self.language.money(amount, self.payable.currency)
 
     def _each(self) -> dict[str, Any] | None:
-        """What one costs, for the page to reckon with, where the buyer says how many."""
-        offer = self.offer
-        if offer.total is None or not offer.asks_quantity:
+        """The price of one, for the script of a page on which the buyer chooses a quantity."""
+        payable = self.payable
+        if payable.total is None or not payable.asks_quantity:
             return None
-        return {"amount": offer.total, "currency": offer.currency, "decimals": decimals(offer.currency)}
+        return {"amount": payable.total, "currency": payable.currency, "decimals": decimals(payable.currency)}
 
     @property
     def _trial(self) -> int:
         """Days of a subscription before its first charge."""
-        return int((self.offer.recurs or {}).get("trial_period_days") or 0)
+        return int((self.payable.recurs or {}).get("trial_period_days") or 0)
 
     def _terms(self) -> str | None:
         """What a subscription will charge, and how often."""
-        offer, t = self.offer, self._t
-        if offer.recurs is None:
+        recurs, language = self.payable.recurs, self.language
+        if recurs is None:
             return None
-        period = t.period(offer.recurs["interval"], offer.recurs["interval_count"])
-        amount = t.money(offer.recurs["amount"], offer.currency)
-        return t("trial" if self._trial else "recurs", amount=amount, period=period, days=self._trial)
+        period = language.every(recurs["interval"], recurs["interval_count"])
+        amount = self._money(recurs["amount"])
+        if self._trial:
+            return language.ngettext(
+                "{count} day free, then {amount} {period}, until you cancel.",
+                "{count} days free, then {amount} {period}, until you cancel.",
+                self._trial,
+                amount=amount,
+                period=period,
+            )
+        return language.gettext("{amount} {period}, until you cancel.", amount=amount, period=period)
 
     def _paid(self) -> dict[str, Any]:
-        offer, t = self.offer, self._t
-        heading, text = "paid", ""
-        if offer.kind == "invoice":
-            text = t("invoice_paid_text")
-        elif offer.intent is not None and offer.total is not None:
-            text = t("paid_text", amount=t.money(offer.total, offer.currency), merchant=offer.merchant)
+        payable, _ = self.payable, self.language.gettext
+        heading = _("Payment successful")
+        if payable.kind == "invoice":
+            text = _("This invoice is paid. Thank you.")
+        elif payable.intent is not None and payable.total is not None:
+            text = _("You paid {amount} to {merchant}.", amount=self._money(payable.total), merchant=payable.merchant)
         else:
-            heading, text = "saved", t("saved_text")
+            heading, text = _("Payment method saved"), _("Nothing was charged.")
         return {
-            "heading": t("subscribed" if offer.mode == "subscription" else heading),
+            "heading": _("You are subscribed") if payable.mode == "subscription" else heading,
             "text": text,
-            "payable_again": offer.kind == "pay" and offer.available,
-            "receipt_link": f"/receipt/{offer.receipt.id}?lang={t.code}" if offer.receipt else None,
+            "payable_again": payable.kind == "pay" and payable.available,
+            "receipt_link": f"/receipt/{payable.receipt.id}?lang={self.language.code}" if payable.receipt else None,
         }
-
-    # -- for programs
-
-    def twin(self, token: str) -> dict[str, Any]:
-        """The page as JSON: what it shows, what it asks for, and what came of it."""
-        offer = self.offer
-        return {
-            "object": "payment_page",
-            "kind": offer.kind,
-            "id": offer.id,
-            "state": offer.state,
-            "merchant": offer.merchant,
-            "language": self._t.code,
-            "livemode": offer.livemode,
-            "mode": offer.mode,
-            "title": offer.title,
-            "currency": offer.currency,
-            "amount_total": offer.total,
-            "amount_shown": None if offer.total is None else self._t.money(offer.total, offer.currency),
-            "lines": [msgspec.to_builtins(line) for line in offer.lines],
-            "choices": [msgspec.to_builtins(choice) for choice in offer.choices],
-            "payment_method_types": offer.methods,
-            "fields": self._fields(),
-            "payment_intent": _shown_intent(offer.intent),
-            "problem": self.problem or None,
-            "errors": {field: self._t(key) for field, key in self._faults.items()} or None,
-            "redirect_url": offer.success_url if offer.state == "paid" else None,
-            "cancel_url": offer.cancel_url,
-            "expires_at": offer.expires_at,
-            "refresh_seconds": self._refresh,
-            "token": token,
-        }
-
-    def _fields(self) -> dict[str, Any]:
-        """The fields of the form: always, and by method."""
-        if self.offer.state != "payable":
-            return {}
-        offer = self.offer
-        always = {"name": offer.asks != "nothing", "email": offer.asks != "nothing", "product": bool(offer.choices)}
-        always |= {"amount": offer.asks_amount, "quantity": offer.asks_quantity}
-        return {
-            "always": [name for name, asked in always.items() if asked],
-            **{type: FIELDS[type] for type in offer.methods},
-        }
-
-
-_HEADING = {
-    "payment": "pay_merchant",
-    "subscription": "subscribe_merchant",
-    "setup": "save_merchant",
-    "donation": "donate_merchant",
-}
-
-
-def _shown_intent(intent: PaymentIntent | None) -> dict[str, Any] | None:
-    if intent is None:
-        return None
-    return pick(intent, "id", "status", "amount", "currency", "payment_method_type", "next_action", "last_error")
 
 
 def unknown(language: Language) -> dict[str, Any]:
-    """The values of the page that is not there."""
-    texts = {"heading": language("unknown"), "text": language("unknown_text")}
-    return {**texts, "merchant": "", "state": "unknown", "offer": None, "problem": [], "refresh": None}
+    """The values of the page for an object that does not exist."""
+    heading = language.gettext("There is nothing here")
+    text = language.gettext("Check the address, or ask the merchant for a new link.")
+    shown = {"heading": heading, "text": text, "merchant": "", "state": "unknown"}
+    return {**shown, "payable": None, "problem": [], "refresh": None}
 
 
-def of_receipt(world: World, receipt: Receipt, t: Language) -> dict[str, Any]:
+def of_receipt(world: World, receipt: Receipt, language: Language) -> dict[str, Any]:
     """The values of a receipt's page."""
     transaction = world.get(Transaction, receipt.transaction)
-    rows = [("date", t.instant(receipt.created_at)), ("transaction", receipt.transaction)]
+    _ = language.gettext
+    rows = [(_("Date"), language.instant(receipt.created_at)), (_("Transaction"), receipt.transaction)]
     if receipt.customer_email:
-        rows.insert(0, ("billed_to", receipt.customer_email))
+        rows.insert(0, (_("Billed to"), receipt.customer_email))
     if transaction is not None:
-        rows.append(("paid_with", t(transaction.payment_method_type or "bank_card")))
+        type = PAYMENT_METHOD_TYPES[transaction.payment_method_type or "bank_card"]
+        rows.append((_("Paid with"), _(type)))
         if transaction.amount_refunded:
-            rows.append(("refunded", t.money(transaction.amount_refunded, receipt.currency)))
+            rows.append((_("Refunded"), language.money(transaction.amount_refunded, receipt.currency)))
     return {"receipt": receipt, "rows": rows, "merchant": world.name, "state": "receipt", "refresh": None}

@@ -1,12 +1,13 @@
-"""The content of each kind of email, in the customer's language, before it becomes HTML or plain text."""
+"""The content of each kind of email, in the customer's language, for the templates to lay out."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from emulator.rendering import wording
-from emulator.rendering.invoice_pdf import payable
+from emulator.i18n.language import language_of
+from emulator.i18n.terms import PAYMENT_METHOD_TYPES
+from emulator.rendering.invoice_pdf import HEADLINES, payable
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.billing.subscriptions import Subscription
 from emulator.resources.sandbox.emails import Email
@@ -27,151 +28,167 @@ class EmailBuilder:
 
     def __init__(self, email: Email) -> None:
         self.email = email
-        self._phrase = wording.phrases(email.language)
+        self._language = language_of(email.language)
+        self.money = self._language.money
 
-    def say(self, phrase: str, **values: str) -> str:
-        return self._phrase(phrase).format(merchant=self.email.merchant, **values)
-
-    def fact(self, name: str, value: str) -> tuple[str, str]:
-        return self.say(name), value
-
-    def money(self, amount: int, currency: str) -> str:
-        return wording.money(amount, currency, self.email.language)
+    def gettext(self, message: str, **values: str) -> str:
+        """A message in the customer's language; every one may name the merchant."""
+        return self._language.gettext(message, merchant=self.email.merchant, **values)
 
     def day(self, instant: str | None) -> str:
-        return wording.day(instant, self.email.language) if instant else "–"
+        return self._language.day(instant) if instant else "–"
 
     def greeting(self) -> str:
         """The greeting, with the customer's name if there is one."""
         customer = self.email.customer
         name = f"{customer.firstname} {customer.lastname}".strip() if customer else ""
-        return self.say("hello", name=name) if name else self.say("hello nobody")
+        return self.gettext("Hello {name},", name=name) if name else self.gettext("Hello,")
 
     def pay_button(self, text: str, invoice: Invoice | None) -> tuple[str, str] | None:
-        """A button to the invoice's page, if that still accepts payments."""
-        return (self.say(text), invoice.payment_url or "") if invoice and payable(invoice) else None
+        """A button to an invoice's page, while it takes payments."""
+        return (text, invoice.payment_url or "") if invoice and payable(invoice) else None
 
     def subscribed(self, subscription: Subscription) -> list[tuple[str, str]]:
         """The item subscribed to and its price."""
         price = self.money(subscription.unit_amount, subscription.currency)
-        period = wording.period(subscription.interval, subscription.interval_count, self.email.language)
-        named = [self.fact("subscription", self.email.item)] if self.email.item else []
-        return [*named, self.fact("price", f"{price} / {period}")]
+        period = self._language.period(subscription.interval, subscription.interval_count)
+        named = [(self.gettext("Subscription"), self.email.item)] if self.email.item else []
+        return [*named, (self.gettext("Price"), f"{price} / {period}")]
 
 
 def email_content(email: Email) -> EmailContent:
-    """The content of an email."""
-    pen = EmailBuilder(email)
-    written = _BUILDERS[email.topic](email, pen)
+    """The words of an email."""
+    builder = EmailBuilder(email)
+    written = _CONTENTS[email.topic](email, builder)
     return written._replace(
         subject=" ".join(written.subject.split()),  # a header has plain spaces and no line ends
-        paragraphs=[pen.greeting(), *written.paragraphs],
+        paragraphs=[builder.greeting(), *written.paragraphs],
     )
 
 
-def _invoice(email: Email, pen: EmailBuilder) -> EmailContent:
+def _invoice(email: Email, builder: EmailBuilder) -> EmailContent:
     invoice = email.invoice
     assert invoice is not None
     owed = invoice.total if invoice.status == "paid" else invoice.amount_remaining
     return EmailContent(
-        pen.say("invoice subject", number=invoice.invoice_number),
-        pen.say(f"{invoice.status} headline", amount=pen.money(owed, invoice.currency), day=pen.day(invoice.due_date)),
+        builder.gettext("Invoice {number} from {merchant}", number=invoice.invoice_number),
+        builder.gettext(
+            HEADLINES[invoice.status], amount=builder.money(owed, invoice.currency), day=builder.day(invoice.due_date)
+        ),
         [
-            pen.say("invoice text", number=invoice.invoice_number),
+            builder.gettext("Here is your invoice {number}. It is attached as a PDF.", number=invoice.invoice_number),
             *([invoice.description] if invoice.description else []),
         ],
         [
-            pen.fact("number", invoice.invoice_number),
-            pen.fact("issued", pen.day(invoice.created_at)),
-            pen.fact("due", pen.day(invoice.due_date)),
-            pen.fact("total", pen.money(invoice.total, invoice.currency)),
+            (builder.gettext("Invoice number"), invoice.invoice_number),
+            (builder.gettext("Issued"), builder.day(invoice.created_at)),
+            (builder.gettext("Due"), builder.day(invoice.due_date)),
+            (builder.gettext("Total"), builder.money(invoice.total, invoice.currency)),
         ],
-        pen.pay_button("invoice button", invoice),
+        builder.pay_button(builder.gettext("Pay this invoice"), invoice),
     )
 
 
-def _receipt(email: Email, pen: EmailBuilder) -> EmailContent:
+def _receipt(email: Email, builder: EmailBuilder) -> EmailContent:
     receipt, transaction, invoice = email.receipt, email.transaction, email.invoice
     assert receipt is not None
     assert transaction is not None
-    amount = pen.money(receipt.amount, receipt.currency)
-    by = [pen.say(transaction.payment_method_type), transaction.operator]
+    amount = builder.money(receipt.amount, receipt.currency)
+    by = [builder.gettext(PAYMENT_METHOD_TYPES[transaction.payment_method_type]), transaction.operator]
     return EmailContent(
-        pen.say("receipt subject", number=receipt.number),
-        pen.say("receipt title", amount=amount),
-        [pen.say("receipt text")],
+        builder.gettext("Receipt {number} from {merchant}", number=receipt.number),
+        builder.gettext("We received your payment of {amount}", amount=amount),
+        [builder.gettext("Thank you. This is your receipt.")],
         [
-            pen.fact("receipt number", receipt.number),
-            pen.fact("day", pen.day(receipt.created_at)),
-            pen.fact("amount", amount),
-            pen.fact("paid by", " · ".join(part for part in by if part)),
-            *([pen.fact("invoice", invoice.invoice_number)] if invoice else []),
+            (builder.gettext("Receipt number"), receipt.number),
+            (builder.gettext("Date"), builder.day(receipt.created_at)),
+            (builder.gettext("Amount"), amount),
+            (builder.gettext("Paid by"), " · ".join(part for part in by if part)),
+            *([(builder.gettext("Invoice"), invoice.invoice_number)] if invoice else []),
         ],
-        (pen.say("receipt button"), receipt.url),
+        (builder.gettext("See the receipt"), receipt.url),
     )
 
 
-def _renewal_failed(email: Email, pen: EmailBuilder) -> EmailContent:
+def _renewal_failed(email: Email, builder: EmailBuilder) -> EmailContent:
     subscription, invoice = email.subscription, email.invoice
     assert subscription is not None
     owed = (
         (invoice.amount_remaining, invoice.currency) if invoice else (subscription.unit_amount, subscription.currency)
     )
-    then = pen.say("failed again", day=pen.day(email.again_at)) if email.again_at else pen.say("failed last")
+    then = (
+        builder.gettext(
+            "We will try again on {day}. Please see to it that the account holds enough by then.",
+            day=builder.day(email.again_at),
+        )
+        if email.again_at
+        else builder.gettext("This was the last attempt. To keep your subscription, pay the open invoice.")
+    )
     return EmailContent(
-        pen.say("failed subject"),
-        pen.say("failed title", amount=pen.money(*owed)),
-        [pen.say("failed text"), then],
-        [*pen.subscribed(subscription), *([pen.fact("invoice", invoice.invoice_number)] if invoice else [])],
-        pen.pay_button("failed button", invoice),
+        builder.gettext("Your payment to {merchant} failed"),
+        builder.gettext("We could not collect {amount}", amount=builder.money(*owed)),
+        [builder.gettext("The payment for your subscription did not go through."), then],
+        [
+            *builder.subscribed(subscription),
+            *([(builder.gettext("Invoice"), invoice.invoice_number)] if invoice else []),
+        ],
+        builder.pay_button(builder.gettext("Pay now"), invoice),
     )
 
 
-def _trial_ending(email: Email, pen: EmailBuilder) -> EmailContent:
+def _trial_ending(email: Email, builder: EmailBuilder) -> EmailContent:
     subscription = email.subscription
     assert subscription is not None
-    day = pen.day(subscription.trial_end)
-    amount = pen.money(subscription.unit_amount, subscription.currency)
+    day = builder.day(subscription.trial_end)
+    amount = builder.money(subscription.unit_amount, subscription.currency)
     ends = subscription.cancel_at_period_end
     return EmailContent(
-        pen.say("trial subject", day=day),
-        pen.say("trial title", day=day),
-        [pen.say("trial only") if ends else pen.say("trial text", amount=amount)],
-        pen.subscribed(subscription),
+        builder.gettext("Your trial at {merchant} ends on {day}", day=day),
+        builder.gettext("Your trial ends on {day}", day=day),
+        [
+            builder.gettext("Your subscription ends with it. Nothing will be charged.")
+            if ends
+            else builder.gettext("Your first payment of {amount} is due on that day.", amount=amount)
+        ],
+        builder.subscribed(subscription),
     )
 
 
-def _canceled(email: Email, pen: EmailBuilder) -> EmailContent:
+def _canceled(email: Email, builder: EmailBuilder) -> EmailContent:
     subscription = email.subscription
     assert subscription is not None
     return EmailContent(
-        pen.say("canceled subject"),
-        pen.say("canceled title"),
-        [pen.say("canceled text", day=pen.day(subscription.canceled_at))],
-        pen.subscribed(subscription),
+        builder.gettext("Your subscription at {merchant} is canceled"),
+        builder.gettext("Your subscription is canceled"),
+        [
+            builder.gettext(
+                "It ended on {day}. You will not be charged any more.", day=builder.day(subscription.canceled_at)
+            )
+        ],
+        builder.subscribed(subscription),
     )
 
 
-def _refund(email: Email, pen: EmailBuilder) -> EmailContent:
+def _refund(email: Email, builder: EmailBuilder) -> EmailContent:
     refund, transaction, receipt = email.refund, email.transaction, email.receipt
     assert refund is not None
     assert transaction is not None
-    amount = pen.money(refund.amount, refund.currency)
-    paid = pen.money(transaction.amount, transaction.currency)
+    amount = builder.money(refund.amount, refund.currency)
+    paid = builder.money(transaction.amount, transaction.currency)
     return EmailContent(
-        pen.say("refund subject", amount=amount),
-        pen.say("refund title", amount=amount),
-        [pen.say("refund text")],
+        builder.gettext("Refund of {amount} from {merchant}", amount=amount),
+        builder.gettext("{amount} refunded", amount=amount),
+        [builder.gettext("We sent the money back by the way you paid.")],
         [
-            pen.fact("amount", amount),
-            pen.fact("day", pen.day(refund.refunded_at)),
-            pen.fact("refund of", f"{pen.day(transaction.created_at)}, {paid}"),
-            *([pen.fact("refund receipt", receipt.number)] if receipt else []),
+            (builder.gettext("Amount"), amount),
+            (builder.gettext("Date"), builder.day(refund.refunded_at)),
+            (builder.gettext("Payment of"), f"{builder.day(transaction.created_at)}, {paid}"),
+            *([(builder.gettext("Receipt"), receipt.number)] if receipt else []),
         ],
     )
 
 
-_BUILDERS: Mapping[str, Callable[[Email, EmailBuilder], EmailContent]] = {
+_CONTENTS: Mapping[str, Callable[[Email, EmailBuilder], EmailContent]] = {
     "invoice": _invoice,
     "receipt": _receipt,
     "renewal_failed": _renewal_failed,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from emulator.rendering import wording
+from emulator.i18n.catalogs import N_
+from emulator.i18n.language import language_of
 from emulator.rendering.canvas import HEIGHT, WIDTH, Box, PdfPage
 from emulator.rendering.page_flow import BOTTOM, LEFT, RIGHT, PageFlow
 from emulator.rendering.styles import (
@@ -35,6 +36,23 @@ NUMBERS = 118.0
 """The greatest width of a column of numbers; longer numbers are broken into lines."""
 
 
+STATUSES: Mapping[str, str] = {
+    "open": N_("Open"),
+    "paid": N_("Paid"),
+    "void": N_("Void"),
+    "uncollectible": N_("Uncollectible"),
+}
+"""The statuses of an invoice, as its stamp shows them."""
+
+HEADLINES: Mapping[str, str] = {
+    "open": N_("{amount} due {day}"),
+    "paid": N_("{amount} paid"),
+    "void": N_("Void: nothing to pay"),
+    "uncollectible": N_("{amount} was due {day}"),
+}
+"""What is to be paid, by the status of the invoice."""
+
+
 class Column(NamedTuple):
     """A column of the table: its heading, its position, and whether its text is aligned right."""
 
@@ -55,7 +73,8 @@ class _InvoiceLayout:
     def __init__(self, document: InvoiceDocument) -> None:
         self.document = document
         self.invoice: Invoice = document.invoice
-        self.say = wording.phrases(document.language)
+        self.language = language_of(document.language)
+        self.gettext = self.language.gettext
         self.sheet = PageFlow(self._begin_page)
         self.columns = self._columns()
 
@@ -70,7 +89,7 @@ class _InvoiceLayout:
         for number, page in enumerate(self.sheet.canvas.pages, 1):
             self._foot(page, number)
         return self.sheet.canvas.pdf(
-            title=f"{self.say('invoice')} {self.invoice.invoice_number}",
+            title=f"{self.gettext('Invoice')} {self.invoice.invoice_number}",
             author=self.document.merchant,
             language=self.document.language,
             created=self.invoice.updated_at,
@@ -79,14 +98,14 @@ class _InvoiceLayout:
     def _begin_page(self, page: PdfPage) -> None:
         page.fill(Box(0, 0, WIDTH, 6), ACCENT)
         if self.invoice.status == "void":
-            page.rotated(wrap(self.say("void").upper(), MARK, 900)[0], WIDTH / 2, HEIGHT / 2 + 20, 38)
+            page.rotated(wrap(self.gettext("Void").upper(), MARK, 900)[0], WIDTH / 2, HEIGHT / 2 + 20, 38)
 
     def _head(self) -> None:
         """The merchant on the left, the title and the status on the right."""
         sheet = self.sheet
 
         def title() -> None:
-            sheet.put(self.say("invoice"), TITLE, RIGHT - 200, 200, to_right=True)
+            sheet.put(self.gettext("Invoice"), TITLE, RIGHT - 200, 200, to_right=True)
             sheet.y += 5
             self._stamp()
 
@@ -95,7 +114,7 @@ class _InvoiceLayout:
 
     def _stamp(self) -> None:
         colour = STAMPS[self.invoice.status]
-        line = wrap(self.say(self.invoice.status).upper(), Style(9.0, bold=True, colour=colour), 190)[0]
+        line = wrap(self.gettext(STATUSES[self.invoice.status]).upper(), Style(9.0, bold=True, colour=colour), 190)[0]
         box = Box(RIGHT - line.width - 20, self.sheet.y, line.width + 20, 19)
         self.sheet.page.frame(box, colour, radius=9.5)
         self.sheet.page.text(line, box.left + 10, box.top + 12.7)
@@ -107,7 +126,7 @@ class _InvoiceLayout:
         self.sheet.y += 20
 
     def _billed_to(self) -> None:
-        self.sheet.put(self.say("billed to"), LABEL, LEFT, 250)
+        self.sheet.put(self.gettext("Billed to"), LABEL, LEFT, 250)
         self.sheet.y += 3
         for text, style in self._recipient():
             self.sheet.put(text, style, LEFT, 250, to_left=True)
@@ -120,17 +139,20 @@ class _InvoiceLayout:
         lines: list[tuple[str, Style]] = [(f"{customer.firstname} {customer.lastname}".strip(), STRONG)]
         if (address := customer.address) is not None:
             town = " ".join(part for part in (address.postal_code, address.city) if part)
-            country = wording.country(address.country, self.document.language)
+            country = self.language.country(address.country)
             parts = (address.line1, address.line2, town, address.state, country)
             lines += [(part, BODY) for part in parts if part]
         return [*lines, email]
 
     def _facts(self) -> None:
         invoice, sheet = self.invoice, self.sheet
-        days = {"issued": self._day(invoice.created_at), "due": self._day(invoice.due_date)}
-        for name, value in {"number": invoice.invoice_number, **days}.items():
+        for name, value in (
+            (self.gettext("Invoice number"), invoice.invoice_number),
+            (self.gettext("Issued"), self._day(invoice.created_at)),
+            (self.gettext("Due"), self._day(invoice.due_date)),
+        ):
             sheet.beside(
-                partial(sheet.put, self.say(name), QUIET, 330, 90),
+                partial(sheet.put, name, QUIET, 330, 90),
                 partial(sheet.put, value, BODY, 424, RIGHT - 424, to_right=True),
             )
             sheet.y += 2
@@ -139,7 +161,7 @@ class _InvoiceLayout:
         """The amount and its due date, the payment button, and the merchant's description."""
         sheet, invoice = self.sheet, self.invoice
         amount = self._money(invoice.total if invoice.status == "paid" else invoice.amount_remaining)
-        text = self.say(f"{invoice.status} headline").format(amount=amount, day=self._day(invoice.due_date))
+        text = self.gettext(HEADLINES[invoice.status], amount=amount, day=self._day(invoice.due_date))
         sheet.put(text, HEADLINE, LEFT, RIGHT - LEFT)
         if payable(invoice):
             sheet.y += 6
@@ -150,7 +172,7 @@ class _InvoiceLayout:
         sheet.y += 22
 
     def _button(self) -> None:
-        line = wrap(self.say("pay online"), BUTTON, 200)[0]
+        line = wrap(self.gettext("Pay online"), BUTTON, 200)[0]
         box = Box(LEFT, self.sheet.y, line.width + 30, 25)
         self.sheet.page.fill(box, ACCENT, radius=5)
         self.sheet.page.text(line, box.left + 15, box.top + 16.2)
@@ -202,7 +224,7 @@ class _InvoiceLayout:
                 sheet.rule(HAIR, 0.6, left)
                 sheet.y += 4
             sheet.beside(
-                partial(sheet.put, self.say(name), style, left, 100),
+                partial(sheet.put, name, style, left, 100),
                 partial(sheet.put, amount, style, left + 100, 130, to_right=True),
             )
             sheet.y += 4
@@ -212,12 +234,12 @@ class _InvoiceLayout:
         """The rows of the totals, without zero amounts; a void invoice has no amount due."""
         invoice = self.invoice
         rows = [
-            ("subtotal", invoice.subtotal, BODY, True),
-            ("discount", -invoice.discount_amount, BODY, invoice.discount_amount > 0),
-            ("tax", invoice.tax_amount, BODY, invoice.tax_amount > 0),
-            ("total", invoice.total, STRONG, True),
-            ("paid so far", -invoice.amount_paid, BODY, invoice.amount_paid > 0),
-            ("left to pay", invoice.amount_remaining, STRONG, invoice.status != "void"),
+            (self.gettext("Subtotal"), invoice.subtotal, BODY, True),
+            (self.gettext("Discount"), -invoice.discount_amount, BODY, invoice.discount_amount > 0),
+            (self.gettext("Tax"), invoice.tax_amount, BODY, invoice.tax_amount > 0),
+            (self.gettext("Total"), invoice.total, STRONG, True),
+            (self.gettext("Amount paid"), -invoice.amount_paid, BODY, invoice.amount_paid > 0),
+            (self.gettext("Amount due"), invoice.amount_remaining, STRONG, invoice.status != "void"),
         ]
         return [(name, self._money(amount), style) for name, amount, style, shown in rows if shown]
 
@@ -226,7 +248,7 @@ class _InvoiceLayout:
         sheet, invoice = self.sheet, self.invoice
         if payable(invoice):
             sheet.room(40)
-            sheet.put(self.say("pay online"), LABEL, LEFT, RIGHT - LEFT)
+            sheet.put(self.gettext("Pay online"), LABEL, LEFT, RIGHT - LEFT)
             start = sheet.y
             sheet.put(invoice.payment_url or "", LINK, LEFT, RIGHT - LEFT)
             sheet.page.link(Box(LEFT, start, RIGHT - LEFT, sheet.y - start), invoice.payment_url or "")
@@ -242,32 +264,32 @@ class _InvoiceLayout:
         sheet.y += 6
         sheet.line(wrap(f"{self.document.merchant} · {self.invoice.invoice_number}", SMALL, 400)[0], LEFT, 400)
         if pages > 1:
-            text = self.say("page").format(page=number, pages=pages)
+            text = self.gettext("Page {page} of {pages}", page=number, pages=pages)
             sheet.line(wrap(text, SMALL, 100)[0], RIGHT - 100, 100, to_right=True)
 
     # Columns and texts
 
     def _columns(self) -> list[Column]:
-        """Columns of numbers are as wide as their widest number; the description has the remaining width."""
-        names = ("quantity", "unit price", "amount")
+        """Columns of numbers take what their widest number does, the description takes the rest."""
+        names = (self.gettext("Qty"), self.gettext("Unit price"), self.gettext("Amount"))
         rows = [self._numbers(line) for line in self.invoice.line_items]
         right, columns = RIGHT, list[Column]()
         for place, name in reversed(list(enumerate(names))):
-            cells = [self.say(name), *(row[place] for row in rows)]
+            cells = [name, *(row[place] for row in rows)]
             width = min(max(wrap(cell, STRONG, 1000)[0].width for cell in cells), NUMBERS)
-            columns.insert(0, Column(self.say(name), right - width, width, to_right=True))
+            columns.insert(0, Column(name, right - width, width, to_right=True))
             right -= width + GUTTER
-        return [Column(self.say("item"), LEFT, right - LEFT, to_right=False), *columns]
+        return [Column(self.gettext("Description"), LEFT, right - LEFT, to_right=False), *columns]
 
     def _numbers(self, line: Any) -> tuple[str, str, str]:
-        quantity = wording.number(line.quantity, self.document.language)
+        quantity = self.language.number(line.quantity)
         return quantity, self._money(line.unit_amount), self._money(line.amount)
 
     def _money(self, amount: int) -> str:
-        return wording.money(amount, self.invoice.currency, self.document.language)
+        return self.language.money(amount, self.invoice.currency)
 
     def _day(self, instant: str | None) -> str:
-        return wording.day(instant, self.document.language) if instant else "–"
+        return self.language.day(instant) if instant else "–"
 
 
 def payable(invoice: Invoice) -> bool:

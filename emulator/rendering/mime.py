@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from emulator.core import calendar
-from emulator.rendering import wording
+from emulator.i18n.language import language_of
 from emulator.rendering.email_content import email_content
 from emulator.rendering.invoice_pdf import render
 from emulator.resources.sandbox.emails import Email
@@ -50,13 +50,13 @@ def text(email: Email) -> str:
 
 def _rendered(template: str, email: Email) -> str:
     content = email_content(email)
-    say = wording.phrases(email.language)
+    language = language_of(email.language)
     values: dict[str, Any] = {
         **content._asdict(),
         "merchant": email.merchant,
         "language": email.language,
-        "colon": say("colon"),
-        "closing": say("sent by").format(merchant=email.merchant),
+        "colon": language.gettext(": "),
+        "closing": language.gettext("This email was sent by {merchant}.", merchant=email.merchant),
     }
     return environment().get_template(template).render(values)
 

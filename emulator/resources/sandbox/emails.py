@@ -58,7 +58,7 @@ def write(world: World, topic: str, to: str, customer: Customer | None, about: M
         topic=topic,
         to=to,
         merchant=world.name,
-        language=invoice_documents.language_of(customer.metadata if customer else {}),
+        language=invoice_documents.language_of(world, customer),
         created_at=world.now,
         customer=customer,
     )

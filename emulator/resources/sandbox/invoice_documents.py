@@ -14,9 +14,6 @@ from emulator.errors import ApiError
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.customers.records import Customer
 
-LANGUAGES = ("en", "fr")
-"""The languages of emails and PDFs; the first is the default."""
-
 
 class InvoiceDocument(msgspec.Struct, frozen=True, kw_only=True):
     """The content of an invoice's PDF. ``customer`` is None after the customer was deleted."""
@@ -27,16 +24,18 @@ class InvoiceDocument(msgspec.Struct, frozen=True, kw_only=True):
     customer: Customer | None
 
 
-def language_of(metadata: Metadata) -> str:
-    """The language in a customer's metadata (``language`` or ``lang``, such as ``fr-CM``), or the default."""
+def language_of(world: World, customer: Customer | None) -> str:
+    """The language of ``language`` or ``lang`` (``fr-CM``) in a customer's metadata, else the first that is offered."""
+    metadata: Metadata = customer.metadata if customer else {}
     wanted = str(metadata.get("language") or metadata.get("lang") or "").lower()[:2]
-    return wanted if wanted in LANGUAGES else LANGUAGES[0]
+    offered: tuple[str, ...] = world.reference_data.languages
+    return wanted if wanted in offered else offered[0]
 
 
 def document_of(world: World, invoice: Invoice) -> InvoiceDocument:
     """The content of an invoice's PDF as of now."""
     customer = world.get(Customer, invoice.customer)
-    language = language_of(customer.metadata if customer else {})
+    language = language_of(world, customer)
     return InvoiceDocument(merchant=world.name, language=language, invoice=invoice, customer=customer)
 
 

@@ -1,0 +1,157 @@
+"""Labels: the messages that the console looks up by a name that the API or an address gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from emulator.i18n.catalogs import N_
+
+PAGES: Mapping[str, str] = {
+    "overview": N_("Overview"),
+    "schedule": N_("Timeline"),
+    "requests": N_("Requests"),
+    "events": N_("Events"),
+    "webhooks": N_("Webhooks"),
+    "emails": N_("Emails"),
+    "audit": N_("Audit"),
+    "objects": N_("Objects"),
+    "failures": N_("Failures"),
+    "snapshots": N_("Snapshots"),
+    "settings": N_("Settings"),
+    "magic": N_("Magic values"),
+}
+"""The pages of the menu."""
+
+KINDS: Mapping[str, str] = {
+    "customer": N_("Customers"),
+    "subscription": N_("Subscriptions"),
+    "invoice": N_("Invoices"),
+    "payment_intent": N_("Payment intents"),
+    "transaction": N_("Transactions"),
+    "refund": N_("Refunds"),
+    "receipt": N_("Receipts"),
+    "checkout_session": N_("Checkout sessions"),
+    "payment_link": N_("Payment links"),
+    "payment_method": N_("Payment methods"),
+    "product": N_("Products"),
+    "subscription_plan": N_("Plans"),
+    "address": N_("Addresses"),
+    "security_profile": N_("Security profiles"),
+    "webhook_endpoint": N_("Webhook endpoints"),
+    "webhook_delivery": N_("Deliveries"),
+    "event": N_("Events"),
+}
+"""The kinds of object, as headings of lists."""
+
+KIND_NAMES: Mapping[str, str] = {
+    "customer": N_("Customer"),
+    "subscription": N_("Subscription"),
+    "invoice": N_("Invoice"),
+    "payment_intent": N_("Payment intent"),
+    "transaction": N_("Transaction"),
+    "refund": N_("Refund"),
+    "receipt": N_("Receipt"),
+    "checkout_session": N_("Checkout session"),
+    "payment_link": N_("Payment link"),
+    "payment_method": N_("Payment method"),
+    "product": N_("Product"),
+    "subscription_plan": N_("Plan"),
+    "address": N_("Address"),
+    "security_profile": N_("Security profile"),
+    "webhook_endpoint": N_("Webhook endpoint"),
+    "webhook_delivery": N_("Delivery"),
+    "event": N_("Event"),
+}
+"""The same for one object."""
+
+JOBS: Mapping[str, str] = {
+    "checkout_session.expire": N_("Checkout session expires"),
+    "invoice.mail": N_("Invoice is emailed"),
+    "invoice.overdue": N_("Invoice falls overdue"),
+    "invoice.voided": N_("Subscription goes on without its invoice"),
+    "payment_intent.answer": N_("Operator answers the payment"),
+    "payment_intent.canceled": N_("Session goes on without its payment"),
+    "payment_method.expire": N_("Card expires"),
+    "refund.answer": N_("Operator answers the refund"),
+    "refund.expire": N_("Refund expires"),
+    "refund.send": N_("Refund goes to the operator"),
+    "subscription.charge": N_("First period is charged"),
+    "subscription.expire": N_("Subscription ends"),
+    "subscription.renew": N_("Subscription renews"),
+    "subscription.retry": N_("Failed charge is tried again"),
+    "subscription.trial_notice": N_("Trial’s end is announced"),
+    "transaction.dispute": N_("Buyer disputes the transaction"),
+    "transaction.settle": N_("Transaction is settled"),
+    "webhook.attempt": N_("Webhook is tried again"),
+}
+"""What each kind of job does when it is due."""
+
+STEPS: Mapping[str, str] = {
+    "request": N_("request"),
+    "job": N_("job"),
+    "transition": N_("change"),
+    "event": N_("event"),
+    "delivery": N_("delivery"),
+    "email": N_("email"),
+}
+"""The kinds of step in the chain that explains an object."""
+
+CHANGES: Mapping[str, str] = {
+    "created": N_("created"),
+    "updated": N_("updated"),
+    "deleted": N_("deleted"),
+}
+"""What a request did to an object."""
+
+OPERATIONS: Mapping[str, str] = {
+    "payment": N_("Payment"),
+    "refund": N_("Refund"),
+    "delivery": N_("Delivery"),
+}
+"""What an outcome can be arranged for."""
+
+SEVERITIES: Mapping[str, str] = {
+    "error": N_("error"),
+    "warning": N_("warning"),
+    "info": N_("info"),
+}
+"""The severities of the audit's findings."""
+
+HORIZONS: Mapping[str, str] = {
+    "P1W": N_("1 week"),
+    "P1M": N_("1 month"),
+    "P3M": N_("3 months"),
+    "P1Y": N_("1 year"),
+}
+"""How far the future can be played, as ISO 8601 durations."""
+
+THEMES: Mapping[str, str] = {
+    "system": N_("System"),
+    "light": N_("Light"),
+    "dark": N_("Dark"),
+}
+"""The themes, the first for those who have not chosen."""
+
+DONE: Mapping[str, str] = {
+    "advance": N_("The clock moved on: {jobs}, {events}."),
+    "freeze": N_("The clock stands still."),
+    "run": N_("The clock runs."),
+    "change": N_("{id} was changed."),
+    "answer_payment": N_("The payment is now {status}."),
+    "answer_refund": N_("The refund is now {status}."),
+    "rewind": N_("Back to before {to}."),
+    "retry": N_("Attempted again: {status}."),
+    "test_webhook": N_("Sent: {status}."),
+    "outcome": N_("Arranged: the next {operation} is {result}."),
+    "fault": N_("The fault is arranged."),
+    "clear_outcomes": N_("No outcome is arranged any more."),
+    "clear_faults": N_("No fault is arranged any more."),
+    "save": N_("Saved as {name}."),
+    "restore": N_("The world is that of {name} again."),
+    "import": N_("Brought in as {name}."),
+    "delete": N_("The snapshot is gone."),
+    "reset": N_("A fresh world; its clock reads {now}."),
+    "trigger": N_("It happened: {type}."),
+    "settings": N_("The settings are changed."),
+}
+"""What an action did, by its name; the placeholders are fields of the API's answer."""

@@ -1,0 +1,38 @@
+"""Templates: Jinja's environment for the pages of a package, and a page in the reader's language."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from emulator.i18n import catalogs
+from emulator.i18n.language import Language, language_of
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+
+@cache
+def environment(package: str) -> Environment:
+    """The templates of a package; every value is escaped, and an undefined one is an error."""
+    # Loaded on first use: most servers never show a page.
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=PackageLoader(package),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def in_language(language: Language) -> dict[str, Any]:
+    """What templates translate and format with."""
+    return {
+        "_": language.gettext,
+        "ngettext": language.ngettext,
+        "pgettext": language.pgettext,
+        "language": language,
+        "languages": [language_of(code) for code in catalogs.languages()],
+    }

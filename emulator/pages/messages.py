@@ -1,0 +1,73 @@
+"""Messages that the buyer's pages look up by a name: of a field, an error code, a state or an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from emulator.i18n.catalogs import N_
+
+FIELD_ERRORS: Mapping[str, str] = {
+    "name": N_("Enter your name."),
+    "email": N_("Enter an email address, like name@example.com."),
+    "method": N_("Choose a payment method."),
+    "phone": N_("Enter the number with its country code, like +241 77 00 00 00."),
+    "number": N_("This card number is not valid. Check its digits."),
+    "expiry": N_("Enter a date in the future, like 12/30."),
+    "cvc": N_("Enter the 3 or 4 digits of the security code."),
+    "iban": N_("This IBAN is not valid. Check its characters."),
+    "paypal_email": N_("Enter the email address of your PayPal account."),
+    "quantity": N_("Enter a whole number, 1 or more."),
+    "product": N_("Choose one of the products."),
+    "amount": N_("Enter an amount."),
+}
+"""What is wrong with a field of the form, by its name."""
+
+STALE = N_("This form was out of date, so nothing was charged. Please try again.")
+
+NOT_POSSIBLE = N_("This payment is not possible, so nothing was charged.")
+
+ERRORS: Mapping[str, str] = {
+    "AMOUNT_TOO_SMALL": N_("This amount is too small."),
+    "AMOUNT_TOO_LARGE": N_("This amount is too large."),
+    "PERMISSION_DENIED": N_("{merchant} cannot accept this payment. Nothing was charged."),
+    "COMPANY_PAYMENTS_DISABLED": N_("{merchant} cannot take payments at present. Nothing was charged."),
+    "INSUFFICIENT_FUNDS": N_("There is not enough money on this account."),
+    "PAYMENT_METHOD_NOT_SUPPORTED": N_("This payment method was declined or is not accepted here."),
+    "MOBILE_MONEY_TIMEOUT": N_("The payment was not confirmed on the phone in time."),
+    "MOBILE_MONEY_REJECTED": N_("The payment was rejected on the phone."),
+    "MOBILE_MONEY_NUMBER_INVALID": N_("The operator does not know this mobile money number."),
+    "MOBILE_MONEY_LIMIT_REACHED": N_("The limit of this mobile money account is reached."),
+    "CUSTOMER_BLACKLISTED": N_("{merchant} does not accept payments from this account."),
+    "UPSTREAM_ERROR": N_("The payment operator is not available right now."),
+}
+"""The error codes that a buyer reads a sentence of their own about."""
+
+OTHER_FAILURE = N_("The payment operator refused the payment.")
+"""Why a payment failed, for all other codes."""
+
+HEADINGS: Mapping[str, str] = {
+    "payment": N_("Pay {merchant}"),
+    "subscription": N_("Subscribe to {merchant}"),
+    "setup": N_("Save a payment method with {merchant}"),
+    "donation": N_("Give to {merchant}"),
+}
+"""What a page is for, by its mode."""
+
+LINK_CLOSED = N_("{merchant} does not take payments here any more. Ask them for a new link.")
+
+CLOSED: Mapping[str, tuple[str, str]] = {
+    "expired": (N_("This page has expired"), N_("Nothing was charged. Go back to {merchant} to start again.")),
+    "void": (N_("This invoice was canceled"), N_("There is nothing to pay.")),
+    "archived": (N_("This payment link is closed"), LINK_CLOSED),
+    "exhausted": (N_("This payment link is no longer available"), LINK_CLOSED),
+    "link_expired": (N_("This payment link is no longer available"), LINK_CLOSED),
+}
+"""Heading and text of what nobody can pay any more, by its state."""
+
+PROMPT_ANSWERS: Mapping[str, str] = {
+    "approve": N_("You have confirmed the payment."),
+    "reject": N_("You have rejected the payment."),
+    "ignore": N_("The payment ends when its time is over."),
+    "gone": N_("This payment no longer waits."),
+}
+"""What an answer to a mobile money prompt did; ``gone`` where the prompt is no longer there."""
