@@ -55,7 +55,7 @@ def test_a_renewal_arrives_with_events_deliveries_and_email_without_a_reload(san
     tab = opened(surf, sandbox)
     expect(tab.get_by_test_id("timeline")).to_contain_text("Subscription renews")
     tab.get_by_test_id("plus-P1M").click()
-    expect(tab.get_by_test_id("notice")).to_contain_text("The clock moved on: 1 jobs done, 3 events.")
+    expect(tab.get_by_test_id("notice")).to_contain_text("The clock moved on: 1 job done, 3 events.")
     expect(tab.get_by_test_id("now")).to_have_text("1 Feb 2026 00:00:00")
     expect(tab.get_by_test_id("count-invoice")).to_have_text("2")
     for part, text in (
@@ -160,7 +160,7 @@ def test_without_scripts_it_steers_too(sandbox: Sandbox, surf: Surf) -> None:
     tab.get_by_test_id("clock").click()
     tab.get_by_test_id("advance-by").fill("31d")
     tab.keyboard.press("Enter")
-    expect(tab.get_by_test_id("notice")).to_contain_text("The clock moved on: 1 jobs done")
+    expect(tab.get_by_test_id("notice")).to_contain_text("The clock moved on: 1 job done")
 
 
 def full_world(sandbox: Sandbox) -> list[str]:

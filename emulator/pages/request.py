@@ -33,7 +33,7 @@ KINDS: Mapping[str, tuple[type[Record], str, Pay]] = {
 """By the first segment of the path: what is paid there, the intent's field that names it, and the command that pays."""
 
 COOKIE = "attempt"
-"""The cookie in which a browser keeps the token of its form; each page's own, for it is limited to the page's path."""
+"""The cookie with the token of a browser's form. Its path is that of the page, so each page has its own."""
 
 
 class PageRequest(BrowserRequest):

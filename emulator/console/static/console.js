@@ -1,20 +1,20 @@
-// The console comes alive: news from the stream refresh the parts of the page that are marked data-live, forms act
-// without leaving the page, and keys are shortcuts. Every page works without any of this.
+// Live updates: messages of the stream refresh the parts of the page that are marked data-live. Forms act without
+// leaving the page, and keys are shortcuts. Every page works without this script.
 
 const { stream, liveOn, liveOff, copied } = document.body.dataset;
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
-const known = new WeakMap(); // what the server last said of each live part
+const shown = new WeakMap(); // each live part's HTML as the server sent it last
 
 // -- the clock
 
-let heard = performance.now();
+let updatedAt = performance.now();
 const months = new Intl.DateTimeFormat(document.documentElement.lang, { month: "short", timeZone: "UTC" });
 const two = (number) => String(number).padStart(2, "0");
 
 function tick() {
   for (const part of all("[data-now]")) {
     if (part.dataset.mode !== "running") continue;
-    const at = new Date(Date.parse(part.dataset.now) + (performance.now() - heard) * Number(part.dataset.rate));
+    const at = new Date(Date.parse(part.dataset.now) + (performance.now() - updatedAt) * Number(part.dataset.rate));
     if (Number.isNaN(at.getTime())) continue;
     const time = part.querySelector("[data-clock] time");
     const text = `${at.getUTCDate()} ${months.format(at)} ${at.getUTCFullYear()} ${two(at.getUTCHours())}:${two(at.getUTCMinutes())}:${two(at.getUTCSeconds())}`;
@@ -27,27 +27,27 @@ function tick() {
 const parts = (page) => all("main [data-live], header [data-live]", page);
 const names = (page) => parts(page).map((part) => part.id).join(" ");
 
-const fits = (page, answer) => answer.ok && names(page) === names(document);
+const hasSameParts = (page, answer) => answer.ok && names(page) === names(document);
 
-function take(page, answer, withNotice) {
-  heard = performance.now();
-  if (!fits(page, answer)) return replaceMain(page);
+function update(page, answer, withNotice) {
+  updatedAt = performance.now();
+  if (!hasSameParts(page, answer)) return replaceMain(page);
   for (const fresh of parts(page)) {
     const old = document.getElementById(fresh.id);
     if (fresh.id === "notice" && !withNotice) continue;
     if (old.querySelector(":popover-open")) continue;
-    if (known.get(old) !== fresh.innerHTML) swap(old, fresh);
+    if (shown.get(old) !== fresh.innerHTML) swap(old, fresh);
   }
 }
 
 function swap(old, fresh) {
   const keys = new Set(all("[data-key]", old).map((row) => row.dataset.key));
-  const focused = old.contains(document.activeElement) ? place(document.activeElement, old) : null;
-  known.set(old, fresh.innerHTML);
+  const focused = old.contains(document.activeElement) ? positionOf(document.activeElement, old) : null;
+  shown.set(old, fresh.innerHTML);
   old.replaceChildren(...document.importNode(fresh, true).childNodes);
   for (const row of all("[data-key]", old)) if (!keys.has(row.dataset.key)) row.classList.add("fresh");
   enrich(old);
-  if (focused) find(focused, old)?.focus({ preventScroll: true });
+  if (focused) elementAt(focused, old)?.focus({ preventScroll: true });
 }
 
 function replaceMain(page) {
@@ -60,22 +60,22 @@ function replaceMain(page) {
   enrich(document.getElementById("main"));
 }
 
-// Where the focus is, to put it back after its surroundings were replaced.
-const stops = (within) => all("a, button, input, select, textarea, summary, pre", within);
-const place = (element, within) => ({ key: element.closest("[data-key]")?.dataset.key, index: stops(element.closest("[data-key]") ?? within).indexOf(element) });
-const find = ({ key, index }, within) => stops((key && within.querySelector(`[data-key="${CSS.escape(key)}"]`)) || within)[index];
+// The position of the focused element, to focus its successor after the HTML around it was replaced.
+const focusable = (within) => all("a, button, input, select, textarea, summary, pre", within);
+const positionOf = (element, within) => ({ key: element.closest("[data-key]")?.dataset.key, index: focusable(element.closest("[data-key]") ?? within).indexOf(element) });
+const elementAt = ({ key, index }, within) => focusable((key && within.querySelector(`[data-key="${CSS.escape(key)}"]`)) || within)[index];
 
 function remember() {
-  for (const part of parts(document)) known.set(part, part.innerHTML);
+  for (const part of parts(document)) shown.set(part, part.innerHTML);
 }
 
-// -- news
+// -- the stream
 
 let asking = false;
 let again = false;
-let pressed = false; // nothing moves away from under a finger
-let acting = 0; // forms under way: they say which page comes next
-let deeds = 0; // forms that were answered: what was asked for before is out of date
+let pressed = false; // nothing is replaced while a pointer is down
+let pendingForms = 0; // the answer of a form decides which page comes next
+let answeredForms = 0; // a page that was requested before the answer of a form is out of date
 let last = 0;
 
 async function refresh() {
@@ -86,18 +86,18 @@ async function refresh() {
   asking = true;
   await pause(Math.max(0, last + 250 - performance.now()));
   again = false;
-  const before = deeds;
+  const before = answeredForms;
   try {
     const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
     const page = await parsed(answer);
-    if (pressed || deeds !== before || (acting && !fits(page, answer))) again = true;
-    else take(page, answer, false);
+    if (pressed || answeredForms !== before || (pendingForms && !hasSameParts(page, answer))) again = true;
+    else update(page, answer, false);
   } catch {
-    // Not reachable just now: the stream says when it is again.
+    // The server cannot be reached; the stream opens again when it can.
   }
   last = performance.now();
   asking = false;
-  if (again && !pressed && !acting) refresh();
+  if (again && !pressed && !pendingForms) refresh();
 }
 
 addEventListener("pointerdown", () => (pressed = true));
@@ -118,28 +118,28 @@ function listen() {
   source = new EventSource(stream);
   for (const name of ["request", "event", "delivery", "email", "clock", "reset"]) source.addEventListener(name, refresh);
   source.addEventListener("open", () => {
-    say(true);
+    showConnection(true);
     refresh();
   });
   source.addEventListener("error", () => {
-    say(false);
-    // The browser tries again by itself, unless it was turned away.
+    showConnection(false);
+    // The browser reconnects by itself, except after an error status.
     if (source.readyState === EventSource.CLOSED) setTimeout(listen, 3000);
   });
 }
 
-function say(on) {
-  const told = document.querySelector(".live");
-  told.classList.toggle("on", on);
-  told.querySelector(".label").textContent = on ? liveOn : liveOff;
+function showConnection(on) {
+  const indicator = document.querySelector(".live");
+  indicator.classList.toggle("on", on);
+  indicator.querySelector(".label").textContent = on ? liveOn : liveOff;
 }
 
-// A browser has few connections to one server, so pages that nobody looks at hold none.
+// A browser opens few connections to one server, so hidden pages have none.
 document.addEventListener("visibilitychange", () => (document.hidden ? source?.close() : listen()));
 addEventListener("pagehide", () => source?.close());
 addEventListener("pageshow", (event) => event.persisted && listen());
 
-// -- forms that do something
+// -- actions
 
 document.addEventListener("submit", async (event) => {
   const form = event.target;
@@ -150,26 +150,26 @@ document.addEventListener("submit", async (event) => {
   const body = new URLSearchParams(new FormData(form, button));
   const sheet = form.closest("[popover]");
   button?.setAttribute("aria-busy", "true");
-  acting += 1;
+  pendingForms += 1;
   try {
     const answer = await fetch(form.action, { method: "POST", body, headers: { Accept: "text/html" } });
     const page = await parsed(answer);
-    deeds += 1;
+    answeredForms += 1;
     if (sheet?.matches(":popover-open")) sheet.hidePopover();
-    if (new URL(answer.url).pathname === location.pathname) take(page, answer, true);
-    else arrive(answer.url, page);
+    if (new URL(answer.url).pathname === location.pathname) update(page, answer, true);
+    else showPage(answer.url, page);
     all("#notice").forEach((notice) => notice.scrollIntoView({ block: "nearest" }));
   } catch {
-    say(false);
+    showConnection(false);
   } finally {
-    acting -= 1;
+    pendingForms -= 1;
     button?.removeAttribute("aria-busy");
     if (again) refresh();
   }
 });
 
-// A form may lead to another page than the one it is on.
-function arrive(url, page) {
+// The answer of a form may be another page.
+function showPage(url, page) {
   history.pushState(null, "", withoutNotice(url));
   replaceMain(page);
   document.getElementById("main").focus();
@@ -177,13 +177,13 @@ function arrive(url, page) {
 
 function withoutNotice(url) {
   const address = new URL(url);
-  address.searchParams.delete("said");
+  address.searchParams.delete("notice");
   return address;
 }
 
 addEventListener("popstate", () => location.reload());
 
-// -- what only a script can do
+// -- controls that need a script
 
 function enrich(within) {
   for (const button of all("[data-copy]", within)) button.hidden = false;
@@ -206,9 +206,9 @@ document.addEventListener("change", async (event) => {
 
 // -- shortcuts
 
-const wanted = document.getElementById("shortcuts");
-wanted.checked = localStorage.getItem("shortcuts") !== "off";
-wanted.addEventListener("change", () => localStorage.setItem("shortcuts", wanted.checked ? "on" : "off"));
+const enabled = document.getElementById("shortcuts");
+enabled.checked = localStorage.getItem("shortcuts") !== "off";
+enabled.addEventListener("change", () => localStorage.setItem("shortcuts", enabled.checked ? "on" : "off"));
 
 const go = Object.fromEntries(all("[data-key-for]").map((entry) => [entry.dataset.key, entry.dataset.keyFor]));
 let waiting = false;
@@ -233,7 +233,7 @@ function step(by) {
 }
 
 document.addEventListener("keydown", (event) => {
-  if (!wanted.checked || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;
+  if (!enabled.checked || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;
   const page = waiting && go[event.key] && document.querySelector(`[data-go="${go[event.key]}"]`);
   const action = page ? () => location.assign(page.href) : shortcuts[event.key];
   if (waiting && !page) waiting = false;
@@ -242,9 +242,9 @@ document.addEventListener("keydown", (event) => {
   action();
 });
 
-// -- begin
+// -- start
 
-if (new URL(location.href).searchParams.has("said")) history.replaceState(null, "", withoutNotice(location.href));
+if (new URL(location.href).searchParams.has("notice")) history.replaceState(null, "", withoutNotice(location.href));
 remember();
 enrich(document);
 setInterval(tick, 250);
