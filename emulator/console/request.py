@@ -17,7 +17,7 @@ from emulator.control.world_lookup import DEFAULT_APP
 from emulator.pages.languages import Language, chosen
 from emulator.pages.texts import LANGUAGES
 from emulator.resources.app.keys import NAME, Key
-from emulator.web import context as calls
+from emulator.web.context import context_of
 
 if TYPE_CHECKING:
     import httpx
@@ -38,7 +38,7 @@ class ConsoleRequest:
         self.request = request
         self.inside = inside
         self.query: Mapping[str, str] = request.query_params
-        self.base_url = calls.of(request.scope).base_url
+        self.base_url = context_of(request.scope).base_url
 
     @cached_property
     def app(self) -> Key:

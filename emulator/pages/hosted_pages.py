@@ -32,8 +32,8 @@ from emulator.resources.app import security_profiles
 from emulator.resources.payments import payment_intents
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.receipts import Receipt
-from emulator.web import context as calls
 from emulator.web import form as posted
+from emulator.web.context import context_of
 
 MOST_BYTES = 65_536
 """A form is a few hundred bytes; more is not read."""
@@ -148,10 +148,10 @@ async def _pay(visit: PageRequest, runtime: Runtime, offer: Payable, form: Form)
     if reading.errors:
         return _again(visit, runtime, offer, 422, form, faults=reading.errors)
     arguments = {"key": key, "id": visit.id, "pay": KINDS[visit.kind][2], "payment": reading.payment}
-    call = calls.of(visit.request.scope)
-    call.runtime = runtime
+    context = context_of(visit.request.scope)
+    context.runtime = runtime
     try:
-        security_profiles.refuse_country(runtime.world, call.address)
+        security_profiles.refuse_country(runtime.world, context.client_address(runtime.world))
         made = await runtime.serve(pay_once, arguments, visit.request_id)
     except ApiError as refusal:
         return _refused(visit, runtime, form, refusal)
@@ -231,7 +231,7 @@ async def _form(request: Request) -> dict[str, str]:
 
 def _unknown(visit: PageRequest) -> Response:
     if visit.json:
-        reply = calls.of(visit.request.scope).prepared_response(ApiError("NOT_FOUND", message="There is no such page."))
+        reply = context_of(visit.request.scope).error_response(ApiError("NOT_FOUND", message="There is no such page."))
         return Response(reply.body, reply.status, reply.headers, media_type=reply.media_type)
     return _html(visit, "buyer-closed.html", 404, **views.unknown(visit.language))
 

@@ -20,8 +20,7 @@ from emulator.resources.checkout import hosted_payments
 from emulator.resources.checkout.checkout_sessions import CheckoutSession
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.payment_links import PaymentLink
-from emulator.web import context as calls
-from emulator.web.authentication import header
+from emulator.web.context import context_of
 
 Pay = Callable[..., Any]
 
@@ -41,7 +40,7 @@ class PageRequest:
 
     def __init__(self, request: Request, kind: str, tokens: FormTokens) -> None:
         # Named here, while no world is known: a look at a page leaves the world's own row of request ids alone.
-        self.request_id = calls.of(request.scope).request_id
+        self.request_id = context_of(request.scope).request_id
         self.request = request
         self.kind = kind
         self.id: str = request.path_params["id"]
@@ -88,10 +87,11 @@ class PageRequest:
     @property
     def foreign(self) -> bool:
         """Whether a browser says that a page of another site sends this. Programs say nothing of the kind."""
-        origin = header(self.request.scope, b"origin")
-        if origin is not None and urlsplit(origin).netloc != header(self.request.scope, b"host"):
+        context = context_of(self.request.scope)
+        origin = context.header(b"origin")
+        if origin is not None and urlsplit(origin).netloc != context.header(b"host"):
             return True
-        return header(self.request.scope, b"sec-fetch-site") in ("cross-site", "same-site")
+        return context.header(b"sec-fetch-site") in ("cross-site", "same-site")
 
     def good(self, token: str) -> bool:
         """Whether a posted token was made for this page."""

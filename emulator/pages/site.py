@@ -15,7 +15,7 @@ from emulator.engine.engine import Engine
 from emulator.errors import ApiError
 from emulator.pages import docs, guide, swagger_ui
 from emulator.pages.hosted_pages import Pages
-from emulator.web import context as calls
+from emulator.web.context import context_of
 
 
 @cache
@@ -51,7 +51,7 @@ async def _wrong_method(request: Request, error: Exception) -> Response:
 
 def _refused(request: Request, error: ApiError) -> Response:
     """What the site refuses reads as what the service refuses."""
-    reply = calls.of(request.scope).prepared_response(error)
+    reply = context_of(request.scope).error_response(error)
     return Response(reply.body, reply.status, reply.headers, media_type=reply.media_type)
 
 

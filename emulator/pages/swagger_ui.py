@@ -11,7 +11,7 @@ from starlette.routing import Route
 from emulator.errors import ApiError
 from emulator.pages.render import HEADERS, page
 from emulator.paths import guide_folder
-from emulator.web import context as calls
+from emulator.web.context import context_of
 
 DOCUMENTS = {"service": ("/openapi.json", "The service"), "control": ("/_emulator/openapi.json", "The control API")}
 """By ``?api=``: where a document is and what it is called."""
@@ -36,7 +36,7 @@ async def _show(request: Request) -> Response:
         "docs-index.html",
         headers=_headers(nonce),
         here="/docs/",
-        base_url=calls.of(request.scope).base_url,
+        base_url=context_of(request.scope).base_url,
         documents=DOCUMENTS,
         chosen=chosen,
         key=KEY,
@@ -60,7 +60,7 @@ async def _asset(request: Request) -> Response:
 
     name = request.path_params["name"]
     if name not in ASSETS:
-        reply = calls.of(request.scope).prepared_response(ApiError("NOT_FOUND"))
+        reply = context_of(request.scope).error_response(ApiError("NOT_FOUND"))
         return Response(reply.body, reply.status, reply.headers, media_type=reply.media_type)
     headers = {"Cache-Control": "max-age=3600", "X-Content-Type-Options": "nosniff"}
     return FileResponse(str(swagger_ui_path / name), headers=headers, media_type=ASSETS[name])

@@ -1,4 +1,4 @@
-"""A form that a page posts: its bytes up to a bound, and its fields."""
+"""Forms that pages post: reads their bytes, up to a bound, and their fields."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from starlette.requests import Request
 
 
 class TooLong(ValueError):
-    """A body is longer than its reader wants."""
+    """A body is longer than allowed."""
 
 
 async def body(request: Request, most: int) -> bytearray:
-    """What was posted. Raises :class:`TooLong` for more bytes than ``most``, of which no more are read."""
+    """The body. Raises :class:`TooLong` once it has more than ``most`` bytes, and reads no further."""
     raw = bytearray()
     async for part in request.stream():
         raw += part
@@ -22,5 +22,5 @@ async def body(request: Request, most: int) -> bytearray:
 
 
 def fields(raw: bytearray, most: int) -> dict[str, str]:
-    """The fields, empty ones too. Raises ``ValueError`` for what is no UTF-8 and for more fields than ``most``."""
+    """The fields, empty ones too. Raises ``ValueError`` if they are not UTF-8 or more than ``most``."""
     return dict(parse_qsl(raw.decode(), keep_blank_values=True, max_num_fields=most))
