@@ -1,4 +1,4 @@
-"""The sandbox: the one place where all parts are put together into an application that can be served."""
+"""The sandbox: puts all parts together into one ASGI application."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from emulator.state.urls import open_store
 from emulator.web.lazy_app import LazyApp
 from emulator.web.origin_guard import OriginGuard, hostname
 from emulator.web.root_app import RootApp
-from emulator.web.service_app import service
+from emulator.web.service_app import service_app
 
 FROM_OPTIONS = Start()
 """A world that starts as the options of the sandbox say."""
@@ -43,12 +43,12 @@ class Options:
 
     ``clock_at`` is the instant worlds open at (now, if None). Without a ``seed`` every start draws another one.
     ``base_url`` is where the sandbox is reached, for links in objects. ``strict`` checks every answer against the
-    document. ``geoip`` is a MaxMind database that tells the countries of addresses. ``allow_hosts`` are names, beside
-    those of loopback, that the control API may be called by; ``control_token`` is a token it demands.
-    ``state`` is where worlds are kept (:mod:`emulator.state.urls`).
-    ``smtp`` is where emails are handed in, beside being kept.
-    ``answer_time`` is how many seconds webhook receivers have to answer, ``clock`` the kind of clock that worlds have
-    and ``starts`` how single worlds first open, by the App's name; only tests need others.
+    document. ``geoip`` is a MaxMind database of the countries of addresses. ``allow_hosts`` are names, beside those of
+    loopback, that the control API may be called by; ``control_token`` is a token it requires.
+    ``state`` is where worlds are stored (:mod:`emulator.state.urls`).
+    ``smtp`` is a server that emails are also sent to.
+    ``answer_time`` is how many seconds webhook receivers have to respond, ``clock`` the class of the worlds' clocks
+    and ``starts`` how single worlds first open, by the App's name; only tests change these three.
     """
 
     clock_mode: ClockMode = RUNNING
@@ -70,18 +70,18 @@ class Options:
 
 @dataclass
 class Sandbox:
-    """Worlds, the engine that runs them and the faces they show."""
+    """Worlds, the engine that runs them, and the APIs and pages that show them."""
 
     options: Options = field(default_factory=Options)
 
     def __post_init__(self) -> None:
         self.fixtures = Fixtures(self.options.fixtures)
-        self.facts = ReferenceData(self.options.geoip)
+        self.reference_data = ReferenceData(self.options.geoip)
         self.seed = str(secrets.randbits(64) if self.options.seed is None else self.options.seed)
         mailer = Mailer(self.options.smtp) if self.options.smtp else None
         self.store = open_store(self.options.state)
-        postman = WebhookSender(self.options.answer_time)
-        self.engine = Engine(self.build_world, self.facts, postman, mailer, self.store)
+        webhook_sender = WebhookSender(self.options.answer_time)
+        self.engine = Engine(self.build_world, self.reference_data, webhook_sender, mailer, self.store)
         try:
             self.engine.open_persisted()
         except BaseException:
@@ -92,9 +92,9 @@ class Sandbox:
     def build_world(
         self, key: Key, start: Start = FROM_OPTIONS, saved: StoredWorld | None = None
     ) -> tuple[World, Clock]:
-        """The world of a key with its clock, new or as it was saved, or else as the fixtures have it.
+        """The world of a key with its clock: as it was stored, or else as the fixtures have it, or else a new one.
 
-        Raises 401 ``INVALID_API_KEY`` for one that is not listed (B-02), and :class:`Unreadable`.
+        Raises 401 ``INVALID_API_KEY`` for a key that is not listed (B-02), and :class:`InvalidState`.
         """
         if start is FROM_OPTIONS:
             start = self.options.starts.get(key.name, start)
@@ -107,7 +107,7 @@ class Sandbox:
             name=key.name,
             livemode=key.livemode,
             registry=REGISTRY,
-            reference_data=self.facts,
+            reference_data=self.reference_data,
             seed=self._seed(start, saved),
             now=clock.now(),
             base_url=self.options.base_url,
@@ -123,27 +123,27 @@ class Sandbox:
         return world, clock
 
     def _knows(self, key: Key) -> bool:
-        """Whether a fixture lists the key: one that was given, or the emulator's own of magic keys (B-02, B-04)."""
-        return str(key) in self.fixtures.keys or any(rule.concerns(key) for rule in self.facts.magic_keys)
+        """Whether the key is listed: in a fixture of the options, or among the magic keys (B-02, B-04)."""
+        return str(key) in self.fixtures.keys or any(rule.concerns(key) for rule in self.reference_data.magic_keys)
 
     def _seed(self, start: Start, saved: StoredWorld | None) -> str:
         return str(start.seed) if start.seed is not None else (saved and saved.head.seed) or self.seed
 
-    def _locked(self, face: ASGIApp, token: str | None) -> ASGIApp:
+    def _guarded(self, app: ASGIApp, token: str | None) -> ASGIApp:
         names = (hostname(urlsplit(self.options.base_url).netloc), *self.options.allow_hosts)
-        return OriginGuard(face, names, token)
+        return OriginGuard(app, names, token)
 
-    # What only some servers are asked for is imported and made when it is.
+    # What only some servers are asked for is imported and built on its first request.
 
     def _control(self) -> ASGIApp:
         from emulator.control.control_app import control_app
 
         return control_app(self.engine, strict=self.options.strict)
 
-    def _console(self, inside: RootApp) -> ASGIApp:
+    def _console(self, unguarded: RootApp) -> ASGIApp:
         from emulator.console.site import Console
 
-        return Console(inside, self.options.control_token)
+        return Console(unguarded, self.options.control_token)
 
     def _site(self) -> ASGIApp:
         from emulator.pages.site import site
@@ -154,28 +154,28 @@ class Sandbox:
         """The ASGI application: the service, the control API, the console and the site."""
         source, numbers = IdSource(f"{self.seed}/requests"), count(1)
         token = self.options.control_token
-        api = service(self.engine, strict=self.options.strict)
-        unlocked, others = LazyApp(self._control), LazyApp(self._site)
-        controls = self._locked(unlocked, token)
-        edge = partial(
+        service = service_app(self.engine, strict=self.options.strict)
+        control, site = LazyApp(self._control), LazyApp(self._site)
+        guarded_control = self._guarded(control, token)
+        root_app = partial(
             RootApp,
             new_request_id=lambda: source.id("req", next(numbers)),
             start=self.engine.start,
             stop=self.engine.stop,
             base_url=self.options.base_url,
         )
-        # The console has a door of its own, for a browser sends no token with a link.
-        inside = edge([("/v1/", api), ("/_emulator/", unlocked)])
-        screens = self._locked(LazyApp(partial(self._console, inside)), None)
-        return edge(
+        # The console checks the token itself, at its login: a browser sends none when it follows a link.
+        unguarded = root_app([("/v1/", service), ("/_emulator/", control)])
+        console = self._guarded(LazyApp(partial(self._console, unguarded)), None)
+        return root_app(
             [
-                ("/v1/", api),
-                ("/_emulator/openapi.json", others),
-                # A webhook cannot carry the token; whoever reads what came in must.
-                (inbox.PREFIX, self._locked(inbox.receiving(self.engine, controls), None)),
-                (CONSOLE, screens),
-                ("/_emulator/", before(screens, controls)),
-                ("/_emulator", screens),
-                ("", others),
+                ("/v1/", service),
+                ("/_emulator/openapi.json", site),
+                # A webhook cannot carry the token; reading the inbox requires it.
+                (inbox.PREFIX, self._guarded(inbox.receiving(self.engine, guarded_control), None)),
+                (CONSOLE, console),
+                ("/_emulator/", before(console, guarded_control)),
+                ("/_emulator", console),
+                ("", site),
             ]
         )

@@ -28,7 +28,8 @@ def _still_there(sandbox: Sandbox) -> object:
 def test_http_1_0_is_answered_and_closed(line: Line) -> None:
     line.say(b"GET /openapi.json HTTP/1.0\r\n\r\n")
     answer = line.answer()
-    assert (answer.status, answer.headers["connection"]) == (200, "close")
+    # Without the header a connection of HTTP/1.0 closes as well (RFC 9112, 9.3); newer versions of uvicorn send it.
+    assert (answer.status, answer.headers.get("connection", "close")) == (200, "close")
     assert line.ended()
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from emulator.web.streaming import ABORT, Stream, send_stream
+from emulator.web.streaming import Stream, send_stream
 
 Act = Callable[["Reader"], Awaitable[None]]
 
@@ -46,8 +46,7 @@ class Reader:
 
     async def read(self, act: Act) -> None:
         flow = Stream(self.parts, self.over, "text/plain")
-        scope = {ABORT: self.abort}
-        task = asyncio.create_task(send_stream(flow, scope, self.receive, self.send))
+        task = asyncio.create_task(send_stream(flow, self.abort, self.receive, self.send))
         while len(self.heard) < 2:
             await asyncio.sleep(0)
         await act(self)
@@ -93,7 +92,7 @@ def test_what_goes_wrong_in_the_source_is_not_swallowed() -> None:
 
     async def answer() -> None:
         reader = Reader()
-        await send_stream(Stream(broken, reader.over, "text/plain"), {}, reader.receive, reader.send)
+        await send_stream(Stream(broken, reader.over, "text/plain"), None, reader.receive, reader.send)
 
     with pytest.raises(LookupError, match="nothing to say"):
         asyncio.run(answer())

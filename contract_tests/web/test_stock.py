@@ -46,12 +46,12 @@ def _recorders(wrap: Callable[[str], Any]) -> dict[str, Any]:
 def _plan(heard: Heard) -> Any:
     """Our stack, whose functions only tell what they hear."""
 
-    async def perform(call: Any, plan: Any, scope: Any, arguments: dict[str, Any], raw: bytes) -> None:
-        heard.append((plan.operation_id, arguments))
+    async def execute(context: Any, runtime: Any, operation: Any, arguments: dict[str, Any]) -> None:
+        heard.append((operation.operation_id, arguments))
 
     functions = _recorders(lambda name: lambda: None)
     app = build_app(
-        _open(DOCUMENT), functions, authenticate=lambda call, scope, required: None, perform=perform, strict=False
+        _open(DOCUMENT), functions, authenticate=lambda context, required: None, execute=execute, strict=False
     )
     return RootApp([("", app)], lambda: "req_0", _nothing, _nothing, "http://sandbox.local")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from emulator.web.authentication import header
+from emulator.web.context import context_of
 
 HOME = "/_emulator/"
 CONSOLE = "/_emulator/console/"
@@ -24,5 +24,5 @@ def before(console: ASGIApp, control_api: ASGIApp) -> ASGIApp:
 def _from_browser(scope: Scope) -> bool:
     """Whether a request was made by a form of a page, or accepts a page."""
     if scope["method"] == "POST":
-        return (header(scope, b"content-type") or "").startswith("application/x-www-form-urlencoded")
-    return scope["method"] == "GET" and "text/html" in (header(scope, b"accept") or "")
+        return (context_of(scope).header(b"content-type") or "").startswith("application/x-www-form-urlencoded")
+    return scope["method"] == "GET" and "text/html" in (context_of(scope).header(b"accept") or "")

@@ -15,7 +15,7 @@ from emulator.console.mount import CONSOLE, HOME
 from emulator.control.world_lookup import DEFAULT_APP
 from emulator.html.request import BrowserRequest, url
 from emulator.resources.app.keys import NAME, Key
-from emulator.web import context as calls
+from emulator.web.context import context_of
 
 if TYPE_CHECKING:
     import httpx
@@ -31,7 +31,7 @@ class ConsoleRequest(BrowserRequest):
 
     def __init__(self, http: Request, api: ApiClient) -> None:
         super().__init__(http)
-        self.base_url = calls.of(http.scope).base_url
+        self.base_url = context_of(http.scope).base_url
         self._api = api
 
     @cached_property

@@ -1,4 +1,4 @@
-"""The control API as an application: its own document through the same stack as the service."""
+"""The control API as an application: a document of its own on the same stack as the service."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from itertools import chain
 from typing import Any
 
-from starlette.types import ASGIApp, Scope
+from starlette.types import ASGIApp
 
 from emulator.control import (
     advances,
@@ -43,7 +43,7 @@ from emulator.web.operation import OperationHandler
 from emulator.web.pipeline import build_app
 
 WORLDLESS = ("getHealth", "getCatalog", "listApps")
-"""Operations that are about the emulator and open no world."""
+"""Operations that are about the emulator as a whole and need no world."""
 
 MODULES = (
     health,
@@ -78,29 +78,29 @@ OPERATIONS: Mapping[str, Callable[..., Any]] = dict(chain(*(module.OPERATIONS.it
 def control_app(engine: Engine, *, strict: bool) -> ASGIApp:
     """The application behind ``/_emulator``."""
 
-    async def perform(
-        call: RequestContext, plan: OperationHandler, scope: Scope, arguments: dict[str, Any], raw: bytes
+    async def execute(
+        context: RequestContext, runtime: Runtime | None, operation: OperationHandler, arguments: dict[str, Any]
     ) -> Any:
-        if plan.header_names:
-            arguments["headers"] = plan.headers(scope)
-        result = await plan.function(engine, call.runtime, **arguments)
-        if call.runtime is not None:
-            call.runtime.flush()
+        if operation.header_names:
+            arguments["headers"] = operation.headers(context)
+        result = await operation.function(engine, runtime, **arguments)
+        if runtime is not None:
+            runtime.flush()
         return result
 
     return build_app(
-        bundles.load("control"), OPERATIONS, authenticate=by_key_or_name(engine), perform=perform, strict=strict
+        bundles.load("control"), OPERATIONS, authenticate=by_key_or_name(engine), execute=execute, strict=strict
     )
 
 
 def by_key_or_name(engine: Engine) -> Authenticate:
-    """The world of the key, or of ``app=NAME``, or the default one."""
+    """Finds the world of the key, or of ``app=NAME``, or the default one."""
 
-    def authenticate(call: RequestContext, scope: Scope, required: bool) -> Runtime | None:
-        # Named here, while no world is known: a control call leaves the world's own row of request ids alone.
-        _ = call.request_id
-        if call.operation_id in WORLDLESS:
+    def authenticate(context: RequestContext, required: bool) -> Runtime | None:
+        # Drawn while no world is known, so that requests to the control API use none of the world's own request ids.
+        _ = context.request_id
+        if context.operation_id in WORLDLESS:
             return None
-        return world_lookup.of_caller(engine, scope)
+        return world_lookup.of_caller(engine, context)
 
     return authenticate

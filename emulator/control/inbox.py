@@ -18,7 +18,7 @@ from emulator.engine.engine import Engine
 from emulator.engine.inbox import InboxRequest, ResponseRule
 from emulator.engine.runtime import Runtime
 from emulator.errors import ApiError, invalid_field
-from emulator.web import context as calls
+from emulator.web.context import context_of
 
 PREFIX = "/_emulator/inbox/"
 NAME = re.compile(r"[A-Za-z0-9._~-]{1,64}")
@@ -60,7 +60,7 @@ async def _store(engine: Engine, request: Request) -> Response:
     if not NAME.fullmatch(name):
         raise ApiError("NOT_FOUND", message="An inbox has a name of 1 to 64 of A-Z a-z 0-9 . _ ~ -.")
     raw = await _body(request)
-    runtime = world_lookup.of_sender(engine, request.scope, _app_id(raw))
+    runtime = world_lookup.of_sender(engine, context_of(request.scope), _app_id(raw))
     rule = runtime.inbox.response_rule(name).updated(_numbers(request))
     runtime.inbox.add(
         runtime.world,
@@ -118,7 +118,7 @@ def _numbers(request: Request) -> dict[str, int]:
 
 
 def _error_response(request: Request, error: ApiError) -> Response:
-    return Response(calls.of(request.scope).body_of(error), error.status, media_type="application/json")
+    return Response(context_of(request.scope).body_of(error), error.status, media_type="application/json")
 
 
 OPERATIONS = {"listInboxRequests": index}

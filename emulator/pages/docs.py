@@ -18,7 +18,7 @@ from emulator.errors import ERRORS, ErrorSpec
 from emulator.events import EVENTS
 from emulator.pages.render import page
 from emulator.resources.registry import STATE_MACHINES
-from emulator.web import context as calls
+from emulator.web.context import context_of
 
 ADVICE = {
     400: "Do not retry; fix the request.",
@@ -87,6 +87,6 @@ def routes(facts: ReferenceData) -> list[Route]:
 
 def _route(path: str, template: str, values: Callable[[], dict[str, Any]]) -> Route:
     async def show(request: Request) -> Response:
-        return page(template, here=path, base_url=calls.of(request.scope).base_url, **values())
+        return page(template, here=path, base_url=context_of(request.scope).base_url, **values())
 
     return Route(path, show)

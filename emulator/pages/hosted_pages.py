@@ -33,7 +33,7 @@ from emulator.resources.app import security_profiles
 from emulator.resources.payments import charging
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.receipts import Receipt
-from emulator.web import context as calls
+from emulator.web.context import context_of
 
 MOST_BYTES = 65_536
 """The longest form that is read; usual ones have a few hundred bytes."""
@@ -148,10 +148,10 @@ async def _pay(request: PageRequest, runtime: Runtime, payable: Payable, form: F
     if reading.errors:
         return _again(request, runtime, payable, 422, form, errors=reading.errors)
     arguments = {"key": key, "id": request.id, "pay": KINDS[request.kind][2], "payment": reading.payment}
-    call = calls.of(request.http.scope)
-    call.runtime = runtime
+    context = context_of(request.http.scope)
+    context.runtime = runtime
     try:
-        security_profiles.check_country(runtime.world, call.address)
+        security_profiles.check_country(runtime.world, context.client_address(runtime.world))
         made = await runtime.serve(pay_once, arguments, request.request_id)
     except ApiError as error:
         return _failed(request, runtime, form, error)

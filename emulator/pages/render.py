@@ -14,7 +14,7 @@ from emulator.html.headers import content_security_policy, private_headers, publ
 from emulator.html.templates import environment, in_language
 from emulator.i18n.language import Language
 from emulator.i18n.terms import PAYMENT_METHOD_TYPES
-from emulator.web import context as calls
+from emulator.web.context import context_of
 
 HEADERS = public_headers(content_security_policy(style_src="'unsafe-inline'", img_src="'self' data:"))
 
@@ -48,5 +48,5 @@ def buyer_headers(nonce: str, origins: Iterable[str]) -> dict[str, str]:
 
 def api_error(request: Request, error: ApiError) -> Response:
     """An error as the service answers it, for programs."""
-    reply = calls.of(request.scope).prepared_response(error)
+    reply = context_of(request.scope).error_response(error)
     return Response(reply.body, reply.status, reply.headers, media_type=reply.media_type)

@@ -20,8 +20,7 @@ from emulator.resources.checkout import hosted_payments
 from emulator.resources.checkout.checkout_sessions import CheckoutSession
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.payment_links import PaymentLink
-from emulator.web import context as calls
-from emulator.web.authentication import header
+from emulator.web.context import context_of
 
 Pay = Callable[..., Any]
 
@@ -42,7 +41,7 @@ class PageRequest(BrowserRequest):
     def __init__(self, http: Request, kind: str, tokens: FormTokens) -> None:
         super().__init__(http)
         # Read here, before a world is known: otherwise the id would come from the world's own sequence of request ids.
-        self.request_id = calls.of(http.scope).request_id
+        self.request_id = context_of(http.scope).request_id
         self.kind = kind
         self.id: str = http.path_params["id"]
         self.json = _prefers_json(http.headers.get("accept", ""))
@@ -86,10 +85,11 @@ class PageRequest(BrowserRequest):
     @property
     def foreign(self) -> bool:
         """Whether a browser says that a page of another site sent this. Programs send no such headers."""
-        origin = header(self.http.scope, b"origin")
-        if origin is not None and urlsplit(origin).netloc != header(self.http.scope, b"host"):
+        context = context_of(self.http.scope)
+        origin = context.header(b"origin")
+        if origin is not None and urlsplit(origin).netloc != context.header(b"host"):
             return True
-        return header(self.http.scope, b"sec-fetch-site") in ("cross-site", "same-site")
+        return context.header(b"sec-fetch-site") in ("cross-site", "same-site")
 
     def is_valid(self, token: str) -> bool:
         """Whether a posted token was made for this page."""

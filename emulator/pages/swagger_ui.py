@@ -12,7 +12,7 @@ from emulator.errors import ApiError
 from emulator.html.headers import content_security_policy, public_headers
 from emulator.pages.render import api_error, page
 from emulator.paths import guide_folder
-from emulator.web import context as calls
+from emulator.web.context import context_of
 
 DOCUMENTS = {"service": ("/openapi.json", "The service"), "control": ("/_emulator/openapi.json", "The control API")}
 """By ``?api=``: the path and the title of a document."""
@@ -37,7 +37,7 @@ async def _show(request: Request) -> Response:
         "docs-index.html",
         headers=_headers(nonce),
         here="/docs/",
-        base_url=calls.of(request.scope).base_url,
+        base_url=context_of(request.scope).base_url,
         documents=DOCUMENTS,
         chosen=chosen,
         key=KEY,

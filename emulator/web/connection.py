@@ -8,8 +8,8 @@ from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from emulator.web.context import ABORT
 from emulator.web.root_app import RootApp
-from emulator.web.streaming import ABORT
 from emulator.web.write_coalescing import CoalescingTransport
 
 MAX_HEAD = 256 * 1024

@@ -1,11 +1,14 @@
-"""A call: what the layers of the stack learn about one request and hand on."""
+"""The context of a request: what the layers of the stack learn about it and hand on to each other."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from starlette.types import Receive, Scope, Send
+
+from emulator.core.world import World
 from emulator.engine.logged_request import Checkpoint
 from emulator.engine.runtime import Runtime
 from emulator.errors import ApiError
@@ -14,74 +17,116 @@ from emulator.resources.app.settings import settings
 from emulator.web.error_responses import body_of
 from emulator.web.response import Response
 
-SCOPE_KEY = "emulator.call"
+SCOPE_KEY = "emulator.context"
+"""Key of the ASGI scope under which a request's context stands."""
 
-NOT_A_REQUEST: Mapping[str, Any] = MappingProxyType({"headers": ()})
-"""What is known of a request that is none: nothing."""
+ABORT = "emulator.abort"
+"""Key of the ASGI scope under which a connection puts the function that cuts it."""
+
+MALFORMED: Mapping[str, Any] = MappingProxyType({"headers": [], "method": "", "path": "", "query_string": b""})
+"""The scope of bytes that are no HTTP request."""
 
 
 class RequestContext:
-    """One request on its way through the stack. ``runtime`` is set once the key is known.
+    """One request on its way through the stack.
 
-    ``headers`` are the request's by (lower-case) name, the first of each. ``mark`` is the place in the world's history
-    where it began; ``raw`` is its body, as far as it was read.
+    ``headers`` are the request's by lower-case name, the first of each name; ``raw_headers`` are all of them. The
+    router sets ``operation_id`` (``""`` until then), ``path_params`` and, for a HEAD, ``method``. Authentication sets
+    ``runtime``, that of the world the request is for, and ``checkpoint``, the place in the world's history where the
+    request began; layers that need a world get the runtime as an argument. ``raw`` is the body, as far as it was read.
     ``ignores_unknown_fields`` is the App's setting ``unknown_fields`` (B-13); the control API never ignores any.
+    ``abort`` cuts the connection, where there is one.
     """
 
     __slots__ = (
-        "_given",
+        "_client",
         "_new_id",
-        "_peer",
         "_request_id",
+        "abort",
         "base_url",
         "checkpoint",
         "headers",
         "ignores_unknown_fields",
+        "method",
         "operation_id",
+        "path",
+        "path_params",
+        "query_string",
         "raw",
+        "raw_headers",
         "runtime",
     )
 
-    def __init__(self, base_url: str, new_id: Callable[[], str], scope: Mapping[str, Any] = NOT_A_REQUEST) -> None:
+    def __init__(self, base_url: str, new_id: Callable[[], str], scope: Mapping[str, Any] = MALFORMED) -> None:
+        # Parts of the scope and not the scope itself: it holds the context, and only the collector ends a cycle.
+        self.method: str = scope["method"]
+        self.path: str = scope["path"]
+        self.query_string: bytes = scope["query_string"]
+        self.path_params: dict[str, str] = {}
+        self.abort: Callable[[], None] | None = scope.get(ABORT)
         self.base_url = base_url
-        self.operation_id: str | None = None
+        self.operation_id = ""
         self.runtime: Runtime | None = None
         self.ignores_unknown_fields = False
         self.checkpoint: Checkpoint | None = None
         self.raw = b""
         self._new_id = new_id
         self._request_id: str | None = None
-        # Parts of the scope and not itself: the scope holds the call, and a circle would be the collector's work.
-        self._peer = scope.get("client")
-        self._given = scope["headers"]
-        self.headers: dict[bytes, bytes] = dict(reversed(self._given))
+        self._client: tuple[str, int] | None = scope.get("client")
+        self.raw_headers: list[tuple[bytes, bytes]] = scope["headers"]
+        self.headers: dict[bytes, bytes] = dict(reversed(self.raw_headers))
+
+    def header(self, name: bytes) -> str | None:
+        """The first header of this lower-case name."""
+        value = self.headers.get(name)
+        return None if value is None else value.decode("latin-1")
+
+    def header_values(self, name: bytes) -> list[str]:
+        """The values of all headers of this lower-case name, in the order they were sent."""
+        return [bytes(value).decode("latin-1") for key, value in self.raw_headers if key == name]
+
+    def authorization(self) -> str | None:
+        """The ``Authorization`` header. Two are rejected with 401, for it is open which one counts (B-03)."""
+        values = self.header_values(b"authorization")
+        if len(values) > 1:
+            raise ApiError("AUTHENTICATION_FAILED", message="There is more than one Authorization header.")
+        return values[0] if values else None
 
     def body_of(self, error: ApiError) -> bytes:
-        """The body of a refusal, in the shape the App has set (B-10)."""
+        """The body of an error, in the shape the App has set (B-10)."""
         shape = settings(self.runtime.world).error_shape if self.runtime else "documented"
         return body_of(error, request_id=self.request_id, docs_url=f"{self.base_url}/docs", shape=shape)
 
-    def prepared_response(self, error: ApiError) -> Response:
-        """A refusal as an answer."""
+    def error_response(self, error: ApiError) -> Response:
+        """The response to an error, with its headers."""
         retry = {} if error.retry_after is None else {"Retry-After": str(error.retry_after)}
         return Response(error.status, self.body_of(error), {**error.headers, **retry})
 
-    @property
-    def address(self) -> Address:
-        """Where the request comes from, going by what the world's App believes of ``X-Forwarded-For`` (B-70)."""
-        assert self.runtime is not None
-        forwarded = [value.decode("latin-1") for name, value in self._given if name == b"x-forwarded-for"]
-        return resolve(self._peer and self._peer[0], forwarded, settings(self.runtime.world).trusted_proxies)
+    def client_address(self, world: World) -> Address:
+        """The client's address, by what the world's App believes of ``X-Forwarded-For`` (B-70)."""
+        peer = self._client and self._client[0]
+        return resolve(peer, self.header_values(b"x-forwarded-for"), settings(world).trusted_proxies)
 
     @property
     def request_id(self) -> str:
-        """The ``req_`` id: drawn from the world where there is one, so that worlds do not disturb each other (B-01)."""
+        """The ``req_`` id: drawn from the world if there is one, so that worlds do not affect each other (B-01)."""
         if self._request_id is None:
             self._request_id = self._new_id() if self.runtime is None else self.runtime.request_id()
         return self._request_id
 
 
-def of(scope: Mapping[str, Any]) -> RequestContext:
-    """The call a scope belongs to."""
-    call: RequestContext = scope[SCOPE_KEY]
-    return call
+def context_of(scope: Mapping[str, Any]) -> RequestContext:
+    """The context of the request that a scope belongs to."""
+    context: RequestContext = scope[SCOPE_KEY]
+    return context
+
+
+class ContextLayer:
+    """An ASGI application whose :meth:`handle` gets the request's context; ``scope`` is for the application below."""
+
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        return self.handle(scope[SCOPE_KEY], scope, receive, send)
+
+    async def handle(self, context: RequestContext, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer the request, or pass it on."""
+        raise NotImplementedError

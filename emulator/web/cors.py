@@ -1,7 +1,7 @@
-"""Cross-origin sharing: what browsers are told about pages of other origins that call the service (rule 2; B-70).
+"""Cross-origin sharing: tells browsers which pages of other origins may call the service (rule 2; B-70).
 
-A page may read answers if the App's security profiles list its domain. An App that lists none says nothing about it,
-and browsers then keep the answers from the page: a secret key has no business there.
+A page may read responses if the App's security profiles list its domain. For an App that lists none no such header is
+sent, and browsers withhold the responses from the page: a secret key does not belong into one.
 """
 
 from __future__ import annotations
@@ -13,72 +13,72 @@ from emulator.engine.runtime import Runtime
 from emulator.errors import ApiError
 from emulator.resources.app import keys
 from emulator.resources.app.security_profiles import opens_to
-from emulator.web import context as calls
-from emulator.web.authentication import authorization, header
+from emulator.web.context import ContextLayer, RequestContext
 from emulator.web.response import Response, send_response
 
 METHODS = "GET, POST, PATCH, DELETE"
 READABLE = "Request-Id, Retry-After, Idempotent-Replayed"
-"""Headers of ours that a page may read; the body and a few others it may read anyway."""
+"""Headers of the service that a page may read, beside the body and the few that it may read anyway."""
 
-HOUR = "3600"
+MAX_AGE = "3600"
+"""Seconds that a browser may remember the answer to a preflight."""
 
 
-class Cors:
-    """An ASGI application that answers preflights itself and tells browsers who may read the answers of another one."""
+class Cors(ContextLayer):
+    """Answers preflights itself, and adds to the responses of an ASGI application which pages may read them."""
 
     def __init__(self, app: ASGIApp, engine: Engine) -> None:
         self._app = app
         self._engine = engine
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        origin = header(scope, b"origin")
+    async def handle(self, context: RequestContext, scope: Scope, receive: Receive, send: Send) -> None:
+        origin = context.header(b"origin")
         if origin is None:
             await self._app(scope, receive, send)
-        elif _is_preflight(scope) and self._allows(self._caller(scope), origin):
-            await send_response(Response(204, b"", _granted(scope, origin)), send)
+        elif _is_preflight(context) and self._allows(self._runtime_of_preflight(context), origin):
+            await send_response(Response(204, b"", _preflight_headers(context, origin)), send)
         else:
-            await self._app(scope, receive, self._with_headers(scope, send, origin))
+            await self._app(scope, receive, self._with_headers(context, send, origin))
 
-    def _with_headers(self, scope: Scope, send: Send, origin: str) -> Send:
-        """A send that adds who may read the answer, once it is known whose world it comes from."""
+    def _with_headers(self, context: RequestContext, send: Send, origin: str) -> Send:
+        """A ``send`` that adds the headers if the world, which is known by then, opens to this origin."""
 
-        async def tell(message: Message) -> None:
-            if message["type"] == "http.response.start" and self._allows(calls.of(scope).runtime, origin):
-                told = {**_shared(origin), "Access-Control-Expose-Headers": READABLE}
-                extra = [(name.lower().encode(), value.encode("latin-1")) for name, value in told.items()]
+        async def send_shared(message: Message) -> None:
+            if message["type"] == "http.response.start" and self._allows(context.runtime, origin):
+                shared = {**_shared(origin), "Access-Control-Expose-Headers": READABLE}
+                extra = [(name.lower().encode(), value.encode("latin-1")) for name, value in shared.items()]
                 message = {**message, "headers": [*message.get("headers", ()), *extra]}
             await send(message)
 
-        return tell
+        return send_shared
 
     def _allows(self, runtime: Runtime | None, origin: str) -> bool:
         """Whether the world's App opens to this origin; where no world is known, whether any App here does."""
         runtimes = self._engine.runtimes.values() if runtime is None else [runtime]
         return any(opens_to(each.world, origin) for each in runtimes)
 
-    def _caller(self, scope: Scope) -> Runtime | None:
-        """The world of a preflight. Those of browsers carry no key; those of people who try it out may."""
+    def _runtime_of_preflight(self, context: RequestContext) -> Runtime | None:
+        """The runtime of a preflight's world. Browsers send no key with one; other clients may."""
         try:
-            return self._engine.runtimes.get(keys.read(authorization(scope)))
+            return self._engine.runtimes.get(keys.read(context.authorization()))
         except ApiError:
             return None
 
 
-def _is_preflight(scope: Scope) -> bool:
-    return scope["method"] == "OPTIONS" and header(scope, b"access-control-request-method") is not None
+def _is_preflight(context: RequestContext) -> bool:
+    return context.method == "OPTIONS" and b"access-control-request-method" in context.headers
 
 
 def _shared(origin: str) -> dict[str, str]:
     return {"Access-Control-Allow-Origin": origin, "Access-Control-Allow-Credentials": "true", "Vary": "Origin"}
 
 
-def _granted(scope: Scope, origin: str) -> dict[str, str]:
+def _preflight_headers(context: RequestContext, origin: str) -> dict[str, str]:
     """What an allowed page may send: any method of the service and the headers it asks for."""
-    wanted = header(scope, b"access-control-request-headers")
+    wanted = context.header(b"access-control-request-headers")
     return {
         **_shared(origin),
         "Access-Control-Allow-Methods": METHODS,
         **({"Access-Control-Allow-Headers": wanted} if wanted else {}),
-        "Access-Control-Max-Age": HOUR,
+        "Access-Control-Max-Age": MAX_AGE,
     }

@@ -1,4 +1,4 @@
-"""Arranged faults at the door: a request that was chosen to go wrong goes wrong here (B-94)."""
+"""Fault injection: a request that the tester has chosen to fail fails here (B-94)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import msgspec
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from emulator.core.world import World
+from emulator.engine.runtime import Runtime
 from emulator.errors import ApiError
 from emulator.resources.sandbox.faults import REQUEST, Fault, FaultEffect, FaultMatch, mentions_customer, pick_fault
 from emulator.web import strict_json
@@ -17,84 +18,88 @@ from emulator.web.forced_errors import error_for
 from emulator.web.operation import MAX_BODY, Disconnected
 from emulator.web.query import fields
 from emulator.web.response import Response, send_response
-from emulator.web.streaming import ABORT
 
 
 class FaultInjection:
-    """An ASGI application in front of another one. ``paths`` are the document's, by operationId."""
+    """Stands before an ASGI application. ``paths`` are the document's, by operationId."""
 
     def __init__(self, app: ASGIApp, paths: Mapping[str, str]) -> None:
         self._app = app
         self._paths = paths
 
-    async def __call__(self, call: RequestContext, scope: Scope, receive: Receive, send: Send) -> None:
-        assert call.runtime is not None
-        arranged = call.runtime.world.table(Fault).where("about", REQUEST)
-        if not arranged:
+    async def handle(
+        self, context: RequestContext, runtime: Runtime, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        """Pass the request on, unless a fault is to be injected."""
+        faults = runtime.world.table(Fault).where("about", REQUEST)
+        if not faults:
             await self._app(scope, receive, send)
             return
         raw = b""
-        if any(fault.match.customer for fault in arranged):
+        if any(fault.match.customer for fault in faults):
             raw, receive = await read_ahead(receive)
-        chosen = _Chosen(call.runtime.world, call.operation_id, self._paths.get(call.operation_id or ""), scope, raw)
-        fault: Fault | None = await call.runtime.serve(pick_fault, {"about": REQUEST, "fits": chosen.by}, None)
+        candidate = _Candidate(runtime.world, context, self._paths.get(context.operation_id), raw)
+        fault: Fault | None = await runtime.serve(pick_fault, {"about": REQUEST, "fits": candidate.fits}, None)
         if fault is None:
             await self._app(scope, receive, send)
         else:
-            # Read whatever becomes of it, so that the journal knows what was asked for.
-            call.raw, receive = await read_ahead(receive)
-            await self._fail(fault.then, call, scope, receive, send)
+            # Read whatever the fault does, so that the request log has the body.
+            context.raw, receive = await read_ahead(receive)
+            await self._inject(fault.then, context, scope, receive, send)
 
-    async def _fail(self, then: FaultEffect, call: RequestContext, scope: Scope, receive: Receive, send: Send) -> None:
-        if then.code is not None:
-            raise error_for(then.code)
-        if then.status is not None:
-            await send_response(_made_up(then.status, then.body), send)
-        elif then.drop == "before":
-            await cut(scope, receive)
-        elif then.drop == "after":
-            await self._done(call, scope, receive, _nowhere)
-            await cut(scope, receive)
-        elif then.garble:
-            await self._done(call, scope, receive, _garbling(send))
+    async def _inject(
+        self, effect: FaultEffect, context: RequestContext, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        if effect.code is not None:
+            raise error_for(effect.code)
+        if effect.status is not None:
+            await send_response(_custom_response(effect.status, effect.body), send)
+        elif effect.drop == "before":
+            await cut(context, receive)
+        elif effect.drop == "after":
+            await self._answer(context, scope, receive, _discard)
+            await cut(context, receive)
+        elif effect.garble:
+            await self._answer(context, scope, receive, _garbling(send))
         else:
-            await asyncio.sleep((then.delay_ms or 0) / 1000)
+            await asyncio.sleep((effect.delay_ms or 0) / 1000)
             await self._app(scope, receive, send)
 
-    async def _done(self, call: RequestContext, scope: Scope, receive: Receive, send: Send) -> None:
-        """The work as ever; a refusal is an answer too, and goes the way of all answers."""
+    async def _answer(self, context: RequestContext, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer as usual; an error is sent through ``send`` like any response."""
         try:
             await self._app(scope, receive, send)
-        except ApiError as refusal:
-            await send_response(call.prepared_response(refusal), send)
+        except ApiError as error:
+            await send_response(context.error_response(error), send)
 
 
-class _Chosen:
-    """What there is to know of a request when it is asked whether a fault is meant for it."""
+class _Candidate:
+    """A request as far as the matching of faults looks at it."""
 
-    def __init__(self, world: World, operation: str | None, path: str | None, scope: Scope, raw: bytes) -> None:
+    def __init__(self, world: World, context: RequestContext, path: str | None, raw: bytes) -> None:
         self._world = world
-        self._facts = {"operation": operation, "method": scope["method"], "path": path}
-        self._scope = scope
+        self._context = context
+        self._path = path
         self._raw = raw
 
-    def by(self, match: FaultMatch) -> bool:
-        return match.fits(**self._facts) and (
+    def fits(self, match: FaultMatch) -> bool:
+        context = self._context
+        return match.fits(operation=context.operation_id, method=context.method, path=self._path) and (
             match.customer is None or mentions_customer(self._world, match.customer, self._ids())
         )
 
     def _ids(self) -> set[str]:
         """Every text of the request that may be an id: of its path, its query and its body's fields."""
         try:
-            query, body = fields(self._scope["query_string"]), strict_json.parse(self._raw)
+            query, body = fields(self._context.query_string), strict_json.parse(self._raw)
         except ApiError:
             query, body = [], {}
-        texts = [*self._scope["path_params"].values(), *(text for _, text in query), *body.values()]
+        texts = [*self._context.path_params.values(), *(text for _, text in query), *body.values()]
         return {text for text in texts if isinstance(text, str)}
 
 
 async def read_ahead(receive: Receive) -> tuple[bytes, Receive]:
-    """The body, as far as anyone would read it, and a receive that gives it once more from the beginning."""
+    """The body, up to the usual bound, and a ``receive`` that gives it again from the beginning."""
     messages: list[Message] = []
     size, more = 0, True
     while more and size <= MAX_BODY:
@@ -109,28 +114,28 @@ async def read_ahead(receive: Receive) -> tuple[bytes, Receive]:
     return raw, again
 
 
-def _made_up(status: int, body: object) -> Response:
-    """An answer of the tester's own: a text as it stands, anything else as JSON, nothing as nothing."""
+def _custom_response(status: int, body: object) -> Response:
+    """A response of the tester's own: a text as plain text, any other value as JSON, no value as an empty body."""
     if isinstance(body, str):
         return Response(status, body.encode(), media_type="text/plain; charset=utf-8")
     return Response(status, b"" if body is msgspec.UNSET else msgspec.json.encode(body))
 
 
-async def cut(scope: Scope, receive: Receive) -> None:
-    """End the connection here and now, and wait until it is gone."""
-    if ABORT not in scope:
+async def cut(context: RequestContext, receive: Receive) -> None:
+    """Cut the connection and wait until it is gone."""
+    if context.abort is None:
         raise Disconnected  # no socket, as under a test client in this process
-    scope[ABORT]()
+    context.abort()
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
-async def _nowhere(message: Message) -> None:
-    """A send that loses what it is given."""
+async def _discard(message: Message) -> None:
+    """A ``send`` that sends nothing."""
 
 
 def _garbling(send: Send) -> Send:
-    """A send that turns bodies round: as long as announced, and neither JSON nor, beyond ASCII, UTF-8."""
+    """A ``send`` that reverses bodies: of the announced length, but neither JSON nor, beyond ASCII, UTF-8."""
 
     async def garble(message: Message) -> None:
         if message["type"] == "http.response.body":

@@ -1,21 +1,19 @@
-"""Forced answers: the header ``Emulator-Answer: CODE`` has any error of the model answered, and nothing done (B-94)."""
+"""Forced errors: the header ``Emulator-Answer: CODE`` makes the service respond with that error only (B-94)."""
 
 from __future__ import annotations
 
-from starlette.types import Scope
-
 from emulator.errors import CODES, ERRORS, RATE_LIMIT, ApiError, invalid_field
-from emulator.web.authentication import header
+from emulator.web.context import RequestContext
 
 HEADER = "Emulator-Answer"
 
 RETRY_AFTER = 1
-"""Seconds that a forced 429 asks to wait."""
+"""Seconds that a forced 429 asks the client to wait."""
 
 
-def forced_answer(scope: Scope) -> ApiError | None:
-    """The refusal a request asks for; an unknown code is itself refused with 422 (B-95)."""
-    code = header(scope, HEADER.lower().encode())
+def forced_error(context: RequestContext) -> ApiError | None:
+    """The error a request asks for; an unknown code gives 422 (B-95)."""
+    code = context.header(HEADER.lower().encode())
     if code is None:
         return None
     if code not in CODES:

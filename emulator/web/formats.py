@@ -1,4 +1,4 @@
-"""Formats: the kinds of text the document names, and the check of each; nothing else decides what a format accepts."""
+"""Formats: the check of each ``format`` in the document, and the sentence for a text that fails it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 
 def _passes(parse: Callable[[str], object]) -> Callable[[str], bool]:
-    """The check of a parser: what it does not refuse with ``ValueError`` is in order."""
+    """The check that a parser stands for: a text passes unless the parser raises ``ValueError``."""
 
     def check(text: str) -> bool:
         try:
@@ -43,7 +43,7 @@ def _url(text: str) -> None:
     parts = urlsplit(text)
     if parts.scheme not in ("http", "https") or not parts.hostname or re.search(r"[\s\x00-\x1f\x7f]", text):
         raise ValueError(text)
-    _ = parts.port  # raises ValueError for a port that is none
+    _ = parts.port  # raises ValueError for an invalid port
 
 
 def _https_url(text: str) -> None:
@@ -53,7 +53,7 @@ def _https_url(text: str) -> None:
 
 
 def _network(text: str) -> None:
-    if not _NETWORK.fullmatch(text):  # the parser below also reads netmasks, which are no CIDR ranges
+    if not _NETWORK.fullmatch(text):  # the parser below also accepts netmasks, which are not CIDR ranges
         raise ValueError(text)
     IPv4Network(text)
 
@@ -61,7 +61,7 @@ def _network(text: str) -> None:
 @cache
 def currencies() -> frozenset[str]:
     """Every ISO 4217 code the CLDR knows."""
-    # Loaded on first use: locale data takes longer to load than most servers live.
+    # Loaded on first use: loading locale data takes long.
     from babel.core import get_global
 
     return frozenset(map(str, get_global("all_currencies")))
@@ -69,14 +69,14 @@ def currencies() -> frozenset[str]:
 
 @cache
 def countries() -> frozenset[str]:
-    """Every ISO 3166-1 alpha-2 code: the CLDR's two-letter regions less those that are no country."""
+    """Every ISO 3166-1 alpha-2 code: the CLDR's two-letter regions without those that are not countries."""
     from babel import Locale
 
     regions = Locale("en").territories
-    return frozenset(code for code in regions if len(code) == 2 and code.isalpha()) - _NO_COUNTRIES
+    return frozenset(code for code in regions if len(code) == 2 and code.isalpha()) - _NOT_COUNTRIES
 
 
-_NO_COUNTRIES = frozenset(["AC", "CP", "CQ", "DG", "EA", "EU", "EZ", "IC", "QO", "TA", "UN", "XA", "XB", "XK", "ZZ"])
+_NOT_COUNTRIES = frozenset(["AC", "CP", "CQ", "DG", "EA", "EU", "EZ", "IC", "QO", "TA", "UN", "XA", "XB", "XK", "ZZ"])
 
 FORMATS: dict[str, Callable[[str], bool]] = {
     "date-time": _passes(calendar.parse),

@@ -1,4 +1,4 @@
-"""Idempotency on the wire: a POST with an Idempotency-Key is performed once and answered alike each time (B-16)."""
+"""Idempotency over HTTP: a POST with an Idempotency-Key is executed once, its response repeated (B-16)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ import re
 from collections.abc import Callable
 from inspect import isgenerator
 from typing import Any
-
-from starlette.types import Scope
 
 from emulator.core.idempotency import lookup, store
 from emulator.core.world import World, encode
@@ -22,18 +20,18 @@ from emulator.web.response import Response
 REPLAYED = {"Idempotent-Replayed": "true"}
 
 STORED_ERRORS = (404, 409)
-"""Refusals that tell something about the objects; any other is refused before anything was looked at."""
+"""Statuses of errors that depend on the objects and are stored; any other is raised before an object is read."""
 
-_FORM = re.compile(r"[\x20-\x7e]{1,255}")
+_PRINTABLE = re.compile(r"[\x20-\x7e]{1,255}")
 
 Command = Callable[..., Any]
 
 
 class IdempotentRequest:
-    """One request with a key: the key, what tells the request apart, and the status of its success."""
+    """One request with a key: the key, the request's fingerprint, and the status of its success."""
 
-    def __init__(self, key: str, scope: Scope, raw: bytes, status: int) -> None:
-        if not _FORM.fullmatch(key):
+    def __init__(self, key: str, context: RequestContext, status: int) -> None:
+        if not _PRINTABLE.fullmatch(key):
             raise ApiError(
                 "VALIDATION_ERROR",
                 http_status=400,
@@ -41,55 +39,59 @@ class IdempotentRequest:
                 message="Idempotency-Key: must have 1 to 255 printable ASCII characters",
             )
         self.key = key
-        self.fingerprint = fingerprint(scope["method"], scope["path"], raw)
+        self.fingerprint = fingerprint(context.method, context.path, context.raw)
         self.status = status
 
-    async def perform(self, call: RequestContext, command: Command, arguments: dict[str, Any]) -> Response:
-        """The remembered answer, or the command's, remembered in the very turn that made it."""
-        assert call.runtime is not None
-        running = call.runtime.running_keys
+    async def execute(
+        self, context: RequestContext, runtime: Runtime, command: Command, arguments: dict[str, Any]
+    ) -> Response:
+        """The stored response, or that of the command, which is stored in the command's own unit of work.
+
+        Raises 409 while another request with the key is being executed.
+        """
+        running = runtime.running_keys
         if self.key in running:
             raise ApiError("IDEMPOTENCY_CONFLICT")
         running.add(self.key)
         try:
-            return await self._perform(call, call.runtime, command, arguments)
+            return await self._execute(context, runtime, command, arguments)
         finally:
             running.discard(self.key)
 
-    async def _perform(
-        self, call: RequestContext, runtime: Runtime, command: Command, arguments: dict[str, Any]
+    async def _execute(
+        self, context: RequestContext, runtime: Runtime, command: Command, arguments: dict[str, Any]
     ) -> Response:
         inner = {"command": command, "arguments": arguments}
         try:
-            reply: Response = await runtime.serve(self._remembering, inner, call.request_id)
+            response: Response = await runtime.serve(self._run, inner, context.request_id)
         except ApiError as error:
             if error.code == "IDEMPOTENCY_CONFLICT" or error.status not in STORED_ERRORS:
                 raise
-            reply = call.prepared_response(error)
-            await runtime.serve(self._keep, {"status": reply.status, "body": reply.body}, call.request_id)
-        return reply
+            response = context.error_response(error)
+            await runtime.serve(self._store, {"status": response.status, "body": response.body}, context.request_id)
+        return response
 
-    def _remembering(self, world: World, command: Command, arguments: dict[str, Any]) -> Any:
-        known = lookup(world, self.key, self.fingerprint)
-        if known is not None:
-            return Response(known.status, known.body, REPLAYED)
+    def _run(self, world: World, command: Command, arguments: dict[str, Any]) -> Any:
+        stored = lookup(world, self.key, self.fingerprint)
+        if stored is not None:
+            return Response(stored.status, stored.body, REPLAYED)
         result = command(world, **arguments)
-        return self._steps(world, result) if isgenerator(result) else self._done(world, result)
+        return self._run_steps(world, result) if isgenerator(result) else self._respond(world, result)
 
-    def _steps(self, world: World, steps: Any) -> Any:
+    def _run_steps(self, world: World, steps: Any) -> Any:
         result = yield from steps
-        return self._done(world, result)
+        return self._respond(world, result)
 
-    def _done(self, world: World, result: Any) -> Response:
+    def _respond(self, world: World, result: Any) -> Response:
         body = encode(result)
-        self._keep(world, self.status, body)
+        self._store(world, self.status, body)
         return Response(self.status, body)
 
-    def _keep(self, world: World, status: int, body: bytes) -> None:
+    def _store(self, world: World, status: int, body: bytes) -> None:
         store(world, self.key, self.fingerprint, status, body)
 
 
 def fingerprint(method: str, path: str, raw: bytes) -> str:
-    """Same method, path and JSON body, same fingerprint; white space and the order of keys do not count."""
+    """The same for the same method, path and JSON body, whatever its white space and the order of its keys."""
     body = json.dumps(strict_json.parse(raw), sort_keys=True)
     return hashlib.sha256(f"{method} {path} {body}".encode()).hexdigest()

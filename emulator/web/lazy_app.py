@@ -1,4 +1,4 @@
-"""Later: an application that is made when it is first asked for, so that a start waits for nothing nobody may want."""
+"""Lazy applications: built on their first request, so that a start does not wait for what may never be used."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 
 class LazyApp:
-    """Stands for the application that ``make`` makes, and imports what it takes."""
+    """Stands for the application that ``make`` builds, importing what it needs."""
 
     def __init__(self, make: Callable[[], ASGIApp]) -> None:
         self._make = make

@@ -1,9 +1,9 @@
-"""The lock on the emulator's own face: whoever reaches the port from a web page of somebody else is turned away.
+"""The guard of the emulator's own APIs and pages: it rejects requests that web pages of other origins send.
 
 A page in the developer's browser can send requests to a loopback port. Two checks stop it: the ``Host`` must be a name
-of this machine (or the page has pointed its own name here: DNS rebinding), and a request that a browser marks as coming
-from another origin is refused (cross-site requests). Only a person may come from elsewhere, by following a link: that
-changes nothing, and no other page sees what is shown, since answers are kept out of frames and of other sites' pages.
+of this machine (otherwise the page has pointed its own name here: DNS rebinding), and a request that a browser marks as
+coming from another origin is rejected (cross-site requests). Only following a link from another site is allowed: that
+changes nothing, and no other page can read the response, because browsers may not frame or embed it.
 """
 
 from __future__ import annotations
@@ -17,23 +17,22 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from emulator.errors import ApiError
-from emulator.web import context as calls
-from emulator.web.authentication import header
+from emulator.web.context import ContextLayer, RequestContext
 
 TOKEN_HEADER = "Emulator-Token"  # noqa: S105  # a header's name
 
-OURS_ALONE = [
+SAME_ORIGIN_HEADERS = [
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"x-frame-options", b"SAMEORIGIN"),
     (b"x-content-type-options", b"nosniff"),
 ]
-"""What browsers are told of every answer: no other origin may embed it, and it is what its type says."""
+"""Headers of every response: no other origin may embed it, and browsers must not guess its type."""
 
 
-class OriginGuard:
-    """An ASGI application behind that lock. ``hosts`` are further names this machine goes by.
+class OriginGuard(ContextLayer):
+    """Guards an ASGI application. ``hosts`` are names of this machine beside those of loopback.
 
-    With a ``token`` every request must carry it in ``Emulator-Token`` as well.
+    With a ``token`` every request must also carry it in ``Emulator-Token``.
     """
 
     def __init__(self, app: ASGIApp, hosts: Iterable[str] = (), token: str | None = None) -> None:
@@ -41,28 +40,28 @@ class OriginGuard:
         self._hosts = frozenset(host.lower() for host in hosts)
         self._token = token
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def send_as_ours(message: Message) -> None:
+    async def handle(self, context: RequestContext, scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message = {**message, "headers": [*message.get("headers", ()), *OURS_ALONE]}
+                message = {**message, "headers": [*message.get("headers", ()), *SAME_ORIGIN_HEADERS]}
             await send(message)
 
-        problem = self._problem(scope)
+        problem = self._problem(context)
         if problem is None:
-            await self._app(scope, receive, send_as_ours)
+            await self._app(scope, receive, send_guarded)
             return
         error = ApiError("PERMISSION_DENIED", message=problem)
-        body = calls.of(scope).body_of(error)
+        body = context.body_of(error)
         await Response(body, error.status, media_type="application/json")(scope, receive, send)
 
-    def _problem(self, scope: Scope) -> str | None:
-        # Every browser sends a Host, and it is browsers this is about; old programs send none.
-        authority = header(scope, b"host")
+    def _problem(self, context: RequestContext) -> str | None:
+        # Every browser sends a Host; old programs, which are no danger, may not.
+        authority = context.header(b"host")
         if authority is not None and not self._known(host := hostname(authority)):
             return f"This machine does not go by the name {host[:80]!r}; start with --allow-host to permit it."
-        if _foreign(scope):
+        if _is_cross_origin(context):
             return "Pages of other origins may not use the emulator's own API."
-        token = header(scope, TOKEN_HEADER.lower().encode()) or ""
+        token = context.header(TOKEN_HEADER.lower().encode()) or ""
         if self._token and not hmac.compare_digest(token.encode("latin-1"), self._token.encode()):
             return f"The header {TOKEN_HEADER} must carry the token the emulator was started with."
         return None
@@ -86,18 +85,18 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-def _foreign(scope: Scope) -> bool:
-    """Whether a browser says that another site's page sends this. Programs send none of these headers.
+def _is_cross_origin(context: RequestContext) -> bool:
+    """Whether a browser says that another site's page sends this. Only browsers send these headers.
 
-    An origin with our host and port is ours under any scheme: a proxy in front may speak TLS.
+    An origin with our host and port is ours under any scheme: a proxy in front may terminate TLS.
     """
-    origin = header(scope, b"origin")
-    if origin is not None and origin.partition("://")[2] != header(scope, b"host"):
+    origin = context.header(b"origin")
+    if origin is not None and origin.partition("://")[2] != context.header(b"host"):
         return True
-    return header(scope, b"sec-fetch-site") in ("cross-site", "same-site") and not _visit(scope)
+    return context.header(b"sec-fetch-site") in ("cross-site", "same-site") and not _is_navigation(context)
 
 
-def _visit(scope: Scope) -> bool:
+def _is_navigation(context: RequestContext) -> bool:
     """Whether this opens a page in a tab of its own, as following a link does."""
-    mode, destination = header(scope, b"sec-fetch-mode"), header(scope, b"sec-fetch-dest")
-    return scope["method"] == "GET" and (mode, destination) == ("navigate", "document")
+    mode, destination = context.header(b"sec-fetch-mode"), context.header(b"sec-fetch-dest")
+    return context.method == "GET" and (mode, destination) == ("navigate", "document")

@@ -1,4 +1,4 @@
-"""The stack: a Connexion application for one document, with our layers in an explicit list."""
+"""The stack of layers between a request and the function of its operation, as a Connexion application."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from emulator.errors import ApiError
-from emulator.web import context as calls
 from emulator.web.authentication import Authenticate, AuthenticationMiddleware
 from emulator.web.connexion_app import connexion_app
+from emulator.web.context import ContextLayer, RequestContext
 from emulator.web.operation import Disconnected, Executor, OperationMiddleware
 from emulator.web.response import send_response
 from emulator.web.routing import Router
@@ -26,14 +26,14 @@ def build_app(
     operations: Mapping[str, Callable[..., Any]],
     *,
     authenticate: Authenticate,
-    perform: Executor,
+    execute: Executor,
     strict: bool,
     layers: Sequence[Layer] = (),
 ) -> ASGIApp:
     """The application of one document. ``operations`` maps each of its operationIds to a function.
 
-    ``strict`` checks every answer against the document before it is sent. ``layers`` come after the guard and before
-    anything of the request but its head is read.
+    ``strict`` validates every response against the document before it is sent. ``layers`` come after authentication,
+    before the body is read. Raises ``LookupError`` for an operation without a function, and the reverse.
     """
     if unmatched := operations.keys() ^ _operation_ids(document):
         raise LookupError(f"without a function, or without an operation: {sorted(unmatched)}")
@@ -42,7 +42,7 @@ def build_app(
         operations,
         [ErrorMiddleware, Router, AuthenticationMiddleware, *layers, OperationMiddleware],
         authenticate=authenticate,
-        perform=perform,
+        execute=execute,
         strict=strict,
     )
 
@@ -56,23 +56,23 @@ def _operation_ids(document: Mapping[str, Any]) -> set[str]:
     }
 
 
-class ErrorMiddleware:
-    """The outermost layer of a stack: whatever is raised below it becomes an answer in the form of all errors."""
+class ErrorMiddleware(ContextLayer):
+    """The outermost layer of a stack: turns every exception into a response in the form of all errors."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def handle(self, context: RequestContext, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             await self._app(scope, receive, send)
         except Exception as error:
-            await send_response(calls.of(scope).prepared_response(_error(scope, error)), send)
+            await send_response(context.error_response(_as_api_error(context, error)), send)
 
 
-def _error(scope: Scope, error: Exception) -> ApiError:
-    """What a client is told of an exception; one that nobody meant is for the log."""
+def _as_api_error(context: RequestContext, error: Exception) -> ApiError:
+    """The error that a client gets for an exception; an unexpected one is logged."""
     if isinstance(error, ApiError):
         return error
     if not isinstance(error, Disconnected):
-        logger.error("%s %s failed", scope["method"], scope["path"], exc_info=error)
+        logger.error("%s %s failed", context.method, context.path, exc_info=error)
     return ApiError("INTERNAL_ERROR")

@@ -1,4 +1,4 @@
-"""A query string: its parameters in order, each as the type its schema wants."""
+"""Query strings: their parameters in order, each cast to the type of its schema."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from emulator.errors import ApiError
 from emulator.web import strict_json
 
 MAX_FIELDS = 100
-"""Parameters that are looked at; no operation has a quarter as many."""
+"""Parameters a query may have; no operation has a quarter as many."""
 
 
 def fields(raw: bytes) -> list[tuple[str, str]]:
-    """The parameters, in the order given; bytes that are no UTF-8 become replacement characters."""
+    """The parameters in order; bytes that are not UTF-8 become replacement characters. Raises 422 for too many."""
     try:
         return parse_qsl(raw.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=MAX_FIELDS)
     except ValueError:
@@ -23,7 +23,7 @@ def fields(raw: bytes) -> list[tuple[str, str]]:
 
 
 def cast(text: str, schema: Mapping[str, Any]) -> Any:
-    """A parameter's text as the type its schema wants; what cannot be cast stays text and fails the check."""
+    """A parameter's text as the type of its schema; text that cannot be cast stays text and fails validation."""
     match schema.get("type"):
         case "integer":
             return _integer(text)

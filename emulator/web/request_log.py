@@ -1,58 +1,58 @@
-"""The recorder: listens to one request being answered and files it in the journal of its world."""
+"""The request log: records each request, once it is answered, in the journal of its world."""
 
 from __future__ import annotations
 
 import time
 
-from starlette.types import Message, Scope
+from starlette.types import Message
 
 from emulator.engine.logged_request import MAX_BODY_BYTES, LoggedRequest, redacted_body
+from emulator.engine.runtime import Runtime
 from emulator.web.context import RequestContext
 
 SERVICE = "/v1/"
 
 
 class RequestLog:
-    """Every request to the service is filed, and of the control API those that change something."""
+    """One request. Those to the service are recorded, and of the control API those that may change something."""
 
-    __slots__ = ("_answer", "_call", "_scope", "_started", "_status")
+    __slots__ = ("_context", "_method", "_response", "_started", "_status")
 
-    def __init__(self, call: RequestContext, scope: Scope) -> None:
-        self._call = call
-        self._scope = scope
+    def __init__(self, context: RequestContext) -> None:
+        self._context = context
+        self._method = context.method
         self._started = time.perf_counter()
         self._status = 0
-        self._answer = b""
+        self._response = b""
 
-    def note(self, message: Message) -> None:
-        """Take in a part of the answer; the last one completes the entry, before the client has it."""
+    def add(self, message: Message) -> None:
+        """Take a message of the response. The last one completes the entry, before the client has it."""
         if message["type"] == "http.response.start":
             self._status = message["status"]
             return
-        if self._is_filed():
-            self._answer += message.get("body", b"")[: MAX_BODY_BYTES - len(self._answer)]
+        runtime = self._context.runtime
+        if runtime is not None and self._is_recorded():
+            self._response += message.get("body", b"")[: MAX_BODY_BYTES - len(self._response)]
             if not message.get("more_body"):
-                self._file()
+                self._record(runtime)
 
-    def _is_filed(self) -> bool:
-        scope = self._scope
-        return self._call.runtime is not None and (scope["path"].startswith(SERVICE) or scope["method"] != "GET")
+    def _is_recorded(self) -> bool:
+        return self._context.path.startswith(SERVICE) or self._method != "GET"
 
-    def _file(self) -> None:
-        call, scope, runtime = self._call, self._scope, self._call.runtime
-        assert runtime is not None
+    def _record(self, runtime: Runtime) -> None:
+        context = self._context
         entry = LoggedRequest(
-            id=call.request_id,
-            checkpoint=call.checkpoint or runtime.history.checkpoint(),
+            id=context.request_id,
+            checkpoint=context.checkpoint or runtime.history.checkpoint(),
             last_unit=runtime.journal.count,
-            operation=call.operation_id,
-            method=scope["method"],
-            path=scope["path"],
-            query=scope["query_string"],
-            headers=scope["headers"],
-            body=redacted_body(call.raw),
+            operation=context.operation_id or None,
+            method=self._method,
+            path=context.path,
+            query=context.query_string,
+            headers=context.raw_headers,
+            body=redacted_body(context.raw),
             status=self._status,
-            answer=self._answer,
+            answer=self._response,
             began=self._started,
             answered=time.perf_counter(),
         )

@@ -1,4 +1,4 @@
-"""The checks between key and body: security profiles, limits, forced answers, arranged faults, in this order (B-05)."""
+"""The checks between key and body: security profiles, limits, forced errors, injected faults, in this order (B-05)."""
 
 from __future__ import annotations
 
@@ -11,48 +11,43 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from emulator.engine.runtime import Runtime
 from emulator.resources.app.security_profiles import check_request, in_force
 from emulator.resources.app.settings import settings
-from emulator.web import context as calls
-from emulator.web.authentication import header
-from emulator.web.context import RequestContext
+from emulator.web.authentication import RUNTIME_KEY
+from emulator.web.context import ContextLayer, RequestContext
 from emulator.web.fault_injection import FaultInjection, read_ahead
-from emulator.web.forced_errors import forced_answer
+from emulator.web.forced_errors import forced_error
 
 UNLIMITED = nullcontext()
 
 
-class RequestPolicy:
-    """A layer of the service's stack. It comes after the guard, so the world is known.
-
-    ``paths`` are the document's, by operationId.
-    """
+class RequestPolicy(ContextLayer):
+    """A layer of the service's stack, after authentication. ``paths`` are the document's, by operationId."""
 
     def __init__(self, app: ASGIApp, paths: Mapping[str, str]) -> None:
-        self._faults = FaultInjection(app, paths)
+        self._fault_injection = FaultInjection(app, paths)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        call = calls.of(scope)
-        assert call.runtime is not None
-        # Who comes without a key opens a link from an email. He is the merchant's customer, not the merchant's server.
-        if header(scope, b"authorization") is not None:
-            filter_request(call, scope)
-        with admitted(call.runtime):
-            if (forced := forced_answer(scope)) is not None:
-                call.raw, _ = await read_ahead(receive)
-                raise forced
-            await self._faults(call, scope, receive, send)
+    async def handle(self, context: RequestContext, scope: Scope, receive: Receive, send: Send) -> None:
+        runtime: Runtime = scope[RUNTIME_KEY]
+        # A request without a key comes from a link in an email. The merchant's customer opens it, not their server.
+        if b"authorization" in context.headers:
+            apply_security_profiles(context, runtime)
+        with within_limits(runtime):
+            if (error := forced_error(context)) is not None:
+                context.raw, _ = await read_ahead(receive)
+                raise error
+            await self._fault_injection.handle(context, runtime, scope, receive, send)
 
 
-def admitted(runtime: Runtime) -> AbstractContextManager[None]:
-    """What a request is answered within where the App has limits (B-25); it refuses one too many."""
+def within_limits(runtime: Runtime) -> AbstractContextManager[None]:
+    """The context manager within which a request is answered; it raises 429 beyond the App's limits (B-25)."""
     own = settings(runtime.world)
     if own.rate_limit is None and own.concurrency_limit is None:
         return UNLIMITED
-    # Not time.monotonic: who freezes time in this process freezes that one too, and limits count real time.
+    # Not time.monotonic: freezegun freezes that one too, and limits count real time.
     return runtime.rate_limiter.acquire(own, asyncio.get_running_loop().time())
 
 
-def filter_request(call: RequestContext, scope: Scope) -> None:
+def apply_security_profiles(context: RequestContext, runtime: Runtime) -> None:
     """Raise 403 for a request that the App's security profiles forbid (B-70)."""
-    assert call.runtime is not None
-    if in_force(call.runtime.world):
-        check_request(call.runtime.world, call.address, header(scope, b"origin"), call.operation_id)
+    world = runtime.world
+    if in_force(world):
+        check_request(world, context.client_address(world), context.header(b"origin"), context.operation_id)

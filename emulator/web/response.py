@@ -1,4 +1,4 @@
-"""A reply: an answer that is finished already, bytes and all, where the plan has nothing left to do."""
+"""Responses that are complete, with the bytes of their body."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Response(msgspec.Struct, frozen=True):
     media_type: str = "application/json"
 
 
-async def send_response(reply: Response, send: Send) -> None:
-    """The messages of an answer."""
-    headers = [(b"content-length", str(len(reply.body)).encode())]
-    if reply.body:
-        headers.append((b"content-type", reply.media_type.encode()))
-    headers += [(name.lower().encode(), value.encode()) for name, value in reply.headers.items()]
-    await send({"type": "http.response.start", "status": reply.status, "headers": headers})
-    await send({"type": "http.response.body", "body": reply.body})
+async def send_response(response: Response, send: Send) -> None:
+    """Send a response as ASGI messages."""
+    headers = [(b"content-length", str(len(response.body)).encode())]
+    if response.body:
+        headers.append((b"content-type", response.media_type.encode()))
+    headers += [(name.lower().encode(), value.encode()) for name, value in response.headers.items()]
+    await send({"type": "http.response.start", "status": response.status, "headers": headers})
+    await send({"type": "http.response.body", "body": response.body})

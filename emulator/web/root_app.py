@@ -1,4 +1,4 @@
-"""The edge, the outermost layer: every request gets its id here, is sent to the face it is for, and gets an answer."""
+"""The root application: gives each request its context, passes it to the application it is for, and logs it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from functools import lru_cache
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from emulator.errors import ApiError
-from emulator.web.authentication import header
 from emulator.web.context import SCOPE_KEY, RequestContext
 from emulator.web.request_log import RequestLog
 from emulator.web.response import send_response
@@ -20,20 +19,20 @@ logger = logging.getLogger("emulator")
 
 
 class RootApp:
-    """An ASGI application in front of others, chosen by prefix; the last one takes whatever is left.
+    """Passes requests to other ASGI applications by the prefix of their path; the last prefix must be empty.
 
     ``base_url`` is where the sandbox is reached, for requests that do not say how they reached it.
     """
 
     def __init__(
         self,
-        faces: list[tuple[str, ASGIApp]],
+        apps: list[tuple[str, ASGIApp]],
         new_request_id: Callable[[], str],
         start: Callable[[], Awaitable[None]],
         stop: Callable[[], Awaitable[None]],
         base_url: str,
     ) -> None:
-        self._apps = faces
+        self._apps = apps
         self._new_request_id = new_request_id
         self._start = start
         self._stop = stop
@@ -43,53 +42,51 @@ class RootApp:
         if scope["type"] == "http":
             await self._serve(scope, receive, send)
         elif scope["type"] == "lifespan":
-            await self._live(receive, send)
+            await self._run_lifespan(receive, send)
         else:
-            # Not accepting is how a WebSocket is refused; the emulator has none.
+            # Closing before accepting rejects a WebSocket; the emulator has none.
             await send({"type": "websocket.close", "code": 1000})
 
     def malformed(self, reason: str) -> tuple[str, bytes]:
-        """Request id and body of the answer to bytes that make no request: 400, as any other error (B-11)."""
-        call = RequestContext(self._base_url, self._new_request_id)
-        return call.request_id, call.body_of(ApiError("VALIDATION_ERROR", http_status=400, message=reason))
+        """Request id and body of the response to bytes that are no HTTP request: 400, like any error (B-11)."""
+        context = RequestContext(self._base_url, self._new_request_id)
+        return context.request_id, context.body_of(ApiError("VALIDATION_ERROR", http_status=400, message=reason))
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        call = scope[SCOPE_KEY] = RequestContext(self._base_url, self._new_request_id, scope)
-        call.base_url = self._reached_at(scope)
-        recorder = RequestLog(call, scope)
+        context = scope[SCOPE_KEY] = RequestContext(self._base_url, self._new_request_id, scope)
+        context.base_url = self._reached_at(context, scope)
+        log = RequestLog(context)
         started = False
 
         async def send_with_id(message: Message) -> None:
             nonlocal started
             if message["type"] == "http.response.start":
                 started = True
-                message["headers"] = [*message.get("headers", ()), (b"request-id", call.request_id.encode())]
-            recorder.note(message)
+                message["headers"] = [*message.get("headers", ()), (b"request-id", context.request_id.encode())]
+            log.add(message)
             await send(message)
 
-        path = scope["path"]
         try:
-            await self._app_for(path)(scope, receive, send_with_id)
+            await self._app_for(context.path)(scope, receive, send_with_id)
         except asyncio.CancelledError:
-            # Only a server that stops cancels a request. What began an answer cannot begin another one.
+            # Only a server that stops cancels a request. A response that has started cannot be replaced by another.
             if started:
                 raise
-            await send_response(
-                call.prepared_response(ApiError("INTERNAL_ERROR", message="The sandbox is stopping.")), send_with_id
-            )
+            stopping = ApiError("INTERNAL_ERROR", message="The sandbox is stopping.")
+            await send_response(context.error_response(stopping), send_with_id)
         except Exception as error:
             if started:
                 raise
-            logger.error("%s %s failed", scope["method"], path, exc_info=error)
-            await send_response(call.prepared_response(ApiError("INTERNAL_ERROR")), send_with_id)
+            logger.error("%s %s failed", context.method, context.path, exc_info=error)
+            await send_response(context.error_response(ApiError("INTERNAL_ERROR")), send_with_id)
 
     def _app_for(self, path: str) -> ASGIApp:
         for prefix, app in self._apps:
             if path.startswith(prefix):
                 return app
-        raise LookupError("the last face takes whatever is left")
+        raise LookupError("the last prefix is not empty")
 
-    async def _live(self, receive: Receive, send: Send) -> None:
+    async def _run_lifespan(self, receive: Receive, send: Send) -> None:
         while True:
             message = await receive()
             if message["type"] == "lifespan.startup":
@@ -100,9 +97,9 @@ class RootApp:
                 await send({"type": "lifespan.shutdown.complete"})
                 return
 
-    def _reached_at(self, scope: Scope) -> str:
-        """Where the client found us, for links it is to follow: the host it called, if that is one."""
-        host = header(scope, b"host")
+    def _reached_at(self, context: RequestContext, scope: Scope) -> str:
+        """The URL that the client reached us at, for links it is to follow: of its ``Host``, if that is valid."""
+        host = context.header(b"host")
         return f"{scope['scheme']}://{host}" if host and is_host(host) else self._base_url
 
 

@@ -1,25 +1,24 @@
-"""Routing: from a path and a method to an operation of the document, by segments instead of regular expressions."""
+"""Routing: finds the operation for a path and a method in a tree of path segments."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar, cast
 from urllib.parse import unquote
 
 from connexion.http_facts import METHODS
-from connexion.middleware.abstract import RoutedAPI, RoutedMiddleware
-from connexion.middleware.routing import RoutingMiddleware
+from connexion.middleware.abstract import RoutedAPI, RoutedMiddleware, SpecMiddleware
 from connexion.spec import Specification
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from emulator.errors import ApiError
-from emulator.web import context as calls
+from emulator.web.context import ContextLayer, RequestContext
 
 API = TypeVar("API", bound=RoutedAPI[Any])
 
 
 class Node:
-    """One segment of a path: what may follow it by name, what may follow it as a parameter, and its operations."""
+    """One segment of a path: the fixed segments and the parameter that may follow it, and its operations by method."""
 
     __slots__ = ("children", "name", "operations", "parameter")
 
@@ -29,7 +28,7 @@ class Node:
         self.name = ""
         self.operations: dict[str, str] = {}
 
-    def grow(self, segment: str) -> Node:
+    def child(self, segment: str) -> Node:
         """The node after this one for a segment of a documented path."""
         if not segment.startswith("{"):
             return self.children.setdefault(segment, Node())
@@ -39,23 +38,23 @@ class Node:
         return self.parameter
 
 
-class OperationLayer(RoutedMiddleware[API]):
-    """Connexion's layer with a part of its own for each operation, which the router has named."""
+class OperationLayer(ContextLayer, RoutedMiddleware[API]):
+    """A layer with an object of its own for each operation; its API makes them, their ``handle`` is called."""
 
     def add_api(self, specification: Specification, **kwargs: Any) -> API:
         api = super().add_api(specification, **kwargs)
-        self._operations: dict[str, ASGIApp] = api.operations
+        self._operations: Mapping[str, Any] = api.operations
         return cast("API", api)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._operations[calls.of(scope).operation_id or ""](scope, receive, send)
+    async def handle(self, context: RequestContext, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._operations[context.operation_id].handle(context, scope, receive, send)
 
 
-class Router(RoutingMiddleware):
-    """Connexion's routing layer with a tree in place of its routers.
+class Router(ContextLayer, SpecMiddleware):
+    """Stands in place of Connexion's routing layer, which tries one regular expression after the other.
 
-    A path without its slash is not redirected: it is unknown, and the answer names the right one (B-06). A wrong
-    method names all the right ones.
+    A path without its slash is not redirected: it is unknown, and the error names the right one (B-06). The error for
+    a wrong method names all right ones.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -68,28 +67,29 @@ class Router(RoutingMiddleware):
         for path, item in specification["paths"].items():
             for method in METHODS & item.keys():
                 for spelling in (path, *item[method].get("x-also", ())):
-                    self._leaf(spelling).operations[method.upper()] = item[method]["operationId"]
+                    self._node_of(spelling).operations[method.upper()] = item[method]["operationId"]
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def handle(self, context: RequestContext, scope: Scope, receive: Receive, send: Send) -> None:
         parameters: dict[str, str] = {}
         node = self._find(segments(scope), parameters)
         if node is None:
             raise self._unknown(scope)
-        if scope["method"] == "HEAD":
-            # A HEAD is a GET whose body stays at home (RFC 9110); the server leaves it out.
+        if context.method == "HEAD":
+            # A HEAD is answered like a GET (RFC 9110); the server leaves out the body.
             scope = {**scope, "method": "GET"}
-        operation_id = node.operations.get(scope["method"])
+            context.method = "GET"
+        operation_id = node.operations.get(context.method)
         if operation_id is None:
             allow = ", ".join(sorted(node.operations))
-            raise ApiError("METHOD_NOT_ALLOWED", headers={"Allow": allow}, method=scope["method"], allow=allow)
-        calls.of(scope).operation_id = operation_id
-        scope["path_params"] = parameters
+            raise ApiError("METHOD_NOT_ALLOWED", headers={"Allow": allow}, method=context.method, allow=allow)
+        context.operation_id = operation_id
+        context.path_params = parameters
         await self.app(scope, receive, send)
 
-    def _leaf(self, path: str) -> Node:
+    def _node_of(self, path: str) -> Node:
         node = self._root
         for segment in (self._base_path + path).split("/"):
-            node = node.grow(segment)
+            node = node.child(segment)
         return node
 
     def _find(self, path: Sequence[str], parameters: dict[str, str]) -> Node | None:
@@ -114,7 +114,7 @@ class Router(RoutingMiddleware):
 
 
 def segments(scope: Scope) -> list[str]:
-    """The path between its slashes. An encoded slash is part of a segment, so the raw path is what is cut."""
+    """The path between its slashes. An encoded slash is part of a segment, so the raw path is split."""
     raw: bytes = scope.get("raw_path") or b""
     if b"%" not in raw:
         path: str = scope["path"]

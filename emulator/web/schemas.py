@@ -1,4 +1,4 @@
-"""Schemas of the document, compiled: a quick yes or no, and on a no the list of everything that is wrong."""
+"""Compiled schemas of the document: a quick check of validity, and the list of all violations of an invalid value."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any, NamedTuple, cast
 from emulator.web.formats import EXPLAINED, FORMATS
 
 MAX_VIOLATIONS = 100
-"""Faults reported at most; a body of a megabyte can hold very many."""
+"""Violations reported at most; a body of a megabyte can have very many."""
 
 
 class Violation(NamedTuple):
-    """One thing that is wrong: the dotted path of the field, what was asked for, and a sentence about it."""
+    """One thing that is wrong: the dotted path of the field, the violated keyword, a sentence and the error code."""
 
     path: str
     keyword: str
@@ -30,30 +30,30 @@ class Schema:
 
     @cached_property
     def _validator(self) -> Any:
-        # Loaded on first use: a start checks nothing.
+        # Loaded on first use: a start validates nothing.
         import jsonschema_rs
 
         return jsonschema_rs.Draft4Validator(to_draft4(self.source), validate_formats=True, formats=FORMATS)
 
     def accepts(self, value: object) -> bool:
-        """The quick check."""
+        """Whether a value is valid; quicker than :meth:`violations`."""
         return bool(self._validator.is_valid(value))
 
     def violations(self, value: object, prefix: str = "") -> list[Violation]:
-        """Everything that is wrong with a value; paths begin with ``prefix``."""
+        """All violations of a value; paths begin with ``prefix``."""
         errors = self._validator.iter_errors(_cut(value, self.source))
-        found = islice((fault for error in errors for fault in _violations(error, prefix)), MAX_VIOLATIONS)
-        return list({(fault.path, fault.message): fault for fault in found}.values())
+        found = islice((each for error in errors for each in _violations(error, prefix)), MAX_VIOLATIONS)
+        return list({(each.path, each.message): each for each in found}.values())
 
     @cached_property
     def defaults(self) -> dict[str, Any]:
-        """What missing fields of an object mean."""
+        """The values of missing fields of an object."""
         properties = self.source.get("properties", {})
         return {name: part["default"] for name, part in properties.items() if "default" in part}
 
     @cached_property
     def _nested(self) -> list[tuple[str, bool, Schema]]:
-        """The properties with defaults further down: name, whether it is a list, schema of its objects."""
+        """The properties whose objects have defaults: name, whether it is a list, schema of the objects."""
         nested = []
         for name, part in self.source.get("properties", {}).items():
             many = part.get("type") == "array"
@@ -92,7 +92,7 @@ def _known(value: Any, schema: Mapping[str, Any]) -> Any:
 
 
 def _properties(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The declared properties of an object schema, those it takes over by ``allOf`` included."""
+    """The declared properties of an object schema, including those of its ``allOf``."""
     own = dict(schema.get("properties", {}))
     for part in schema.get("allOf", ()):
         own |= _properties(part)
@@ -100,10 +100,10 @@ def _properties(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _cut(value: Any, schema: Mapping[str, Any]) -> Any:
-    """A value less what lies beyond a bound that it breaks anyway: one entry too many is as wrong as a million."""
+    """A value cut down to one entry more than a bound allows: one too many is as invalid as a million."""
     if isinstance(value, list):
-        kept = value[: schema.get("maxItems", len(value)) + 1]
-        return [_cut(part, schema.get("items", {})) for part in kept]
+        items = value[: schema.get("maxItems", len(value)) + 1]
+        return [_cut(item, schema.get("items", {})) for item in items]
     if isinstance(value, dict):
         properties = schema.get("properties", {})
         entries = islice(value.items(), schema.get("maxProperties", len(value)) + 1)
@@ -114,7 +114,7 @@ def _cut(value: Any, schema: Mapping[str, Any]) -> Any:
 def to_draft4(node: Any) -> Any:
     """A schema of OpenAPI 3.0 as JSON Schema draft 4.
 
-    ``nullable`` becomes a type, ``x-key-maxLength`` a pattern, ``x-required-unless`` a choice for each field it names.
+    ``nullable`` becomes a type, ``x-key-maxLength`` a pattern, ``x-required-unless`` an ``anyOf`` for each field.
     """
     if isinstance(node, list):
         return [to_draft4(part) for part in node]
@@ -128,13 +128,13 @@ def to_draft4(node: Any) -> Any:
         schema["patternProperties"] = {f"^[\\s\\S]{{1,{schema.pop('x-key-maxLength')}}}$": values}
         schema["additionalProperties"] = False
     if "x-required-unless" in node:
-        excuses = schema.pop("x-required-unless").items()
-        schema["allOf"] = [{"anyOf": [{"required": [name]}, excuse]} for name, excuse in excuses]
+        exceptions = schema.pop("x-required-unless").items()
+        schema["allOf"] = [{"anyOf": [{"required": [name]}, exception]} for name, exception in exceptions]
     return _with_null(schema) if schema.pop("nullable", False) else schema
 
 
 _ANNOTATIONS = frozenset(["description", "example", "examples", "title", "x-assumption", "default"])
-"""Keywords that say nothing about validity."""
+"""Keywords that do not affect validity."""
 
 
 def _with_null(schema: dict[str, Any]) -> dict[str, Any]:
@@ -155,7 +155,7 @@ def _violations(error: Any, prefix: str) -> Iterator[Violation]:
         keys = path.endswith("metadata")  # the one object whose keys are the client's own
         for name in kind.unexpected:
             yield Violation(_under(path, name[:60]), "key" if keys else "unknown", _KEY if keys else "unknown field")
-    elif kind.name == "oneOf" and _tell_by_fields(kind.context):
+    elif kind.name == "oneOf" and _differ_by_fields(kind.context):
         yield _choice(error, path)
     elif kind.name in ("anyOf", "oneOf") and kind.context:
         yield from _closest(kind.context, path, prefix)
@@ -172,13 +172,13 @@ def _under(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name
 
 
-def _tell_by_fields(branches: list[list[Any]]) -> bool:
-    """Whether the alternatives differ in which field is given."""
+def _differ_by_fields(branches: list[list[Any]]) -> bool:
+    """Whether the alternatives differ only in which field is given."""
     return all(error.kind.name in ("required", "not") for branch in branches for error in branch)
 
 
 def _choice(error: Any, path: str) -> Violation:
-    """None, or more than one, of several fields of which just one is to be given."""
+    """The violation of a choice of fields: none, or more than one, is given."""
     errors = [error for branch in error.kind.context for error in branch]
     absent = [error.kind.property for error in errors if error.kind.name == "required"]
     given = [name for name in error.instance if name not in absent]
@@ -187,7 +187,7 @@ def _choice(error: Any, path: str) -> Violation:
 
 
 def _closest(branches: list[list[Any]], path: str, prefix: str) -> Iterator[Violation]:
-    """Of several alternatives the one whose type fits; the document's only tell types apart."""
+    """The violations of the alternative whose type fits; in the document alternatives differ in type."""
     for branch in branches:
         if all(error.kind.name != "type" for error in branch):
             for error in branch:
@@ -213,7 +213,7 @@ _TYPES = {
 
 
 def _sentence(kind: Any, message: str) -> str:
-    """What a keyword asks for, in our words: those of the library change with its versions."""
+    """What a keyword requires, in our words: those of the library change with its versions."""
     if kind.name == "format":
         return EXPLAINED.get(kind.format, f"must be a {kind.format}")
     if kind.name == "type":

@@ -1,4 +1,4 @@
-"""The service's own face: ``/v1``, where a secret key opens a world and a function of the rules does the work."""
+"""The service's API, ``/v1``: a secret key opens a world, and a function of the rules executes the operation."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 from functools import partial
 from typing import Any, NamedTuple
 
-from starlette.types import ASGIApp, Scope
+from starlette.types import ASGIApp
 
 from emulator.document import bundles
 from emulator.document.tree import Document
@@ -19,7 +19,6 @@ from emulator.resources.billing.invoices import Invoice
 from emulator.resources.registry import OPERATIONS
 from emulator.resources.sandbox import invoice_documents
 from emulator.resources.sandbox.invoice_documents import InvoiceDocument
-from emulator.web.authentication import authorization, header
 from emulator.web.context import RequestContext
 from emulator.web.cors import Cors
 from emulator.web.idempotency import IdempotentRequest
@@ -30,13 +29,13 @@ from emulator.web.request_policy import RequestPolicy
 from emulator.web.response import Response
 
 
-def service(engine: Engine, *, strict: bool) -> ASGIApp:
+def service_app(engine: Engine, *, strict: bool) -> ASGIApp:
     """The application behind ``/v1``."""
     document = bundles.load("service")
-    gate = Authenticator(engine, sandbox_only(document))
-    checks = partial(RequestPolicy, paths=paths(document))
+    authenticator = Authenticator(engine, sandbox_only(document))
+    policy = partial(RequestPolicy, paths=paths(document))
     app = build_app(
-        document, OPERATIONS, authenticate=gate.authenticate, perform=execute, strict=strict, layers=[checks]
+        document, OPERATIONS, authenticate=authenticator.authenticate, execute=execute, strict=strict, layers=[policy]
     )
     return Cors(app, engine)
 
@@ -52,7 +51,7 @@ def paths(document: Document) -> dict[str, str]:
 
 
 def sandbox_only(document: Document) -> frozenset[str]:
-    """The operations that only a sandbox has: those of the tags the document marks so (B-07, B-60)."""
+    """The operations that only a sandbox has, by the tags that the document marks ``x-sandbox-only`` (B-07, B-60)."""
     tags = {tag["name"] for tag in document["tags"] if tag.get("x-sandbox-only")}
     return frozenset(
         operation["operationId"]
@@ -62,19 +61,19 @@ def sandbox_only(document: Document) -> frozenset[str]:
     )
 
 
-LONGEST = 100
-"""Characters of an ``Authorization`` header that is remembered; one padded with spaces is read anew each time."""
+MAX_CACHED = 100
+"""Characters of an ``Authorization`` header that is cached; longer ones, padded with spaces, are parsed each time."""
 
 
 class CachedKey(NamedTuple):
-    """What is known of an ``Authorization`` header that was seen before."""
+    """What a valid ``Authorization`` header stands for: its world, and the magic key rules that concern its key."""
 
     runtime: Runtime
     rules: tuple[keys.MagicKey, ...]
 
 
 class Authenticator:
-    """Key, then the state of App and company: the beginning of the order of checks (B-05)."""
+    """Checks the key, then the state of App and company: the first of the checks in order (B-05)."""
 
     def __init__(self, engine: Engine, sandbox_only: frozenset[str]) -> None:
         self._engine = engine
@@ -83,30 +82,30 @@ class Authenticator:
         engine.when_discarded.append(self._forget)
 
     def _forget(self, runtime: Runtime) -> None:
-        self._cached = {value: seen for value, seen in self._cached.items() if seen.runtime is not runtime}
+        self._cached = {value: key for value, key in self._cached.items() if key.runtime is not runtime}
 
-    def authenticate(self, call: RequestContext, scope: Scope, required: bool) -> Runtime | None:
-        """The world of the key in the ``Authorization`` header, or a refusal (B-02 to B-04)."""
-        value = authorization(scope)
+    def authenticate(self, context: RequestContext, required: bool) -> Runtime:
+        """The runtime of the world of the key in ``Authorization``. Raises 401 or 403 (B-02 to B-04)."""
+        value = context.authorization()
         if value is None and not required:
-            call.runtime = self._opened_by_token(scope)
-            return call.runtime
-        visitor = self._cached.get(value or "") or self._resolve(value)
-        call.runtime = visitor.runtime
-        call.ignores_unknown_fields = settings(visitor.runtime.world).unknown_fields == "ignore"
-        if visitor.rules:
-            keys.admit(visitor.rules, call.operation_id or "", writes=scope["method"] != "GET")
-        if visitor.runtime.world.livemode and call.operation_id in self._sandbox_only:
+            return self._opened_by_token(context)
+        runtime, rules = self._cached.get(value or "") or self._resolve(value)
+        # Set before anything is raised: the App has a say in the shape of errors.
+        context.runtime = runtime
+        context.ignores_unknown_fields = settings(runtime.world).unknown_fields == "ignore"
+        if rules:
+            keys.admit(rules, context.operation_id, writes=context.method != "GET")
+        if runtime.world.livemode and context.operation_id in self._sandbox_only:
             raise ApiError("SANDBOX_ONLY")
-        return visitor.runtime
+        return runtime
 
-    def _opened_by_token(self, scope: Scope) -> Runtime:
-        """Without a key: the world of the invoice in the path, if the token in the query is that of its PDF (B-66)."""
-        token = dict(fields(scope["query_string"])).get("token")
+    def _opened_by_token(self, context: RequestContext) -> Runtime:
+        """Without a key: the world of the invoice in the path, if the query has the token of its PDF (B-66)."""
+        token = dict(fields(context.query_string)).get("token")
         if token is None:
             raise ApiError("MISSING_API_KEY")
         for runtime in self._engine.runtimes.values():
-            invoice = runtime.world.get(Invoice, scope["path_params"]["id"])
+            invoice = runtime.world.get(Invoice, context.path_params["id"])
             if invoice is not None and invoice_documents.token_opens(invoice, token):
                 return runtime
         raise invoice_documents.token_error()
@@ -114,29 +113,29 @@ class Authenticator:
     def _resolve(self, value: str | None) -> CachedKey:
         key = keys.read(value)
         rules = tuple(rule for rule in self._engine.reference_data.magic_keys if rule.concerns(key))
-        visitor = CachedKey(self._engine.open(key), rules)
-        if value is not None and len(value) <= LONGEST:
-            self._cached[value] = visitor
-        return visitor
+        resolved = CachedKey(self._engine.open(key), rules)
+        if value is not None and len(value) <= MAX_CACHED:
+            self._cached[value] = resolved
+        return resolved
 
 
 async def execute(
-    call: RequestContext, plan: OperationHandler, scope: Scope, arguments: dict[str, Any], raw: bytes
+    context: RequestContext, runtime: Runtime, operation: OperationHandler, arguments: dict[str, Any]
 ) -> Any:
-    """One command of the rules, as a turn of its world; with an Idempotency-Key on a POST, once."""
-    assert call.runtime is not None
-    key = header(scope, b"idempotency-key") if scope["method"] == "POST" else None
+    """Execute a command of the rules as a unit of work; a POST with an Idempotency-Key only once (B-16)."""
+    key = context.header(b"idempotency-key") if context.method == "POST" else None
     if key is not None:
-        return await IdempotentRequest(key, scope, raw, plan.status).perform(call, plan.function, arguments)
-    result = await call.runtime.serve(plan.function, arguments, call.request_id)
-    return await operation_summary(result) if isinstance(result, InvoiceDocument) else result
+        request = IdempotentRequest(key, context, operation.status)
+        return await request.execute(context, runtime, operation.function, arguments)
+    result = await runtime.serve(operation.function, arguments, context.request_id)
+    return await invoice_pdf_response(result) if isinstance(result, InvoiceDocument) else result
 
 
-async def operation_summary(paper: InvoiceDocument) -> Response:
-    """The PDF; it is set in a thread, so that other requests need not wait for it."""
-    # Loaded on first use: most servers never print.
+async def invoice_pdf_response(document: InvoiceDocument) -> Response:
+    """The PDF, rendered in a thread, so that other requests need not wait for it."""
+    # Loaded on first use: most servers never render one.
     from emulator.rendering import invoice_pdf
 
-    pdf = await asyncio.to_thread(invoice_pdf.render, paper)
-    shown_as = {"Content-Disposition": f'inline; filename="{paper.invoice.invoice_number}.pdf"'}
-    return Response(200, pdf, shown_as, media_type="application/pdf")
+    pdf = await asyncio.to_thread(invoice_pdf.render, document)
+    disposition = {"Content-Disposition": f'inline; filename="{document.invoice.invoice_number}.pdf"'}
+    return Response(200, pdf, disposition, media_type="application/pdf")

@@ -1,4 +1,4 @@
-"""A flow: an answer without an end of its own, whose parts are sent as they come."""
+"""Streaming: a response without an end of its own, whose parts are sent as they come."""
 
 from __future__ import annotations
 
@@ -7,46 +7,46 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import NamedTuple
 
-from starlette.types import Receive, Scope, Send
+from starlette.types import Receive, Send
 
-ABORT = "emulator.abort"
-"""Key of the scope under which a connection gives the means to cut it."""
-
-LAST_WORDS = 0.2
-"""Seconds (real time) a reader has for the rest once a flow is over; one that does not read is cut off."""
+DRAIN_SECONDS = 0.2
+"""Seconds (real time) a client has to read the rest once a stream has ended; then its connection is cut."""
 
 
 class Stream(NamedTuple):
-    """The parts, begun before the answer is; ``over`` is set when nothing more is to be said."""
+    """The parts, the first of which is made before the response starts; ``ended`` is set when no more will come."""
 
     parts: Callable[[], AsyncGenerator[bytes, None]]
     ended: asyncio.Event
     media_type: str
 
 
-async def send_stream(flow: Stream, scope: Scope, receive: Receive, send: Send) -> None:
-    """Send it until it is over or its reader is gone. A reader that does not read holds up nobody else."""
-    sending = asyncio.create_task(_send(flow, send))
-    ends = [asyncio.create_task(_gone(receive)), asyncio.create_task(flow.ended.wait())]
+async def send_stream(stream: Stream, abort: Callable[[], None] | None, receive: Receive, send: Send) -> None:
+    """Send the stream until it ends or the client disconnects. A client that does not read holds nothing up.
+
+    ``abort`` cuts its connection, where there is one.
+    """
+    sending = asyncio.create_task(_send(stream, send))
+    ends = [asyncio.create_task(_disconnected(receive)), asyncio.create_task(stream.ended.wait())]
     try:
         await asyncio.wait([sending, *ends], return_when=asyncio.FIRST_COMPLETED)
-        if flow.ended.is_set():
-            await asyncio.wait([sending], timeout=LAST_WORDS)
+        if stream.ended.is_set():
+            await asyncio.wait([sending], timeout=DRAIN_SECONDS)
     finally:
         stuck = not sending.done()
         for task in (sending, *ends):
             task.cancel()
         await asyncio.gather(sending, *ends, return_exceptions=True)
-    if stuck and ABORT in scope:
-        scope[ABORT]()
+    if stuck and abort is not None:
+        abort()
     elif not sending.cancelled():
         sending.result()
 
 
-async def _send(flow: Stream, send: Send) -> None:
-    async with aclosing(flow.parts()) as parts:
+async def _send(stream: Stream, send: Send) -> None:
+    async with aclosing(stream.parts()) as parts:
         part = await anext(parts)
-        headers = [(b"content-type", flow.media_type.encode()), (b"cache-control", b"no-store")]
+        headers = [(b"content-type", stream.media_type.encode()), (b"cache-control", b"no-store")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": part, "more_body": True})
         async for part in parts:
@@ -54,6 +54,6 @@ async def _send(flow: Stream, send: Send) -> None:
     await send({"type": "http.response.body", "body": b""})
 
 
-async def _gone(receive: Receive) -> None:
+async def _disconnected(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -1,4 +1,4 @@
-"""Strict JSON: what a body must be before anyone looks at its fields (B-12)."""
+"""Strict JSON: what a body must be before its fields are validated (B-12)."""
 
 from __future__ import annotations
 
@@ -11,48 +11,48 @@ from typing import Any, NoReturn
 from emulator.errors import ApiError
 
 MAX_DIGITS = 300
-"""Digits of an integer: more than anyone tries a limit with, and still a number to every library that reads it."""
+"""Digits of an integer: more than a test of limits needs, and still readable by every JSON library."""
 
 MAX_DEPTH = 64
-"""Objects and arrays within each other. Documented bodies need four; whatever reads them further on is recursive."""
+"""Levels of nested objects and arrays. Documented bodies need four; what reads them afterwards is recursive."""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 _ESCAPED_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
-def refuse(reason: str) -> ApiError:
-    """A malformed body: 400 ``VALIDATION_ERROR`` (B-12)."""
+def malformed(reason: str) -> ApiError:
+    """The error for a malformed body: 400 ``VALIDATION_ERROR`` (B-12)."""
     return ApiError("VALIDATION_ERROR", http_status=400, message=f"The body must be a JSON object: {reason}.")
 
 
 def parse(raw: bytes) -> dict[str, Any]:
     """The object in a JSON body; an empty body counts as ``{}``.
 
-    Refused with 400: not UTF-8, not JSON, not an object, duplicate keys, NaN and Infinity, numbers out of range,
+    Raises 400 for: not UTF-8, not JSON, not an object, duplicate keys, NaN and Infinity, numbers out of range,
     unpaired surrogates, nesting too deep.
     """
     if not raw.strip():
         return {}
     if raw.startswith(_BYTE_ORDER_MARK):
-        raise refuse("it begins with a byte order mark")
+        raise malformed("it begins with a byte order mark")
     try:
         value = _DECODER.decode(raw.decode("utf-8"))
         if _ESCAPED_SURROGATE.search(raw):
             json.dumps(value, ensure_ascii=False).encode("utf-8")
     except UnicodeDecodeError:
-        raise refuse("it is not UTF-8") from None
+        raise malformed("it is not UTF-8") from None
     except UnicodeEncodeError:
-        raise refuse("a string holds an unpaired surrogate") from None
+        raise malformed("a string holds an unpaired surrogate") from None
     except RecursionError:
-        raise refuse("it is nested too deeply") from None
-    except ValueError as fault:
-        raise refuse(f"{fault}") from None
-    # Counting brackets is quick and errs on the safe side: few of them cannot be deep.
+        raise malformed("it is nested too deeply") from None
+    except ValueError as error:
+        raise malformed(f"{error}") from None
+    # Counting brackets is quick: where there are few of them, nothing can be nested deeply.
     if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH and _deeper(value, MAX_DEPTH):
-        raise refuse("it is nested too deeply")
+        raise malformed("it is nested too deeply")
     if not isinstance(value, dict):
-        raise refuse(f"this is {_KINDS.get(type(value), 'something else')}")
+        raise malformed(f"this is {_KINDS.get(type(value), 'something else')}")
     return value
 
 
@@ -60,7 +60,7 @@ _KINDS = {list: "an array", str: "a string", int: "a number", float: "a number",
 
 
 def _deeper(value: Any, levels: int) -> bool:
-    """Whether more than so many objects and arrays lie within each other; one level at a time, without recursion."""
+    """Whether objects and arrays are nested in more levels than this; looks at one level at a time, not recursively."""
     level = [value]
     for _ in range(levels):
         level = [part for whole in level if isinstance(whole, dict | list) for part in _parts(whole)]
@@ -72,7 +72,7 @@ def _parts(whole: dict[str, Any] | list[Any]) -> Iterable[Any]:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    # The same few names come with every body, and metadata keeps them: one string for each is enough.
+    # The same few names come with every body and are stored with metadata: one string for each is enough.
     value = {intern(name): part for name, part in pairs}
     if len(value) != len(pairs):
         seen: set[str] = set()

@@ -1,6 +1,6 @@
-"""Joined writes: what is written to a connection within one turn of the loop leaves in one system call.
+"""Write coalescing: what is written to a connection within one iteration of the event loop leaves in one system call.
 
-uvicorn writes the head and the body of an answer one after the other. Each is a system call, and the second one was a
+uvicorn writes the head and the body of a response one after the other. Each is a system call, and the second one was a
 fifth of the time of a request.
 """
 
@@ -11,7 +11,7 @@ from typing import Any
 
 
 class CoalescingTransport:
-    """A transport that sends what it was given when the loop comes round, and then all of it at once."""
+    """A transport that collects what is written and sends all of it in the next iteration of the event loop."""
 
     def __init__(self, transport: Any) -> None:
         self._transport = transport
@@ -22,7 +22,7 @@ class CoalescingTransport:
         return getattr(self._transport, name)
 
     def write(self, data: bytes) -> None:
-        """Send this soon."""
+        """Send the data in the next iteration of the event loop."""
         if not self._parts:
             self._loop.call_soon(self._send)
         self._parts.append(data)
