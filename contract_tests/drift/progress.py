@@ -18,17 +18,6 @@ LONG_MODULES: frozenset[str] = frozenset()
 """Modules longer than a module may be. We aim to keep this empty."""
 
 IMPORT_CIRCLES: frozenset[frozenset[str]] = frozenset(
-    {
-        frozenset({"emulator.engine.coverage", "emulator.engine.journal"}),
-        frozenset(
-            {
-                "emulator.engine.advances",
-                "emulator.engine.dispatcher",
-                "emulator.engine.mailer",
-                "emulator.engine.runtime",
-            }
-        ),
-        frozenset({"emulator.testing.aio", "emulator.testing.emulator"}),
-    }
+    {frozenset({"emulator.testing.aio", "emulator.testing.emulator"})},
 )
 """Modules that import each other. We aim to keep this empty."""

@@ -9,9 +9,9 @@ import msgspec
 import pytest
 
 from contract_tests.state import golden
+from emulator.core.events import Event
 from emulator.core.jobs import FailedJob, Job
 from emulator.core.records import Record
-from emulator.core.world import Event
 from emulator.resources.registry import REGISTRY
 from emulator.state import serialization
 

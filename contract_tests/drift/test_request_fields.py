@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import Any
 
 import pytest
-from emulator.conformance.receiver import receiving
 
 from contract_tests.document.reader import (
     Document,
@@ -21,7 +20,7 @@ from contract_tests.document.reader import (
 )
 from contract_tests.sandbox import Sandbox
 from contract_tests.state.golden import differences
-from emulator.conformance.fixture_factory import FixtureFactory
+from emulator.conformance.fixture_factory import FixtureFactory, webhook_receiver
 from emulator.conformance.fixtures import FIXTURES, OF_FIELD
 from emulator.document import bundles
 
@@ -239,9 +238,9 @@ class Sender:
 @pytest.fixture
 def factory(sandbox: Sandbox) -> Iterator[FixtureFactory]:
     """Makes what operations need, in the world of this test."""
-    with receiving() as receiver:
+    with webhook_receiver() as receiver:
         headers = {"Authorization": f"Bearer {sandbox.key}"}
-        made = FixtureFactory(f"{sandbox.url}/v1", headers, receiver, "fields")
+        made = FixtureFactory(f"{sandbox.url}/v1", headers, f"{receiver.url}/hook", "fields")
         yield made
         made.http.close()
 

@@ -15,15 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from emulator.conformance.receiver import receiving
 
 from contract_tests import postgres
 from contract_tests.crash_recovery.servers import Emulator, started
 from contract_tests.state.golden import FOLDER, KEY, PUBLIC_URL
-from emulator.conformance.fixture_factory import FixtureFactory
+from emulator.conformance.fixture_factory import FixtureFactory, webhook_receiver
 from emulator.conformance.fixtures import FIXTURES, OF_PATH
+from emulator.core.events import Event
 from emulator.core.jobs import FailedJob, Job
-from emulator.core.world import Event
 from emulator.resources.registry import REGISTRY
 
 OPTIONS = ("--clock", "frozen@2026-01-01T00:00:00Z", "--seed", "7", "--public-url", PUBLIC_URL)
@@ -117,10 +116,10 @@ class World:
 def write(checkout: Path, folder: Path) -> None:
     """Every file of a release: the world is made once, and converted by that release."""
     made = f"tinydb:{folder / 'worlds.json'}"
-    with tempfile.TemporaryDirectory() as logs, receiving() as receiver:
+    with tempfile.TemporaryDirectory() as logs, webhook_receiver() as receiver:
         emulator = Emulator(Path(logs), made, *OPTIONS, checkout=checkout)
         with started(emulator):
-            world = World(emulator.url, receiver)
+            world = World(emulator.url, f"{receiver.url}/hook")
             world.make()
             (folder / "snapshot.json").write_text(in_json(world.exported), "utf-8")
             (folder / "answers.json").write_text(in_json(world.answers()), "utf-8")
