@@ -1,0 +1,113 @@
+"""Webhooks and emails while the state cannot be stored: what fails once stops nothing behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contract_tests.contract import Contract
+from contract_tests.engine.test_smtp import Mailbox, subscribe
+from contract_tests.receiver import Receiver
+from contract_tests.sandbox import RunningServer, Sandbox
+from emulator.core.records import Record
+from emulator.core.unit_of_work import Change
+from emulator.core.world import World
+from emulator.engine.clock import Clock
+from emulator.engine.mailer import SmtpServer
+from emulator.engine.persistence import WorldPersistence
+from emulator.resources.sandbox.emails import Email
+from emulator.resources.webhooks.deliveries import WebhookDelivery
+from emulator.state.store import StorageError
+
+
+@pytest.fixture
+def mailbox() -> Iterator[Mailbox]:
+    mailbox = Mailbox()
+    yield mailbox
+    mailbox.close()
+
+
+Start = Callable[[], Sandbox]
+
+
+@pytest.fixture
+def start(mailbox: Mailbox, tmp_path: Path, contracts: tuple[Contract, Contract]) -> Iterator[Start]:
+    """Serves the same stored worlds, with a new server each time."""
+    with ExitStack() as running:
+
+        def serve() -> Sandbox:
+            running.close()
+            smtp = SmtpServer("127.0.0.1", mailbox.port, False, None, None)
+            server = RunningServer(state=f"tinydb:{tmp_path}/worlds.json", smtp=smtp)
+            running.callback(server.stop)
+            sandbox = Sandbox(server.url, "sk_test_stored", *contracts)
+            running.callback(sandbox.close)
+            return sandbox
+
+        yield serve
+
+
+def fail_once(monkeypatch: pytest.MonkeyPatch, kind: type[Record]) -> None:
+    """Let the first change of a record of this kind fail to be stored; creating one does not count."""
+    write = WorldPersistence._write
+    failed: list[Change] = []
+
+    def write_or_fail(
+        persistence: WorldPersistence, world: World, clock: Clock, changes: Iterable[Change] = ()
+    ) -> None:
+        hits = [change for change in changes if change.old is not None and type(change.new) is kind]
+        if hits and not failed:
+            failed.extend(hits)
+            raise StorageError("disk full")
+        write(persistence, world, clock, changes)
+
+    monkeypatch.setattr(WorldPersistence, "_write", write_or_fail)
+
+
+def test_emails_behind_one_that_cannot_be_recorded_are_sent_and_recorded(
+    start: Start, mailbox: Mailbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one that was sent and not recorded counts as unsent: it is sent once more at the next start."""
+    sandbox = start()
+    fail_once(monkeypatch, Email)
+    subscribe(sandbox)
+    sandbox.advance("2d")
+    assert [bool(email["sent_at"]) for email in emails(sandbox)] == [False, True, True]
+    assert len(mailbox.messages) == 3
+    sandbox = start()
+    sandbox.advance("1s")
+    assert [bool(email["sent_at"]) for email in emails(sandbox)] == [True, True, True]
+    assert len(mailbox.messages) == 4
+
+
+def emails(sandbox: Sandbox) -> list[Any]:
+    """All emails, oldest first."""
+    found: list[Any] = sandbox.control.get("/emails")["data"]
+    return found[::-1]
+
+
+def test_deliveries_behind_one_that_cannot_be_recorded_are_sent_and_recorded(
+    start: Start, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one that was sent and not recorded stays pending: it is sent once more at the next start."""
+    sandbox = start()
+    endpoint = sandbox.endpoint(receiver.url)
+    fail_once(monkeypatch, WebhookDelivery)
+    made = [sandbox.customer()["id"] for _ in range(3)]
+    sandbox.advance("1s")
+    statuses = [delivery["status"] for delivery in sandbox.deliveries(endpoint)]
+    assert statuses == ["pending", "succeeded", "succeeded"]
+    assert sent(receiver) == made
+    sandbox = start()
+    sandbox.advance("1s")
+    assert {delivery["status"] for delivery in sandbox.deliveries(endpoint)} == {"succeeded"}
+    assert sent(receiver) == [*made, made[0]]
+
+
+def sent(receiver: Receiver) -> list[str]:
+    """The customers that the receiver was told of."""
+    return [event["data"]["object"]["id"] for event in receiver.events]
