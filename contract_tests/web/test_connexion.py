@@ -1,4 +1,4 @@
-"""Plan and stock: what our compiled plans hear of a request is what Connexion's own chain hears of it."""
+"""Compiled operations and Connexion: a function gets the arguments that Connexion's own validation would give it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _recorders(wrap: Callable[[str], Any]) -> dict[str, Any]:
 
 
 def _plan(heard: Heard) -> Any:
-    """Our stack, whose functions only tell what they hear."""
+    """Our stack, whose functions only record their arguments."""
 
     async def execute(context: Any, runtime: Any, operation: Any, arguments: dict[str, Any]) -> None:
         heard.append((operation.operation_id, arguments))
@@ -72,19 +72,19 @@ def _stock(heard: Heard) -> Any:
 
     functions = _recorders(recorder)
     app = AsyncApp("stock", resolver=Resolver(functions.__getitem__))
-    app.add_api(_in_plain_words(_open(DOCUMENT)), strict_validation=True)
+    app.add_api(_in_json_schema(_open(DOCUMENT)), strict_validation=True)
     return app
 
 
-def _in_plain_words(node: Any) -> Any:
-    """The document with its own ``x-required-unless`` said in JSON Schema's words, which are all that others know."""
+def _in_json_schema(node: Any) -> Any:
+    """The document with ``x-required-unless`` written as JSON Schema, which Connexion understands."""
     if isinstance(node, list):
-        return [_in_plain_words(part) for part in node]
+        return [_in_json_schema(part) for part in node]
     if not isinstance(node, dict):
         return node
-    plain = {name: _in_plain_words(part) for name, part in node.items()}
-    excuses = plain.pop("x-required-unless", {})
-    choices = [{"anyOf": [{"required": [name]}, excuse]} for name, excuse in excuses.items()]
+    plain = {name: _in_json_schema(part) for name, part in node.items()}
+    exceptions = plain.pop("x-required-unless", {})
+    choices = [{"anyOf": [{"required": [name]}, exception]} for name, exception in exceptions.items()]
     return {**plain, "allOf": choices} if choices else plain
 
 
@@ -128,7 +128,7 @@ def requests() -> Iterator[Request]:
 
 
 async def _told(app: Any, heard: Heard, asked: list[Request]) -> list[Heard]:
-    """What the functions heard of each request; of one that was refused, nothing."""
+    """The arguments of the functions for each request; none for one that was rejected."""
     told = []
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url="http://sandbox.local") as http:
@@ -157,7 +157,7 @@ def _instant(value: Any) -> Any:
 
 
 def _within(stock: Any, plan: Any) -> bool:
-    """Whether a plan hears all that the stock chain hears; it also fills in the body's defaults."""
+    """Whether ours has all arguments that Connexion gives; ours also fills in the defaults of the body."""
     if isinstance(stock, dict) and isinstance(plan, dict):
         return all(name in plan and _within(part, plan[name]) for name, part in stock.items())
     if isinstance(stock, list) and isinstance(plan, list):
@@ -166,9 +166,9 @@ def _within(stock: Any, plan: Any) -> bool:
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of what Connexion's own validators use
-def test_plans_accept_and_hear_what_connexions_own_chain_does(caplog: pytest.LogCaptureFixture) -> None:
+def test_operations_accept_what_connexions_own_validation_accepts(caplog: pytest.LogCaptureFixture) -> None:
     """Every operation, with the document's own bodies and queries and with each of them spoilt."""
-    caplog.set_level("CRITICAL")  # the stock chain logs each refusal
+    caplog.set_level("CRITICAL")  # Connexion logs each error
     asked = list(requests())
     heard: Heard = []
     by_plan = asyncio.run(_told(_plan(heard), heard, asked))

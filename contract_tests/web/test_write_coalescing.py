@@ -1,4 +1,4 @@
-"""Joined writes, against a transport that only notes what it is told."""
+"""Write coalescing, against a transport that only records what it is asked to do."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from emulator.web.write_coalescing import CoalescingTransport
 
 
 class Noted:
-    """A transport that keeps its calls."""
+    """A transport that records its calls."""
 
     def __init__(self) -> None:
         self.calls: list[object] = []

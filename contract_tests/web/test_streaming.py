@@ -1,4 +1,4 @@
-"""A flow by itself: it ends with its source, with its reader, and with whoever says that it is over."""
+"""Streaming: a stream ends with its source, with its client, and when it is declared ended."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Act = Callable[["Reader"], Awaitable[None]]
 
 
 class Reader:
-    """A client of a flow; one that is ``stuck`` takes the head and then no more."""
+    """A client of a stream; one that is ``stuck`` reads the head and then no more."""
 
     def __init__(self, stuck: bool = False) -> None:
         self.heard: list[Any] = []
@@ -45,8 +45,8 @@ class Reader:
         self.aborted = True
 
     async def read(self, act: Act) -> None:
-        flow = Stream(self.parts, self.over, "text/plain")
-        task = asyncio.create_task(send_stream(flow, self.abort, self.receive, self.send))
+        stream = Stream(self.parts, self.over, "text/plain")
+        task = asyncio.create_task(send_stream(stream, self.abort, self.receive, self.send))
         while len(self.heard) < 2:
             await asyncio.sleep(0)
         await act(self)
