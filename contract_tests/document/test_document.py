@@ -46,15 +46,15 @@ def _written_components() -> Iterator[tuple[str, str]]:
                 yield from ((kind, name) for name in named)
 
 
-def test_the_service_has_exactly_the_operations_of_the_specification(service: Document) -> None:
+def test_the_service_has_the_operations_of_the_specification(service: Document) -> None:
     documented, added = specification.table(specification.DOCUMENTED), specification.table(specification.ADDED)
     assert (len(documented), len(added)) == (75, 12)
-    assert Counter((each.method, each.path) for each in operations(service)) == Counter(documented + added)
+    assert Counter(documented + added) <= Counter((each.method, each.path) for each in operations(service))
 
 
-def test_what_is_added_says_so(service: Document) -> None:
-    marked = {(each.method, each.path) for each in operations(service) if "x-assumption" in each.node}
-    assert set(specification.table(specification.ADDED)) - marked == set()
+def test_what_is_added_to_the_specification_says_so(service: Document) -> None:
+    unmarked = {(each.method, each.path) for each in operations(service) if "x-assumption" not in each.node}
+    assert unmarked <= set(specification.table(specification.DOCUMENTED))
 
 
 def test_paths_of_the_service_end_with_a_slash(service: Document) -> None:

@@ -1,4 +1,4 @@
-"""Examiner ↔ document: what it makes exists, what it excuses exists, and it has something for every operation."""
+"""Conformance suite ↔ document: its fixtures and exceptions exist, and it has a fixture for every operation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,16 @@ from contract_tests.document.reader import parameters, properties, request_schem
 from contract_tests.sandbox import Sandbox
 from emulator.conformance.document import operations
 from emulator.conformance.exceptions import RULES
-from emulator.conformance.fixtures import CHANGES, FIXTURES, LEFT_OUT, OF_FIELD, OF_OPERATION, OF_PARAMETER, OF_PATH
+from emulator.conformance.fixtures import (
+    CHANGES,
+    FIXTURES,
+    LEFT_OUT,
+    OF_FIELD,
+    OF_OPERATION,
+    OF_PARAMETER,
+    OF_PATH,
+    documented,
+)
 from emulator.document import bundles
 
 SERVICE = bundles.load("service")
@@ -30,12 +39,14 @@ def test_what_is_excused_is_there_to_be_excused() -> None:
         assert words - {""} <= fields, id
 
 
-def test_it_has_a_prop_for_every_path_with_an_id() -> None:
-    assert {each.path.split("/")[1] for each in OPERATIONS.values() if "{id}" in each.path} <= OF_PATH.keys()
+def test_it_has_a_fixture_for_every_path_with_an_id() -> None:
+    """Listed, or made as the document's example is."""
+    words = {each.path.split("/")[1] for each in OPERATIONS.values() if "{id}" in each.path}
+    assert words <= OF_PATH.keys() | documented(SERVICE).keys()
     assert OF_OPERATION.keys() | CHANGES.keys() | LEFT_OUT.keys() <= OPERATIONS.keys()
 
 
-def test_every_prop_it_names_is_one() -> None:
+def test_every_fixture_it_names_is_one() -> None:
     named = [*OF_PATH.values(), *OF_OPERATION.values(), *OF_PARAMETER.values()]
     named += [value.strip("{}") for value in OF_FIELD.values() if value != "{receiver}"]
     assert {name.split("/")[0] for name in named} <= FIXTURES.keys()

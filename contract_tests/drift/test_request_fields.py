@@ -241,6 +241,7 @@ def factory(sandbox: Sandbox) -> Iterator[FixtureFactory]:
     with webhook_receiver() as receiver:
         headers = {"Authorization": f"Bearer {sandbox.key}"}
         made = FixtureFactory(f"{sandbox.url}/v1", headers, f"{receiver.url}/hook", "fields")
+        made.learn(SERVICE)
         yield made
         made.http.close()
 

@@ -69,9 +69,11 @@ def test_messages_are_found_everywhere(messages: dict[Key, Message]) -> None:
     places = {Path(file).parts[:2] for message in messages.values() for file, _ in message.locations}
     assert places == {
         ("emulator", "console"),
+        ("emulator", "core"),
         ("emulator", "i18n"),
         ("emulator", "pages"),
         ("emulator", "rendering"),
+        ("emulator", "resources"),
         ("fixtures", "magic.yaml"),
     }
     assert (None, "PayPal refuses the payment.") in messages, "of a fixture"

@@ -1,4 +1,4 @@
-"""The stage: objects in the states that operations need, made through the service's own API as any client would."""
+"""Makes objects in the states that operations need, through the service's own API as any client would."""
 
 from __future__ import annotations
 
@@ -20,21 +20,23 @@ from emulator.conformance.fixtures import (
     OF_PARAMETER,
     OF_PATH,
     anonymous,
+    documented,
 )
+from emulator.document.tree import Document
 from emulator.receiver import HttpReceiver, ReceivedRequest, ReceiverReply
 
 Scene = dict[str, Any]
 """The objects that belong together, by kind: a subscription's customer is the one whose method pays."""
 
-REFERENCE = re.compile(r"\{([a-z ]+)(?:/([a-z_]+))?\}")
+REFERENCE = re.compile(r"\{([a-z -]+)(?:/([a-z_]+))?\}")
 
 
 class CannotMake(Exception):
-    """The server does not make an object that the examiner needs; the message has its answer."""
+    """The server does not make an object that is needed; the message has its answer."""
 
 
 class FixtureFactory:
-    """Makes props on one server. ``name`` sets what is made now apart from what earlier runs left behind."""
+    """Makes fixtures on one server. ``name`` tells what is made now from what earlier runs left behind."""
 
     def __init__(self, base_url: str, headers: Mapping[str, str], receiver: str, name: str) -> None:
         self.http = httpx.Client(base_url=base_url, headers=headers, timeout=60, trust_env=False)
@@ -42,6 +44,14 @@ class FixtureFactory:
         self._name, self._numbers = name, count(1)
         self._scenes: dict[str, Scene] = defaultdict(dict)
         self._sent: set[str] = set()
+        self._fixtures, self._of_path, self._made_by = FIXTURES, OF_PATH, MADE_BY
+
+    def learn(self, document: Document) -> None:
+        """Make fixtures for the resources of a document that are not listed, too."""
+        more = documented(document)
+        self._fixtures = FIXTURES | more
+        self._of_path = OF_PATH | {word: word for word in more}
+        self._made_by = MADE_BY | {anonymous(spec.path): word for word, spec in more.items()}
 
     def new(self) -> str:
         """A word never used before."""
@@ -54,15 +64,15 @@ class FixtureFactory:
     def parameters(self, operation_id: str, path: str, scene: Scene) -> dict[str, str]:
         """The parameters of a path, leading to objects with which the operation can succeed."""
         first = path.split("/")[1]
-        kinds = {"id": OF_OPERATION.get(operation_id, OF_PATH.get(first, ""))} | OF_PARAMETER
+        kinds = {"id": OF_OPERATION.get(operation_id, self._of_path.get(first, ""))} | OF_PARAMETER
         return {name: self.filled(f"{{{kinds[name]}}}", scene) for name in re.findall(r"\{(\w+)\}", path)}
 
     def body(self, operation_id: str, path: str, method: str, scene: Scene) -> Any:
         """A body with which the operation can succeed."""
         if method == "PATCH":
             return CHANGES.get(operation_id, {"metadata": {"examined": "yes"}})
-        kind = MADE_BY.get(anonymous(path))
-        return self.filled(FIXTURES[kind].body, scene) if kind else {}
+        kind = self._made_by.get(anonymous(path))
+        return self.filled(self._fixtures[kind].body, scene) if kind else {}
 
     def filled(self, template: Any, scene: Scene) -> Any:
         """The template with its references replaced."""
@@ -105,8 +115,8 @@ class FixtureFactory:
 
     def enter(self, path: str, made: Any, scene: Scene) -> None:
         """Let what a call to a creating path gave take its part in the scene."""
-        if anonymous(path) in MADE_BY:
-            scene[MADE_BY[anonymous(path)]] = made
+        if anonymous(path) in self._made_by:
+            scene[self._made_by[anonymous(path)]] = made
 
     def object(self, kind: str, scene: Scene) -> Any:
         """The scene's object of a kind, made now unless it is there; raises :class:`CannotMake`."""
@@ -115,15 +125,15 @@ class FixtureFactory:
         return scene[kind]
 
     def _made(self, kind: str, scene: Scene) -> Any:
-        prop = FIXTURES[kind]
-        if prop.after:
-            self.object(prop.after, scene)
-        body = self.filled(prop.body, scene) or None
-        answer = self.http.request(prop.method, self.filled(prop.path, scene).lstrip("/"), json=body)
+        spec = self._fixtures[kind]
+        if spec.after:
+            self.object(spec.after, scene)
+        body = self.filled(spec.body, scene) or None
+        answer = self.http.request(spec.method, self.filled(spec.path, scene).lstrip("/"), json=body)
         if not answer.is_success:
-            raise CannotMake(f"{kind}: {prop.method} {prop.path} answered {answer.status_code}: {answer.text[:300]}")
+            raise CannotMake(f"{kind}: {spec.method} {spec.path} answered {answer.status_code}: {answer.text[:300]}")
         found = answer.json()
-        for step in filter(None, prop.pointer.split("/")):
+        for step in filter(None, spec.pointer.split("/")):
             found = found[int(step) if isinstance(found, list) else step]
         return found
 

@@ -1,6 +1,6 @@
-"""Props: the objects that operations need in order to succeed, and the calls that make each, as data.
+"""Fixtures: the objects that operations need in order to succeed, and the calls that make each, as data.
 
-``{kind}`` stands for the id of another prop, ``{kind/field}`` for a field of it, ``{new}`` for something never used
+``{kind}`` stands for the id of another fixture, ``{kind/field}`` for a field of it, ``{new}`` for a word never used
 before, ``{receiver}`` for the address of a webhook receiver that answers 200, or 500 to events sent to ``/failing``.
 """
 
@@ -10,10 +10,12 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from emulator.document.tree import Document, resolve
+
 
 @dataclass(frozen=True)
 class FixtureSpec:
-    """One object: made by a call, ``after`` another prop, and found in the answer at ``pointer``."""
+    """One object: made by a call, ``after`` another fixture, and found in the answer at ``pointer``."""
 
     method: str
     path: str
@@ -139,6 +141,26 @@ def anonymous(path: str) -> str:
 
 
 MADE_BY: dict[str, str] = {
-    anonymous(prop.path): kind for kind, prop in reversed(FIXTURES.items()) if prop.method == "POST" and prop.body
+    anonymous(spec.path): kind for kind, spec in reversed(FIXTURES.items()) if spec.method == "POST" and spec.body
 }
-"""The prop that a creating path makes; the first that is told of each."""
+"""The fixture that a creating path makes; the first listed of each."""
+
+
+def documented(document: Document) -> dict[str, FixtureSpec]:
+    """Fixtures of the resources that are not listed, by the first word of their path: made as the example says."""
+    paths = document["paths"]
+    words = dict.fromkeys(path.split("/")[1] for path in paths if "{id}" in path and path.split("/")[1] not in OF_PATH)
+    return {word: _documented(document, f"/{word}/") for word in words if "post" in paths.get(f"/{word}/", {})}
+
+
+def _documented(document: Document, path: str) -> FixtureSpec:
+    """The example of a creating operation, each required free text in it replaced by one that was never used before."""
+    body = resolve(document, document["paths"][path]["post"]["requestBody"])["content"]["application/json"]
+    schema = resolve(document, body["schema"])
+    fields = ((name, resolve(document, schema["properties"][name])) for name in schema.get("required", ()))
+    texts = {name: "{new}" for name, field in fields if field.get("type") == "string" and not FIXED & field.keys()}
+    return FixtureSpec("POST", path, body["example"] | texts)
+
+
+FIXED = {"enum", "format", "pattern"}
+"""Keywords of a text that cannot be any word."""

@@ -31,10 +31,6 @@ PHASES = ("examples", "coverage", "fuzzing", "stateful")
 """Requests of the document's examples, point by point through the schemas, at random, and along the links."""
 
 
-NO_GUESSES: dict[str, Any] = {"inference": {"algorithms": []}, "link-calibration": False}
-"""Links are those of the document."""
-
-
 @dataclass(frozen=True)
 class Suite:
     """An examination of one server by one document.
@@ -57,6 +53,8 @@ class Suite:
     def run(self, tell: Callable[[str], None] = lambda operation: None) -> Report:
         """Run all of it; ``tell`` hears what is being examined."""
         begun = time.monotonic()
+        if self.stage:
+            self.stage.learn(self.document)
         if self.stage and "stateful" in self.phases:
             # Before all else: a security profile that is made up at random may refuse what the walk needs.
             LinkWalker(self.document, self._schema(PHASES), self.key, self.stage, self.report).run(tell)

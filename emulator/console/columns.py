@@ -1,10 +1,14 @@
-"""Columns: what a list shows of each kind of object, and how single fields are drawn."""
+"""Columns: what a list shows of each kind of object, and how single fields are shown."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-COLUMNS: Mapping[str, tuple[str, ...]] = {
+from emulator.control import objects
+from emulator.core.records import Record
+from emulator.resources.registry import REGISTRY
+
+_CHOSEN: Mapping[str, tuple[str, ...]] = {
     "customer": ("firstname", "lastname", "email", "status"),
     "subscription": ("status", "customer", "unit_amount", "interval", "current_period_end"),
     "invoice": ("invoice_number", "status", "customer_email", "total", "due_date"),
@@ -24,6 +28,22 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "event": ("type",),
 }
 """The kinds, in the order people look for them, each with its columns between id and creation."""
+
+_FEW = 4
+_SHOWN_ANYWAY = frozenset({"id", "object", "app", "metadata", "livemode", "created_at", "updated_at"})
+
+
+def _first_fields(kind: type[Record]) -> tuple[str, ...]:
+    fields = (name for name in kind.__struct_fields__ if name not in _SHOWN_ANYWAY)
+    return tuple(fields)[:_FEW]
+
+
+_OTHERS = {
+    kind.kind: _first_fields(kind) for kind in REGISTRY.kinds if kind.kind not in _CHOSEN and objects.documented(kind)
+}
+
+COLUMNS: Mapping[str, tuple[str, ...]] = {**_CHOSEN, **_OTHERS}
+"""The columns of every kind; a kind for which none are chosen shows its first fields."""
 
 MONEY = frozenset({"amount", "unit_amount", "total", "amount_total", "max_amount"})
 """Fields that hold minor units of the object's own currency."""

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from emulator.i18n.catalogs import N_
+from emulator.core.events import Event
+from emulator.core.messages import N_
+from emulator.core.records import Record
+from emulator.resources.registry import REGISTRY
 
 PAGES: Mapping[str, str] = {
     "overview": N_("Overview"),
@@ -22,46 +25,13 @@ PAGES: Mapping[str, str] = {
 }
 """The pages of the menu."""
 
-KINDS: Mapping[str, str] = {
-    "customer": N_("Customers"),
-    "subscription": N_("Subscriptions"),
-    "invoice": N_("Invoices"),
-    "payment_intent": N_("Payment intents"),
-    "transaction": N_("Transactions"),
-    "refund": N_("Refunds"),
-    "receipt": N_("Receipts"),
-    "checkout_session": N_("Checkout sessions"),
-    "payment_link": N_("Payment links"),
-    "payment_method": N_("Payment methods"),
-    "product": N_("Products"),
-    "subscription_plan": N_("Plans"),
-    "address": N_("Addresses"),
-    "security_profile": N_("Security profiles"),
-    "webhook_endpoint": N_("Webhook endpoints"),
-    "webhook_delivery": N_("Deliveries"),
-    "event": N_("Events"),
-}
+_RECORDS: tuple[type[Record], ...] = (*REGISTRY.kinds, Event)
+_NAMES = {record.kind: record.names for record in _RECORDS if record.names is not None}
+
+KINDS: Mapping[str, str] = {kind: several for kind, (_, several) in _NAMES.items()}
 """The kinds of object, as headings of lists."""
 
-KIND_NAMES: Mapping[str, str] = {
-    "customer": N_("Customer"),
-    "subscription": N_("Subscription"),
-    "invoice": N_("Invoice"),
-    "payment_intent": N_("Payment intent"),
-    "transaction": N_("Transaction"),
-    "refund": N_("Refund"),
-    "receipt": N_("Receipt"),
-    "checkout_session": N_("Checkout session"),
-    "payment_link": N_("Payment link"),
-    "payment_method": N_("Payment method"),
-    "product": N_("Product"),
-    "subscription_plan": N_("Plan"),
-    "address": N_("Address"),
-    "security_profile": N_("Security profile"),
-    "webhook_endpoint": N_("Webhook endpoint"),
-    "webhook_delivery": N_("Delivery"),
-    "event": N_("Event"),
-}
+KIND_NAMES: Mapping[str, str] = {kind: one for kind, (one, _) in _NAMES.items()}
 """The same for one object."""
 
 JOBS: Mapping[str, str] = {

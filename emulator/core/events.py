@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import msgspec
 
 from emulator.core.calendar import Timestamp
+from emulator.core.messages import N_
 from emulator.core.records import Record, to_wire
 
 
@@ -23,6 +24,7 @@ class Event(Record, frozen=True, kw_only=True):
 
     kind: ClassVar[str] = "event"
     prefix: ClassVar[str] = "evt"
+    names: ClassVar[tuple[str, str] | None] = (N_("Event"), N_("Events"))
     indexes: ClassVar[tuple[str, ...]] = ("type",)
 
     object: str = "event"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from heapq import merge
 from itertools import islice
-from typing import Any, Generic
+from types import NoneType
+from typing import Any, Generic, get_args, get_type_hints
 
 import msgspec
 
@@ -52,6 +54,38 @@ def get_handler(kind: type[R]) -> Callable[..., R]:
         return get_or_404(world, kind, id)
 
     return retrieve
+
+
+def new_record(world: World, kind: type[R], body: Mapping[str, Any], **computed: Any) -> R:
+    """The record that a POST asks for: the fields of the body that the kind has, and those that the rules computed.
+
+    Id, App, live mode and times are filled in; metadata that was not sent is empty, and a required field that may be
+    null is null.
+    """
+    fields, blank = _creation_fields(kind)
+    own: dict[str, Any] = {
+        "app": world.app,
+        "livemode": world.livemode,
+        "metadata": {},
+        "created_at": world.now,
+        "updated_at": world.now,
+        **body,
+        **computed,
+    }
+    given: dict[str, Any] = {name: _frozen(own[name]) for name in own.keys() & fields}
+    return kind(id=world.new_id(kind), **{**blank, **given})
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+@cache
+def _creation_fields(kind: type[Record]) -> tuple[frozenset[str], dict[str, None]]:
+    """The fields of a kind, and null for each that is required and may be null."""
+    hints = get_type_hints(kind)
+    required = [field.name for field in msgspec.structs.fields(kind) if field.required]
+    return frozenset(kind.__struct_fields__), {name: None for name in required if NoneType in get_args(hints[name])}
 
 
 def apply_patch(world: World, record: R, changes: Mapping[str, Any]) -> R:

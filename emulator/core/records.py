@@ -31,6 +31,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     * ``kind``: the kind of object, as in its field ``object``;
     * ``prefix``: the beginning of its ids;
     * ``not_found_code``: the code of the 404 for an id that does not exist (B-15);
+    * ``names``: what one and several are called in the console, marked for translation; None for what it does not list;
     * ``indexes``: fields by whose value lists are filtered without a search;
     * ``unique``: fields whose value (unless null) belongs to one record only; ``caseless``: those of them that are
       compared without regard to letter case;
@@ -47,6 +48,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     kind: ClassVar[str]
     prefix: ClassVar[str]
     not_found_code: ClassVar[str] = "NOT_FOUND"
+    names: ClassVar[tuple[str, str] | None] = None
     indexes: ClassVar[tuple[str, ...]] = ()
     unique: ClassVar[tuple[str, ...]] = ()
     caseless: ClassVar[tuple[str, ...]] = ()

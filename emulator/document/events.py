@@ -90,7 +90,9 @@ class _Event:
         model = {key: value for key, value in self._model().items() if key != "x-assumption"}
         media = {"schema": {"$ref": f"#/components/schemas/{self.schema_name}"}, "example": self._example()}
         body = {**model["requestBody"], "content": {JSON: media}}
-        return {**model, "summary": self._spec.summary, "description": self._spec.meaning, "requestBody": body}
+        about = {"summary": self._spec.summary, "description": self._spec.meaning}
+        mark = {"x-assumption": self._spec.assumption} if self._spec.assumption else {}
+        return {**model, **about, "requestBody": body, **mark}
 
     def _model(self) -> Node:
         model: Node = self._document["x-webhooks"][MODEL]["post"]

@@ -37,8 +37,3 @@ def translations(language: str) -> NullTranslations:
         write_mo(compiled, read_po(file, locale=language))
     compiled.seek(0)
     return GNUTranslations(compiled)
-
-
-def N_(message: str) -> str:  # noqa: N802  # the name that gettext's tools look for
-    """Mark a message of a table for extraction; it is translated where it is shown."""
-    return message

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from emulator.i18n.catalogs import N_
+from emulator.core.messages import N_
 
 PAYMENT_METHOD_TYPES: Mapping[str, str] = {
     "mobile_money": N_("Mobile money"),

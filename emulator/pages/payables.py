@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
+from emulator.core.messages import N_
 from emulator.core.world import World
-from emulator.i18n.catalogs import N_
 from emulator.resources.app import security_profiles
 from emulator.resources.billing import invoices
 from emulator.resources.billing.invoices import Invoice

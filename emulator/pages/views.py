@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
+from emulator.core.messages import N_
 from emulator.core.world import World
-from emulator.i18n.catalogs import N_
 from emulator.i18n.language import Language, decimals
 from emulator.i18n.terms import PAYMENT_METHOD_TYPES
 from emulator.pages import messages

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from emulator.i18n.catalogs import N_
+from emulator.core.messages import N_
 from emulator.i18n.language import language_of
 from emulator.rendering.canvas import HEIGHT, WIDTH, Box, PdfPage
 from emulator.rendering.page_flow import BOTTOM, LEFT, RIGHT, PageFlow

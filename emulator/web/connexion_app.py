@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import reduce
-from operator import getitem
 from typing import Any, cast
 
 from connexion import ConnexionMiddleware
 from connexion.resolver import Resolver
 from starlette.types import ASGIApp, Receive, Scope, Send
+
+from emulator.document.tree import at, pointer_of
 
 Document = Mapping[str, Any]
 Definition = Mapping[str, Any]
@@ -107,6 +107,6 @@ class _Resolver:
 
     def _component(self, reference: str) -> Any:
         if reference not in self._components:
-            component = reduce(getitem, reference.removeprefix("#/").split("/"), self._document)
+            component = at(self._document, pointer_of(reference))
             self._components[reference] = self.node(component)
         return self._components[reference]

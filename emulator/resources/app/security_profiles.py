@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from emulator.core.handlers import apply_patch, get_handler, get_or_404, list_handler
+from emulator.core.handlers import apply_patch, get_handler, get_or_404, list_handler, new_record
+from emulator.core.messages import N_
 from emulator.core.records import Record
 from emulator.core.world import World
 from emulator.errors import ApiError, invalid_field
@@ -24,6 +25,7 @@ class SecurityProfile(Record, frozen=True, kw_only=True):
 
     kind: ClassVar[str] = "security_profile"
     prefix: ClassVar[str] = "sp"
+    names: ClassVar[tuple[str, str] | None] = (N_("Security profile"), N_("Security profiles"))
 
     object: str = "security_profile"
     name: str
@@ -41,15 +43,7 @@ def create(world: World, body: Mapping[str, Any]) -> SecurityProfile:
     """POST /security-profiles/: effective at once; 403 ``INSUFFICIENT_PERMISSIONS`` on the Starter plan (B-70)."""
     if settings(world).pricing_plan == WITHOUT_PROFILES:
         raise ApiError("INSUFFICIENT_PERMISSIONS", message="The Starter plan has no security profiles.")
-    return world.add(
-        SecurityProfile(
-            id=world.new_id(SecurityProfile),
-            livemode=world.livemode,
-            created_at=world.now,
-            updated_at=world.now,
-            **{"max_amount": None, **normalised(body)},
-        )
-    )
+    return world.add(new_record(world, SecurityProfile, normalised(body)))
 
 
 def normalised(body: Mapping[str, Any]) -> dict[str, Any]:

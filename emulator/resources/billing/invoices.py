@@ -12,6 +12,7 @@ from emulator.core import calendar, money
 from emulator.core.events import Event
 from emulator.core.handlers import get_handler, get_or_404, list_handler
 from emulator.core.jobs import Job
+from emulator.core.messages import N_
 from emulator.core.records import HIDDEN, Metadata, Record, merge_metadata, pick
 from emulator.core.state_machine import StateMachine
 from emulator.core.world import World
@@ -33,6 +34,7 @@ class Invoice(Record, frozen=True, kw_only=True):
 
     kind: ClassVar[str] = "invoice"
     prefix: ClassVar[str] = "inv"
+    names: ClassVar[tuple[str, str] | None] = (N_("Invoice"), N_("Invoices"))
     not_found_code: ClassVar[str] = "INVOICE_NOT_FOUND"
     indexes: ClassVar[tuple[str, ...]] = ("customer", "status", "subscription")
 

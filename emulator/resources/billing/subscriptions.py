@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar
 
 from emulator.core.events import Event
 from emulator.core.handlers import get_handler, list_handler
+from emulator.core.messages import N_
 from emulator.core.records import HIDDEN, Metadata, Record
 from emulator.core.state_machine import StateMachine
 from emulator.core.world import World
@@ -18,6 +19,7 @@ class Subscription(Record, frozen=True, kw_only=True):
 
     kind: ClassVar[str] = "subscription"
     prefix: ClassVar[str] = "sub"
+    names: ClassVar[tuple[str, str] | None] = (N_("Subscription"), N_("Subscriptions"))
     not_found_code: ClassVar[str] = "SUBSCRIPTION_NOT_FOUND"
     indexes: ClassVar[tuple[str, ...]] = ("customer", "status", "plan")
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from emulator.core.handlers import apply_patch, get_handler, get_or_404, list_handler
+from emulator.core.handlers import apply_patch, get_handler, get_or_404, list_handler, new_record
+from emulator.core.messages import N_
 from emulator.core.records import Metadata, Record
 from emulator.core.world import World
 from emulator.resources.app import amounts
@@ -16,6 +17,7 @@ class SubscriptionPlan(Record, frozen=True, kw_only=True):
 
     kind: ClassVar[str] = "subscription_plan"
     prefix: ClassVar[str] = "plan"
+    names: ClassVar[tuple[str, str] | None] = (N_("Plan"), N_("Plans"))
     indexes: ClassVar[tuple[str, ...]] = ("active", "currency", "interval")
 
     object: str = "subscription_plan"
@@ -37,19 +39,13 @@ def create(world: World, body: Mapping[str, Any]) -> SubscriptionPlan:
     """POST /subscription-plans/."""
     currency = amounts.enabled(world, body["currency"])
     return world.add(
-        SubscriptionPlan(
-            id=world.new_id(SubscriptionPlan),
-            name=body["name"],
-            description=body.get("description"),
+        new_record(
+            world,
+            SubscriptionPlan,
+            body,
             amount=amounts.chargeable(world, body["amount"], currency, "amount"),
             currency=currency,
-            interval=body["interval"],
-            interval_count=body["interval_count"],
             trial_period_days=body.get("trial_period_days", 0),
-            metadata=body.get("metadata", {}),
-            livemode=world.livemode,
-            created_at=world.now,
-            updated_at=world.now,
         )
     )
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
-from emulator.core.handlers import apply_patch, get_handler, get_or_404, list_handler
+from emulator.core.handlers import apply_patch, get_handler, get_or_404, list_handler, new_record
+from emulator.core.messages import N_
 from emulator.core.records import HIDDEN, Metadata, Record, merge_metadata, pick
 from emulator.core.world import World
 from emulator.errors import ApiError, invalid_field
@@ -17,6 +18,7 @@ class Product(Record, frozen=True, kw_only=True):
 
     kind: ClassVar[str] = "product"
     prefix: ClassVar[str] = "prod"
+    names: ClassVar[tuple[str, str] | None] = (N_("Product"), N_("Products"))
     not_found_code: ClassVar[str] = "PRODUCT_NOT_FOUND"
     indexes: ClassVar[tuple[str, ...]] = ("active", "currency")
     unique: ClassVar[tuple[str, ...]] = ("sku",)
@@ -40,23 +42,14 @@ class Product(Record, frozen=True, kw_only=True):
 def create(world: World, body: Mapping[str, Any]) -> Product:
     """POST /products/: 409 ``DUPLICATE_SKU`` if another product has the ``sku`` of the metadata (B-34)."""
     currency = amounts.enabled(world, body["currency"])
-    metadata = body.get("metadata", {})
     return world.add(
-        Product(
-            id=world.new_id(Product),
-            app=world.app,
-            name=body["name"],
-            description=body.get("description"),
-            images=tuple(body["images"]),
+        new_record(
+            world,
+            Product,
+            body,
             unit_amount=price(world, body["unit_amount"], currency, body["price_type"]),
             currency=currency,
-            price_type=body["price_type"],
-            active=body["active"],
-            metadata=metadata,
-            livemode=world.livemode,
-            created_at=world.now,
-            updated_at=world.now,
-            sku=require_free_sku(world, metadata),
+            sku=require_free_sku(world, body.get("metadata", {})),
         )
     )
 

@@ -9,6 +9,7 @@ from emulator.core import calendar
 from emulator.core.events import Event
 from emulator.core.handlers import get_handler, get_or_404, list_handler
 from emulator.core.jobs import Job
+from emulator.core.messages import N_
 from emulator.core.records import HIDDEN, Metadata, Record
 from emulator.core.state_machine import StateMachine
 from emulator.core.world import World
@@ -28,6 +29,7 @@ class CheckoutSession(Record, frozen=True, kw_only=True):
 
     kind: ClassVar[str] = "checkout_session"
     prefix: ClassVar[str] = "sess"
+    names: ClassVar[tuple[str, str] | None] = (N_("Checkout session"), N_("Checkout sessions"))
     not_found_code: ClassVar[str] = "CHECKOUT_SESSION_NOT_FOUND"
     indexes: ClassVar[tuple[str, ...]] = ("status", "mode", "customer")
 

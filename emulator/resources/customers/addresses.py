@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from emulator.core.events import Event
-from emulator.core.handlers import apply_patch, get_or_404, sublist_handler
+from emulator.core.handlers import apply_patch, get_or_404, new_record, sublist_handler
 from emulator.core.world import World
 from emulator.errors import ApiError, invalid_field
 from emulator.resources.app.settings import settings
@@ -19,21 +19,7 @@ def create(world: World, id: str, body: Mapping[str, Any]) -> Address:
     require_covered_country(world, body)
     if body["is_default"]:
         clear_default(world, id)
-    address = world.add(
-        Address(
-            id=world.new_id(Address),
-            customer=id,
-            line1=body["line1"],
-            line2=body.get("line2"),
-            city=body["city"],
-            state=body.get("state"),
-            postal_code=body.get("postal_code"),
-            country=body["country"],
-            is_default=body["is_default"],
-            created_at=world.now,
-            updated_at=world.now,
-        )
-    )
+    address = world.add(new_record(world, Address, body, customer=id))
     show_default(world, id)
     return address
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from emulator.core.handlers import apply_patch, get_handler, get_or_404, list_handler, sublist_handler
+from emulator.core.handlers import apply_patch, get_handler, get_or_404, list_handler, new_record, sublist_handler
 from emulator.core.state_machine import StateMachine
 from emulator.core.world import World
 from emulator.errors import ApiError
@@ -31,17 +31,13 @@ def create(world: World, body: Mapping[str, Any]) -> Customer:
     customer = STATE_MACHINE.create(
         world,
         "create",
-        Customer(
-            id=world.new_id(Customer),
-            app=world.app,
-            email=body["email"],
+        new_record(
+            world,
+            Customer,
+            body,
             firstname=firstname,
             lastname=lastname,
-            phone=body.get("phone"),
             currency=settings(world).main_currency,
-            metadata=body.get("metadata", {}),
-            created_at=world.now,
-            updated_at=world.now,
         ),
     )
     if customer.phone is not None:

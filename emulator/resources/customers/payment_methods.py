@@ -9,6 +9,7 @@ import msgspec
 
 from emulator.core.handlers import get_handler, get_or_404
 from emulator.core.jobs import Job
+from emulator.core.messages import N_
 from emulator.core.records import HIDDEN, Metadata, Record
 from emulator.core.state_machine import StateMachine
 from emulator.core.world import World
@@ -24,6 +25,7 @@ class PaymentMethod(Record, frozen=True, kw_only=True):
 
     kind: ClassVar[str] = "payment_method"
     prefix: ClassVar[str] = "meth"
+    names: ClassVar[tuple[str, str] | None] = (N_("Payment method"), N_("Payment methods"))
     not_found_code: ClassVar[str] = "PAYMENT_METHOD_NOT_FOUND"
     indexes: ClassVar[tuple[str, ...]] = ("customer",)
 

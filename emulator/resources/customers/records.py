@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from emulator.core.messages import N_
 from emulator.core.records import Metadata, Record
 
 
@@ -12,6 +13,7 @@ class Address(Record, frozen=True, kw_only=True):
 
     kind: ClassVar[str] = "address"
     prefix: ClassVar[str] = "addr"
+    names: ClassVar[tuple[str, str] | None] = (N_("Address"), N_("Addresses"))
     indexes: ClassVar[tuple[str, ...]] = ("customer",)
 
     object: str = "address"
@@ -36,6 +38,7 @@ class Customer(Record, frozen=True, kw_only=True):
 
     kind: ClassVar[str] = "customer"
     prefix: ClassVar[str] = "cust"
+    names: ClassVar[tuple[str, str] | None] = (N_("Customer"), N_("Customers"))
     not_found_code: ClassVar[str] = "CUSTOMER_NOT_FOUND"
     indexes: ClassVar[tuple[str, ...]] = ("status",)
     unique: ClassVar[tuple[str, ...]] = ("email",)

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from emulator.core.events import Event
 from emulator.core.handlers import get_handler, list_handler
+from emulator.core.messages import N_
 from emulator.core.records import HIDDEN, Metadata, Record
 from emulator.core.state_machine import StateMachine
 from emulator.core.world import World
@@ -32,6 +33,7 @@ class PaymentIntent(Record, frozen=True, kw_only=True):
 
     kind: ClassVar[str] = "payment_intent"
     prefix: ClassVar[str] = "pi"
+    names: ClassVar[tuple[str, str] | None] = (N_("Payment intent"), N_("Payment intents"))
     not_found_code: ClassVar[str] = "PAYMENT_INTENT_NOT_FOUND"
     indexes: ClassVar[tuple[str, ...]] = ("customer", "status")
 

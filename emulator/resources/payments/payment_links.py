@@ -9,6 +9,7 @@ import msgspec
 
 from emulator.core import calendar
 from emulator.core.handlers import apply_patch, get_handler, get_or_404, list_handler
+from emulator.core.messages import N_
 from emulator.core.records import HIDDEN, Metadata, Record, pick
 from emulator.core.state_machine import StateMachine
 from emulator.core.world import World
@@ -31,6 +32,7 @@ class PaymentLink(Record, frozen=True, kw_only=True):
 
     kind: ClassVar[str] = "payment_link"
     prefix: ClassVar[str] = "link"
+    names: ClassVar[tuple[str, str] | None] = (N_("Payment link"), N_("Payment links"))
     not_found_code: ClassVar[str] = "PAYMENT_LINK_NOT_FOUND"
     indexes: ClassVar[tuple[str, ...]] = ("status", "payment_link_type", "currency")
 

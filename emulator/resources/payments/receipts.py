@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from emulator.core.events import Event
 from emulator.core.handlers import get_handler, list_handler
+from emulator.core.messages import N_
 from emulator.core.records import Record
 from emulator.core.world import World
 from emulator.resources.payments.payment_intents import PaymentIntent
@@ -17,6 +18,7 @@ class Receipt(Record, frozen=True, kw_only=True):
 
     kind: ClassVar[str] = "receipt"
     prefix: ClassVar[str] = "rcpt"
+    names: ClassVar[tuple[str, str] | None] = (N_("Receipt"), N_("Receipts"))
     not_found_code: ClassVar[str] = "RECEIPT_NOT_FOUND"
     unique: ClassVar[tuple[str, ...]] = ("transaction",)
 

@@ -10,6 +10,7 @@ import msgspec
 from emulator.core import calendar
 from emulator.core.handlers import get_handler, get_or_404, list_handler
 from emulator.core.jobs import Job
+from emulator.core.messages import N_
 from emulator.core.records import Metadata, Record
 from emulator.core.state_machine import StateMachine
 from emulator.core.world import World
@@ -27,6 +28,7 @@ class Refund(Record, frozen=True, kw_only=True):
 
     kind: ClassVar[str] = "refund"
     prefix: ClassVar[str] = "refd"
+    names: ClassVar[tuple[str, str] | None] = (N_("Refund"), N_("Refunds"))
     not_found_code: ClassVar[str] = "REFUND_NOT_FOUND"
     indexes: ClassVar[tuple[str, ...]] = ("transaction", "status")
 

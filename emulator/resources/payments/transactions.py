@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from emulator.core import money
 from emulator.core.handlers import Page, Query, apply_patch, get_handler, get_or_404, list_handler, sublist_handler
 from emulator.core.jobs import Job
+from emulator.core.messages import N_
 from emulator.core.records import HIDDEN, Metadata, Record
 from emulator.core.state_machine import StateMachine
 from emulator.core.world import World
@@ -26,6 +27,7 @@ class Transaction(Record, frozen=True, kw_only=True):
 
     kind: ClassVar[str] = "transaction"
     prefix: ClassVar[str] = "trans"
+    names: ClassVar[tuple[str, str] | None] = (N_("Transaction"), N_("Transactions"))
     not_found_code: ClassVar[str] = "TRANSACTION_NOT_FOUND"
     indexes: ClassVar[tuple[str, ...]] = ("customer", "status", "type")
 

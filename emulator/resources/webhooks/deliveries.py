@@ -12,6 +12,7 @@ from emulator.core.effects import DeliverWebhook, HttpResult
 from emulator.core.events import Event, EventData
 from emulator.core.handlers import Page, Query, get_or_404, list_handler
 from emulator.core.jobs import Job
+from emulator.core.messages import N_
 from emulator.core.records import HIDDEN, Record, to_wire
 from emulator.core.state_machine import StateMachine
 from emulator.core.world import World, encode
@@ -44,6 +45,7 @@ class WebhookDelivery(Record, frozen=True, kw_only=True):
 
     kind: ClassVar[str] = "webhook_delivery"
     prefix: ClassVar[str] = "whd"
+    names: ClassVar[tuple[str, str] | None] = (N_("Delivery"), N_("Deliveries"))
     indexes: ClassVar[tuple[str, ...]] = ("webhook", "event")
 
     object: str = "webhook_delivery"

@@ -11,6 +11,7 @@ import msgspec
 from emulator.core.effects import HttpResult, PingEndpoint
 from emulator.core.events import EventData
 from emulator.core.handlers import get_handler, get_or_404, list_handler
+from emulator.core.messages import N_
 from emulator.core.records import HIDDEN, Metadata, Record, merge_metadata, to_wire
 from emulator.core.world import World, encode
 from emulator.errors import ApiError, invalid_field
@@ -32,6 +33,7 @@ class WebhookEndpoint(Record, frozen=True, kw_only=True):
 
     kind: ClassVar[str] = "webhook_endpoint"
     prefix: ClassVar[str] = "wh"
+    names: ClassVar[tuple[str, str] | None] = (N_("Webhook endpoint"), N_("Webhook endpoints"))
     not_found_code: ClassVar[str] = "WEBHOOK_NOT_FOUND"
     indexes: ClassVar[tuple[str, ...]] = ("enabled",)
 
