@@ -1,4 +1,4 @@
-"""The stage: objects in the states that operations need, made through the service's own API as any client would."""
+"""Creates the objects that operations need, in the right states, through the API of the server under test."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from emulator.conformance.fixtures import (
 from emulator.receiver import HttpReceiver, ReceivedRequest, ReceiverReply
 
 Scene = dict[str, Any]
-"""The objects that belong together, by kind: a subscription's customer is the one whose method pays."""
+"""Objects that belong together, by kind: the payment method of a subscription is one of its customer."""
 
 REFERENCE = re.compile(r"\{([a-z ]+)(?:/([a-z_]+))?\}")
 
 
-class CannotMake(Exception):
-    """The server does not make an object that the examiner needs; the message has its answer."""
+class CannotCreate(Exception):
+    """The server did not create an object that is needed; the message contains its response."""
 
 
 class FixtureFactory:
-    """Makes props on one server. ``name`` sets what is made now apart from what earlier runs left behind."""
+    """Creates fixtures on one server. ``name`` makes values differ from those of earlier runs."""
 
     def __init__(self, base_url: str, headers: Mapping[str, str], receiver: str, name: str) -> None:
         self.http = httpx.Client(base_url=base_url, headers=headers, timeout=60, trust_env=False)
@@ -44,15 +44,15 @@ class FixtureFactory:
         self._sent: set[str] = set()
 
     def new(self) -> str:
-        """A word never used before."""
-        return f"examiner-{self._name}-{next(self._numbers)}"
+        """A value that was never used before."""
+        return f"check-{self._name}-{next(self._numbers)}"
 
     def scene(self, operation_id: str, method: str) -> Scene:
-        """Where an operation plays: reads and changes in a scene that lasts, all else in a fresh one."""
+        """The objects of an operation: reads and changes share them, every other request gets new ones."""
         return self._scenes[operation_id] if method in ("GET", "PATCH") else {}
 
     def parameters(self, operation_id: str, path: str, scene: Scene) -> dict[str, str]:
-        """The parameters of a path, leading to objects with which the operation can succeed."""
+        """The parameters of a path, with ids of objects on which the operation can succeed."""
         first = path.split("/")[1]
         kinds = {"id": OF_OPERATION.get(operation_id, OF_PATH.get(first, ""))} | OF_PARAMETER
         return {name: self.filled(f"{{{kinds[name]}}}", scene) for name in re.findall(r"\{(\w+)\}", path)}
@@ -60,7 +60,7 @@ class FixtureFactory:
     def body(self, operation_id: str, path: str, method: str, scene: Scene) -> Any:
         """A body with which the operation can succeed."""
         if method == "PATCH":
-            return CHANGES.get(operation_id, {"metadata": {"examined": "yes"}})
+            return CHANGES.get(operation_id, {"metadata": {"checked": "yes"}})
         kind = MADE_BY.get(anonymous(path))
         return self.filled(FIXTURES[kind].body, scene) if kind else {}
 
@@ -75,7 +75,7 @@ class FixtureFactory:
         return template
 
     def with_references(self, body: Any, scene: Scene) -> Any:
-        """A body that was made up, its references to other objects leading somewhere."""
+        """A generated body with its references replaced by ids of existing objects."""
         if isinstance(body, list):
             return [self.with_references(value, scene) for value in body]
         if not isinstance(body, dict):
@@ -84,17 +84,17 @@ class FixtureFactory:
 
     def _reference(self, name: str, value: Any, scene: Scene) -> Any:
         if name in OF_FIELD and value and isinstance(value, str | list):
-            there = self.filled(OF_FIELD[name], scene)
-            return [there] if isinstance(value, list) else there
+            id = self.filled(OF_FIELD[name], scene)
+            return [id] if isinstance(value, list) else id
         if name == "email" and isinstance(value, str):
-            return self._once(value)
+            return self._unique(value)
         return value if name == "metadata" else self.with_references(value, scene)
 
-    def _once(self, email: str) -> str:
-        """The address, or another one if it was used before: a customer's is unique."""
-        fresh = f"{self.new()}@example.com" if email in self._sent else email
-        self._sent.add(fresh)
-        return fresh
+    def _unique(self, email: str) -> str:
+        """The address, or a new one if it was used before: emails of customers are unique."""
+        unique = f"{self.new()}@example.com" if email in self._sent else email
+        self._sent.add(unique)
+        return unique
 
     def _value(self, kind: str, field: str | None, scene: Scene) -> str:
         if kind == "new":
@@ -103,27 +103,29 @@ class FixtureFactory:
             return self.receiver
         return str(self.object(kind, scene)[field or "id"])
 
-    def enter(self, path: str, made: Any, scene: Scene) -> None:
-        """Let what a call to a creating path gave take its part in the scene."""
+    def add(self, path: str, created: Any, scene: Scene) -> None:
+        """Add the response of a creating operation to the scene."""
         if anonymous(path) in MADE_BY:
-            scene[MADE_BY[anonymous(path)]] = made
+            scene[MADE_BY[anonymous(path)]] = created
 
     def object(self, kind: str, scene: Scene) -> Any:
-        """The scene's object of a kind, made now unless it is there; raises :class:`CannotMake`."""
+        """The scene's object of a kind, created if there is none. Raises :class:`CannotCreate`."""
         if kind not in scene:
-            scene[kind] = self._made(kind, scene)
+            scene[kind] = self._created(kind, scene)
         return scene[kind]
 
-    def _made(self, kind: str, scene: Scene) -> Any:
-        prop = FIXTURES[kind]
-        if prop.after:
-            self.object(prop.after, scene)
-        body = self.filled(prop.body, scene) or None
-        answer = self.http.request(prop.method, self.filled(prop.path, scene).lstrip("/"), json=body)
+    def _created(self, kind: str, scene: Scene) -> Any:
+        fixture = FIXTURES[kind]
+        if fixture.after:
+            self.object(fixture.after, scene)
+        body = self.filled(fixture.body, scene) or None
+        answer = self.http.request(fixture.method, self.filled(fixture.path, scene).lstrip("/"), json=body)
         if not answer.is_success:
-            raise CannotMake(f"{kind}: {prop.method} {prop.path} answered {answer.status_code}: {answer.text[:300]}")
+            raise CannotCreate(
+                f"{kind}: {fixture.method} {fixture.path} answered {answer.status_code}: {answer.text[:300]}"
+            )
         found = answer.json()
-        for step in filter(None, prop.pointer.split("/")):
+        for step in filter(None, fixture.pointer.split("/")):
             found = found[int(step) if isinstance(found, list) else step]
         return found
 
