@@ -9,7 +9,7 @@ import pytest
 from contract_tests.cli.conftest import Cli
 from contract_tests.contract import Contract
 from contract_tests.sandbox import RunningServer, Sandbox
-from emulator.cli.audit import NAMED, together
+from emulator.cli.audit import SHOWN_IDS, merged
 
 
 @pytest.fixture
@@ -21,9 +21,9 @@ def careless(sandbox: Sandbox) -> str:
 
 def test_an_app_without_requests(cli: Cli) -> None:
     untried, nothing, summary = cli("audit").lines
-    assert untried.startswith("No occasion  ignored-retry-after, unsafe-retry, ")
+    assert untried.startswith("Not exercised  ignored-retry-after, unsafe-retry, ")
     assert nothing == ""
-    assert summary.startswith("0 requests looked at: 0 errors, 0 warnings, 0 info; 0 rules kept, ")
+    assert summary.startswith("0 requests checked: 0 errors, 0 warnings, 0 info; 0 rules passed, ")
 
 
 def test_a_report_to_read(sandbox: Sandbox, cli: Cli, careless: str) -> None:
@@ -34,16 +34,16 @@ def test_a_report_to_read(sandbox: Sandbox, cli: Cli, careless: str) -> None:
     assert lines[1].endswith("(Refunds)")
     assert lines[2].split() == [careless]
     assert lines[4].startswith("info     beyond-the-specification")
-    kept = next(line for line in lines if line.startswith("Kept "))
-    assert "secret-exposed" in kept
+    passed = next(line for line in lines if line.startswith("Passed "))
+    assert "secret-exposed" in passed
     entries = list(sandbox.control.pages("/requests"))
-    assert lines[-1].startswith(f"{len(entries)} requests looked at: 0 errors, 1 warning, 1 info; ")
+    assert lines[-1].startswith(f"{len(entries)} requests checked: 0 errors, 1 warning, 1 info; ")
 
 
 def test_a_long_row_of_requests_is_cut_for_people(sandbox: Sandbox, cli: Cli) -> None:
     body = {"transaction": sandbox.deposit()["id"], "amount": 100}
-    sent = [sandbox.api.request("POST", "/refunds/", json=body).headers["request-id"] for _ in range(NAMED + 2)]
-    assert cli("audit").lines[2].split() == [*sent[: -NAMED - 1 : -1], "and", "2", "more"]
+    sent = [sandbox.api.request("POST", "/refunds/", json=body).headers["request-id"] for _ in range(SHOWN_IDS + 2)]
+    assert cli("audit").lines[2].split() == [*sent[: -SHOWN_IDS - 1 : -1], "and", "2", "more"]
 
 
 @pytest.mark.usefixtures("careless")
@@ -87,7 +87,7 @@ def test_of_every_app(server: RunningServer, contracts: tuple[Contract, Contract
 
 
 def test_several_audits_are_one() -> None:
-    """Kept is what was broken nowhere; untried what there was no occasion for anywhere."""
+    """A rule passed if it was broken nowhere, and was not exercised if it was so in no App."""
 
     def told(*findings: tuple[str, str], kept: str = "", untried: str = "") -> Any:
         return {
@@ -97,5 +97,5 @@ def test_several_audits_are_one() -> None:
             "untried": [{"rule": rule} for rule in untried],
         }
 
-    whole = together([told(("a", "info"), kept="bc", untried="d"), told(("b", "error"), kept="a", untried="cd")])
+    whole = merged([told(("a", "info"), kept="bc", untried="d"), told(("b", "error"), kept="a", untried="cd")])
     assert whole == told(("b", "error"), ("a", "info"), kept="c", untried="d") | {"request_count": 4}

@@ -96,12 +96,12 @@ def test_a_server_that_does_as_the_document_says_passes(stranger: str, small: ob
     assert "GET /products/" in result.output
     assert "unsupported_method" in result.output
     suite = ElementTree.parse(junit).getroot()
-    assert [case.get("name") for case in suite] == ["GET /products/", "everything could be examined"]
+    assert [case.get("name") for case in suite] == ["GET /products/", "everything could be checked"]
     assert suite.get("failures") == "1"
 
 
 def test_the_shipped_document_counts_where_the_server_has_none(stranger: str) -> None:
-    base_url, document = module._found(f"{stranger}/v1/")
+    base_url, document = module.server_and_document(f"{stranger}/v1/")
     assert base_url == f"{stranger}/v1"
     assert len(document["paths"]) > 50
 
@@ -117,7 +117,7 @@ def test_json_says_all_of_it(stranger: str, small: object) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["ftp://example.com"], "is no http:// or https:// URL"),
+        (["ftp://example.com"], "is not an http:// or https:// URL"),
         (["http://127.0.0.1:1"], "cannot be reached"),
         (["--key", "sk_prod_shop"], "give it the key of a test App"),
         (["--examples", "0"], "not in the range"),
@@ -139,7 +139,7 @@ def test_its_help_needs_no_extra() -> None:
     code = "import sys; sys.modules['schemathesis'] = None; from emulator.cli.main import cli; cli(['check', '--help'])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "Hold the server at URL" in done.stdout
+    assert "Check the server at URL" in done.stdout
 
 
 def test_a_report_of_strange_letters_is_still_xml() -> None:

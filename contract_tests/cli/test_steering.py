@@ -211,7 +211,7 @@ def test_going_back(sandbox: Sandbox, cli: Cli) -> None:
         return [each["id"] for each in sandbox.api.get("/customers/", ordering="created_at")["data"]]
 
     requests = [each["id"] for each in cli("logs", "--operation", "createCustomer", "--json").objects]
-    assert cli("rewind", requests[2]).lines == [f"As before {requests[2]}: 2026-01-01T00:00:00Z, 1 turn taken back"]
+    assert cli("rewind", requests[2]).lines == [f"Before {requests[2]}: 2026-01-01T00:00:00Z, 1 unit of work undone"]
     assert left() == [first, second]
     sandbox.advance("1d")
     assert cli("rewind", "--steps", "1", "--json").objects[0]["now"] == "2026-01-01T00:00:00.000Z"
@@ -219,10 +219,10 @@ def test_going_back(sandbox: Sandbox, cli: Cli) -> None:
 
 
 def test_a_fresh_world(sandbox: Sandbox, cli: Cli, tmp_path: Path) -> None:
-    """Settings from a file; the seed and the clock as they are said, else as the server was told."""
+    """Settings from a file; seed and clock from the options, else from the start of the server."""
     sandbox.customer()
     sandbox.advance("31d")
-    assert cli("reset").lines == ["A fresh world: 2026-01-01T00:00:00Z, frozen"]
+    assert cli("reset").lines == ["New world: 2026-01-01T00:00:00Z, frozen"]
     assert sandbox.events() == []
     file = tmp_path / "shop.yaml"
     file.write_text("settings: {tax_rate: 18}")

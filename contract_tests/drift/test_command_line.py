@@ -13,7 +13,7 @@ from contract_tests.document.reader import operations
 from contract_tests.drift.commands import README, commands, options, variables
 from emulator.certifier import checks
 from emulator.cli import certify
-from emulator.cli.audit import SEVERITIES, WIDEST
+from emulator.cli.audit import NAME_WIDTH, SEVERITIES
 from emulator.cli.completion import PROGRAM
 from emulator.cli.coverage import GROUPS
 from emulator.cli.emails import KINDS
@@ -113,7 +113,7 @@ def test_methods_of_certify_are_those_of_the_checks() -> None:
 
 def test_severities_are_those_of_the_document() -> None:
     assert list(SEVERITIES) == bundles.load("control")["components"]["schemas"]["AuditSeverity"]["enum"]
-    assert max(len(rule.name) for rule in RULES) == WIDEST
+    assert max(len(rule.name) for rule in RULES) == NAME_WIDTH
 
 
 def test_the_control_api_has_what_the_commands_call() -> None:

@@ -168,14 +168,14 @@ tests of their own.
 
 
 def test_the_control_api(sandbox: Sandbox, server: RunningServer, known: dict[str, str]) -> None:
-    def tame(case: Any) -> None:
+    def adjust(case: Any) -> None:
         if str((case.query or {}).get("wait")) in SECONDS:
             case.query["wait"] = 0  # to hold an answer back is what it is for, and there is nothing to wait for here
         path = case.operation.path.removesuffix("/html").removesuffix("/raw")
         if path in known:
             case.path_parameters = dict.fromkeys(case.path_parameters, known[path])
 
-    suite = Suite(bundles.load("control"), f"{server.url}/_emulator", sandbox.key, EXAMPLES, SEED, tame=tame)
+    suite = Suite(bundles.load("control"), f"{server.url}/_emulator", sandbox.key, EXAMPLES, SEED, adjust=adjust)
     report = suite.run()
     assert failures(report) == []
     assert seldom(report).keys() <= UNREPEATABLE

@@ -97,13 +97,13 @@ FACES = (
 
 PLAIN_ONLY = {
     "Api": {"call", "newest", "oldest", "close"},
-    "Clock": {"datetime", "next_job"},
-    "Events": {"types", "expect", "told"},
-    "Emails": {"told"},
-    "Webhooks": {"told", "so_far", "close"},
+    "WorldClock": {"datetime", "next_job"},
+    "Events": {"types", "expect", "summary"},
+    "Emails": {"summary"},
+    "Webhooks": {"summary", "so_far", "close"},
     "Emulator": {"story", "close"},
 }
-"""What is not there to be awaited: it ends things, is put together of others, or words a message."""
+"""Methods without an asynchronous version: they release resources, combine others, or format a message."""
 
 
 @pytest.mark.parametrize("face", FACES)

@@ -229,7 +229,7 @@ def test_expectations_fail_on_a_missing_and_on_an_extra_event(world: Emulator) -
         "Events inside:",
     ]
     assert [line.split()[:2] for line in told[3:6]] == [["2026-03-01T00:00:00.000Z", type] for type in CHARGED]
-    assert "next, at 2026-04-01T00:00:00.000Z: subscription.renew sub_" in told[6]
+    assert "next job, at 2026-04-01T00:00:00.000Z: subscription.renew sub_" in told[6]
 
 
 def test_an_expectation_leaves_the_failure_of_its_block_alone(world: Emulator) -> None:
@@ -260,7 +260,7 @@ def test_an_event_that_does_not_come_is_missed_with_the_story_so_far(world: Emul
     told = str(raised.value)
     assert told.startswith("refund.succeeded did not happen within 0 s.\nEvents so far:\n")
     assert "customer.created  cust_" in told
-    assert "next, at 2026-02-01T00:00:00.000Z: subscription.renew" in told
+    assert "next job, at 2026-02-01T00:00:00.000Z: subscription.renew" in told
 
 
 def test_emails_are_found_by_address_and_kind(world: Emulator) -> None:
@@ -273,7 +273,7 @@ def test_emails_are_found_by_address_and_kind(world: Emulator) -> None:
     assert b"awa@example.com" in world.emails.raw(receipt)
     with pytest.raises(AssertionError) as raised:
         world.emails.wait_for("refund", timeout=0)
-    assert str(raised.value).startswith("no refund to anybody was sent within 0 s.\nEmails so far:\n  2026-01-01T")
+    assert str(raised.value).startswith("no refund to anyone was sent within 0 s.\nEmails so far:\n  2026-01-01T")
 
 
 def test_a_snapshot_takes_the_world_back_clock_included(world: Emulator) -> None:
@@ -301,7 +301,7 @@ def test_a_story_tells_requests_what_they_caused_and_what_came_with_time(world: 
 
 
 def test_a_world_in_which_nothing_happened_has_a_story_too(world: Emulator) -> None:
-    assert "No request was made, and nothing happened." in world.story()
+    assert "No requests and no events." in world.story()
 
 
 @pytest.fixture

@@ -80,8 +80,8 @@ def test_a_freeze_that_goes_back_is_told_at_the_next_call(world: Emulator) -> No
         with pytest.raises(AssertionError) as raised:
             _ = world.clock.now
         assert str(raised.value) == (
-            "freeze_time is 31 days, 0:00:00 behind this world, which is at 2024-02-01T00:00:00.000Z already; its "
-            "clock never goes back. Freeze time before the world is first used, or say when it starts: "
+            "freeze_time is 31 days, 0:00:00 behind this world, which is already at 2024-02-01T00:00:00.000Z; its "
+            "clock never goes back. Freeze time before the first use of the world, or set its start: "
             "@pytest.mark.payments(clock=...)."
         )
         assert "clock: 2024-02-01T00:00:00.000Z" in world.story()

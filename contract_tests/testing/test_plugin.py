@@ -115,8 +115,8 @@ def test_the_ini_file_says_how_worlds_start_and_markers_what_is_different(suite:
 @pytest.mark.parametrize(
     ("marker", "told"),
     [
-        ("sed=1", "does not take sed=; there are clock, seed, settings, fixtures"),
-        ("7", "does not take 7; there are clock, seed, settings, fixtures"),
+        ("sed=1", "does not take sed=; it takes clock, seed, settings, fixtures"),
+        ("7", "does not take 7; it takes clock, seed, settings, fixtures"),
         ("seed='x'", "payments: seed='x': a whole number"),
         ("clock='tomorrow'", "clock='tomorrow': 'running', 'frozen', or an instant"),
         ("settings=[1]", "settings=[1]): a dict, such as"),
@@ -170,7 +170,7 @@ def test_a_failing_test_shows_the_story_of_its_world(suite: pytest.Pytester) -> 
             "*- payments emulator -*",
             "world sk_test_*-test-shop at http://127.0.0.1:*",
             "clock: *, frozen",
-            "Nothing is planned.",
+            "No job is planned.",
             "*POST /v1/webhooks/ -> 201",
             "*POST /v1/customers/ -> 201",
             "*└ customer.created  cust_*",
@@ -194,7 +194,7 @@ def test_a_story_that_cannot_be_told_hides_nothing(suite: pytest.Pytester) -> No
     """
     result = run(suite, test_shop=module)
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["E*this is what went wrong*", "(its story cannot be told: ConnectError: *"])
+    result.stdout.fnmatch_lines(["E*this is what went wrong*", "(no report of the world: ConnectError: *"])
 
 
 def test_a_suite_may_have_a_fixture_of_the_same_name(suite: pytest.Pytester) -> None:
@@ -273,6 +273,6 @@ def test_a_server_elsewhere_that_does_not_answer_is_told(suite: pytest.Pytester)
 
 
 def test_the_marker_and_the_options_explain_themselves(suite: pytest.Pytester) -> None:
-    suite.runpytest_inprocess(*PLUGIN, "--markers").stdout.fnmatch_lines(["@pytest.mark.payments(*how the world of*"])
+    suite.runpytest_inprocess(*PLUGIN, "--markers").stdout.fnmatch_lines(["@pytest.mark.payments(*initial state of*"])
     told = suite.runpytest_inprocess(*PLUGIN, "--help").stdout
     told.fnmatch_lines(["*--payments-url=URL*", "*payments_clock*", "*payments_seed*", "*payments_fixtures*"])

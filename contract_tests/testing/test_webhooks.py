@@ -85,11 +85,11 @@ def test_a_message_tells_what_arrived_what_was_missed_and_what_is_to_come(world:
         world.webhooks.assert_delivered("customer.created")
     assert str(raised.value).splitlines() == [
         "customer.created was not delivered.",
-        "No webhook was received at all.",
+        "No webhook was received.",
         "Events that were not delivered to this receiver:",
         f"  2026-01-01T00:00:00.000Z    customer.created  {world.events[0]['data']['object']['id']}",
         "It listens since 2026-01-01T01:00:00.000Z, to invoice.paid.",
-        "Nothing is planned.",
+        "No job is planned.",
     ]
 
 

@@ -1,4 +1,4 @@
-"""``audit``: how well the client follows the service's guidance, as a report or as a check."""
+"""``audit``: where the client breaks the service's usage rules, as a report or as a check."""
 
 from __future__ import annotations
 
@@ -7,35 +7,35 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from emulator.cli.options import as_json, speaking
+from emulator.cli.options import as_json, with_client
 from emulator.cli.output import counted, print_line, printable
 
 if TYPE_CHECKING:
     from emulator.cli.client import ControlClient
 
 SEVERITIES = ("error", "warning", "info")
-"""From the gravest to the least."""
+"""The severities of findings, the highest first."""
 
 COLOURS = {"error": "red", "warning": "yellow", "info": "blue"}
 
-WIDEST = 29
-"""Characters of the longest name of a rule."""
+NAME_WIDTH = 29
+"""The length of the longest name of a rule."""
 
-NAMED = 5
-"""Requests and objects of a finding that are named; all that the emulator tells are in the JSON."""
+SHOWN_IDS = 5
+"""How many request and object ids are shown for a finding; --json prints all."""
 
 
 @click.command()
 @click.option(
     "--fail-on",
     type=click.Choice(SEVERITIES),
-    help="Exit status 1 if anything as grave as this, or graver, is found. [default: never]",
+    help="Exit with status 1 on findings of this severity or higher. [default: never]",
 )
-@click.option("--every-app", is_flag=True, help="Of all Apps whose worlds are open, such as one for each test.")
+@click.option("--every-app", is_flag=True, help="Include all open Apps (for example one per test).")
 @as_json
-@speaking
+@with_client
 def audit(emulator: ControlClient, fail_on: str | None, every_app: bool, as_json: bool) -> int:
-    """Tell how well the client follows the guidance.
+    """Report where your client breaks the service's usage rules.
 
     \b
     payments-emulator audit
@@ -43,60 +43,61 @@ def audit(emulator: ControlClient, fail_on: str | None, every_app: bool, as_json
     payments-emulator audit --every-app --fail-on warning
     payments-emulator audit --app checkout --json | jq .rule
 
-    Looked at are the last thousand requests of the App, its webhook endpoints and their deliveries: whether retries
-    wait and keep their Idempotency-Key, lists are followed, webhooks are signed, answered and believed as they should
-    be, and secrets stay secret. 'payments-emulator logs REQUEST' shows a request that a finding names.
+    The audit covers the App's last 1,000 requests, its webhook endpoints and their deliveries. It checks that retries
+    wait and repeat their Idempotency-Key, that lists are read to the end, that webhook signatures are verified and
+    deliveries acknowledged, and that secrets are not exposed. To see a request that a finding names, use
+    'payments-emulator logs REQUEST'.
     """
-    told = together([*audits(emulator)]) if every_app else emulator.get("/audit")
+    result = merged([*audits(emulator)]) if every_app else emulator.get("/audit")
     if as_json:
-        for finding in told["findings"]:
+        for finding in result["findings"]:
             print_line(finding, paragraph, as_json)
     else:
-        click.echo(report(printable(told)))
-    return 1 if fails(told["findings"], fail_on) else 0
+        click.echo(report(printable(result)))
+    return 1 if fails(result["findings"], fail_on) else 0
 
 
 def audits(emulator: ControlClient) -> Iterator[Any]:
-    """The audit of each App whose world is open, its findings with the App's name."""
-    for app, told in emulator.of_every_app("/audit"):
-        for finding in told["findings"]:
+    """The audit of each open App, with the App's name in its findings."""
+    for app, result in emulator.of_every_app("/audit"):
+        for finding in result["findings"]:
             finding["app"] = app
-        yield told
+        yield result
 
 
-def together(audits: list[Any]) -> Any:
-    """Several audits as one: a rule was kept if it was broken nowhere, and untried if it was so everywhere."""
+def merged(audits: list[Any]) -> Any:
+    """Several audits as one. A rule passed if no audit found it broken, and was not exercised if it was so in all."""
     findings = sorted(
-        (finding for told in audits for finding in told["findings"]),
+        (finding for each in audits for finding in each["findings"]),
         key=lambda finding: (SEVERITIES.index(finding["severity"]), finding["rule"]),
     )
     broken = {finding["rule"] for finding in findings}
-    kept = {rule["rule"]: rule for told in audits for rule in told["kept"] if rule["rule"] not in broken}
-    rest = {
-        rule["rule"]: rule for told in audits for rule in told["untried"] if rule["rule"] not in broken | kept.keys()
-    }
-    counts = sum(told["request_count"] for told in audits)
-    return {"request_count": counts, "findings": findings, "kept": [*kept.values()], "untried": [*rest.values()]}
+    passed = {rule["rule"]: rule for each in audits for rule in each["kept"] if rule["rule"] not in broken}
+    known = broken | passed.keys()
+    rest = {rule["rule"]: rule for each in audits for rule in each["untried"] if rule["rule"] not in known}
+    count = sum(each["request_count"] for each in audits)
+    return {"request_count": count, "findings": findings, "kept": [*passed.values()], "untried": [*rest.values()]}
 
 
 def fails(findings: list[Any], on: str | None) -> bool:
-    """Whether any of the findings is at least so grave."""
-    grave = SEVERITIES[: SEVERITIES.index(on) + 1] if on else ()
-    return any(finding["severity"] in grave for finding in findings)
+    """Whether any finding has this severity or a higher one."""
+    failing = SEVERITIES[: SEVERITIES.index(on) + 1] if on else ()
+    return any(finding["severity"] in failing for finding in findings)
 
 
-def report(told: Any) -> str:
-    """The audit for people: findings, rules that were kept, and what it all comes to."""
-    parts = [paragraph(finding) for finding in told["findings"]]
-    parts += [names(title, told[part]) for title, part in (("Kept", "kept"), ("No occasion", "untried")) if told[part]]
-    return "\n\n".join([*parts, summary(told)])
+def report(result: Any) -> str:
+    """The audit as text: findings, rules without findings, and a summary."""
+    parts = [paragraph(finding) for finding in result["findings"]]
+    lists = {"Passed": result["kept"], "Not exercised": result["untried"]}
+    parts += [names(title, rules) for title, rules in lists.items() if rules]
+    return "\n\n".join([*parts, summary(result)])
 
 
 def paragraph(finding: Any) -> str:
-    """A row, how grave and what it is and how often; below it what to do about it, and what shows it."""
+    """A finding: severity, rule, count and title; below them the advice, and the ids of requests and objects."""
     severity = click.style(finding["severity"].ljust(9), fg=COLOURS[finding["severity"]], bold=True)
-    name = click.style(finding["rule"].ljust(WIDEST), bold=True)
-    shown = [*finding["requests"], *finding["object_ids"]][:NAMED]
+    name = click.style(finding["rule"].ljust(NAME_WIDTH), bold=True)
+    shown = [*finding["requests"], *finding["object_ids"]][:SHOWN_IDS]
     more = finding["count"] - len(shown)
     app = f"App {finding['app']}: " if "app" in finding else ""
     return "\n         ".join(
@@ -109,13 +110,13 @@ def paragraph(finding: Any) -> str:
 
 
 def names(title: str, rules: list[Any]) -> str:
-    """Rules that were not broken, by their names."""
-    return f"{click.style(title.ljust(11), bold=True)}  {', '.join(rule['rule'] for rule in rules)}"
+    """The names of rules without findings."""
+    return f"{click.style(title.ljust(13), bold=True)}  {', '.join(rule['rule'] for rule in rules)}"
 
 
-def summary(told: Any) -> str:
-    """What it all comes to, in a line."""
-    found = [sum(each["severity"] == severity for each in told["findings"]) for severity in SEVERITIES]
+def summary(result: Any) -> str:
+    """The counts, in one line."""
+    found = [sum(each["severity"] == severity for each in result["findings"]) for severity in SEVERITIES]
     numbers = f"{counted(found[0], 'error')}, {counted(found[1], 'warning')}, {found[2]} info"
-    kept = f"{counted(len(told['kept']), 'rule')} kept, {len(told['untried'])} without occasion"
-    return f"{counted(told['request_count'], 'request')} looked at: {numbers}; {kept}."
+    rules = f"{counted(len(result['kept']), 'rule')} passed, {len(result['untried'])} not exercised"
+    return f"{counted(result['request_count'], 'request')} checked: {numbers}; {rules}."

@@ -1,4 +1,4 @@
-"""``certify``: the service towards somebody's webhook receiver, with good deliveries and bad ones, and a report."""
+"""``certify``: send valid and invalid deliveries to a webhook receiver, and report how it answers."""
 
 from __future__ import annotations
 
@@ -21,29 +21,27 @@ METHODS = ("HMAC_SHA256", "JWT", "BASIC")
 
 @click.command()
 @click.argument("receiver_url")
-@option("--secret", metavar="SECRET", help="What deliveries are signed with; any text that your receiver has too.")
+@option("--secret", metavar="SECRET", help="Secret that signs the deliveries; configure the same one in your receiver.")
 @click.option(
     "--method",
     type=click.Choice(METHODS),
     default=METHODS[0],
     show_default=True,
-    help="How the endpoint has its deliveries signed.",
+    help="Signing method of the endpoint.",
 )
-@click.option("--webhook", type=ID, help="Id of the endpoint: with BASIC it is the user.")
+@click.option("--webhook", type=ID, help="Id of the endpoint; with BASIC it is the user name.")
 @click.option(
     "--timeout",
     type=click.FloatRange(0, 60, min_open=True),
     default=PATIENCE,
     show_default=True,
     metavar="SECONDS",
-    help="How long the receiver may take for an answer.",
+    help="Time the receiver has for each answer.",
 )
-@click.option(
-    "--ssl-verification/--no-ssl-verification", default=True, help="Whether the certificate must be in order."
-)
+@click.option("--ssl-verification/--no-ssl-verification", default=True, help="Whether the certificate must be valid.")
 @as_json
 def certify(receiver_url: str, *, timeout: float, as_json: bool, **signing: Any) -> int:
-    """Try a webhook receiver with good and bad deliveries; exit status 1 if it fails a check.
+    """Test a webhook receiver with valid and invalid deliveries; exit status 1 if it fails a check.
 
     \b
     export PAYMENTS_EMULATOR_SECRET=whsec_4Kd8sF2hJ6lQ1wE5rT9yU3iO7pA0zX4c
@@ -51,18 +49,18 @@ def certify(receiver_url: str, *, timeout: float, as_json: bool, **signing: Any)
     payments-emulator certify https://staging.example.com/webhooks --method JWT --timeout 5
     payments-emulator certify localhost:3000/hooks --method BASIC --webhook wh_5Tn8cV2bX6mK1jH4gF7dS9aP
 
-    Events of every type happen in a world of their own, so no emulator needs to run, and are sent as the service sends
-    them: genuine, forged, stale, repeated, out of order, slowly, large. Let the receiver have any secret you like, and
-    give the same here. What it does with events it does with these, of customers and payments that never were.
+    Events of every type are created in a world of their own, so no emulator needs to run. They are sent as the service
+    sends them: valid, forged, expired, repeated, out of order, slowly, large. Configure any shared secret on both
+    sides. Use a test instance: the events are about invented customers and payments.
     """
     # Imported here: the help of a command line needs no event loop.
     import asyncio
 
     service = _service(destination(receiver_url, "'RECEIVER_URL'"), **signing)
     with warnings.catch_warnings():
-        # A secret made up for a test may be shorter than a library of tokens thinks good.
+        # PyJWT warns of a secret shorter than it recommends; one made up for a test may be.
         warnings.filterwarnings("ignore", message="The HMAC key is")
-        shown = asyncio.run(_shown(service, timeout, as_json))
+        shown = asyncio.run(_run(service, timeout, as_json))
     if not as_json:
         click.echo("\n" + "\n".join(map(_wrapped, _summary(shown, service, timeout))))
     return 0 if all(item["passed"] for item in shown) else 1
@@ -71,47 +69,47 @@ def certify(receiver_url: str, *, timeout: float, as_json: bool, **signing: Any)
 def _service(url: str, *, secret: str | None, method: str, webhook: str | None, ssl_verification: bool) -> ServiceWorld:
     if not secret or not secret.isprintable():
         raise click.UsageError(
-            "say with --secret, or better PAYMENTS_EMULATOR_SECRET, what your receiver checks signatures with; "
-            "any printable text will do, if both have the same"
+            "give the secret of your receiver with PAYMENTS_EMULATOR_SECRET or --secret; "
+            "any printable text will do, as long as both sides have the same"
         )
     if method == "BASIC" and webhook is None:
         raise click.UsageError(
-            "with BASIC the user is the endpoint's id: give with --webhook the one your receiver knows"
+            "with BASIC the user name is the endpoint's id: give the id that your receiver expects with --webhook"
         )
     # Imported here, as below: the help and the mistakes of a command line need no world and no HTTP client.
     from emulator.certifier.service_world import NotPermitted, ServiceWorld
 
     try:
         return ServiceWorld(url, secret, method, webhook=webhook, ssl_verification=ssl_verification)
-    except NotPermitted as fault:
-        raise click.BadParameter(str(fault), param_hint="'RECEIVER_URL'") from None
+    except NotPermitted as error:
+        raise click.BadParameter(str(error), param_hint="'RECEIVER_URL'") from None
 
 
-async def _shown(service: ServiceWorld, timeout: float, as_json: bool) -> list[dict[str, Any]]:
-    """Every finding as plain values, told as soon as it was made."""
+async def _run(service: ServiceWorld, timeout: float, as_json: bool) -> list[dict[str, Any]]:
+    """The result of every check as plain values, each printed as soon as it is known."""
     from emulator.certifier import certifier
 
     shown = []
     try:
-        async for finding in certifier.results(service, timeout):
-            shown.append(certifier.as_json(finding))
-            print_line(shown[-1], _told, as_json)
-    except certifier.Unreachable as fault:
-        raise click.ClickException(f"no receiver answers at {_where(service)}: {fault}") from None
+        async for result in certifier.results(service, timeout):
+            shown.append(certifier.as_json(result))
+            print_line(shown[-1], _line, as_json)
+    except certifier.Unreachable as error:
+        raise click.ClickException(f"no receiver answers at {_url(service)}: {error}") from None
     return shown
 
 
-def _where(service: ServiceWorld) -> str:
-    """The receiver's URL without its query, in which there may be a password."""
+def _url(service: ServiceWorld) -> str:
+    """The receiver's URL without its query, which may contain a password."""
     return service.endpoint.url.partition("?")[0]
 
 
-def _told(item: dict[str, Any]) -> str:
-    """One finding: a line, and below it what there is to say of a failure."""
-    result = click.style("pass", fg="green") if item["passed"] else click.style("FAIL", fg="red", bold=True)
+def _line(item: dict[str, Any]) -> str:
+    """One result on a line, with details of a failure below it."""
+    verdict = click.style("pass", fg="green") if item["passed"] else click.style("FAIL", fg="red", bold=True)
     took = max(answer["duration_ms"] for answer in item["answers"])
     status = (_failed(item) or item["answers"])[0]["status"] or "none"
-    line = f"{result}  {item['check']:16}  {item['sent']:40}  {status!s:4}{took:>6} ms"
+    line = f"{verdict}  {item['check']:16}  {item['sent']:40}  {status!s:4}{took:>6} ms"
     return line if item["passed"] else "\n".join([line, *map(_indented, _explained(item))])
 
 
@@ -128,13 +126,13 @@ def _explained(item: dict[str, Any]) -> list[str]:
 
 
 def _got(failed: list[dict[str, Any]]) -> Iterator[str]:
-    """Each wrong answer once, with what it said and the types of event that it was given to."""
-    alike: dict[str, list[dict[str, Any]]] = {}
+    """Each wrong answer once, with its body and the types of event it was given to."""
+    groups: dict[str, list[dict[str, Any]]] = {}
     for answer in failed:
-        alike.setdefault(answer["error"] or str(answer["status"]), []).append(answer)
-    for wrong, answers in alike.items():
-        said = f", saying {answers[0]['body']!r}" if answers[0]["body"] else ""
-        yield f"{wrong} to {', '.join(dict.fromkeys(answer['event'] for answer in answers))}{said}"
+        groups.setdefault(answer["error"] or str(answer["status"]), []).append(answer)
+    for wrong, answers in groups.items():
+        body = f", saying {answers[0]['body']!r}" if answers[0]["body"] else ""
+        yield f"{wrong} to {', '.join(dict.fromkeys(answer['event'] for answer in answers))}{body}"
 
 
 def _indented(text: str) -> str:
@@ -146,19 +144,19 @@ def _wrapped(text: str, first: str = "", others: str = "") -> str:
 
 
 def _summary(shown: list[dict[str, Any]], service: ServiceWorld, timeout: float) -> Iterator[str]:
-    """What the report comes to, and what is to be said of it."""
+    """The counts, and notes on them."""
     from emulator.certifier.checks import checks_of
 
     method = service.endpoint.security_profile
-    failed, made = sum(not item["passed"] for item in shown), counted(len(shown), "check")
-    told = f"{failed} of {made} failed" if failed else f"All {made} passed"
-    yield f"{told} ({method}, {timeout:g} s for an answer)."
+    failed, total = sum(not item["passed"] for item in shown), counted(len(shown), "check")
+    verdict = f"{failed} of {total} failed" if failed else f"All {total} passed"
+    yield f"{verdict} ({method}, {timeout:g} s for an answer)."
     if left := len(checks_of(method)) - len(shown):
-        yield f"{counted(left, 'check')} not made: what refuses a good event refuses the others as well."
-    if others := sorted({status for item in shown for status in _taken(item) if status != 200}):
-        yield f"The specification asks for a 200 (Delivery rule 2); that {others[0]} will do is an assumption (B-84)."
+        yield f"{counted(left, 'check')} not run: a receiver that rejects the valid event rejects the others as well."
+    if others := sorted({status for item in shown for status in _accepted(item) if status != 200}):
+        yield f"The specification requires a 200 (Delivery rule 2); accepting {others[0]} is an assumption (B-84)."
 
 
-def _taken(item: dict[str, Any]) -> list[int]:
-    """The statuses by which deliveries of a check were accepted, and rightly so."""
+def _accepted(item: dict[str, Any]) -> list[int]:
+    """The statuses with which valid deliveries were accepted."""
     return [each["status"] for each in item["answers"] if each["passed"] and item["expected"] == "accepted"]

@@ -1,4 +1,4 @@
-"""``check``: hold any server of the API against the OpenAPI document."""
+"""``check``: check any server of the API against the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -24,28 +24,32 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("url", default=DEFAULT_URL)
-@option("--key", default="sk_test_check", metavar="KEY", help="Secret key of a test App; what it holds is wiped.")
-@click.option("--examples", type=click.IntRange(1, 10_000), default=10, show_default=True, help="For each operation.")
-@click.option("--seed", type=int, help="Make up the same requests again.")
-@click.option("--receiver", metavar="URL", help="A webhook receiver the server can reach. [default: one started here]")
-@click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), help="Also write JUnit XML here.")
+@option("--key", default="sk_test_check", metavar="KEY", help="Secret key of a test App; its data is deleted.")
+@click.option(
+    "--examples", type=click.IntRange(1, 10_000), default=10, show_default=True, help="Random requests per operation."
+)
+@click.option("--seed", type=int, help="Seed, to repeat the same requests.")
+@click.option(
+    "--receiver", metavar="URL", help="A webhook receiver that the server can reach. [default: one started here]"
+)
+@click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), help="Also write the report as JUnit XML.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 def check(*, url: str, key: str, junit: Path | None, as_json: bool, **choices: Any) -> int:
-    """Hold the server at URL against the OpenAPI document; exit status 1 if an answer breaks it.
+    """Check the server at URL against the OpenAPI document; exit status 1 if a response violates it.
 
     \b
     payments-emulator check
     payments-emulator check https://sandbox.example.com --key sk_test_mine --examples 50 --junit report.xml
 
-    Requests the document allows and requests it does not are made up for every operation, links are followed, and every
-    answer is put to all checks. Only /v1 is used, so the server need not be this emulator. Its own document at
-    /openapi.json counts if it has one, else the one that is shipped. Takes about a minute; --examples bounds it.
+    Generates valid and invalid requests for every operation, follows links, and runs all checks on every response. Only
+    /v1 is used, so the server need not be this emulator. Uses the server's document at /openapi.json if there is one,
+    otherwise the one included here. Takes about a minute; use fewer --examples to shorten it.
     """
     require_extra("check", "schemathesis")
     if key.startswith("sk_prod_"):
-        raise click.UsageError("check makes thousands of objects and wipes them: give it the key of a test App")
-    base_url, document = _found(url)
-    report = _examined(document, base_url, key, **choices)
+        raise click.UsageError("check creates and deletes thousands of objects: give it the key of a test App")
+    base_url, document = server_and_document(url)
+    report = _report(document, base_url, key, **choices)
     if junit:
         junit.write_text(report.as_junit(), "utf-8")
     if as_json:
@@ -55,7 +59,7 @@ def check(*, url: str, key: str, junit: Path | None, as_json: bool, **choices: A
     return 0 if report.passed else 1
 
 
-def _found(url: str) -> tuple[str, dict[str, Any]]:
+def server_and_document(url: str) -> tuple[str, dict[str, Any]]:
     """Where the API is, and the server's document or the shipped one."""
     # Imported here: the help of a command line needs no HTTP client and no document.
     import httpx
@@ -65,38 +69,36 @@ def _found(url: str) -> tuple[str, dict[str, Any]]:
 
     url = url.rstrip("/").removesuffix("/v1")
     if urlsplit(url).scheme not in ("http", "https"):
-        raise click.UsageError(f"{url!r} is no http:// or https:// URL")
+        raise click.UsageError(f"{url!r} is not an http:// or https:// URL")
     try:
         answer = httpx.get(f"{url}/openapi.json", timeout=30, trust_env=False)
         document = answer.json()
-    except httpx.HTTPError as fault:
-        raise click.ClickException(f"{url} cannot be reached: {fault}") from None
+    except httpx.HTTPError as error:
+        raise click.ClickException(f"{url} cannot be reached: {error}") from None
     except ValueError:
         document = None
     return f"{url}/v1", document if is_usable(document) else bundles.load("service")
 
 
-def _examined(
-    document: Any, base_url: str, key: str, *, examples: int, seed: int | None, receiver: str | None
-) -> Report:
+def _report(document: Any, base_url: str, key: str, *, examples: int, seed: int | None, receiver: str | None) -> Report:
     # Imported here: schemathesis is an extra, and slow to import.
     from emulator.conformance.fixture_factory import FixtureFactory, webhook_receiver
     from emulator.conformance.link_walker import headers
     from emulator.conformance.suite import Suite
 
-    with webhook_receiver() as own, _progress() as tell:
-        stage = FixtureFactory(base_url, headers(key), receiver or own.url, secrets.token_hex(4))
-        return Suite(document, base_url, key, examples, seed, stage).run(tell)
+    with webhook_receiver() as own, _progress() as progress:
+        fixtures = FixtureFactory(base_url, headers(key), receiver or own.url, secrets.token_hex(4))
+        return Suite(document, base_url, key, examples, seed, fixtures).run(progress)
 
 
 @contextmanager
 def _progress() -> Iterator[Any]:
-    """A line that says what is being examined, in a terminal."""
+    """Shows in a terminal what is being checked."""
     from rich.console import Console
 
     console = Console(file=sys.stderr)
-    with console.status("examining") as line:
-        yield lambda what: line.update(f"examining {what}") if console.is_terminal else None
+    with console.status("checking") as line:
+        yield lambda what: line.update(f"checking {what}") if console.is_terminal else None
 
 
 def _show(report: Report) -> None:
@@ -107,21 +109,23 @@ def _show(report: Report) -> None:
 
     console = Console()
     console.print(_table(report))
-    for tally in report.operations.values():
-        for failing in tally.failures.values():
-            _block(console, f"{tally.operation}  {failing.check}", failing.message, failing.curl, failing.answer)
+    for count in report.operations.values():
+        for failing in count.failures.values():
+            _block(console, f"{count.operation}  {failing.check}", failing.message, failing.curl, failing.answer)
     for note in dict.fromkeys(report.notes):
-        console.print(f"[yellow]not made:[/] {escape(printable(note))}", highlight=False)
+        console.print(f"[yellow]not created:[/] {escape(printable(note))}", highlight=False)
     for problem in report.problems:
-        _block(console, "could not be examined", problem)
+        _block(console, "could not be checked", problem)
     followed = sum(0 < status < 300 for status in report.links.values())
     console.print(
         f"{report.requests} requests in {report.seconds:.0f} s; {len(report.checks)} kinds of check; "
-        f"{followed} of {len(report.links)} links led to a success.",
+        f"{followed} of {len(report.links)} links succeeded.",
         highlight=False,
     )
     console.print(
-        "[green]All answers are as documented." if report.passed else "[red]Some answers are not as documented."
+        "[green]All responses match the document."
+        if report.passed
+        else "[red]Some responses do not match the document."
     )
 
 
@@ -131,15 +135,15 @@ def _table(report: Report) -> Any:
     table = Table("operation", box=None, pad_edge=False)
     for name in ("requests", "valid", "succeeded", "failures"):
         table.add_column(name, justify="right")
-    for tally in sorted(report.operations.values(), key=lambda tally: tally.operation.split(" ")[::-1]):
-        table.add_row(*_row(tally))
+    for count in sorted(report.operations.values(), key=lambda count: count.operation.split(" ")[::-1]):
+        table.add_row(*_row(count))
     return table
 
 
-def _row(tally: OperationCount) -> tuple[str, ...]:
-    failed = f"[red]{len(tally.failures)}" if tally.failures else "[green]0"
-    rate = f"[yellow]{tally.rate:.0%}" if tally.valid and not tally.succeeded else f"{tally.rate:.0%}"
-    return tally.operation, str(tally.requests), str(tally.valid), rate, failed
+def _row(count: OperationCount) -> tuple[str, ...]:
+    failed = f"[red]{len(count.failures)}" if count.failures else "[green]0"
+    rate = f"[yellow]{count.rate:.0%}" if count.valid and not count.succeeded else f"{count.rate:.0%}"
+    return count.operation, str(count.requests), str(count.valid), rate, failed
 
 
 def _block(console: Console, title: str, *lines: str) -> None:

@@ -1,4 +1,4 @@
-"""The client is how every command speaks to a running emulator: over HTTP, with each failure told in one line."""
+"""The client of the control API that all commands use; each failure is reported in one line."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ import click
 import httpx
 
 PATIENCE = httpx.Timeout(None, connect=5)
-"""Seconds to be heard. An answer may take as long as what it is about."""
+"""Seconds to connect. An answer may take any time: an advance answers when it is complete."""
 
 PAGE = 100
-"""How many a page of a list holds at most."""
+"""The most objects on one page of a list."""
 
 
 class ControlClient:
-    """A running emulator, in the App of a key or of a name.
+    """A running emulator, for the App of a key or a name.
 
-    Everything raises ``click.ClickException`` with what to do when nobody is there or the emulator refuses.
+    All methods raise ``click.ClickException``, which says what to do, if there is no emulator or it answers an error.
     """
 
     def __init__(self, url: str, key: str | None, app: str | None = None, token: str | None = None) -> None:
@@ -33,7 +33,7 @@ class ControlClient:
             params={"app": app} if app else {},
             timeout=PATIENCE,
             trust_env=False,
-            # Reading the authorities would take longer than all the rest.
+            # Loading the certificate authorities takes 20 ms, more than all the rest.
             verify=self.url.startswith("https:") or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
         )
 
@@ -48,7 +48,7 @@ class ControlClient:
         return self.send("GET", path, query=query).json()
 
     def post(self, path: str, body: Any = None, **headers: str) -> Any:
-        """The JSON that a POST answers."""
+        """The JSON of the answer to a POST."""
         return self.send("POST", path, body=body, headers=headers).json()
 
     def send(
@@ -60,15 +60,15 @@ class ControlClient:
         body: Any = None,
         headers: dict[str, str] | None = None,
     ) -> httpx.Response:
-        """One request to the control API, or to a path under /v1, and its answer, which is a success."""
+        """Send one request to the control API, or to a path under /v1, and return its successful answer."""
         given = {name: value for name, value in (query or {}).items() if value is not None}
-        with _told(self.url):
+        with _explained(self.url):
             request = self._http.build_request(method, self._at(path), params=given, json=body, headers=headers)
             answer = self._http.send(request)
         return accepted(answer)
 
     def pages(self, path: str, limit: int, **query: Any) -> Iterator[Any]:
-        """The first so many of a list, in its order."""
+        """The first ``limit`` objects of a list, in its order."""
         size, page = min(limit, PAGE), 1
         while limit > 0:
             answer = self.get(path, page=page, page_size=size, **query)
@@ -78,8 +78,8 @@ class ControlClient:
                 return
 
     def of_every_app(self, path: str, **query: Any) -> Iterator[tuple[str, Any]]:
-        """The JSON at a path in each App whose world is open, with the App's name."""
-        # Imported here: with keys come worlds, which no other command needs.
+        """The name of each open App and the JSON at a path in it."""
+        # Imported here: keys import worlds, which no other command needs.
         from emulator.resources.app.keys import Key
 
         for app in [*self.pages("/apps", 100_000)]:
@@ -88,11 +88,11 @@ class ControlClient:
             yield app["name"], answer.json()
 
     def stream(self, types: str) -> Iterator[tuple[str, Any]]:
-        """What happens from now on, as kind and object: first a beginning of kind ``open``, then what is asked for.
+        """What happens from now on, as pairs of kind and object; the first pair has the kind ``open``.
 
-        It ends only by an error: that the emulator is gone.
+        It ends only with an error, when the emulator has ended.
         """
-        with _told(self.url), self._http.stream("GET", self._at("/stream"), params={"types": types}) as answer:
+        with _explained(self.url), self._http.stream("GET", self._at("/stream"), params={"types": types}) as answer:
             if not answer.is_success:
                 answer.read()
             accepted(answer)
@@ -105,12 +105,12 @@ class ControlClient:
 
 
 def root(url: str) -> str:
-    """Where the emulator is: ``localhost:4747`` will do, and so will the address of its API."""
+    """The emulator's root URL, from ``localhost:4747`` or the URL of its API as well."""
     return (url if "://" in url else f"http://{url}").rstrip("/").removesuffix("/v1")
 
 
 def messages(lines: Iterator[str]) -> Iterator[tuple[str, Any]]:
-    """Server-sent events as kind and JSON object."""
+    """Server-sent events as pairs of kind and JSON object."""
     kind, data = "message", ""
     for line in lines:
         name, _, value = line.partition(":")
@@ -125,39 +125,41 @@ def messages(lines: Iterator[str]) -> Iterator[tuple[str, Any]]:
 
 
 @contextmanager
-def _told(url: str) -> Iterator[None]:
-    """Failures to speak with an emulator are told as what to do about them."""
+def _explained(url: str) -> Iterator[None]:
+    """Turn connection errors into messages that say what to do."""
     try:
         yield
-    except (httpx.ConnectError, httpx.ConnectTimeout) as fault:
-        raise click.ClickException(nobody(url, fault)) from None
+    except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+        raise click.ClickException(no_emulator(url, error)) from None
     except (httpx.InvalidURL, httpx.UnsupportedProtocol, UnicodeError):
         message = f"{url!r}: a URL such as http://127.0.0.1:4747"
         raise click.BadParameter(message, param_hint="'--url'") from None
-    except httpx.HTTPError as fault:
-        message = f"the emulator at {url} broke off: {str(fault) or type(fault).__name__}"
+    except httpx.HTTPError as error:
+        message = f"the connection to the emulator at {url} failed: {str(error) or type(error).__name__}"
         raise click.ClickException(message) from None
 
 
-def nobody(url: str, fault: Exception) -> str:
-    """That there is no emulator, and how to come by one."""
-    return f"no emulator at {url} ({fault}); start one with 'payments-emulator serve', or say where it is with --url"
+def no_emulator(url: str, error: Exception) -> str:
+    """The message that no emulator answers, and how to start or find one."""
+    return f"no emulator at {url} ({error}); start one with 'payments-emulator serve', or give its URL with --url"
 
 
 def accepted(answer: httpx.Response) -> httpx.Response:
-    """The answer if it is a success; else its refusal."""
-    # Every answer of an emulator has its id, and errors are JSON, flat or nested as the App's settings say.
+    """The answer itself if it is successful; raises ``click.ClickException`` if not."""
+    # Every answer of an emulator has a request id, and its errors are JSON, flat or nested as the App's settings say.
     if "request-id" not in answer.headers:
         where = answer.request.url.copy_with(query=None)
-        raise click.ClickException(f"no emulator: {where} answered {answer.status_code}; is something else there?")
+        raise click.ClickException(
+            f"no emulator: {where} answered {answer.status_code}; is another program listening there?"
+        )
     if not answer.is_success:
-        raise click.ClickException(refusal(answer.json()))
+        raise click.ClickException(error_message(answer.json()))
     return answer
 
 
-def refusal(told: Any) -> str:
-    """Why something was refused, in the emulator's words."""
-    error = told.get("error", told)
+def error_message(body: Any) -> str:
+    """The message of an error answer."""
+    error = body.get("error", body)
     reasons = [f"{name}: {', '.join(why)}" for name, why in error.get("errors", {}).items()]
     hint = "; give the token with --control-token" if "Emulator-Token" in error["message"] else ""
     return f"{error['code']}: {'; '.join(reasons) or error['message']}{hint}"

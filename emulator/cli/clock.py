@@ -1,4 +1,4 @@
-"""``clock``: the time in an App's world, shown, moved on, stopped and set running."""
+"""``clock``: show, advance, freeze and run the clock of an App's world."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from emulator.cli.lazy_groups import LazyGroup
-from emulator.cli.options import DURATION, EVENT_TYPE, Instant, as_json, speaking
+from emulator.cli.options import DURATION, EVENT_TYPE, Instant, as_json, with_client
 from emulator.cli.output import counted, print_line, when
 
 if TYPE_CHECKING:
     from emulator.cli.client import ControlClient
 
 AT_FIRST, AT_MOST = 0.02, 0.25
-"""Seconds (real time) between two looks at an advance: the first, and the longest."""
+"""Seconds (real time) between two polls of an advance: the first pause and the longest."""
 
-SOON = 0.5
-"""Seconds (real time) an advance may take before its progress is shown."""
+PROGRESS_AFTER = 0.5
+"""Seconds (real time) after which the progress of an advance is shown."""
 
 
 @click.group(cls=LazyGroup, default="show")
 def clock() -> None:
-    """Show and move the time in the App's world.
+    """Show and move the clock of the App's world.
 
     \b
     payments-emulator clock
@@ -40,9 +40,9 @@ def clock() -> None:
 
 @clock.command()
 @as_json
-@speaking
+@with_client
 def show(emulator: ControlClient, as_json: bool) -> None:
-    """Show what time it is, and what comes next.
+    """Show the time in the world and the next job.
 
     \b
     payments-emulator clock show
@@ -53,12 +53,12 @@ def show(emulator: ControlClient, as_json: bool) -> None:
 
 @clock.command()
 @click.argument("by", type=DURATION, required=False, metavar="[DURATION]")
-@click.option("--to", type=Instant(), help="Go to this instant or day.")
-@click.option("--until-event", type=EVENT_TYPE, help="Go on until this happens; DURATION (1 year) at most.")
+@click.option("--to", type=Instant(), help="Stop at this instant or day.")
+@click.option("--until-event", type=EVENT_TYPE, help="Stop when this event happens, after DURATION (1 year) at most.")
 @as_json
-@speaking
+@with_client
 def advance(emulator: ControlClient, by: str | None, to: str | None, until_event: str | None, as_json: bool) -> int:
-    """Move the clock on, doing all that falls due.
+    """Move the clock forward and run every job that becomes due.
 
     \b
     payments-emulator clock advance 31d
@@ -66,20 +66,20 @@ def advance(emulator: ControlClient, by: str | None, to: str | None, until_event
     payments-emulator clock advance --to 2026-03-01
     payments-emulator clock advance --until-event subscription.payment_failed
 
-    Webhooks and emails are sent as their time comes. Ctrl-C stops the clock where it is. Exit status 1 if a job failed.
+    Webhooks and emails are sent at their times. Ctrl-C stops the clock where it is. Exit status 1 if a job failed.
     """
     given = {"by": by, "to": to, "until_event": until_event}
     body = {name: value for name, value in given.items() if value}
     if body.keys() not in ({"by"}, {"to"}, {"until_event"}, {"by", "until_event"}):
-        raise click.UsageError("say how far: DURATION such as 31d, --to INSTANT or --until-event EVENT")
+        raise click.UsageError("specify how far: DURATION such as 31d, --to INSTANT or --until-event EVENT")
     return advanced(emulator, body, as_json)
 
 
 @clock.command("next")
 @as_json
-@speaking
+@with_client
 def next_job(emulator: ControlClient, as_json: bool) -> int:
-    """Move the clock to the next job that is due, and run it.
+    """Move the clock to the next planned job and run it.
 
     \b
     payments-emulator clock next
@@ -88,11 +88,11 @@ def next_job(emulator: ControlClient, as_json: bool) -> int:
 
 
 @clock.command()
-@click.option("--at", type=Instant(), help="Move on to this instant or day first.")
+@click.option("--at", type=Instant(), help="Move forward to this instant or day first.")
 @as_json
-@speaking
+@with_client
 def freeze(emulator: ControlClient, at: str | None, as_json: bool) -> None:
-    """Make the clock stand still.
+    """Stop the clock.
 
     \b
     payments-emulator clock freeze
@@ -102,11 +102,11 @@ def freeze(emulator: ControlClient, at: str | None, as_json: bool) -> None:
 
 
 @clock.command()
-@click.option("--rate", type=float, default=1, show_default=True, help="How fast; 60 is a minute each second.")
+@click.option("--rate", type=float, default=1, show_default=True, help="Speed; 60 means a minute per second.")
 @as_json
-@speaking
+@with_client
 def run(emulator: ControlClient, rate: float, as_json: bool) -> None:
-    """Let the clock run on.
+    """Let the clock run.
 
     \b
     payments-emulator clock run
@@ -116,18 +116,18 @@ def run(emulator: ControlClient, rate: float, as_json: bool) -> None:
 
 
 def reading(clock: Any) -> str:
-    """The clock in a line."""
-    pace = "" if clock["mode"] == "frozen" or clock["rate"] == 1 else f" ({clock['rate']:g} times as fast)"
+    """The clock on one line."""
+    speed = "" if clock["mode"] == "frozen" or clock["rate"] == 1 else f" ({clock['rate']:g} times as fast)"
     due = clock["next_due_at"]
-    coming = f"{counted(clock['pending'], 'job')} planned, the next at {when(due)}" if due else "nothing is planned"
-    return f"{when(clock['now'])}  {clock['mode']}{pace}; {coming}"
+    planned = f"{counted(clock['pending'], 'job')} planned, the next at {when(due)}" if due else "nothing is planned"
+    return f"{when(clock['now'])}  {clock['mode']}{speed}; {planned}"
 
 
 def advanced(emulator: ControlClient, body: dict[str, Any], as_json: bool) -> int:
-    """The exit status of an advance that was played to its end and told."""
+    """Run an advance to its end, print its result and return the exit status."""
     with interruption() as interrupted:
-        result = followed(emulator, body, interrupted)
-    print_line(result, course, as_json)
+        result = run_advance(emulator, body, interrupted)
+    print_line(result, summary, as_json)
     for failure in result["failures"]:
         click.echo(f"failed: {failure['kind']} of {failure['object']}: {failure['error']}", err=True)
     if result["error"]:
@@ -137,8 +137,8 @@ def advanced(emulator: ControlClient, body: dict[str, Any], as_json: bool) -> in
     return 1 if result["failures"] or result["status"] != "completed" else 0
 
 
-def followed(emulator: ControlClient, body: dict[str, Any], interrupted: threading.Event) -> Any:
-    """An advance from its start to its end, which comes early if it is interrupted."""
+def run_advance(emulator: ControlClient, body: dict[str, Any], interrupted: threading.Event) -> Any:
+    """Start an advance and poll it until it ends; an interruption stops it early."""
     state = emulator.post("/clock/advance", body, Prefer="respond-async")
     path, pause = f"/clock/advances/{state['id']}", AT_FIRST
     with progress() as report:
@@ -149,8 +149,8 @@ def followed(emulator: ControlClient, body: dict[str, Any], interrupted: threadi
     return state
 
 
-def course(result: Any) -> str:
-    """What an advance did: a line, and one for each type of event."""
+def summary(result: Any) -> str:
+    """What an advance did: one line, and one for each type of event."""
     delivered, failed = result["deliveries"]["succeeded"], result["deliveries"]["failed"]
     done = [
         counted(result["jobs"], "job"),
@@ -164,7 +164,7 @@ def course(result: Any) -> str:
 
 @contextmanager
 def interruption() -> Iterator[threading.Event]:
-    """An event that Ctrl-C sets; a second Ctrl-C ends the command as usual."""
+    """An event that Ctrl-C sets; a second Ctrl-C ends the command."""
     interrupted = threading.Event()
 
     def interrupt(*_: Any) -> None:
@@ -180,13 +180,13 @@ def interruption() -> Iterator[threading.Event]:
 
 @contextmanager
 def progress() -> Iterator[Callable[[Any], None]]:
-    """A bar on the terminal for an advance that takes its time; it is gone afterwards."""
+    """A progress bar on the terminal for an advance that takes long; it is erased at the end."""
     started = time.monotonic()
-    bars: list[Bar] = []
+    bars: list[ProgressBar] = []
 
     def report(state: Any) -> None:
-        if not bars and time.monotonic() - started >= SOON:
-            bars.append(Bar())
+        if not bars and time.monotonic() - started >= PROGRESS_AFTER:
+            bars.append(ProgressBar())
         for bar in bars:
             bar.show(state)
 
@@ -197,25 +197,25 @@ def progress() -> Iterator[Callable[[Any], None]]:
             bar.close()
 
 
-class Bar:
-    """How far an advance is: its share, its instant, its jobs, on a line of the terminal that the next one covers.
+class ProgressBar:
+    """The progress of an advance on one line of the terminal: share, instant and jobs.
 
-    Nothing where the error output is no terminal.
+    It writes nothing if the error output is not a terminal.
     """
 
     def __init__(self) -> None:
-        # The last column stays free: what is written there may begin another line.
+        # The last column stays free: writing to it starts a new line on some terminals.
         self._width = shutil.get_terminal_size().columns - 1 if sys.stderr.isatty() else 0
 
     def show(self, state: Any) -> None:
-        """Where it is now."""
-        told = f" {state['progress']:4.0%}  {when(state['now'])}  {counted(state['jobs'], 'job')}"
-        room = max(0, self._width - len(told))
+        """Draw the current state."""
+        text = f" {state['progress']:4.0%}  {when(state['now'])}  {counted(state['jobs'], 'job')}"
+        room = max(0, self._width - len(text))
         done = int(room * state["progress"])
-        self._write("#" * done + "-" * (room - done) + told)
+        self._write("#" * done + "-" * (room - done) + text)
 
     def close(self) -> None:
-        """Take it off the terminal."""
+        """Erase the bar."""
         self._write(" " * self._width)
 
     def _write(self, line: str) -> None:

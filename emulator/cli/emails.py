@@ -1,4 +1,4 @@
-"""``emails``: what customers were mailed, in short and one by one."""
+"""``emails``: the emails sent to customers, as a list or one in full."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from emulator.cli.options import ID, as_json, limit, remembered, speaking
+from emulator.cli.options import ID, as_json, complete_from, limit, with_client
 from emulator.cli.output import print_line, print_lines, printable, when
 
 if TYPE_CHECKING:
@@ -17,18 +17,18 @@ KINDS = ("invoice", "receipt", "renewal_failed", "trial_ending", "subscription_c
 
 
 @click.command()
-@click.argument("email", type=ID, required=False, metavar="[EMAIL]", shell_complete=remembered("/emails", "id"))
-@click.option("--html", "form", flag_value="html", help="Print the EMAIL's page.")
-@click.option("--raw", "form", flag_value="raw", help="Print the EMAIL as it travels, attachments included.")
+@click.argument("email", type=ID, required=False, metavar="[EMAIL]", shell_complete=complete_from("/emails", "id"))
+@click.option("--html", "form", flag_value="html", help="Print the HTML of EMAIL.")
+@click.option("--raw", "form", flag_value="raw", help="Print EMAIL as MIME, attachments included.")
 @click.option("--to", metavar="ADDRESS", help="Only emails to this address.")
 @click.option("--kind", type=click.Choice(KINDS), help="Only emails of this kind.")
 @limit("newest")
 @as_json
-@speaking
+@with_client
 def emails(
     emulator: ControlClient, *, email: str | None, form: str | None, limit: int, as_json: bool, **filters: Any
 ) -> None:
-    """Show what customers were mailed, or one EMAIL.
+    """Show the emails sent to customers, or one EMAIL.
 
     \b
     payments-emulator emails
@@ -40,24 +40,24 @@ def emails(
         raise click.UsageError(f"--{form} shows one email; give its id")
     if email is None:
         newest = [*emulator.pages("/emails", limit, **filters)]
-        print_lines(newest[::-1], line, as_json, "No email yet.")
+        print_lines(newest[::-1], line, as_json, "No emails yet.")
     elif form:
-        poured(emulator.send("GET", f"/emails/{email}/{form}").content)
+        write_bytes(emulator.send("GET", f"/emails/{email}/{form}").content)
     elif as_json:
         print_line(emulator.get(f"/emails/{email}"), line, as_json)
     else:
-        click.echo(letter(emulator.send("GET", f"/emails/{email}/raw").content))
+        click.echo(readable(emulator.send("GET", f"/emails/{email}/raw").content))
 
 
 def line(email: Any) -> str:
-    """An email in a line."""
+    """An email on one line."""
     kind = click.style(email["kind"].ljust(21), bold=True)
     return f"{when(email['created_at'])}  {email['id']}  {kind}  {email['to']}  {email['subject']}"
 
 
-def letter(raw: bytes) -> str:
-    """An email's head, its text, and what is attached."""
-    # Imported here: a list of emails needs no reader of messages.
+def readable(raw: bytes) -> str:
+    """The headers, attachments and text of an email."""
+    # Imported here: a list of emails needs no MIME parser.
     from email import message_from_bytes, policy
 
     message = message_from_bytes(raw, policy=policy.default)
@@ -68,8 +68,8 @@ def letter(raw: bytes) -> str:
     return "\n".join(map(printable, [*head, *files, "", *text]))
 
 
-def poured(content: bytes) -> None:
-    """Bytes to the output, as they are."""
+def write_bytes(content: bytes) -> None:
+    """Write bytes to the output unchanged."""
     sys.stdout.flush()
     sys.stdout.buffer.write(content)
     sys.stdout.buffer.flush()

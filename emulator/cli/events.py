@@ -1,4 +1,4 @@
-"""``events``: what happened in an App's world, and what happens now."""
+"""``events``: the events of an App's world, past and as they happen."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from emulator.cli.options import EVENT_TYPE, as_json, limit, speaking
+from emulator.cli.options import EVENT_TYPE, as_json, limit, with_client
 from emulator.cli.output import print_line, print_lines, when
 from emulator.cli.tail import tail
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--follow", "-f", is_flag=True, help="Then go on with each event as it happens, until Ctrl-C.")
+@click.option("--follow", "-f", is_flag=True, help="Stream new events until Ctrl-C.")
 @click.option("--type", type=EVENT_TYPE, help="Only events of this type.")
 @click.option("--object", metavar="ID", help="Only events about this object.")
 @limit("newest")
 @as_json
-@speaking
+@with_client
 def events(
     emulator: ControlClient, *, follow: bool, type: str | None, object: str | None, limit: int, as_json: bool
 ) -> None:
-    """Show what happened, and what happens now.
+    """Show events; --follow streams new ones.
 
     \b
     payments-emulator events
@@ -39,17 +39,18 @@ def events(
         return type in (None, event["type"]) and object in (None, event["data"]["object"]["id"])
 
     if not follow:
-        print_lines(recent(), line, as_json, "Nothing happened yet.")
+        about_it = f" about {object}" if object else ""
+        print_lines(recent(), line, as_json, f"No events{about_it} yet.")
         return
     for event in filter(wanted, tail(emulator, "event", recent)):
         print_line(event, line, as_json)
 
 
 def line(event: Any) -> str:
-    """An event in a line."""
+    """An event on one line."""
     return f"{when(event['created_at'])}  {click.style(event['type'].ljust(27), bold=True)}  {about(event)}"
 
 
 def about(event: Any) -> str:
-    """The object it is about."""
+    """The id of the object that the event is about."""
     return str(event["data"]["object"]["id"])

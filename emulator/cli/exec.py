@@ -1,4 +1,4 @@
-"""``exec``: a command with a sandbox of its own, which lives as long as the command does."""
+"""``exec``: run a command with a sandbox of its own, which ends with the command."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from emulator.cli.serve import make_server, serve
 from emulator.cli.server_thread import serving
 
 GRACE = 5.0
-"""Seconds (real time) that a command which is told to end has for it."""
+"""Seconds (real time) between the signal to end and SIGKILL."""
 
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-"""What ends a command; not every system has all of them."""
+"""The signals that end a command; some systems lack some."""
 
-# The port is a free one even where the environment names that of a server, and nobody waits for a file with it.
+# Without --port and its environment variable, which names the port of a server, and without --port-file.
 PARAMETERS = [parameter for parameter in serve.params if parameter.name not in ("port", "port_file")]
 
 
 @click.command("exec", params=PARAMETERS, context_settings={"allow_interspersed_args": False})
 @click.option("--port", type=click.IntRange(0, 65535), default=0, show_default=True, help="0 picks a free port.")
-@option("--key", default=DEFAULT_KEY, metavar="KEY", help="The key that the command is given.")
+@option("--key", default=DEFAULT_KEY, metavar="KEY", help="API key for COMMAND.")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def execute(command: tuple[str, ...], key: str, **chosen: Any) -> int:
     """Run COMMAND with a sandbox of its own.
@@ -40,10 +40,10 @@ def execute(command: tuple[str, ...], key: str, **chosen: Any) -> int:
     payments-emulator exec --clock frozen@2026-01-01T00:00:00Z --seed 7 -- pytest -x
     payments-emulator exec -- node checkout.test.js
 
-    COMMAND finds the sandbox by PAYMENTS_EMULATOR_URL and PAYMENTS_EMULATOR_KEY in its environment, and so do the
-    commands of payments-emulator that it runs. The exit status is that of COMMAND. Ctrl-C and SIGTERM end both.
+    COMMAND finds the sandbox in the environment variables PAYMENTS_EMULATOR_URL and PAYMENTS_EMULATOR_KEY, which this
+    command line also reads. The exit status is that of COMMAND. Ctrl-C and SIGTERM end both.
     """
-    # What comes before the command runs is to be undone as well.
+    # A SIGTERM before the command runs must also stop the server.
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     server = make_server(**chosen)
     environment = {"--url": server.url, "--key": key, "--control-token": chosen["control_token"]}
@@ -53,10 +53,10 @@ def execute(command: tuple[str, ...], key: str, **chosen: Any) -> int:
 
 
 class Child:
-    """The command at work. It leads a process group, so that what it started hears each signal too.
+    """The running command. It leads a process group, so that its own children receive each signal as well.
 
-    On a terminal it stays in the group of this process, to be able to read from it and to be stopped together; there
-    the terminal itself tells both of Ctrl-C.
+    On a terminal it stays in the group of this process, so that it can read from the terminal and both can be stopped
+    together; the terminal itself sends Ctrl-C to both.
     """
 
     def __init__(self) -> None:
@@ -66,8 +66,8 @@ class Child:
         self._interrupted = False
 
     def run(self, command: tuple[str, ...], environment: dict[str, str]) -> int:
-        """Its exit status; 128 and the signal's number if it ended by one, as in a shell."""
-        with handling(self._hear):
+        """Run it and return its exit status; 128 plus the number of the signal that ended it, as in a shell."""
+        with handling(self._on_signal):
             self._process = self._start(command, environment)
             for number in self._early:
                 self._pass_on(number)
@@ -78,13 +78,13 @@ class Child:
 
     def _start(self, command: tuple[str, ...], environment: dict[str, str]) -> subprocess.Popen[bytes]:
         try:
-            # Running what the user names is what this is for.
+            # Running what the user names is the purpose of this command.
             group = None if self._shares_terminal else 0
             return subprocess.Popen(command, env=environment, process_group=group)  # noqa: S603  # see above
-        except OSError as fault:
-            raise click.ClickException(f"{command[0]}: cannot be run: {fault.strerror}") from None
+        except OSError as error:
+            raise click.ClickException(f"{command[0]}: cannot be run: {error.strerror}") from None
 
-    def _hear(self, number: int, _: Any) -> None:
+    def _on_signal(self, number: int, _: Any) -> None:
         if number == signal.SIGINT and self._shares_terminal:
             return
         self._interrupted = True
@@ -95,9 +95,9 @@ class Child:
 
     def _pass_on(self, number: int) -> None:
         self._send(number)
-        patience = threading.Timer(GRACE, self._send, [signal.SIGKILL])
-        patience.daemon = True
-        patience.start()
+        timer = threading.Timer(GRACE, self._send, [signal.SIGKILL])
+        timer.daemon = True
+        timer.start()
 
     def _send(self, number: int) -> None:
         assert self._process
@@ -108,7 +108,7 @@ class Child:
             os.killpg(self._process.pid, number)
 
     def _wait_for_group(self) -> None:
-        """Until all that the command started has ended, by itself or at the end of its patience."""
+        """Wait until all processes that the command started have ended or were killed."""
         assert self._process
         deadline = time.monotonic() + GRACE + 1
         with suppress(ProcessLookupError):
@@ -118,7 +118,7 @@ class Child:
 
 
 def on_terminal() -> bool:
-    """Whether a terminal sends what is typed there, Ctrl-C too, to the group of this process."""
+    """Whether this process is in the foreground of a terminal, which then sends Ctrl-C to its group."""
     try:
         with open("/dev/tty", "rb", buffering=0) as terminal:
             return os.tcgetpgrp(terminal.fileno()) == os.getpgrp()
@@ -128,11 +128,11 @@ def on_terminal() -> bool:
 
 @contextmanager
 def handling(handler: Any) -> Iterator[None]:
-    """The signals are handled so for as long as the block lasts, but for those that this process was told to ignore."""
-    heeded = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
-    before = {number: signal.signal(number, handler) for number in heeded}
+    """Handle the signals in the block, except those that this process ignores."""
+    handled = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, handler) for number in handled}
     try:
         yield
     finally:
-        for number, usual in before.items():
-            signal.signal(number, usual)
+        for number, previous in before.items():
+            signal.signal(number, previous)

@@ -1,4 +1,4 @@
-"""Extras: what some commands need and a plain installation leaves out."""
+"""Extras: optional dependencies of some commands."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ import click
 
 
 def require_extra(extra: str, module: str) -> None:
-    """Raises ``ClickException``, which says what to install, where the module of an extra is not there."""
+    """Raise ``ClickException``, which says what to install, if the module of an extra is missing."""
     if importlib.util.find_spec(module) is None:
         raise click.ClickException(f"this needs the extra '{extra}': pip install 'payments-emulator[{extra}]'")

@@ -1,4 +1,4 @@
-"""``listen``: a webhook endpoint on this machine that passes each delivery on and shows it with its answer."""
+"""``listen``: a webhook endpoint on this machine that forwards each delivery and shows the response."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from emulator.receiver import ReceivedRequest, ReceiverReply
 
 PATIENCE = 10.0
-"""Seconds the receiver has to answer; the emulator gives no more (Limits)."""
+"""Seconds that the receiver has to answer (Limits)."""
 
 HOP_BY_HOP = frozenset(["host", "connection", "content-length", "transfer-encoding", "accept-encoding"])
-"""Headers that are about a connection and not about what is sent."""
+"""Headers of the connection, which are not forwarded."""
 
 
 class ForwardResult(NamedTuple):
@@ -39,22 +39,22 @@ class ForwardResult(NamedTuple):
 
 
 @click.command()
-@click.option("--forward-to", required=True, metavar="URL", help="Where deliveries are passed on to.")
-@click.option("--events", default="*", show_default=True, metavar="TYPES", help="Types of event, separated by commas.")
-@option("--url", default=DEFAULT_URL, metavar="URL", help="The emulator.")
+@click.option("--forward-to", required=True, metavar="URL", help="Forward deliveries to this URL.")
+@click.option("--events", default="*", show_default=True, metavar="TYPES", help="Event types, separated by commas.")
+@option("--url", default=DEFAULT_URL, metavar="URL", help="URL of the emulator.")
 @option("--key", default=DEFAULT_KEY, metavar="KEY", help="Secret key of the App to listen to.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each delivery.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per delivery.")
 def listen(forward_to: str, events: str, url: str, key: str, as_json: bool) -> None:
-    """Pass webhooks on to your server and show its answers.
+    """Forward webhooks to your server and show its responses.
 
     \b
     payments-emulator listen --forward-to localhost:3000/webhooks
     payments-emulator listen --forward-to http://localhost:3000/ --events invoice.paid,refund.succeeded
 
-    Your server's answers decide what the emulator does next, retries included. The webhook endpoint that is
-    registered for it is removed at the end, by Ctrl-C.
+    Your server's responses go back to the emulator, which retries failed deliveries. The command registers a webhook
+    endpoint and removes it when you stop it with Ctrl-C.
     """
-    # Imported here: the help and the mistakes of a command line need no HTTP client.
+    # Imported here: help and usage errors need no HTTP client.
     import httpx
 
     from emulator.cli.client import ControlClient
@@ -76,7 +76,7 @@ def listen(forward_to: str, events: str, url: str, key: str, as_json: bool) -> N
 
 
 def destination(text: str, given_as: str) -> str:
-    """The URL of somebody's receiver; ``localhost:3000/hook`` will do."""
+    """The URL of a receiver; ``localhost:3000/hook`` is accepted as well."""
     import httpx
 
     url = text if "://" in text else f"http://{text}"
@@ -91,7 +91,7 @@ def destination(text: str, given_as: str) -> str:
 
 @contextmanager
 def registered(emulator: ControlClient, url: str, events: list[str]) -> Iterator[dict[str, Any]]:
-    """A webhook endpoint at this URL, for as long as the block lasts."""
+    """Register a webhook endpoint at this URL for the duration of the block."""
     body = {"name": "payments-emulator listen", "url": url, "events": events}
     endpoint: dict[str, Any] = emulator.post("/v1/webhooks/", body)
     try:
@@ -100,7 +100,7 @@ def registered(emulator: ControlClient, url: str, events: list[str]) -> Iterator
         try:
             emulator.send("DELETE", f"/v1/webhooks/{endpoint['id']}/")
         except click.ClickException:
-            click.echo("The endpoint was gone already.", err=True)
+            click.echo("The endpoint no longer exists.", err=True)
 
 
 class Forwarder:
@@ -165,7 +165,7 @@ def summary(event: Mapping[str, Any], request: ReceivedRequest, result: ForwardR
 
 
 def line(shown: Mapping[str, Any]) -> str:
-    """One delivery on one line."""
+    """A delivery on one line."""
     again = f" (attempt {shown['attempt']})" if shown["attempt"] > 1 else ""
     answer = shown["status"] or shown["error"]
     return f"{shown['created_at']}  {shown['type']}  {shown['event']}{again} -> {answer}  {shown['duration_ms']} ms"

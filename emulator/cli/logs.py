@@ -1,4 +1,4 @@
-"""``logs``: the journal of requests, in short and one by one."""
+"""``logs``: the log of requests, as a list or one in full."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from emulator.cli.options import ID, as_json, limit, remembered, speaking
+from emulator.cli.options import ID, as_json, complete_from, limit, with_client
 from emulator.cli.output import print_line, print_lines, when
 from emulator.cli.tail import tail
 
@@ -18,16 +18,20 @@ METHODS = ("GET", "POST", "PATCH", "PUT", "DELETE")
 
 
 @click.command()
-@click.argument("request", type=ID, required=False, metavar="[REQUEST]", shell_complete=remembered("/requests", "id"))
-@click.option("--follow", "-f", is_flag=True, help="Then go on with each request as it comes, until Ctrl-C.")
-@click.option("--status", type=click.IntRange(100, 599), metavar="STATUS", help="Only those answered so.")
-@click.option("--method", type=click.Choice(METHODS, case_sensitive=False), help="Only those with this method.")
-@click.option("--operation", metavar="NAME", help="Only those of this operation, such as createCustomer.")
+@click.argument(
+    "request", type=ID, required=False, metavar="[REQUEST]", shell_complete=complete_from("/requests", "id")
+)
+@click.option("--follow", "-f", is_flag=True, help="Stream new requests until Ctrl-C.")
+@click.option(
+    "--status", type=click.IntRange(100, 599), metavar="STATUS", help="Only requests with this response status."
+)
+@click.option("--method", type=click.Choice(METHODS, case_sensitive=False), help="Only requests with this method.")
+@click.option("--operation", metavar="NAME", help="Only requests of this operation, such as createCustomer.")
 @limit("newest")
 @as_json
-@speaking
+@with_client
 def logs(emulator: ControlClient, request: str | None, follow: bool, limit: int, as_json: bool, **filters: Any) -> None:
-    """Show the requests of late, or all about one REQUEST.
+    """Show recent requests, or one REQUEST in detail.
 
     \b
     payments-emulator logs
@@ -45,25 +49,25 @@ def logs(emulator: ControlClient, request: str | None, follow: bool, limit: int,
         return all(value in (None, entry[name]) for name, value in filters.items())
 
     if not follow:
-        print_lines(recent(), line, as_json, "No request yet.")
+        print_lines(recent(), line, as_json, "No requests yet.")
         return
     for entry in filter(wanted, tail(emulator, "request", recent)):
         print_line(entry, line, as_json)
 
 
 def line(entry: Any) -> str:
-    """A request in a line."""
+    """A request on one line."""
     status = click.style(entry["status"], fg="green" if entry["status"] < 400 else "red")
     return f"{when(entry['created_at'])}  {status}  {entry['id']}  {entry['method']} {entry['path']}{took(entry)}"
 
 
 def took(entry: Any) -> str:
-    """How long the answer took."""
+    """How long the response took."""
     return f"  {entry['duration_ms']:g} ms"
 
 
 def detail(entry: Any) -> str:
-    """A request with its headers, bodies and consequences."""
+    """A request with its headers, bodies, changes and events."""
     parts = [line(entry)]
     parts += [f"> {name}: {value}" for name, value in entry["request_headers"].items()]
     parts += quoted(">", entry["request_body"]) + quoted("<", entry["response_body"])
@@ -73,7 +77,7 @@ def detail(entry: Any) -> str:
 
 
 def quoted(mark: str, body: Any) -> list[str]:
-    """A body, indented, each line behind a mark."""
+    """A body as indented JSON, with a mark before each line."""
     if body is None:
         return []
     text = body if isinstance(body, str) else json.dumps(body, indent=2, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""The entry point: every command of ``payments-emulator``, and the one place that turns failures into exit statuses."""
+"""The entry point: the commands of ``payments-emulator``, and the exit status of each outcome."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from typing import NoReturn
 import click
 
 from emulator.cli.completion import PROGRAM, VARIABLE
-from emulator.cli.lazy_groups import LazyCommand, LazyGroup
+from emulator.cli.lazy_groups import LazyCommands, LazyGroup
 from emulator.version import VERSION
 
-OK, CHECK_FAILED, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
+OK, WRONG_USAGE, INTERRUPTED = 0, 2, 130
 
-
-COMMANDS = LazyCommand(
+COMMANDS = LazyCommands(
     {
         "demo": "emulator.cli.demo:demo",
         "serve": "emulator.cli.serve:serve",
@@ -41,7 +40,7 @@ COMMANDS = LazyCommand(
         "completion": "emulator.cli.completion:completion",
     }
 )
-"""The commands in the order of the help: a line imports its own only, for a server should start at once."""
+"""The commands in the order of the help. Each run imports only its own, so that a server starts quickly."""
 
 
 @click.group(cls=LazyGroup, commands=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
@@ -50,26 +49,26 @@ def cli() -> None:
     """A local sandbox of the Payments and Recurring Billing API, with a clock you can move.
 
     \b
-    payments-emulator demo                  see a subscription renew, step by step
+    payments-emulator demo                  watch a subscription renew, step by step
     payments-emulator serve                 start the sandbox on http://127.0.0.1:4747
     payments-emulator clock advance 31d     a month later: renewed, invoiced, paid
-    payments-emulator events --follow       watch what happens
+    payments-emulator events --follow       stream events as they happen
     payments-emulator exec -- npm test      run tests with a sandbox of their own
-    payments-emulator certify URL           try your webhook receiver with good and bad deliveries
-    payments-emulator check                 hold a server against the document of the API
+    payments-emulator certify URL           test your webhook receiver with valid and invalid deliveries
+    payments-emulator check                 check a server against the OpenAPI document
     """
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run the command line; exit status 0 fine, 1 a check failed, 2 wrong usage or configuration, 130 interrupted."""
+    """Run the command line. Exit status 0: success, 1: a check failed, 2: wrong usage or configuration, 130: Ctrl-C."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # A sign that the terminal cannot show is no reason to fail.
+            # A character that the terminal cannot show must not fail the command.
             stream.reconfigure(errors="replace")
     try:
         status = run(sys.argv[1:] if arguments is None else arguments)
-    except click.ClickException as fault:
-        print(f"{PROGRAM}: {one_line(fault)}", file=sys.stderr)
+    except click.ClickException as error:
+        print(f"{PROGRAM}: {one_line(error)}", file=sys.stderr)
         sys.exit(WRONG_USAGE)
     except (KeyboardInterrupt, click.Abort):
         sys.exit(INTERRUPTED)
@@ -77,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 def run(arguments: Sequence[str]) -> object:
-    """What the command returns, an exit status perhaps. Without NO_COLOR a terminal gets colours."""
+    """Run a command and return its result, which may be an exit status. NO_COLOR turns colours off."""
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     return cli.main(
         [*arguments] or ["--help"],
@@ -88,18 +87,18 @@ def run(arguments: Sequence[str]) -> object:
     )
 
 
-def one_line(fault: click.ClickException) -> str:
-    """What is wrong, in one line, with the way to the help where the usage was wrong."""
-    message = " ".join(fault.format_message().split())
-    context = fault.ctx if isinstance(fault, click.UsageError) else None
-    return f"{message}{allowed(fault)} (see '{context.command_path} --help')" if context else message
+def one_line(error: click.ClickException) -> str:
+    """The error on one line; a usage error also names the help of its command."""
+    message = " ".join(error.format_message().split())
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    return f"{message}{allowed(error)} (see '{context.command_path} --help')" if context else message
 
 
-def allowed(fault: click.ClickException) -> str:
-    """To who mistyped an option that resembles none, all there are."""
-    if not isinstance(fault, click.NoSuchOption) or fault.possibilities or fault.ctx is None:
+def allowed(error: click.ClickException) -> str:
+    """All options of the command, after an unknown option that resembles none of them."""
+    if not isinstance(error, click.NoSuchOption) or error.possibilities or error.ctx is None:
         return ""
-    options = [name for each in fault.ctx.command.get_params(fault.ctx) for name in each.opts if name.startswith("--")]
+    options = [name for each in error.ctx.command.get_params(error.ctx) for name in each.opts if name.startswith("--")]
     return f" Allowed: {', '.join(options)}"
 
 

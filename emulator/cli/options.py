@@ -1,4 +1,4 @@
-"""Options that several commands take in the same way: which emulator, which App, how to print; and kinds of values."""
+"""Options that several commands share (emulator, App, output), and their types of values."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Decorator = Callable[[Any], Any]
 
 
 def option(name: str, *names: str, **attributes: Any) -> Decorator:
-    """An option that the environment can set too: ``--port`` is ``PAYMENTS_EMULATOR_PORT``."""
+    """An option that can also be set in the environment: ``--port`` as ``PAYMENTS_EMULATOR_PORT``."""
     return click.option(name, *names, envvar=variable(name), show_envvar=True, show_default=True, **attributes)
 
 
@@ -31,16 +31,16 @@ def variable(name: str) -> str:
 
 
 CONNECTION = (
-    option("--url", default=DEFAULT_URL, metavar="URL", help="The emulator."),
+    option("--url", default=DEFAULT_URL, metavar="URL", help="URL of the emulator."),
     option("--key", default=DEFAULT_KEY, metavar="KEY", help="Secret key of the App."),
     click.option("--app", metavar="NAME", help="Name of the (test) App, instead of its key."),
-    option("--control-token", metavar="TOKEN", help="The token the emulator was started with, if any."),
+    option("--control-token", metavar="TOKEN", help="Control token that the emulator was started with, if any."),
 )
-"""Which emulator and which App a command is about."""
+"""The options that name the emulator and the App."""
 
 
-def speaking(function: Callable[..., Any]) -> Any:
-    """A command that speaks to a running emulator: with the options that say which, and the client as ``emulator``."""
+def with_client(function: Callable[..., Any]) -> Any:
+    """A command on a running emulator: adds the options of its connection and passes the client as ``emulator``."""
 
     @wraps(function)
     def command(**chosen: Any) -> Any:
@@ -54,37 +54,37 @@ NAMES = frozenset({"url", "key", "app", "control_token"})
 
 
 def decorated(command: Any, options: Iterable[Decorator]) -> Any:
-    """A command with these options, in this order of the help."""
+    """A command with these options, in this order in the help."""
     for decorate in reversed([*options]):
         command = decorate(command)
     return command
 
 
 def connected(chosen: dict[str, Any]) -> Any:
-    """The client for the values of :data:`CONNECTION`. A key from the environment gives way to ``--app``."""
-    # Imported here: the help and the mistakes of a command line need no HTTP client.
+    """The client for the values of :data:`CONNECTION`. ``--app`` overrides a key from the environment."""
+    # Imported here: help and usage errors need no HTTP client.
     from emulator.cli.client import ControlClient
 
     context = click.get_current_context()
     if chosen["app"] and context.get_parameter_source("key") is ParameterSource.COMMANDLINE:
-        raise click.UsageError("--key and --app both say which App; give one of them", context)
+        raise click.UsageError("--key and --app both name the App; give only one", context)
     key = None if chosen["app"] else chosen["key"]
     return ControlClient(chosen["url"], key, chosen["app"], chosen["control_token"])
 
 
-as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, one object a line.")
-"""The option of every command that shows something."""
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, one object per line.")
+"""``--json`` of every command that prints objects."""
 
 
 def limit(which: str) -> Decorator:
-    """``--limit`` of a list, of which these are told."""
+    """``--limit`` of a list, which shows the newest or the soonest objects."""
     return click.option(
-        "--limit", "-n", type=click.IntRange(1), default=20, show_default=True, help=f"How many of the {which}."
+        "--limit", "-n", type=click.IntRange(1), default=20, show_default=True, metavar="N", help=f"Show the N {which}."
     )
 
 
 class Words(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
-    """One of many words; a mistyped one is told its nearest and all that are allowed. They complete in the shell."""
+    """One of a list of words, which shells complete; the error for another word suggests the nearest and names all."""
 
     def __init__(self, name: str, words: Iterable[str]) -> None:
         self.name = name
@@ -97,17 +97,17 @@ class Words(click.ParamType):  # type: ignore[type-arg]  # older clicks have no 
         return str(value)
 
     def get_missing_message(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
-        """All that are allowed."""
+        """The allowed words."""
         return guidance("", self._words)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Those that begin so."""
+        """The words that start with the incomplete one."""
         return [CompletionItem(word) for word in self._words if word.startswith(incomplete)]
 
 
 def guidance(mistyped: str, words: Iterable[str]) -> str:
-    """The nearest of the words that are allowed, and all of them."""
-    # Imported here: only who mistypes needs it.
+    """The nearest allowed word, and all of them."""
+    # Imported here: only errors need it.
     from difflib import get_close_matches
 
     allowed = [*words]
@@ -119,21 +119,21 @@ EVENT_TYPE = Words("EVENT", EVENTS)
 
 
 class Text(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
-    """A text of a certain form; one of another form is told what it should be. The emulator has the last word."""
+    """A text that matches a pattern; the error for another one describes it. The emulator checks it further."""
 
-    def __init__(self, name: str, form: str, told: str) -> None:
+    def __init__(self, name: str, pattern: str, description: str) -> None:
         self.name = name
-        self._form = re.compile(form, re.ASCII)
-        self._told = told
+        self._pattern = re.compile(pattern, re.ASCII)
+        self._description = description
 
-    def fits(self, value: str) -> bool:
-        """Whether it has that form."""
-        return self._form.fullmatch(value) is not None
+    def matches(self, value: str) -> bool:
+        """Whether the value matches."""
+        return self._pattern.fullmatch(value) is not None
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """The text itself."""
-        if not self.fits(value):
-            self.fail(f"{value!r}: {self._told}", param, ctx)
+        if not self.matches(value):
+            self.fail(f"{value!r}: {self._description}", param, ctx)
         return str(value)
 
 
@@ -142,12 +142,12 @@ ID = Text("ID", r"\w{1,100}", "an id such as req_4fKq9ZsT1mVbX7cR2yLdH8wN")
 
 
 class Instant(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
-    """An instant, or a day, which stands for its first instant in UTC."""
+    """An instant, or a day, which means its first instant in UTC."""
 
     name = "INSTANT"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The instant as the emulator reads it."""
+        """The instant in ISO 8601."""
         if re.fullmatch(r"\d{4}-\d\d-\d\d", value, re.ASCII):
             return f"{value}T00:00:00Z"
         if not re.fullmatch(r"\d{4}-\d\d-\d\d[Tt ]\S+", value, re.ASCII):
@@ -155,8 +155,8 @@ class Instant(click.ParamType):  # type: ignore[type-arg]  # older clicks have n
         return str(value)
 
 
-def remembered(path: str, field: str) -> Callable[..., list[CompletionItem]]:
-    """Completes by one field of what a running emulator lists; by nothing where none answers at once."""
+def complete_from(path: str, field: str) -> Callable[..., list[CompletionItem]]:
+    """Shell completion with one field of a list of the running emulator; nothing if there is no emulator."""
 
     def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         try:

@@ -1,4 +1,4 @@
-"""``reset``: the App's world made anew."""
+"""``reset``: start the App's world over."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from emulator.cli.options import as_json, speaking
+from emulator.cli.options import as_json, with_client
 from emulator.cli.output import print_line, when
 from emulator.cli.serve import ClockStart
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--fixtures", type=click.File("rb"), metavar="FILE", help="Settings to start with (YAML or JSON).")
-@click.option("--seed", type=int, help="Same seed, frozen clock, same requests: same bytes.")
-@click.option("--clock", type=ClockStart(), metavar=ClockStart.name, help="How the clock starts.")
+@click.option("--fixtures", type=click.File("rb"), metavar="FILE", help="Initial settings (YAML or JSON).")
+@click.option("--seed", type=int, help="Seed for reproducible output (with a frozen clock).")
+@click.option("--clock", type=ClockStart(), metavar=ClockStart.name, help="Initial state of the clock.")
 @as_json
-@speaking
+@with_client
 def reset(
     emulator: ControlClient,
     fixtures: BinaryIO | None,
@@ -27,19 +27,19 @@ def reset(
     clock: tuple[str, str | None] | None,
     as_json: bool,
 ) -> None:
-    """Make the App's world anew.
+    """Reset the App's world.
 
     \b
     payments-emulator reset
     payments-emulator reset --clock frozen@2026-01-01T00:00:00Z --seed 7
     payments-emulator reset --app shop --fixtures shop.yaml
 
-    What is not said is as the server was told when it started. Snapshots stay.
+    Omitted options use the server's start-up values. Snapshots are not deleted.
     """
     start = "@".join(filter(None, clock)) if clock else None
     given = {"fixtures": fixtures and content(fixtures), "seed": seed, "clock": start}
     body = {name: value for name, value in given.items() if value is not None}
-    print_line(emulator.post("/reset", body), anew, as_json)
+    print_line(emulator.post("/reset", body), line, as_json)
 
 
 def content(file: BinaryIO) -> Any:
@@ -49,11 +49,11 @@ def content(file: BinaryIO) -> Any:
 
     try:
         loaded = yaml.safe_load(file)
-    except (yaml.YAMLError, UnicodeDecodeError) as fault:
-        raise click.ClickException(f"{file.name}: is not YAML: {fault}") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise click.ClickException(f"{file.name}: is not YAML: {error}") from None
     return {} if loaded is None else loaded
 
 
-def anew(result: Any) -> str:
-    """What the world is like, in a line."""
-    return f"A fresh world: {when(result['now'])}, {result['mode']}"
+def line(result: Any) -> str:
+    """The new world on one line."""
+    return f"New world: {when(result['now'])}, {result['mode']}"

@@ -1,4 +1,4 @@
-"""``rewind``: the App's world as it was before a request."""
+"""``rewind``: return the App's world to its state before a request."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from emulator.cli.options import ID, as_json, remembered, speaking
+from emulator.cli.options import ID, as_json, complete_from, with_client
 from emulator.cli.output import counted, print_line, when
 
 if TYPE_CHECKING:
@@ -14,25 +14,28 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("request", type=ID, required=False, metavar="[REQUEST]", shell_complete=remembered("/requests", "id"))
-@click.option("--steps", type=click.IntRange(1), metavar="N", help="Take back the last N requests. [default: 1]")
+@click.argument(
+    "request", type=ID, required=False, metavar="[REQUEST]", shell_complete=complete_from("/requests", "id")
+)
+@click.option("--steps", type=click.IntRange(1), metavar="N", help="Undo the last N requests. [default: 1]")
 @as_json
-@speaking
+@with_client
 def rewind(emulator: ControlClient, request: str | None, steps: int | None, as_json: bool) -> None:
-    """Make the world what it was before a REQUEST.
+    """Return the world to its state before a REQUEST.
 
     \b
     payments-emulator rewind
     payments-emulator rewind --steps 3
     payments-emulator rewind req_4fKq9ZsT1mVbX7cR2yLdH8wN
 
-    Ids of requests are in 'payments-emulator logs'. The clock goes back too; webhooks that went out stay out.
+    'payments-emulator logs' shows the ids of requests. The clock goes back too. Webhooks already sent are not recalled.
     """
     if request and steps:
-        raise click.UsageError("REQUEST and --steps both say how far back; give one of them")
-    print_line(emulator.post("/rewind", {"to": request} if request else {"steps": steps or 1}), rewound, as_json)
+        raise click.UsageError("REQUEST and --steps both say how far to go back; give only one")
+    print_line(emulator.post("/rewind", {"to": request} if request else {"steps": steps or 1}), line, as_json)
 
 
-def rewound(result: Any) -> str:
-    """Where the world is, in a line."""
-    return f"As before {result['to']}: {when(result['now'])}, {counted(result['turns'], 'turn')} taken back"
+def line(result: Any) -> str:
+    """The state of the world on one line."""
+    undone = counted(result["turns"], "unit of work", "units of work")
+    return f"Before {result['to']}: {when(result['now'])}, {undone} undone"

@@ -1,4 +1,4 @@
-"""``serve``: the sandbox as a server."""
+"""``serve``: run the sandbox as a server."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ class ClockStart(click.ParamType):  # type: ignore[type-arg]  # older clicks hav
             )
 
 
-class State(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
-    """Where worlds are kept."""
+class StateUrl(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
+    """The URL of a state store, in which worlds persist."""
 
-    name = "PLACE"
+    name = "STORE"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The place as it is written, if it has the form of one."""
+        """The URL itself, if it has a valid form."""
         if not is_place(value):
             self.fail(f"{value!r}: {FORMS}", param, ctx)
         return value
@@ -55,53 +55,69 @@ class Smtp(click.ParamType):  # type: ignore[type-arg]  # older clicks have no g
     name = "URL"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The server of the URL."""
+        """The SMTP server at the URL."""
         from emulator.engine.mailer import SmtpServer
 
         try:
             return SmtpServer.at(value)
-        except ValueError as fault:
-            return self.fail(str(fault), param, ctx)
+        except ValueError as error:
+            return self.fail(str(error), param, ctx)
 
 
 OPTIONS = (
     option("--host", default="127.0.0.1", metavar="ADDRESS", help="Address to listen on."),
-    option("--port", type=click.IntRange(0, 65535), default=DEFAULT_PORT, help="0 picks a free port."),
-    option("--port-file", type=click.Path(dir_okay=False, path_type=Path), help="Write the port here when ready."),
-    option("--public-url", metavar="URL", help="Where clients reach the server, for links in objects."),
     option(
-        "--clock", type=ClockStart(), metavar=ClockStart.name, default=RUNNING, help="How the clocks of worlds start."
+        "--port", type=click.IntRange(0, 65535), default=DEFAULT_PORT, help="Port to listen on; 0 picks a free one."
     ),
-    option("--seed", type=int, help="Same seed, frozen clock, same requests: same bytes."),
-    option("--keys", type=click.Choice(["open", "listed"]), default="open", help="Accept any key, or listed ones."),
+    option(
+        "--port-file", type=click.Path(dir_okay=False, path_type=Path), help="Write the port to this file when ready."
+    ),
+    option("--public-url", metavar="URL", help="URL under which clients reach the server, for links in objects."),
+    option(
+        "--clock",
+        type=ClockStart(),
+        metavar=ClockStart.name,
+        default=RUNNING,
+        help="Initial state of the clocks of worlds.",
+    ),
+    option("--seed", type=int, help="Seed for reproducible output (with a frozen clock)."),
+    option(
+        "--keys",
+        type=click.Choice(["open", "listed"]),
+        default="open",
+        help="Accept any key, or only the keys listed in fixtures.",
+    ),
     option(
         "--fixtures",
         type=click.Path(dir_okay=False, path_type=Path),
         multiple=True,
         metavar="FILE",
-        help="Settings and keys to start with (YAML or JSON); may be repeated.",
+        help="Initial settings and keys (YAML or JSON); may be repeated.",
     ),
     option(
         "--geoip",
         type=click.Path(dir_okay=False, path_type=Path),
         metavar="FILE",
-        help="A MaxMind database that tells the countries of addresses (extra geo).",
+        help="MaxMind database for the countries of IP addresses (extra geo).",
     ),
-    option("--smtp", type=Smtp(), help="A server that emails are handed in at, beside being kept."),
+    option("--smtp", type=Smtp(), help="SMTP server that also receives every email."),
     option(
-        "--state", type=State(), default="memory", help="Where worlds last: tinydb:FILE, sqlite:///FILE, postgresql://…"
+        "--state",
+        type=StateUrl(),
+        default="memory",
+        help="Where to persist worlds: tinydb:FILE, sqlite:///FILE, postgresql://…",
     ),
     option(
         "--allow-host",
         "allow_hosts",
         multiple=True,
         metavar="NAME",
-        help="A name the control API may be called by.",
+        help="Another host name for the control API; may be repeated.",
     ),
-    option("--control-token", metavar="TOKEN", help="A token the control API demands in Emulator-Token."),
-    option("--strict/--no-strict", default=False, help="Check every answer against the document."),
+    option("--control-token", metavar="TOKEN", help="Token that the control API requires in Emulator-Token."),
+    option("--strict/--no-strict", default=False, help="Check every response against the OpenAPI document."),
 )
-"""The options of whoever starts a sandbox, in the order of the help."""
+"""The options of a sandbox, in the order of the help."""
 
 
 def server_options(command: Any) -> Any:
@@ -120,17 +136,17 @@ def serve(**chosen: Any) -> None:
     payments-emulator serve --clock frozen@2026-01-01T00:00:00Z --seed 7
     """
     gc.disable()
-    # uvicorn stops on SIGTERM and then raises it again. Ending on request is a success, at whatever moment it comes.
+    # uvicorn stops on SIGTERM and then raises it again. Ending on request is a success at any moment.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     port_file: Path | None = chosen["port_file"]
     server = make_server(**chosen)
     if hasattr(signal, "SIGUSR1"):
         signal.signal(signal.SIGUSR1, lambda *_: server.save())
     if port_file:
-        # Who waits for the file must not find the port of a server that is gone.
-        with told(port_file):
+        # A program that waits for the file must not find the port of an earlier server.
+        with explained(port_file):
             port_file.unlink(missing_ok=True)
-    key = "sk_test_demo" if chosen["keys"] == "open" else "KEY, one of those that the fixtures list"
+    key = "sk_test_demo" if chosen["keys"] == "open" else "KEY, one of the keys listed in the fixtures"
     click.echo(f"The service     {server.url}/v1/   (Authorization: Bearer {key})")
     click.echo(f"Web console     {server.url}/_emulator/")
     click.echo(f"Control API     {server.url}/_emulator/openapi.json")
@@ -139,30 +155,30 @@ def serve(**chosen: Any) -> None:
 
 
 def announce(port: int, port_file: Path | None) -> None:
-    """Say that requests are answered from now on."""
+    """Report that the server answers requests."""
     if port_file:
-        with told(port_file):
-            # Renamed into its place, so that nobody reads it half written.
+        with explained(port_file):
+            # Renamed into place, so that no program reads it half written.
             part = port_file.with_name(f"{port_file.name}.part")
             part.write_text(f"{port}\n")
             part.replace(port_file)
-    spare_collector()
+    tune_garbage_collector()
     click.echo("Ready.")
 
 
 @contextmanager
-def told(file: Path) -> Iterator[None]:
-    """A file that cannot be written is told in one line, exit status 2."""
+def explained(file: Path) -> Iterator[None]:
+    """Report a file that cannot be written on one line, exit status 2."""
     try:
         yield
-    except OSError as fault:
-        raise click.ClickException(f"{file}: cannot be written: {fault.strerror}") from None
+    except OSError as error:
+        raise click.ClickException(f"{file}: cannot be written: {error.strerror}") from None
 
 
-def spare_collector() -> None:
-    """Let the garbage collector pass over what was loaded at start, and look seldom: worlds are made to stay.
+def tune_garbage_collector() -> None:
+    """Exclude what was loaded at start from garbage collection, and collect rarely: the objects of worlds live long.
 
-    It is off until then, because nothing that a start makes is garbage.
+    The collector is off until then, because a start creates no garbage.
     """
     gc.freeze()
     gc.set_threshold(20_000, 50, 1_000)
@@ -170,8 +186,8 @@ def spare_collector() -> None:
 
 
 def make_server(**chosen: Any) -> Any:
-    """The server for the options of a command line; what makes it impossible is told in one line, exit status 2."""
-    # Imported here: the help and the mistakes of a command line need no web server.
+    """The server for the options of a command line. Raises ``ClickException`` if it cannot start."""
+    # Imported here: help and usage errors need no web server.
     from emulator.engine.fixtures import InvalidFixture
     from emulator.engine.geoip import InvalidDatabase
     from emulator.sandbox import Options
@@ -194,10 +210,10 @@ def make_server(**chosen: Any) -> Any:
     )
     try:
         return Server(options, chosen["host"], chosen["port"], _public_url(chosen["public_url"]))
-    except (CannotListen, InvalidFixture, CorruptStore, InvalidDatabase) as fault:
-        raise click.ClickException(str(fault)) from None
-    except StorageError as fault:
-        raise click.ClickException(fault.why) from None
+    except (CannotListen, InvalidFixture, CorruptStore, InvalidDatabase) as error:
+        raise click.ClickException(str(error)) from None
+    except StorageError as error:
+        raise click.ClickException(error.why) from None
 
 
 def _public_url(url: str | None) -> str | None:

@@ -1,4 +1,4 @@
-"""A server in the background of a command: in a thread of this process, for as long as a block lasts."""
+"""A server in a thread of a command's process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def serving(server: Server) -> Iterator[None]:
-    """The server answers requests while the block runs, and has ended after it."""
+    """Run the server during the block. Raises ``ClickException`` if it does not start."""
     settled = threading.Event()
     ready = threading.Event()
 

@@ -1,4 +1,4 @@
-"""``snapshot``: whole worlds under a name, to come back to and to carry elsewhere."""
+"""``snapshot``: save, restore, export and import whole worlds."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from emulator.cli.lazy_groups import LazyGroup
-from emulator.cli.options import Text, as_json, limit, remembered, speaking
+from emulator.cli.options import Text, as_json, complete_from, limit, with_client
 from emulator.cli.output import counted, print_line, print_lines, when
 
 if TYPE_CHECKING:
     from emulator.cli.client import ControlClient
 
 NAME = Text("NAME", r"(?!\.\.?$)[A-Za-z0-9._-]{1,64}", "a name has 1 to 64 of A-Z a-z 0-9 . _ -")
-"""What a snapshot can be called; it is a part of an address."""
+"""The name of a snapshot, which is part of a URL."""
 
-known = click.argument("name", type=NAME, shell_complete=remembered("/snapshots", "name"))
-"""The name of a snapshot that is there; it completes in the shell."""
+existing = click.argument("name", type=NAME, shell_complete=complete_from("/snapshots", "name"))
+"""The name of an existing snapshot, which shells complete."""
 
 
 @click.group(cls=LazyGroup, default="list")
 def snapshot() -> None:
-    """Keep the App's world under a name, and come back to it.
+    """Save and restore the App's world.
 
     \b
     payments-emulator snapshot save before-renewal
@@ -36,9 +36,9 @@ def snapshot() -> None:
 @snapshot.command()
 @click.argument("name", type=NAME)
 @as_json
-@speaking
+@with_client
 def save(emulator: ControlClient, name: str, as_json: bool) -> None:
-    """Keep the world as it is; one of the same name is replaced.
+    """Save the world; replaces a snapshot of the same name.
 
     \b
     payments-emulator snapshot save before-renewal
@@ -47,11 +47,11 @@ def save(emulator: ControlClient, name: str, as_json: bool) -> None:
 
 
 @snapshot.command()
-@known
+@existing
 @as_json
-@speaking
+@with_client
 def load(emulator: ControlClient, name: str, as_json: bool) -> None:
-    """Make the world what it was, its clock included.
+    """Restore a snapshot, including the clock.
 
     \b
     payments-emulator snapshot load before-renewal
@@ -62,22 +62,26 @@ def load(emulator: ControlClient, name: str, as_json: bool) -> None:
 @snapshot.command("list")
 @limit("newest")
 @as_json
-@speaking
+@with_client
 def list_snapshots(emulator: ControlClient, limit: int, as_json: bool) -> None:
-    """Show which there are, the newest first.
+    """List snapshots, newest first.
 
     \b
     payments-emulator snapshot list
     """
-    print_lines(emulator.pages("/snapshots", limit), line, as_json, "No snapshot yet; 'snapshot save NAME' makes one.")
+    print_lines(
+        emulator.pages("/snapshots", limit), line, as_json, "No snapshots yet; create one with 'snapshot save NAME'."
+    )
 
 
 @snapshot.command()
-@known
-@click.option("--output", "-o", type=click.File("wb", lazy=True), default="-", help="Where to. [default: the output]")
-@speaking
+@existing
+@click.option(
+    "--output", "-o", type=click.File("wb", lazy=True), default="-", help="File to write. [default: standard output]"
+)
+@with_client
 def export(emulator: ControlClient, name: str, output: BinaryIO) -> None:
-    """Write one as JSON, to be kept or carried elsewhere.
+    """Export a snapshot as JSON.
 
     \b
     payments-emulator snapshot export before-renewal > before-renewal.json
@@ -88,31 +92,31 @@ def export(emulator: ControlClient, name: str, output: BinaryIO) -> None:
 
 @snapshot.command("import")
 @click.argument("file", type=click.File("rb"))
-@click.option("--name", type=NAME, help="What to call it. [default: the file's name]")
+@click.option("--name", type=NAME, help="Name of the snapshot. [default: the file's name]")
 @as_json
-@speaking
+@with_client
 def import_snapshot(emulator: ControlClient, file: BinaryIO, name: str | None, as_json: bool) -> None:
-    """Bring in what was exported; 'snapshot load' then makes it the world.
+    """Import an exported snapshot (use 'snapshot load' to restore it).
 
     \b
     payments-emulator snapshot import before-renewal.json
     payments-emulator snapshot import --name shop - < before-renewal.json
     """
     chosen = name or Path(file.name).stem
-    if not NAME.fits(chosen):
-        raise click.UsageError(f"{file.name} makes no name for a snapshot; give one with --name")
+    if not NAME.matches(chosen):
+        raise click.UsageError(f"{file.name} is not a valid name for a snapshot; give one with --name")
     try:
         exported = json.load(file)
-    except ValueError as fault:
-        raise click.ClickException(f"{file.name}: is not JSON: {fault}") from None
+    except ValueError as error:
+        raise click.ClickException(f"{file.name}: is not JSON: {error}") from None
     print_line(emulator.send("PUT", f"/snapshots/{chosen}", body=exported).json(), line, as_json)
 
 
 @snapshot.command()
-@known
-@speaking
+@existing
+@with_client
 def delete(emulator: ControlClient, name: str) -> None:
-    """Forget one; the world stays as it is.
+    """Delete a snapshot (the current world is unaffected).
 
     \b
     payments-emulator snapshot delete before-renewal
@@ -121,6 +125,6 @@ def delete(emulator: ControlClient, name: str) -> None:
 
 
 def line(snapshot: Any) -> str:
-    """A snapshot in a line."""
+    """A snapshot on one line."""
     name = click.style(snapshot["name"].ljust(20), bold=True)
     return f"{name}  {when(snapshot['now'])}  {counted(snapshot['objects'], 'object')}"

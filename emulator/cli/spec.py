@@ -1,4 +1,4 @@
-"""``spec``: look after the OpenAPI documents."""
+"""``spec``: bundle and validate the OpenAPI documents."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ def spec() -> None:
 
 @spec.command()
 def bundle() -> None:
-    """Write the bundles in openapi/dist, made from the YAML files.
+    """Rebuild the bundles in openapi/dist from the YAML files.
 
     \b
     payments-emulator spec bundle
     """
-    # Imported here, as below: the help of a command line needs no documents.
+    # Imported here, as below: help needs no documents.
     from emulator.document import bundles
 
     for path in bundles.write_bundles():
@@ -28,12 +28,12 @@ def bundle() -> None:
 
 @spec.command()
 def validate() -> int:
-    """Check the documents against the OpenAPI specification.
+    """Validate the documents against the OpenAPI specification.
 
     \b
     payments-emulator spec validate
 
-    Exit status 1 if one breaks it. Needs the extra 'check'.
+    Exit status 1 if one is invalid. Needs the extra 'check'.
     """
     require_extra("check", "openapi_spec_validator")
     from openapi_spec_validator import OpenAPIV30SpecValidator, OpenAPIV31SpecValidator
@@ -43,10 +43,10 @@ def validate() -> int:
     status = 0
     for name in (*bundles.SOURCES, *(source + bundles.OPENAPI_3_1 for source in bundles.SOURCES)):
         validator = OpenAPIV31SpecValidator if name.endswith(bundles.OPENAPI_3_1) else OpenAPIV30SpecValidator
-        faults = [
-            f"{'/'.join(map(str, fault.path))}: {fault.message}"
-            for fault in validator(bundles.load(name)).iter_errors()
+        errors = [
+            f"{'/'.join(map(str, error.path))}: {error.message}"
+            for error in validator(bundles.load(name)).iter_errors()
         ]
-        click.echo(f"{name}: {'in order' if not faults else ''}{'; '.join(faults)}")
-        status = 1 if faults else status
+        click.echo(f"{name}: {'; '.join(errors) or 'valid'}")
+        status = 1 if errors else status
     return status

@@ -1,4 +1,4 @@
-"""``state``: look after the places where worlds last."""
+"""``state``: check, compact and convert state stores, in which worlds persist."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from emulator.cli.serve import State
+from emulator.cli.serve import StateUrl
 
 if TYPE_CHECKING:
     from emulator.state.maintenance import Finding
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def state() -> None:
-    """Check, compact and convert the places where worlds last.
+    """Check, compact and convert state stores.
 
     \b
     payments-emulator state check sqlite:///shop.db
@@ -25,11 +25,11 @@ def state() -> None:
 
 
 @state.command()
-@click.argument("place", type=State())
-def check(place: str) -> int:
-    """Read everything a place holds, as a server would; exit status 1 if it is not in order.
+@click.argument("store", type=StateUrl())
+def check(store: str) -> int:
+    """Read a whole state store as a server would; exit status 1 if it is invalid.
 
-    Nothing is changed, and a server may work on it meanwhile.
+    Changes nothing; a server may use the store at the same time.
 
     \b
     payments-emulator state check sqlite:///shop.db
@@ -38,18 +38,18 @@ def check(place: str) -> int:
     from emulator.state import maintenance
 
     try:
-        with _told():
-            show(maintenance.check(place))
-    except click.ClickException as fault:
-        click.echo(fault.message)
+        with _explained():
+            show(maintenance.check(store))
+    except click.ClickException as error:
+        click.echo(error.message)
         return 1
     return 0
 
 
 @state.command()
-@click.argument("place", type=State())
-def compact(place: str) -> None:
-    """Have a place take no more room than it needs; not while a server works on it.
+@click.argument("store", type=StateUrl())
+def compact(store: str) -> None:
+    """Compact a state store; no server may use it at the same time.
 
     \b
     payments-emulator state compact sqlite:///shop.db
@@ -57,52 +57,52 @@ def compact(place: str) -> None:
     from emulator.state import maintenance
     from emulator.state.urls import file_of
 
-    with _told():
-        before = _size(place)
-        maintenance.compact(place)
-    if file_of(place):
-        click.echo(f"{place}: {before:,} bytes before, {_size(place):,} now")
+    with _explained():
+        before = _size(store)
+        maintenance.compact(store)
+    if file_of(store):
+        click.echo(f"{store}: {before:,} bytes before, {_size(store):,} now")
 
 
 @state.command()
-@click.argument("source", type=State())
-@click.argument("target", type=State())
+@click.argument("source", type=StateUrl())
+@click.argument("target", type=StateUrl())
 def convert(source: str, target: str) -> None:
-    """Take every world and snapshot from one place to another one that holds none yet.
+    """Copy all worlds and snapshots from one state store to another one, which must be empty.
 
-    An exported snapshot is a place, too: tinydb:FILE.
+    An exported snapshot is a state store as well: tinydb:FILE.
 
     \b
     payments-emulator state convert tinydb:shop.json sqlite:///shop.db
     """
     from emulator.state import maintenance
 
-    with _told():
+    with _explained():
         show(maintenance.convert(source, target))
 
 
 def show(findings: Iterable[Finding]) -> None:
-    """A line for each world."""
+    """Print a line for each world."""
     for found in findings:
         counts = f"{found.records} records, {found.jobs} jobs, {found.snapshots} snapshots"
         click.echo(f"{found.key}  {found.now}  {counts}")
 
 
-def _size(place: str) -> int:
+def _size(store: str) -> int:
     from emulator.state.urls import file_of
 
-    file = file_of(place)
+    file = file_of(store)
     return file.stat().st_size if file and file.exists() else 0
 
 
 @contextmanager
-def _told() -> Iterator[None]:
-    """What makes it impossible is told in one line, exit status 2."""
+def _explained() -> Iterator[None]:
+    """Turn errors of a store into a message on one line, exit status 2."""
     from emulator.state.store import CorruptStore, StorageError
 
     try:
         yield
-    except CorruptStore as fault:
-        raise click.ClickException(str(fault)) from None
-    except StorageError as fault:
-        raise click.ClickException(fault.why) from None
+    except CorruptStore as error:
+        raise click.ClickException(str(error)) from None
+    except StorageError as error:
+        raise click.ClickException(error.why) from None

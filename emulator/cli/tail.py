@@ -1,4 +1,4 @@
-"""Following is showing the latest of a list and then each new one as it happens, none twice and none left out."""
+"""``--follow``: the latest objects of a list, then each new one, without gaps or repetitions."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ RESETS = {
     "reset": "the world was reset",
     "restore": "a snapshot was restored",
     "rewind": "the world was rewound",
-    "lost": "this reader was too slow and missed something",
+    "lost": "this reader was too slow and missed messages",
 }
-"""What the stream's ``reset`` means, by its cause."""
+"""The meaning of the stream's ``reset``, by its cause."""
 
 
 def tail(emulator: ControlClient, kind: str, recent: Callable[[], list[Any]]) -> Iterator[Any]:
-    """The recent ones, oldest first, then each as the stream tells it. It ends only by an error or Ctrl-C."""
+    """The recent objects, oldest first, then each that the stream reports. It ends only with an error or Ctrl-C."""
     shown: set[str] = set()
-    for told, item in emulator.stream(kind):
-        if told == "open":
-            # Asked for only now that the stream listens: what happens meanwhile comes twice, and is told once.
+    for message, item in emulator.stream(kind):
+        if message == "open":
+            # Fetched after the stream is open, so nothing is missed; what arrives by both ways is shown once.
             before = recent()
             shown = {each["id"] for each in before}
             yield from before
-        elif told == "reset":
+        elif message == "reset":
             shown = set()
             click.echo(f"-- {RESETS.get(item['cause'], item['cause'])}; it is now {when(item['now'])}", err=True)
-        elif told == kind and item["id"] not in shown:
+        elif message == kind and item["id"] not in shown:
             yield item

@@ -1,4 +1,4 @@
-"""``trigger``: an event brought about for real, on objects that are named or made."""
+"""``trigger``: cause an event by real state changes, on existing or new objects."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from emulator.cli.events import line
-from emulator.cli.options import EVENT_TYPE, as_json, speaking
+from emulator.cli.options import EVENT_TYPE, as_json, with_client
 from emulator.cli.output import print_line
 from emulator.events import EVENTS
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 class Override(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
-    """``name=value`` or ``kind.name=value``; a value that is JSON is taken as such, any other as a text."""
+    """``name=value`` or ``kind.name=value``; the value is JSON if it can be parsed, otherwise text."""
 
     name = "NAME=VALUE"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[list[str], Any]:
-        """The way to the value, and the value."""
+        """The path of names, and the value."""
         path, equals, text = value.partition("=")
         names = path.split(".")
         if not equals or not all(names):
@@ -36,20 +36,25 @@ class Override(click.ParamType):  # type: ignore[type-arg]  # older clicks have 
 @click.command(epilog="\n".join(["\b", "Events:", *(f"  {type:29}{row.meaning}" for type, row in EVENTS.items())]))
 @click.argument("event", type=EVENT_TYPE)
 @click.option(
-    "--override", "-o", "overrides", type=Override(), multiple=True, help="What to use or make; may be repeated."
+    "--override",
+    "-o",
+    "overrides",
+    type=Override(),
+    multiple=True,
+    help="Object to use or field to set; may be repeated.",
 )
 @as_json
-@speaking
+@with_client
 def trigger(emulator: ControlClient, event: str, overrides: tuple[tuple[list[str], Any], ...], as_json: bool) -> None:
-    """Bring an EVENT about for real.
+    """Trigger an EVENT through real state changes.
 
     \b
     payments-emulator trigger invoice.paid
     payments-emulator trigger subscription.payment_failed -o subscription=sub_5Nw8xR3tY6uJ1mB4vC7zK2Lq
     payments-emulator trigger payment_intent.succeeded -o amount=7500 -o customer.name=Awa
 
-    Whatever objects it takes are made, with webhooks, emails and all. An override names one that is there, or gives a
-    field of one that is made. A VALUE is JSON where it can be, else a text.
+    Creates the objects that the event needs; webhooks and emails are sent as usual. An override names an existing
+    object to use, or sets a field of a new one. VALUE is JSON if it can be parsed, otherwise text.
     """
     print_line(emulator.post("/trigger", {"event": event, "overrides": nested(overrides)}), line, as_json)
 
@@ -62,6 +67,6 @@ def nested(overrides: tuple[tuple[list[str], Any], ...]) -> dict[str, Any]:
         for name in names[:-1]:
             part = part.setdefault(name, {})
             if not isinstance(part, dict):
-                raise click.UsageError(f"{'.'.join(names)} goes into {name}, which is overridden itself")
+                raise click.UsageError(f"{'.'.join(names)} is inside {name}, which is itself overridden")
         part[names[-1]] = value
     return whole

@@ -1,1 +1,1 @@
-"""The examiner: holds any server against the document. It knows the document and HTTP and nothing of the emulator."""
+"""Conformance: checks any server against the OpenAPI document, knowing only the document and HTTP."""

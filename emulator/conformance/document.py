@@ -1,4 +1,4 @@
-"""What the examiner reads in a document: its operations, and the links from one to the next."""
+"""The operations of an OpenAPI document, and the links between them."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class Operation(NamedTuple):
 
     @property
     def is_endless(self) -> bool:
-        """Whether it answers for as long as one listens."""
+        """Whether its response is a stream without an end."""
         return "text/event-stream" in self.node["responses"].get("200", {}).get("content", {})
 
 
 class Link(NamedTuple):
-    """One link: what an answer of ``source`` hands on to ``target``."""
+    """One link: the values that a response of ``source`` passes to ``target``."""
 
     name: str
     source: Operation
@@ -34,7 +34,7 @@ class Link(NamedTuple):
 
 
 def operations(document: Document) -> dict[str, Operation]:
-    """Every operation by its id."""
+    """All operations by id."""
     every = (
         Operation(item[method]["operationId"], method.upper(), path, item[method])
         for path, item in document["paths"].items()
@@ -45,7 +45,7 @@ def operations(document: Document) -> dict[str, Operation]:
 
 
 def is_usable(document: Any) -> bool:
-    """Whether it is an OpenAPI 3.0 document whose operations all have names."""
+    """Whether it is an OpenAPI 3.0 document with an operationId for each operation."""
     if not isinstance(document, dict) or not str(document.get("openapi")).startswith("3.0."):
         return False
     every = [item[method] for item in document.get("paths", {}).values() for method in METHODS if method in item]
@@ -53,7 +53,7 @@ def is_usable(document: Any) -> bool:
 
 
 def links(document: Document) -> Iterator[Link]:
-    """Every link of every successful answer."""
+    """All links of all responses."""
     known = operations(document)
     for source in known.values():
         for status, answer in source.node["responses"].items():
@@ -62,12 +62,12 @@ def links(document: Document) -> Iterator[Link]:
                 yield Link(f"{source.id} {status} {name}", source, known[node["operationId"]], node)
 
 
-def handed_on(value: Any, answer: Any) -> Any:
-    """A link's value with its expressions replaced by what they say of an answer's JSON."""
+def filled_in(value: Any, answer: Any) -> Any:
+    """A link's value with its runtime expressions evaluated on the JSON of a response."""
     if isinstance(value, dict):
-        return {name: handed_on(part, answer) for name, part in value.items()}
+        return {name: filled_in(part, answer) for name, part in value.items()}
     if isinstance(value, list):
-        return [handed_on(part, answer) for part in value]
+        return [filled_in(part, answer) for part in value]
     if isinstance(value, str) and value.startswith("$response.body#/"):
         for step in value.removeprefix("$response.body#/").split("/"):
             answer = answer[int(step) if isinstance(answer, list) else step]
@@ -76,7 +76,7 @@ def handed_on(value: Any, answer: Any) -> Any:
 
 
 def with_key_patterns(node: Any) -> Any:
-    """The document with its own keyword for the length of keys said in JSON Schema's words."""
+    """The document with ``x-key-maxLength``, its own keyword, as ``patternProperties`` of JSON Schema."""
     if isinstance(node, list):
         return [with_key_patterns(part) for part in node]
     if not isinstance(node, dict):

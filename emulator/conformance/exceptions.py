@@ -1,4 +1,4 @@
-"""The few cases in which schemathesis is not to judge: the specification says otherwise, or no schema can say it."""
+"""Failures of schemathesis that are ignored: the specification differs, or no schema can express its rule."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MAX_DIGITS = 300
 """Digits of an integer; the service reads no longer ones (B-12)."""
 
 FORM = frozenset(["MISSING_FIELD", "INVALID_FIELD", "INVALID_FILTER_PARAM", "INVALID_CURRENCY", "VALIDATION_ERROR"])
-"""The codes that speak of the form of a request. Any other one says that a rule forbids what is well formed."""
+"""The codes for a malformed request. Any other code means that a rule forbids a well-formed one."""
 
 RULES: dict[str, dict[str, str]] = {
     "createAddress": {"country": "the App covers some countries (Address)"},
@@ -89,40 +89,40 @@ RULES: dict[str, dict[str, str]] = {
         "match.*": "names what the service has, and goes with requests or with deliveries",
     },
 }
-"""By operation and field: what a schema allows and a rule, which no schema can state, refuses with a code of form."""
+"""By operation and field: rules that no schema can express and that are reported with a code of :data:`FORM`."""
 
 ARCHIVED = ("/products/{id}/", "/subscription-plans/{id}/")
-"""What a DELETE only archives, by the specification; it stays to be read and changed."""
+"""Objects that a DELETE only archives, by the specification; they can still be read and changed."""
 
 INBOX = "/inbox/{name}"
-"""It takes requests of any method and answers with the status it is told; documented is how to read what it got."""
+"""The inbox accepts every method and answers with a chosen status; only reading its contents is documented."""
 
 
 def is_excused(failure: Failure, response: Any, case: Any) -> bool:
-    """Whether a check is not to judge this answer."""
+    """Whether the failure of a check on this response is ignored."""
     if isinstance(failure, RejectedPositiveData):
-        return _refused_by_rule(response, case)
+        return _rejected_by_rule(response, case)
     if isinstance(failure, UseAfterFree):
         return case.operation.path in ARCHIVED
-    return isinstance(failure, ServerError | UnsupportedMethodResponse) and _received(response, case)
+    return isinstance(failure, ServerError | UnsupportedMethodResponse) and _is_delivery(response, case)
 
 
-def _received(response: Any, case: Any) -> bool:
+def _is_delivery(response: Any, case: Any) -> bool:
     return bool(case.operation.path == INBOX and response.request.method != "GET")
 
 
-def _refused_by_rule(response: Any, case: Any) -> bool:
+def _rejected_by_rule(response: Any, case: Any) -> bool:
     if response.status_code not in (400, 422):
         return False
-    told = response.json().get("error", response.json())
+    error = response.json().get("error", response.json())
     rules = RULES.get(case.operation.definition.raw["operationId"], {})
-    fields = told.get("errors") or [told.get("param") or ""]
+    fields = error.get("errors") or [error.get("param") or ""]
     ruled = all(any(fnmatchcase(field, rule) for rule in rules) for field in fields)
-    return ruled or told["code"] not in FORM or _giant(case.query) or _giant(case.body)
+    return ruled or error["code"] not in FORM or _has_long_number(case.query) or _has_long_number(case.body)
 
 
-def _giant(value: Any) -> bool:
-    """Whether there is a number in it that is longer than the service reads (B-12): schemas know no such bound."""
+def _has_long_number(value: Any) -> bool:
+    """Whether it contains a number longer than the service accepts (B-12), which no schema can express."""
     if isinstance(value, dict | list):
-        return any(map(_giant, value.values() if isinstance(value, dict) else value))
+        return any(map(_has_long_number, value.values() if isinstance(value, dict) else value))
     return isinstance(value, int) and abs(value) >= 10**MAX_DIGITS

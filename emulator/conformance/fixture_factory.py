@@ -1,4 +1,4 @@
-"""Makes objects in the states that operations need, through the service's own API as any client would."""
+"""Creates the objects that operations need, in the right states, through the API of the server under test."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from emulator.document.tree import Document
 from emulator.receiver import HttpReceiver, ReceivedRequest, ReceiverReply
 
 Scene = dict[str, Any]
-"""The objects that belong together, by kind: a subscription's customer is the one whose method pays."""
+"""Objects that belong together, by kind: the payment method of a subscription is one of its customer."""
 
 REFERENCE = re.compile(r"\{([a-z -]+)(?:/([a-z_]+))?\}")
 
 
-class CannotMake(Exception):
-    """The server does not make an object that is needed; the message has its answer."""
+class CannotCreate(Exception):
+    """The server did not create an object that is needed; the message contains its response."""
 
 
 class FixtureFactory:
-    """Makes fixtures on one server. ``name`` tells what is made now from what earlier runs left behind."""
+    """Creates fixtures on one server. ``name`` makes values differ from those of earlier runs."""
 
     def __init__(self, base_url: str, headers: Mapping[str, str], receiver: str, name: str) -> None:
         self.http = httpx.Client(base_url=base_url, headers=headers, timeout=60, trust_env=False)
@@ -54,15 +54,15 @@ class FixtureFactory:
         self._made_by = MADE_BY | {anonymous(spec.path): word for word, spec in more.items()}
 
     def new(self) -> str:
-        """A word never used before."""
-        return f"examiner-{self._name}-{next(self._numbers)}"
+        """A value that was never used before."""
+        return f"check-{self._name}-{next(self._numbers)}"
 
     def scene(self, operation_id: str, method: str) -> Scene:
-        """Where an operation plays: reads and changes in a scene that lasts, all else in a fresh one."""
+        """The objects of an operation: reads and changes share them, every other request gets new ones."""
         return self._scenes[operation_id] if method in ("GET", "PATCH") else {}
 
     def parameters(self, operation_id: str, path: str, scene: Scene) -> dict[str, str]:
-        """The parameters of a path, leading to objects with which the operation can succeed."""
+        """The parameters of a path, with ids of objects on which the operation can succeed."""
         first = path.split("/")[1]
         kinds = {"id": OF_OPERATION.get(operation_id, self._of_path.get(first, ""))} | OF_PARAMETER
         return {name: self.filled(f"{{{kinds[name]}}}", scene) for name in re.findall(r"\{(\w+)\}", path)}
@@ -70,7 +70,7 @@ class FixtureFactory:
     def body(self, operation_id: str, path: str, method: str, scene: Scene) -> Any:
         """A body with which the operation can succeed."""
         if method == "PATCH":
-            return CHANGES.get(operation_id, {"metadata": {"examined": "yes"}})
+            return CHANGES.get(operation_id, {"metadata": {"checked": "yes"}})
         kind = self._made_by.get(anonymous(path))
         return self.filled(self._fixtures[kind].body, scene) if kind else {}
 
@@ -85,7 +85,7 @@ class FixtureFactory:
         return template
 
     def with_references(self, body: Any, scene: Scene) -> Any:
-        """A body that was made up, its references to other objects leading somewhere."""
+        """A generated body with its references replaced by ids of existing objects."""
         if isinstance(body, list):
             return [self.with_references(value, scene) for value in body]
         if not isinstance(body, dict):
@@ -94,17 +94,17 @@ class FixtureFactory:
 
     def _reference(self, name: str, value: Any, scene: Scene) -> Any:
         if name in OF_FIELD and value and isinstance(value, str | list):
-            there = self.filled(OF_FIELD[name], scene)
-            return [there] if isinstance(value, list) else there
+            id = self.filled(OF_FIELD[name], scene)
+            return [id] if isinstance(value, list) else id
         if name == "email" and isinstance(value, str):
-            return self._once(value)
+            return self._unique(value)
         return value if name == "metadata" else self.with_references(value, scene)
 
-    def _once(self, email: str) -> str:
-        """The address, or another one if it was used before: a customer's is unique."""
-        fresh = f"{self.new()}@example.com" if email in self._sent else email
-        self._sent.add(fresh)
-        return fresh
+    def _unique(self, email: str) -> str:
+        """The address, or a new one if it was used before: emails of customers are unique."""
+        unique = f"{self.new()}@example.com" if email in self._sent else email
+        self._sent.add(unique)
+        return unique
 
     def _value(self, kind: str, field: str | None, scene: Scene) -> str:
         if kind == "new":
@@ -113,27 +113,29 @@ class FixtureFactory:
             return self.receiver
         return str(self.object(kind, scene)[field or "id"])
 
-    def enter(self, path: str, made: Any, scene: Scene) -> None:
-        """Let what a call to a creating path gave take its part in the scene."""
+    def add(self, path: str, created: Any, scene: Scene) -> None:
+        """Add the response of a creating operation to the scene."""
         if anonymous(path) in self._made_by:
-            scene[self._made_by[anonymous(path)]] = made
+            scene[self._made_by[anonymous(path)]] = created
 
     def object(self, kind: str, scene: Scene) -> Any:
-        """The scene's object of a kind, made now unless it is there; raises :class:`CannotMake`."""
+        """The scene's object of a kind, created if there is none. Raises :class:`CannotCreate`."""
         if kind not in scene:
-            scene[kind] = self._made(kind, scene)
+            scene[kind] = self._created(kind, scene)
         return scene[kind]
 
-    def _made(self, kind: str, scene: Scene) -> Any:
-        spec = self._fixtures[kind]
-        if spec.after:
-            self.object(spec.after, scene)
-        body = self.filled(spec.body, scene) or None
-        answer = self.http.request(spec.method, self.filled(spec.path, scene).lstrip("/"), json=body)
+    def _created(self, kind: str, scene: Scene) -> Any:
+        fixture = self._fixtures[kind]
+        if fixture.after:
+            self.object(fixture.after, scene)
+        body = self.filled(fixture.body, scene) or None
+        answer = self.http.request(fixture.method, self.filled(fixture.path, scene).lstrip("/"), json=body)
         if not answer.is_success:
-            raise CannotMake(f"{kind}: {spec.method} {spec.path} answered {answer.status_code}: {answer.text[:300]}")
+            raise CannotCreate(
+                f"{kind}: {fixture.method} {fixture.path} answered {answer.status_code}: {answer.text[:300]}"
+            )
         found = answer.json()
-        for step in filter(None, spec.pointer.split("/")):
+        for step in filter(None, fixture.pointer.split("/")):
             found = found[int(step) if isinstance(found, list) else step]
         return found
 

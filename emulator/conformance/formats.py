@@ -1,4 +1,4 @@
-"""The formats of the documents, as schemathesis is to make them up."""
+"""Strategies for the formats of the document, from which schemathesis generates values."""
 
 from __future__ import annotations
 
@@ -22,6 +22,6 @@ STRATEGIES: dict[str, st.SearchStrategy[str]] = {
 
 
 def register() -> None:
-    """Make them known to schemathesis."""
+    """Register them with schemathesis."""
     for name, strategy in STRATEGIES.items():
         schemathesis.openapi.format(name, strategy)

@@ -1,4 +1,4 @@
-"""The walk: every link of the document followed once, from an answer that succeeded to the object it leads to."""
+"""Follows every link of the document once, from a successful response to the operation it leads to."""
 
 from __future__ import annotations
 
@@ -8,77 +8,79 @@ from typing import Any
 
 from schemathesis.core.failures import Failure, FailureGroup
 
-from emulator.conformance.document import Link, Operation, handed_on, links
-from emulator.conformance.fixture_factory import CannotMake, FixtureFactory, Scene
+from emulator.conformance.document import Link, Operation, filled_in, links
+from emulator.conformance.fixture_factory import CannotCreate, FixtureFactory, Scene
 from emulator.conformance.report import Failing, Report
 from emulator.document.tree import Document
 
 PATIENCE = 60
-"""Seconds an answer may take: the control API holds some back for 30 when asked to."""
+"""Seconds to wait for a response: some of the control API wait 30 s on request."""
 
 
 @dataclass(frozen=True)
 class LinkWalker:
-    """Follows the links of ``document`` on a stage, and reports where each led and which checks failed."""
+    """Follows the links of ``document`` with the objects of ``fixtures``; reports statuses and failed checks."""
 
     document: Document
     schema: Any
     key: str
-    stage: FixtureFactory
+    fixtures: FixtureFactory
     report: Report
 
-    def run(self, tell: Callable[[str], None]) -> None:
+    def run(self, progress: Callable[[str], None]) -> None:
         """Follow every link."""
         for link in links(self.document):
-            tell(link.name)
+            progress(link.name)
             try:
-                self.report.links[link.name] = self._followed(link)
-            except CannotMake as fault:
+                self.report.links[link.name] = self._follow(link)
+            except CannotCreate as error:
                 self.report.links[link.name] = 0
-                self.report.notes.append(f"{link.name}: {fault}")
+                self.report.notes.append(f"{link.name}: {error}")
 
-    def _followed(self, link: Link) -> int:
-        """The status to which a link leads from an answer that succeeded."""
+    def _follow(self, link: Link) -> int:
+        """The status of the linked operation after a successful response of the source."""
         scene: Scene = {}
-        path = self.stage.parameters(link.source.id, link.source.path, scene)
-        made = self._asked(link.source, scene, path, {})
-        if made.status_code >= 300:
-            raise CannotMake(f"{link.source.method} {link.source.path} answered {made.status_code}: {made.text[:300]}")
-        answer = made.json()
+        path = self.fixtures.parameters(link.source.id, link.source.path, scene)
+        source = self._call(link.source, scene, path, {})
+        if source.status_code >= 300:
+            raise CannotCreate(
+                f"{link.source.method} {link.source.path} answered {source.status_code}: {source.text[:300]}"
+            )
+        answer = source.json()
         if link.source.method == "POST":
-            self.stage.enter(link.source.path, answer, scene)
-        given = handed_on(link.node.get("parameters", {}), answer)
-        fields = handed_on(link.node.get("requestBody", {}), answer)
-        return int(self._asked(link.target, scene, given, fields).status_code)
+            self.fixtures.add(link.source.path, answer, scene)
+        given = filled_in(link.node.get("parameters", {}), answer)
+        fields = filled_in(link.node.get("requestBody", {}), answer)
+        return int(self._call(link.target, scene, given, fields).status_code)
 
-    def _asked(self, operation: Operation, scene: Scene, given: Mapping[str, Any], fields: Mapping[str, Any]) -> Any:
-        """The answer to a request that can succeed, put to all checks."""
-        body = self.stage.body(operation.id, operation.path, operation.method, scene)
+    def _call(self, operation: Operation, scene: Scene, given: Mapping[str, Any], fields: Mapping[str, Any]) -> Any:
+        """The response to a request that can succeed; all checks run on it."""
+        body = self.fixtures.body(operation.id, operation.path, operation.method, scene)
         case = self.schema[operation.path][operation.method].Case(
             path_parameters={name: value for name, value in given.items() if f"{{{name}}}" in operation.path},
             query={name: value for name, value in given.items() if f"{{{name}}}" not in operation.path},
             **({"body": body | fields, "media_type": "application/json"} if "requestBody" in operation.node else {}),
         )
-        return self._judged(case)
+        return self._checked(case)
 
-    def _judged(self, case: Any) -> Any:
+    def _checked(self, case: Any) -> Any:
         answer = case.call(headers=headers(self.key), timeout=PATIENCE)
-        self.report.tally(case.operation.label).requests += 1
+        self.report.count_of(case.operation.label).requests += 1
         try:
             case.validate_response(answer, headers=headers(self.key))
         except FailureGroup as group:
             for failure in group.exceptions:
-                told = failing(type(failure).__name__, failure, answer, case.as_curl_command())
-                self.report.note(case.operation.label, told)
+                entry = failing(type(failure).__name__, failure, answer, case.as_curl_command())
+                self.report.note(case.operation.label, entry)
         return answer
 
 
 def headers(key: str) -> dict[str, str]:
-    """What every request carries."""
+    """The headers of every request."""
     return {"Authorization": f"Bearer {key}"}
 
 
 def failing(check: str, failure: Failure, answer: Any, curl: str) -> Failing:
-    """A failure as the report has it."""
+    """A failure as an entry of the report."""
     status, text = (answer.status_code, answer.text[:500]) if answer is not None else (None, "no answer")
     return Failing(check, f"{failure.title}: {failure.message}", status, text, curl)

@@ -1,4 +1,4 @@
-"""The report: what an examination found, per operation and per link."""
+"""The report of a check: results by operation and by link."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 @dataclass(frozen=True)
 class Failing:
-    """One way in which an operation fails a check: what was sent, as a curl command, and what came back."""
+    """One failed check of an operation: the request as a curl command, and the response."""
 
     check: str
     message: str
@@ -21,7 +21,7 @@ class Failing:
 
 @dataclass
 class OperationCount:
-    """What was asked of one operation: requests in all, those that should succeed, and those that did."""
+    """The requests of one operation: all, those that should succeed, and those that did."""
 
     operation: str
     requests: int = 0
@@ -31,16 +31,16 @@ class OperationCount:
 
     @property
     def rate(self) -> float:
-        """How many of the valid requests succeeded, 0 to 1."""
+        """The share of valid requests that succeeded, 0 to 1."""
         return self.succeeded / self.valid if self.valid else 0.0
 
 
 @dataclass
 class Report:
-    """Everything found.
+    """All results.
 
-    ``links`` has the status that each link led to, 0 where it could not be followed. ``problems`` are what could not be
-    examined, ``notes`` the objects the server does not make, so that requests for them led nowhere.
+    ``links`` has the status of each link, 0 if it could not be followed. ``problems`` are errors of the check itself,
+    ``notes`` name objects that the server did not create, so that requests for them could not succeed.
     """
 
     operations: dict[str, OperationCount] = field(default_factory=dict)
@@ -50,33 +50,33 @@ class Report:
     notes: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
-    def tally(self, operation: str) -> OperationCount:
-        """The tally of an operation, by its method and path."""
+    def count_of(self, operation: str) -> OperationCount:
+        """The counts of an operation, given by its method and path."""
         return self.operations.setdefault(operation, OperationCount(operation))
 
     def note(self, operation: str, failing: Failing) -> None:
-        """Keep a failure, the first of its sort."""
-        self.tally(operation).failures.setdefault((failing.check, failing.message), failing)
+        """Add a failure, unless one with the same check and message is there."""
+        self.count_of(operation).failures.setdefault((failing.check, failing.message), failing)
 
     @property
     def passed(self) -> bool:
-        """Whether every answer passed every check."""
-        return not self.problems and not any(tally.failures for tally in self.operations.values())
+        """Whether every response passed every check."""
+        return not self.problems and not any(count.failures for count in self.operations.values())
 
     @property
     def requests(self) -> int:
-        """How many requests were sent."""
-        return sum(tally.requests for tally in self.operations.values())
+        """The number of requests."""
+        return sum(count.requests for count in self.operations.values())
 
     def as_json(self) -> dict[str, Any]:
         """The report as plain values."""
         rows = [
             {
-                **asdict(tally),
-                "rate": round(tally.rate, 3),
-                "failures": [asdict(one) for one in tally.failures.values()],
+                **asdict(count),
+                "rate": round(count.rate, 3),
+                "failures": [asdict(one) for one in count.failures.values()],
             }
-            for tally in self.operations.values()
+            for count in self.operations.values()
         ]
         return {
             "passed": self.passed,
@@ -90,21 +90,23 @@ class Report:
         }
 
     def as_junit(self) -> str:
-        """The report as JUnit XML: a test case for each operation, and one for what could not be examined."""
+        """The report as JUnit XML: a test case for each operation, and one for the errors of the check itself."""
         suite = ElementTree.Element("testsuite", name="payments-emulator check", tests=str(len(self.operations) + 1))
         suite.set("failures", str(sum(1 for each in self.operations.values() if each.failures) + bool(self.problems)))
         suite.set("time", f"{self.seconds:.1f}")
-        for tally in self.operations.values():
-            case = ElementTree.SubElement(suite, "testcase", classname="check", name=tally.operation)
-            for failing in tally.failures.values():
-                told = ElementTree.SubElement(case, "failure", type=failing.check, message=printable(failing.message))
-                told.text = printable(f"{failing.message}\n\n{failing.curl}\n\n{failing.status} {failing.answer}")
-        case = ElementTree.SubElement(suite, "testcase", classname="check", name="everything could be examined")
+        for count in self.operations.values():
+            case = ElementTree.SubElement(suite, "testcase", classname="check", name=count.operation)
+            for failing in count.failures.values():
+                element = ElementTree.SubElement(
+                    case, "failure", type=failing.check, message=printable(failing.message)
+                )
+                element.text = printable(f"{failing.message}\n\n{failing.curl}\n\n{failing.status} {failing.answer}")
+        case = ElementTree.SubElement(suite, "testcase", classname="check", name="everything could be checked")
         for problem in self.problems:
             ElementTree.SubElement(case, "failure", type="problem", message=printable(problem))
         return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True)
 
 
 def printable(text: str) -> str:
-    """The text without the characters that neither XML nor a terminal takes."""
+    """The text without characters that are invalid in XML or control a terminal."""
     return "".join(letter if letter.isprintable() or letter == "\n" else "\ufffd" for letter in text)

@@ -1,4 +1,4 @@
-"""The suite: schemathesis with every check and every phase on, over a document and a server anywhere."""
+"""The suite: schemathesis with all checks and phases, for any document and server."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from schemathesis.generation.modes import GenerationMode
 
 from emulator.conformance.document import links, operations, with_key_patterns
 from emulator.conformance.exceptions import is_excused
-from emulator.conformance.fixture_factory import CannotMake, FixtureFactory
+from emulator.conformance.fixture_factory import CannotCreate, FixtureFactory
 from emulator.conformance.fixtures import LEFT_OUT
 from emulator.conformance.formats import register
 from emulator.conformance.link_walker import PATIENCE, LinkWalker, failing, headers
@@ -24,20 +24,22 @@ from emulator.conformance.report import Report
 from emulator.document.tree import Document
 
 LAST = ("security-profiles", "reset")
-"""The paths that go last: a profile changes what all others may do, a reset wipes out what they work with."""
-
+"""Paths that are checked last: a security profile restricts all other requests, a reset deletes their objects."""
 
 PHASES = ("examples", "coverage", "fuzzing", "stateful")
-"""Requests of the document's examples, point by point through the schemas, at random, and along the links."""
+"""Requests from the document's examples, systematically from its schemas, at random, and along its links."""
+
+ONLY_DOCUMENTED_LINKS: dict[str, Any] = {"inference": {"algorithms": []}, "link-calibration": False}
+"""Configuration of schemathesis: no links besides those of the document."""
 
 
 @dataclass(frozen=True)
 class Suite:
-    """An examination of one server by one document.
+    """A check of one server against one document.
 
-    ``examples`` are the requests made up for each operation, beside those that cover its schema point by point, and the
-    runs through the links. With a ``stage`` the valid requests lead to objects that are there, and every link is
-    followed once. ``tame`` may change a request before it goes out.
+    ``examples`` is the number of random requests for each operation, and of random runs along the links. With
+    ``fixtures``, valid requests refer to existing objects, and every link is followed once. ``adjust`` may change each
+    request before it is sent.
     """
 
     document: Document
@@ -45,40 +47,40 @@ class Suite:
     key: str
     examples: int = 10
     seed: int | None = None
-    stage: FixtureFactory | None = None
-    tame: Callable[[Any], None] = lambda case: None
+    fixtures: FixtureFactory | None = None
+    adjust: Callable[[Any], None] = lambda case: None
     phases: tuple[str, ...] = PHASES
     report: Report = field(default_factory=Report)
 
-    def run(self, tell: Callable[[str], None] = lambda operation: None) -> Report:
-        """Run all of it; ``tell`` hears what is being examined."""
-        begun = time.monotonic()
-        if self.stage:
-            self.stage.learn(self.document)
-        if self.stage and "stateful" in self.phases:
-            # Before all else: a security profile that is made up at random may refuse what the walk needs.
-            LinkWalker(self.document, self._schema(PHASES), self.key, self.stage, self.report).run(tell)
+    def run(self, progress: Callable[[str], None] = lambda operation: None) -> Report:
+        """Run the whole suite; ``progress`` is called with each operation or link."""
+        started = time.monotonic()
+        if self.fixtures:
+            self.fixtures.learn(self.document)
+        if self.fixtures and "stateful" in self.phases:
+            # First, because a generated security profile may forbid requests of the walk.
+            LinkWalker(self.document, self._schema(PHASES), self.key, self.fixtures, self.report).run(progress)
         with self._prepared():
-            for ids in self._acts():
-                self._explore(ids, tell)
-        self.report.seconds = time.monotonic() - begun
+            for ids in self._groups():
+                self._explore(ids, progress)
+        self.report.seconds = time.monotonic() - started
         return self.report
 
-    # Requests made up from the document
+    # Requests generated from the document
 
-    def _acts(self) -> list[list[str]]:
-        """The ids of the operations that come to an end, in groups that do not disturb each other."""
-        acts: dict[str, list[str]] = {name: [] for name in ("", *LAST)}
+    def _groups(self) -> list[list[str]]:
+        """The ids of all operations except streams, in groups that do not disturb each other."""
+        groups: dict[str, list[str]] = {name: [] for name in ("", *LAST)}
         for operation in operations(self.document).values():
             if operation.is_endless:
                 continue
             first = operation.path.split("/")[1]
-            acts[first if first in LAST else ""].append(operation.id)
-        return [ids for ids in acts.values() if ids]
+            groups[first if first in LAST else ""].append(operation.id)
+        return [ids for ids in groups.values() if ids]
 
     @contextmanager
     def _prepared(self) -> Iterator[None]:
-        """While this lasts, each request is prepared; schemathesis knows such hooks for a whole process only."""
+        """Prepare each request during the block; schemathesis has such hooks only for the whole process."""
 
         @schemathesis.hook
         def before_call(context: Any, case: Any, kwargs: dict[str, Any]) -> None:
@@ -89,11 +91,11 @@ class Suite:
         finally:
             hooks.unregister(before_call)
 
-    def _explore(self, ids: list[str], tell: Callable[[str], None]) -> None:
+    def _explore(self, ids: list[str], progress: Callable[[str], None]) -> None:
         schema = self._schema(self._phases_for(ids)).include(operation_id=ids)
         for event in from_schema(schema).execute():
             if isinstance(event, events.ScenarioStarted):
-                tell(event.label or "links")
+                progress(event.label or "links")
             if isinstance(event, events.NonFatalError):
                 self.report.problems.append(f"{event.label}: {event.info.message}")
             if isinstance(event, events.ScenarioFinished):
@@ -120,53 +122,52 @@ class Suite:
             "generation": {
                 "max-examples": self.examples,
                 "database": "none",
-                # A good key goes with each request, so a bad one that was made up would count as sent and never be.
+                # Every request has the valid key, so a generated invalid one would be counted but never sent.
                 "with-security-parameters": False,
             },
             "phases": {
                 **{phase: {"enabled": phase in phases} for phase in PHASES},
-                # Links are those of the document, no guesses.
-                "stateful": {
-                    "enabled": "stateful" in phases,
-                    "inference": {"algorithms": []},
-                    "link-calibration": False,
-                },
+                "stateful": {"enabled": "stateful" in phases, **ONLY_DOCUMENTED_LINKS},
             },
         }
 
     def _prepare(self, case: Any) -> None:
-        """Lead a request to objects that are there, where it is not meant to be wrong itself."""
-        self.tame(case)
-        if not self.stage or not case.meta:
+        """Replace the references of a request by ids of existing objects, except in deliberately invalid parts."""
+        self.adjust(case)
+        if not self.fixtures or not case.meta:
             return
-        wrong = {place.name for place, part in case.meta.components.items() if part.mode is GenerationMode.NEGATIVE}
-        if "Idempotency-Key" in (case.headers or {}) and "HEADER" not in wrong:
-            case.headers["Idempotency-Key"] = self.stage.new()  # one key for many bodies would only meet its own rule
+        invalid = {
+            location.name for location, part in case.meta.components.items() if part.mode is GenerationMode.NEGATIVE
+        }
+        if "Idempotency-Key" in (case.headers or {}) and "HEADER" not in invalid:
+            case.headers["Idempotency-Key"] = (
+                self.fixtures.new()
+            )  # a repeated key with another body is an error of its own
         if case.meta.phase.name is not TestPhase.STATEFUL:
             try:
-                self._lead(case, self.stage, wrong)
-            except CannotMake as fault:
-                self.report.notes.append(f"{case.operation.label}: {fault}")
+                self._refer(case, self.fixtures, invalid)
+            except CannotCreate as error:
+                self.report.notes.append(f"{case.operation.label}: {error}")
 
-    def _lead(self, case: Any, stage: FixtureFactory, wrong: set[str]) -> None:
+    def _refer(self, case: Any, fixtures: FixtureFactory, invalid: set[str]) -> None:
         id = case.operation.definition.raw["operationId"]
-        scene = stage.scene(id, case.operation.method.upper())
-        if case.path_parameters and "PATH" not in wrong:
-            case.path_parameters.update(stage.parameters(id, case.operation.path, scene))
-        if case.query and "QUERY" not in wrong:
+        scene = fixtures.scene(id, case.operation.method.upper())
+        if case.path_parameters and "PATH" not in invalid:
+            case.path_parameters.update(fixtures.parameters(id, case.operation.path, scene))
+        if case.query and "QUERY" not in invalid:
             case.query.pop(LEFT_OUT.get(id), None)
-        if isinstance(case.body, dict) and "BODY" not in wrong:
-            case.body = stage.with_references(case.body, scene)
+        if isinstance(case.body, dict) and "BODY" not in invalid:
+            case.body = fixtures.with_references(case.body, scene)
 
     def _count(self, event: events.ScenarioFinished) -> None:
         recorder = event.recorder
         for id, interaction in recorder.interactions.items():
             case = recorder.cases[id].value
-            tally = self.report.tally(case.operation.label)
-            tally.requests += 1
+            count = self.report.count_of(case.operation.label)
+            count.requests += 1
             if _is_valid(case):
-                tally.valid += 1
-                tally.succeeded += interaction.response is not None and interaction.response.status_code < 300
+                count.valid += 1
+                count.succeeded += interaction.response is not None and interaction.response.status_code < 300
         for id, checks in recorder.checks.items():
             for check in checks:
                 self.report.checks[check.name] += 1

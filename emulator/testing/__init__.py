@@ -1,4 +1,4 @@
-"""Helpers for test suites: an emulator in this process or elsewhere, a world for each test, and what one asks of it."""
+"""Helpers for test suites: an emulator in this process or elsewhere, and a world for each test."""
 
 from emulator.testing.aio import AsyncEmulator
 from emulator.testing.api import Api, RequestRefused

@@ -1,4 +1,4 @@
-"""The same for asyncio: every call is a coroutine, so that an application on the same loop can answer meanwhile."""
+"""The helpers for asyncio: every call is a coroutine, so that an application on the same loop can answer during it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 import httpx
 
 from emulator.testing.api import JSON, Api
-from emulator.testing.clock import Clock
+from emulator.testing.clock import WorldClock
 from emulator.testing.collector import Delivery
 from emulator.testing.emails import Emails
 from emulator.testing.emulator import Emulator
@@ -24,28 +24,28 @@ T = TypeVar("T")
 
 
 class AsyncProxy(Generic[S]):
-    """The asynchronous face of a ``plain`` helper."""
+    """The asynchronous version of a ``plain`` helper."""
 
     def __init__(self, plain: S) -> None:
         self.plain = plain
 
 
 class AsyncMethod(Generic[S, P, T]):
-    """A plain helper's method as a coroutine function, which calls it in a thread."""
+    """A method of a plain helper as a coroutine function, which calls it in a thread."""
 
     def __init__(self, method: Callable[Concatenate[S, P], T]) -> None:
         self._method = method
         self.__doc__ = method.__doc__
 
-    def __get__(self, face: AsyncProxy[S], owner: type) -> Callable[P, Coroutine[Any, Any, T]]:
+    def __get__(self, proxy: AsyncProxy[S], owner: type) -> Callable[P, Coroutine[Any, Any, T]]:
         async def call(*args: P.args, **kwargs: P.kwargs) -> T:
-            return await asyncio.to_thread(self._method, face.plain, *args, **kwargs)
+            return await asyncio.to_thread(self._method, proxy.plain, *args, **kwargs)
 
         return call
 
 
-def _now(clock: Clock) -> str:
-    """The present instant of the world."""
+def _now(clock: WorldClock) -> str:
+    """The current instant of the world."""
     return clock.now
 
 
@@ -60,7 +60,7 @@ def _all_emails(emails: Emails) -> list[JSON]:
 
 
 def _secret(webhooks: Webhooks) -> str:
-    """What the deliveries are signed with."""
+    """The secret that signs the deliveries."""
     return webhooks.secret
 
 
@@ -70,17 +70,17 @@ def _endpoint(webhooks: Webhooks) -> JSON:
 
 
 def _delivered(webhooks: Webhooks) -> list[JSON]:
-    """The events delivered so far, each once; what is under way is waited for."""
+    """The events delivered so far, each once, after pending deliveries have ended."""
     return webhooks.events
 
 
 def _deliveries(webhooks: Webhooks) -> list[Delivery]:
-    """All that has come in, the forged included."""
+    """All deliveries so far, including those with a wrong signature."""
     return webhooks.deliveries
 
 
 class AsyncApi(AsyncProxy[Api]):
-    """:class:`Api`, AsyncMethod."""
+    """:class:`Api`, asynchronous."""
 
     get = AsyncMethod(Api.get)
     post = AsyncMethod(Api.post)
@@ -88,20 +88,20 @@ class AsyncApi(AsyncProxy[Api]):
     delete = AsyncMethod(Api.delete)
 
 
-class AsyncClock(AsyncProxy[Clock]):
-    """:class:`Clock`, AsyncMethod."""
+class AsyncClock(AsyncProxy[WorldClock]):
+    """:class:`WorldClock`, asynchronous."""
 
     now = AsyncMethod(_now)
-    show = AsyncMethod(Clock.show)
-    advance = AsyncMethod(Clock.advance)
-    freeze = AsyncMethod(Clock.freeze)
-    run = AsyncMethod(Clock.run)
-    schedule = AsyncMethod(Clock.schedule)
-    settle = AsyncMethod(Clock.settle)
+    show = AsyncMethod(WorldClock.show)
+    advance = AsyncMethod(WorldClock.advance)
+    freeze = AsyncMethod(WorldClock.freeze)
+    run = AsyncMethod(WorldClock.run)
+    schedule = AsyncMethod(WorldClock.schedule)
+    settle = AsyncMethod(WorldClock.settle)
 
 
 class AsyncEvents(AsyncProxy[Events]):
-    """:class:`Events`, AsyncMethod."""
+    """:class:`Events`, asynchronous."""
 
     all = AsyncMethod(_all_events)
     of = AsyncMethod(Events.of)
@@ -109,7 +109,7 @@ class AsyncEvents(AsyncProxy[Events]):
 
 
 class AsyncEmails(AsyncProxy[Emails]):
-    """:class:`Emails`, AsyncMethod."""
+    """:class:`Emails`, asynchronous."""
 
     all = AsyncMethod(_all_emails)
     to = AsyncMethod(Emails.to)
@@ -120,7 +120,7 @@ class AsyncEmails(AsyncProxy[Emails]):
 
 
 class AsyncWebhooks(AsyncProxy[Webhooks]):
-    """:class:`Webhooks`, AsyncMethod."""
+    """:class:`Webhooks`, asynchronous."""
 
     events = AsyncMethod(_delivered)
     deliveries = AsyncMethod(_deliveries)
@@ -135,9 +135,9 @@ class AsyncWebhooks(AsyncProxy[Webhooks]):
 
 
 class AsyncEmulator(AsyncProxy[Emulator]):
-    """What ``async with Emulator() as emulator:`` gives, and ``async with AsyncEmulator(payments) as emulator:``.
+    """The target of ``async with Emulator() as emulator:`` and ``async with AsyncEmulator(payments) as emulator:``.
 
-    ``client`` is an ``httpx.AsyncClient`` with the address and the key, closed at the end of the block.
+    ``client`` is an ``httpx.AsyncClient`` with the URL and the key, closed at the end of the block.
     """
 
     def __init__(self, plain: Emulator) -> None:
@@ -161,7 +161,7 @@ class AsyncEmulator(AsyncProxy[Emulator]):
 
     @asynccontextmanager
     async def expect(self, *types: str) -> AsyncIterator[None]:
-        """``async with emulator.expect("invoice.paid"):`` fails on a missing event and on one not expected."""
+        """``async with emulator.expect("invoice.paid"):`` fails on a missing event and on an unexpected one."""
         expectation = self.plain.expect(*types)
         await asyncio.to_thread(expectation.__enter__)
         yield

@@ -1,4 +1,4 @@
-"""Calls of one world over HTTP: its key is on every request, and an error of the service is raised as one."""
+"""HTTP requests to one world: with its key on each request; error answers are raised as exceptions."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ JSON = dict[str, Any]
 """An object of the service, as its document describes it."""
 
 PATIENCE = httpx.Timeout(60, read=300)
-"""Seconds (real time). An advance answers only when everything that fell due is done."""
+"""Seconds (real time). An advance answers only when all jobs that became due have run."""
 
-MOST = 100
-"""Objects on one page of a list."""
+PAGE = 100
+"""The most objects on one page of a list."""
 
 
 class RequestRefused(Exception):
@@ -23,18 +23,20 @@ class RequestRefused(Exception):
 
     def __init__(self, response: httpx.Response) -> None:
         request = response.request
-        told = _error(response)
+        error = _error(response)
         self.response = response
         self.status = response.status_code
-        self.code: str | None = told.get("code")
-        self.param: str | None = told.get("param")
-        self.message: str = told.get("message") or response.text[:500]
-        super().__init__(f"{request.method} {request.url.path} -> {self.status} {self.code or ''}: {self._told(told)}")
+        self.code: str | None = error.get("code")
+        self.param: str | None = error.get("param")
+        self.message: str = error.get("message") or response.text[:500]
+        super().__init__(
+            f"{request.method} {request.url.path} -> {self.status} {self.code or ''}: {self._details(error)}"
+        )
 
-    def _told(self, told: JSON) -> str:
-        faults = told.get("errors") or {}
-        if len(faults) > 1:
-            return "".join([self.message, *(f"\n  {name}: {'; '.join(said)}" for name, said in faults.items())])
+    def _details(self, error: JSON) -> str:
+        fields = error.get("errors") or {}
+        if len(fields) > 1:
+            return "".join([self.message, *(f"\n  {name}: {'; '.join(texts)}" for name, texts in fields.items())])
         return self.message if self.param is None or self.param in self.message else f"{self.message} ({self.param})"
 
 
@@ -48,15 +50,15 @@ def _error(response: httpx.Response) -> JSON:
         body = response.json()
     except ValueError:
         return {}
-    told = body.get("error", body) if isinstance(body, dict) else {}
-    return told if isinstance(told, dict) else {}
+    error = body.get("error", body) if isinstance(body, dict) else {}
+    return error if isinstance(error, dict) else {}
 
 
 class Api:
-    """JSON in, JSON out. Paths are whole ones: ``/v1/customers/``, ``/_emulator/clock``.
+    """Sends and returns JSON. Paths are complete: ``/v1/customers/``, ``/_emulator/clock``.
 
-    ``client`` is the plain httpx client below. ``check`` is called before each request and may raise. A server that
-    demands a control token is given the one of ``PAYMENTS_EMULATOR_CONTROL_TOKEN``.
+    ``client`` is the httpx client underneath. ``check`` is called before each request and may raise. The control token
+    comes from ``PAYMENTS_EMULATOR_CONTROL_TOKEN``.
     """
 
     def __init__(self, url: str, key: str, check: Callable[[], None] = lambda: None) -> None:
@@ -64,30 +66,33 @@ class Api:
             base_url=url,
             headers={"Authorization": f"Bearer {key}", **_token()},
             timeout=PATIENCE,
-            # What talks to loopback needs no proxy and, without TLS, none of the 20 ms that loading certificates takes.
+            # Loopback needs no proxy and, without TLS, no certificates, which take 20 ms to load.
             trust_env=False,
             verify=url.startswith("https:"),
             event_hooks={"request": [lambda request: check()]},
         )
 
     def get(self, path: str, /, **query: Any) -> Any:
-        """The answer to a GET."""
+        """Send a GET and return the JSON of the answer."""
         return self.call("GET", path, params={name: value for name, value in query.items() if value is not None})
 
     def post(self, path: str, body: Mapping[str, Any] | None = None, /, **headers: str) -> Any:
-        """The answer to a POST."""
+        """Send a POST and return the JSON of the answer."""
         return self.call("POST", path, json=body or {}, headers=headers)
 
     def patch(self, path: str, body: Mapping[str, Any]) -> Any:
-        """The answer to a PATCH."""
+        """Send a PATCH and return the JSON of the answer."""
         return self.call("PATCH", path, json=body)
 
     def delete(self, path: str) -> Any:
-        """The answer to a DELETE, often None."""
+        """Send a DELETE and return the JSON of the answer, often None."""
         return self.call("DELETE", path)
 
     def call(self, method: str, path: str, **options: Any) -> Any:
-        """The JSON (None without a body) of any request; raises :class:`RequestRefused` for an error."""
+        """Send any request and return the JSON of the answer (None without a body).
+
+        Raises :class:`RequestRefused` for an error answer.
+        """
         __tracebackhide__ = True
         response = self.client.request(method, path, **options)
         if not response.is_success:
@@ -95,15 +100,15 @@ class Api:
         return response.json() if response.content else None
 
     def newest(self, path: str, **query: Any) -> Iterator[JSON]:
-        """Every object of a list, newest first, read page by page as they are asked for."""
-        page = self.get(path, page_size=MOST, **query)
+        """All objects of a list, newest first, read page by page as they are needed."""
+        page = self.get(path, page_size=PAGE, **query)
         yield from page["data"]
-        while following := page["pagination"]["next"]:
-            page = self.get(following)
+        while url := page["pagination"]["next"]:
+            page = self.get(url)
             yield from page["data"]
 
     def oldest(self, path: str, **query: Any) -> list[JSON]:
-        """Every object of a list, oldest first."""
+        """All objects of a list, oldest first."""
         return list(self.newest(path, **query))[::-1]
 
     def close(self) -> None:

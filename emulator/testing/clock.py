@@ -1,4 +1,4 @@
-"""A world's clock in the tester's hand (B-91). Instants are UTC, ``YYYY-MM-DDTHH:MM:SS.mmmZ``."""
+"""The clock of a world, controlled by the test (B-91). Instants are UTC, ``YYYY-MM-DDTHH:MM:SS.mmmZ``."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from emulator.testing.api import JSON, Api, RequestRefused
 PATH = "/_emulator/clock"
 
 
-class Clock:
-    """Shows and moves the clock. Whatever falls due on the way is done, webhooks and emails included."""
+class WorldClock:
+    """Shows and moves the clock. Jobs that become due on the way are run; webhooks and emails are sent."""
 
     def __init__(self, api: Api) -> None:
         self._api = api
 
     @property
     def now(self) -> str:
-        """The present instant of the world."""
+        """The current instant of the world."""
         return str(self.show()["now"])
 
     @property
     def datetime(self) -> dt.datetime:
-        """The same as an aware ``datetime``, UTC."""
+        """The current instant as an aware ``datetime`` in UTC."""
         return dt.datetime.fromisoformat(self.now)
 
     def show(self) -> JSON:
-        """``now``, ``mode``, ``rate``, ``next_due_at`` and how many jobs are ``pending``."""
+        """``now``, ``mode``, ``rate``, ``next_due_at`` and the number of ``pending`` jobs."""
         shown: JSON = self._api.get(PATH)
         return shown
 
@@ -39,46 +39,46 @@ class Clock:
         until: str | None = None,
         until_event: str | None = None,
     ) -> JSON:
-        """Move on ``by`` a duration (``31d``, ``2h``, ``P1M``), ``to`` an instant, ``until="next"`` or ``until_event``.
+        """Move the clock ``by`` a duration (``31d``, ``P1M``), ``to`` an instant, ``until="next"`` or ``until_event``.
 
-        Answers when all that fell due is done, every delivery included: what happened, counted. Raises
-        ``AssertionError`` if a job failed on the way.
+        Returns when all jobs that became due have run and all deliveries have ended, with counts of what happened.
+        Raises ``AssertionError`` if a job failed.
         """
         body = {"by": _duration(by), "to": _instant(to), "until": until, "until_event": until_event}
         return self._advance({name: value for name, value in body.items() if value is not None})
 
     def freeze(self, at: str | dt.datetime | None = None) -> JSON:
-        """Stand still, now or at a later instant."""
+        """Stop the clock, now or at a later instant."""
         shown: JSON = self._api.post(f"{PATH}/freeze", {"at": _instant(at)} if at else {})
         return shown
 
     def run(self, rate: float = 1) -> JSON:
-        """Go on by itself from the present instant, ``rate`` seconds there each second here."""
+        """Let the clock run from the current instant, ``rate`` seconds for each real second."""
         shown: JSON = self._api.post(f"{PATH}/run", {"rate": rate})
         return shown
 
     def schedule(self, until: str | None = None) -> list[JSON]:
-        """What will happen, in order; ``until`` (an instant or a duration) plays the future on a throw-away copy."""
-        # The list is in order of time as it is.
+        """The planned jobs in order of time; ``until`` (instant or duration) runs a copy of the world up to there."""
+        # The list is in order of time already.
         return list(self._api.newest("/_emulator/schedule", until=until))
 
     def next_job(self) -> JSON | None:
-        """What will happen next: ``due_at``, ``kind``, ``object``, ``summary``; None if nothing is planned."""
+        """The next job (``due_at``, ``kind``, ``object``, ``summary``); None if no job is planned."""
         jobs = self._api.get("/_emulator/schedule", page_size=1)["data"]
         return jobs[0] if jobs else None
 
     def settle(self) -> JSON:
-        """Wait until every delivery under way has its outcome on record; a frozen clock stays where it is."""
+        """Wait until every pending delivery has an outcome; a frozen clock does not move."""
         try:
             return self._advance({"to": self.now})
         except RequestRefused:
-            # A clock that runs has passed the instant by the time the request arrives.
+            # A running clock has passed the instant when the request arrives.
             return self._advance({"by": "PT0.001S"})
 
     def _advance(self, body: JSON) -> JSON:
         done: JSON = self._api.post(f"{PATH}/advance", body)
         if done["failures"]:
-            raise AssertionError(f"jobs of the emulator failed on the way to {done['now']}: {done['failures']}")
+            raise AssertionError(f"jobs of the emulator failed before {done['now']}: {done['failures']}")
         return done
 
 

@@ -1,4 +1,4 @@
-"""An emulator in a test's hand: one world, with its clock, what happened in it, and what is to go wrong."""
+"""The emulator as a test uses it: one world with its clock, events, emails and webhooks, and injected failures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from emulator.engine.clock import FROZEN
 from emulator.testing import failure_report, payments
 from emulator.testing.api import JSON, Api
-from emulator.testing.clock import Clock
+from emulator.testing.clock import WorldClock
 from emulator.testing.emails import Emails
 from emulator.testing.events import Events, Expectation
 from emulator.testing.options import WorldOptions
@@ -29,24 +29,24 @@ DEFAULT_KEY = "sk_test_demo"
 
 
 class Snapshot:
-    """A world as it was, to come back to."""
+    """A saved state of a world."""
 
     def __init__(self, api: Api, name: str) -> None:
         self._api = api
         self.name = name
 
     def restore(self) -> None:
-        """Put the world back, its clock included. Webhooks that went out stay out."""
+        """Restore the world, including its clock. Webhooks already sent are not recalled."""
         self._api.post(f"/_emulator/snapshots/{self.name}/restore")
 
 
 class Emulator:
     """One world of the service, from ``with Emulator() as emulator:`` to the end of the block.
 
-    ``clock`` (``running``, ``frozen``, or an instant to stand still at), ``seed``, ``settings`` and ``fixtures`` say
-    how the world starts. Without ``url`` a server runs in a thread of this process. With one (or with
-    ``PAYMENTS_EMULATOR_URL`` in the environment) it is used as it is, and the world is started anew only if something
-    of that is said. A ``server`` that is handed in is shared, and the world thrown away at the end.
+    ``clock`` (``running``, ``frozen``, or an instant to be frozen at), ``seed``, ``settings`` and ``fixtures`` set the
+    initial state of the world. Without ``url`` a server runs in a thread of this process. With ``url`` (or with
+    ``PAYMENTS_EMULATOR_URL`` in the environment) the world there is used as it is; it is reset only if one of these
+    arguments is given. A ``server`` passed in is shared, and only the world is discarded at the end.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Emulator:
         if self._shared or not url or (clock, seed, settings, fixtures) != (None, None, None, ()):
             self._begin(start)
         self.api = Api(self.url, self.key, lambda: self.server.check(self.key))
-        self.clock = Clock(self.api)
+        self.clock = WorldClock(self.api)
         self.events = Events(self.api, self.clock)
         self.emails = Emails(self.api)
         self.webhooks = Webhooks(self.api, self.clock, self.events, self.server.receiver, app(self.key))
@@ -85,7 +85,7 @@ class Emulator:
 
     @property
     def client(self) -> httpx.Client:
-        """An HTTP client with the address and the key: ``emulator.client.post("/v1/customers/", json={…})``."""
+        """An HTTP client with the URL and the key: ``emulator.client.post("/v1/customers/", json={…})``."""
         return self.api.client
 
     def pay(
@@ -99,67 +99,69 @@ class Emulator:
         email: str | None = None,
         **fields: Any,
     ) -> JSON:
-        """Pay a checkout session, a payment link or an invoice (it or its id) as a buyer would on its page.
+        """Pay a checkout session, a payment link or an invoice (object or id) as a buyer does on its page.
 
-        By mobile money (``phone``), ``card`` (its number), bank transfer (``iban``) or PayPal (``email``); if nothing
-        is said by something that works. ``fields``: ``quantity``, ``amount`` (minor units), ``product``, ``customer``.
-        The payment intent, also where the payment failed: its ``status`` and ``last_error`` tell.
+        By mobile money (``phone``), ``card`` (number), bank transfer (``iban``) or PayPal (``email``); by default with
+        a method that succeeds. ``fields``: ``quantity``, ``amount`` (minor units), ``product``, ``customer``. Returns
+        the payment intent, also if the payment failed: see its ``status`` and ``last_error``.
         """
         method = payments.method(target, phone=phone, card=card, iban=iban, email=email)
-        intent: JSON = self.api.post(payments.place(target), {"method": method, **fields})
+        intent: JSON = self.api.post(payments.pay_path(target), {"method": method, **fields})
         return intent
 
     def fail_next(
         self, /, operation: str = "payment", code: str | None = None, *, times: int = 1, **match: Any
     ) -> JSON:
-        """Let the next ``payment``, ``refund`` or webhook ``delivery`` fail, or so many ``times``.
+        """Make the next ``payment``, ``refund`` or webhook ``delivery`` fail, or the next ``times`` ones.
 
-        ``match``: only those with this ``customer``, ``amount`` or ``payment_method_type``.
+        ``match``: only with this ``customer``, ``amount`` or ``payment_method_type``.
         """
         body = {"operation": operation, "result": "failed", "times": times, "match": match}
         outcome: JSON = self.api.post("/_emulator/outcomes", {**body, **({"code": code} if code else {})})
         return outcome
 
     def fault(self, then: Mapping[str, Any], /, *, times: int = 1, **match: Any) -> JSON:
-        """Let the next requests, or webhook deliveries, that ``match`` go wrong.
+        """Inject a fault into the next requests, or webhook deliveries, that ``match``.
 
-        ``fault({"drop": "after"}, method="POST", path="/customers/")``; what ``then`` and ``match`` may hold is in the
-        document of ``POST /_emulator/faults``.
+        ``fault({"drop": "after"}, method="POST", path="/customers/")``; the fields of ``then`` and ``match`` are those
+        of ``POST /_emulator/faults``.
         """
         arranged: JSON = self.api.post("/_emulator/faults", {"then": then, "times": times, "match": match})
         return arranged
 
     def trigger(self, event: str, /, **overrides: Any) -> JSON:
-        """Bring an event about for real, with whatever objects that needs; the event."""
+        """Trigger an event by real state changes, create the objects it needs, and return it."""
         triggered: JSON = self.api.post("/_emulator/trigger", {"event": event, "overrides": overrides})
         return triggered
 
     def configure(self, /, **settings: Any) -> JSON:
-        """Change settings of the App, such as ``tax_rate=18``; all of them as they are now."""
+        """Change settings of the App, such as ``tax_rate=18``, and return all settings."""
         changed: JSON = self.api.patch("/_emulator/app", {"settings": settings})["settings"]
         return changed
 
     def expect(self, *types: str) -> Expectation:
-        """``with emulator.expect("invoice.paid"):`` fails on a missing event and on one that was not expected."""
+        """``with emulator.expect("invoice.paid"):`` fails on a missing event and on an unexpected one."""
         return self.events.expect(*types)
 
     def snapshot(self, name: str | None = None) -> Snapshot:
-        """The world as it is now, to be restored later."""
+        """Save the current state of the world, to be restored later."""
         self._snapshots += 1
         made = self.api.post("/_emulator/snapshots", {"name": name or f"snapshot-{self._snapshots}"})
         return Snapshot(self.api, made["name"])
 
     def story(self) -> str:
-        """What happened so far, in words; what a failed test shows."""
-        # Asked for without a check, for what is wrong with the world belongs to its story.
+        """A report of what happened in the world so far, which is shown with a failed test."""
+        # Without the check before each request: it would hide the report of a world that fails it.
         api = Api(self.url, self.key)
         try:
-            return f"world {self.key} at {self.url}\n{failure_report.whole(api, Clock(api), self.webhooks.so_far)}"
+            return (
+                f"world {self.key} at {self.url}\n{failure_report.report(api, WorldClock(api), self.webhooks.so_far)}"
+            )
         finally:
             api.close()
 
     def close(self) -> None:
-        """End: a world on a shared server is thrown away, a server of one's own is stopped."""
+        """Discard the world on a shared server, or stop the server if it is this object's own."""
         self.webhooks.close()
         self.api.close()
         if self._shared:
@@ -176,7 +178,7 @@ class Emulator:
         self.close()
 
     async def __aenter__(self) -> AsyncEmulator:
-        # Imported here, for it is made of this class.
+        # Imported here: that module imports this one.
         from emulator.testing.aio import AsyncEmulator
 
         self._awaited = AsyncEmulator(self)

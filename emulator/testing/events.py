@@ -1,4 +1,4 @@
-"""What happened in a world: its events, oldest first, and the expectation that just these come about."""
+"""The events of a world, oldest first, and the expectation that a block causes exactly some of them."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Any
 
 from emulator.testing import failure_report
 from emulator.testing.api import JSON, Api
-from emulator.testing.clock import Clock
+from emulator.testing.clock import WorldClock
 
 PATH = "/_emulator/events"
 
 
 class Events:
-    """The event log; each look at it asks the emulator anew."""
+    """The event log, read from the emulator on each use."""
 
-    def __init__(self, api: Api, clock: Clock) -> None:
+    def __init__(self, api: Api, clock: WorldClock) -> None:
         self._api = api
         self._clock = clock
 
@@ -32,7 +32,7 @@ class Events:
         return self.of()[index]
 
     def of(self, type: str | None = None, object: str | Mapping[str, Any] | None = None) -> list[JSON]:
-        """Every event so far, or those of a type, or about an object (it or its id); oldest first."""
+        """All events so far, or those of a type, or about an object (object or id); oldest first."""
         return self._api.oldest(PATH, type=type, object=identity(object))
 
     @property
@@ -41,35 +41,35 @@ class Events:
         return [event["type"] for event in self.of()]
 
     def wait_for(self, type: str, object: str | Mapping[str, Any] | None = None, timeout: int = 10) -> JSON:
-        """The newest event of a type, as soon as there is one; ``timeout`` in real seconds, at most 30.
+        """Wait for an event of a type and return the newest; ``timeout`` in real seconds, at most 30.
 
-        Raises ``AssertionError``, telling what did happen.
+        Raises ``AssertionError`` with the events so far.
         """
         __tracebackhide__ = True
         found = self._api.get(PATH, type=type, object=identity(object), wait=timeout, page_size=1)["data"]
         if not found:
-            raise AssertionError(f"{type} did not happen within {timeout} s.\n{self.told()}")
+            raise AssertionError(f"{type} did not happen within {timeout} s.\n{self.summary()}")
         event: JSON = found[0]
         return event
 
     def expect(self, *types: str) -> Expectation:
-        """What happens inside brings about just these events: neither one less nor one more, in any order."""
+        """Assert that a block causes exactly these events, in any order."""
         return Expectation(self._api, self._clock, types)
 
-    def told(self) -> str:
-        """The events so far and what is still to come, for a message."""
-        return f"{failure_report.happened(self.of())}\n{failure_report.still_to_come(self._clock)}"
+    def summary(self) -> str:
+        """The events so far and the next job, as text for error messages."""
+        return f"{failure_report.happened(self.of())}\n{failure_report.next_job(self._clock)}"
 
 
 def identity(object: str | Mapping[str, Any] | None) -> str | None:
-    """The id of an object, or an id itself."""
+    """The id of an object given as object or id."""
     return object["id"] if isinstance(object, Mapping) else object
 
 
 class Expectation:
-    """That just these types of event come about in a block, deliveries under way at its end included."""
+    """The assertion that a block causes exactly these types of event, including those of pending deliveries."""
 
-    def __init__(self, api: Api, clock: Clock, types: Sequence[str]) -> None:
+    def __init__(self, api: Api, clock: WorldClock, types: Sequence[str]) -> None:
         self._api = api
         self._clock = clock
         self._types = Counter(types)
@@ -93,10 +93,10 @@ class Expectation:
         found = Counter(event["type"] for event in happened)
         missing, extra = self._types - found, found - self._types
         if missing or extra:
-            told = [f"did not happen: {_counted(missing)}"] if missing else []
-            told += [f"happened, but was not expected: {_counted(extra)}"] if extra else []
-            told += [failure_report.happened(happened, "inside"), failure_report.still_to_come(self._clock)]
-            raise AssertionError("\n".join(told))
+            parts = [f"did not happen: {_counted(missing)}"] if missing else []
+            parts += [f"happened, but was not expected: {_counted(extra)}"] if extra else []
+            parts += [failure_report.happened(happened, "inside"), failure_report.next_job(self._clock)]
+            raise AssertionError("\n".join(parts))
 
 
 def _counted(types: Counter[str]) -> str:

@@ -1,4 +1,9 @@
-"""A clock that follows freezegun: while a test of this process freezes time, the world's time is the frozen one."""
+"""A clock that follows freezegun: while a test freezes time in this process, the world has the frozen time.
+
+freezegun documents no way to tell which ``freeze_time`` is in force and what its instant is. Without that a world could
+neither follow an inner freeze nor notice a freeze before its own time. So this module reads ``freeze_factories`` and
+``time_to_freeze`` of ``freezegun.api``, which have no underscore but are not documented either; tests cover their use.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +19,7 @@ from emulator.engine.clock import RUNNING, Clock, ClockMode
 
 
 class Factory(Protocol):
-    """What freezegun keeps for each ``freeze_time`` that is in force; the frozen instant is naive UTC."""
+    """What freezegun stores for each ``freeze_time`` in force; the frozen instant is naive UTC."""
 
     time_to_freeze: datetime
 
@@ -22,17 +27,17 @@ class Factory(Protocol):
 
 
 def innermost() -> Factory | None:
-    """The freeze in force, if freezegun is in use at all; it is never imported for its own sake."""
+    """The freeze in force, or None. freezegun is never imported here, only looked up."""
     freezegun = sys.modules.get("freezegun.api")
     factories = freezegun.freeze_factories if freezegun else []
     return factories[-1] if factories else None
 
 
 class FollowingClock(Clock):
-    """As long as time is frozen it goes by the freeze: to its instant, and on with ``tick()`` and ``move_to()``.
+    """While time is frozen, the clock is at the frozen instant and moves with ``tick()`` and ``move_to()``.
 
-    What the clock is advanced by in between is kept as an offset. Afterwards it goes on from where it then is, in its
-    own manner. It never goes back (B-91).
+    Advances of the clock during a freeze are added as an offset. After the freeze it continues from its instant, in
+    its own mode. It never goes back (B-91).
     """
 
     def __init__(self, mode: ClockMode = RUNNING, at: Timestamp | None = None, rate: float = 1.0) -> None:
@@ -55,7 +60,7 @@ class FollowingClock(Clock):
         return instant
 
     def lag(self) -> float:
-        """How many seconds the freeze in force is behind where it can be followed; 0 if all is well."""
+        """How many seconds the freeze in force is behind the world, so that it cannot be followed; 0 if it is not."""
         factory = innermost()
         if factory is None:
             return 0.0
@@ -69,7 +74,7 @@ class FollowingClock(Clock):
         if self._factory is None:
             self._own_rate = self.rate
         else:
-            # What a freeze that is over, or hidden by an inner one, moved on since anybody looked still counts.
+            # A freeze that has ended, or is hidden by an inner one, may have moved since the last look.
             self._catch_up()
         position = self._position
         self._factory = factory
@@ -87,7 +92,7 @@ def _epoch(instant: Timestamp) -> float:
 
 
 def _instant(factory: Factory) -> float:
-    # Some factories step on whenever they are called; but one that moves by itself tells only when called.
-    moving = type(factory).__name__ == "TickingDateTimeFactory"
-    moment: datetime = factory() if moving else factory.time_to_freeze
+    # Calling a factory with auto_tick_seconds moves it on, but one that ticks has its instant only when called.
+    ticking = type(factory).__name__ == "TickingDateTimeFactory"
+    moment: datetime = factory() if ticking else factory.time_to_freeze
     return timegm(moment.timetuple()) + moment.microsecond / 1e6

@@ -1,4 +1,4 @@
-"""How one world starts: its clock, seed, settings and fixture files, as a test states them."""
+"""The initial state of a world as a test gives it: clock, seed, settings and fixture files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from emulator.engine.fixtures import Fixtures, InvalidFixture
 
 @dataclass(frozen=True)
 class WorldOptions:
-    """``clock`` reads ``running``, ``frozen`` (now) or ``frozen@INSTANT``. Without a seed the server's counts."""
+    """``clock`` is ``running``, ``frozen`` (now) or ``frozen@INSTANT``. Without a seed the server's is used."""
 
     clock: str = FROZEN
     seed: int | None = None
@@ -30,30 +30,30 @@ class WorldOptions:
         settings: Mapping[str, Any] | None = None,
         fixtures: str | PathLike[str] | Iterable[str | PathLike[str]] = (),
     ) -> WorldOptions:
-        """What a person says, checked. Raises ``ValueError`` or ``TypeError`` with a sentence that says what to do."""
+        """Validate the arguments of a test. Raises ``ValueError`` or ``TypeError`` that says what is allowed."""
         if isinstance(seed, bool) or not isinstance(seed, int | None):
             raise TypeError(f"seed={seed!r}: a whole number")
         if not isinstance(settings, Mapping | None):
             raise TypeError(f"settings={settings!r}: a dict of settings, such as {{'tax_rate': 18}}")
-        return cls(said(clock), seed, dict(settings or {}), _files(fixtures))
+        return cls(clock_start(clock), seed, dict(settings or {}), _files(fixtures))
 
     def own_settings(self, app: str) -> dict[str, Any]:
-        """What is said of an App's settings, by the files and then directly; ``ValueError`` for a file that is none."""
+        """The settings of an App: those of the files, then ``settings``. Raises ``ValueError`` for an invalid file."""
         try:
             return {**Fixtures(self.fixtures).origin_of(app), **self.settings}
-        except InvalidFixture as fault:
-            raise ValueError(str(fault)) from None
+        except InvalidFixture as error:
+            raise ValueError(str(error)) from None
 
 
-def said(clock: str | datetime) -> str:
-    """A clock as :class:`Start` keeps it. An instant alone, as text or ``datetime`` (UTC if naive), is a frozen one."""
+def clock_start(clock: str | datetime) -> str:
+    """The form of a clock in :class:`WorldOptions`. An instant (text, or ``datetime``, UTC if naive) is frozen."""
     if isinstance(clock, datetime):
         clock = (clock if clock.tzinfo else clock.replace(tzinfo=UTC)).isoformat()
     try:
         mode, at = parse_start(clock if clock in (RUNNING, FROZEN) else f"{FROZEN}@{clock.removeprefix(FROZEN + '@')}")
     except (ValueError, TypeError, AttributeError):
         raise ValueError(
-            f"clock={clock!r}: 'running', 'frozen', or an instant to stand still at, such as '2026-01-01T00:00:00Z'"
+            f"clock={clock!r}: 'running', 'frozen', or an instant to be frozen at, such as '2026-01-01T00:00:00Z'"
         ) from None
     return f"{mode}@{at}" if at else mode
 

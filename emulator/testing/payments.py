@@ -1,4 +1,4 @@
-"""Payments in words: what a buyer fills in, from what a test says, and where it is sent."""
+"""The request that pays as a buyer does, from the short arguments of a test."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 from emulator.testing.api import JSON
 
-PLACES = {"sess": "checkout-sessions", "link": "payment-links", "inv": "invoices"}
-"""What can be paid, by the prefix of its id."""
+PAYABLE = {"sess": "checkout-sessions", "link": "payment-links", "inv": "invoices"}
+"""The kinds of object that can be paid, by the prefix of their ids."""
 
 CARD = {"exp_month": 12, "exp_year": 2099, "cvc": "123"}
-"""What a card has beside its number."""
+"""The fields of a card besides its number."""
 
 WORKING: dict[str, JSON] = {
     "mobile_money": {"phone": "+24177000000"},
@@ -19,13 +19,13 @@ WORKING: dict[str, JSON] = {
     "bank_transfer": {"iban": "DE89 3704 0044 0532 0130 00"},
     "paypal": {"email": "buyer@example.com"},
 }
-"""Values that pay, by type of method."""
+"""Payment details that succeed, by type of payment method."""
 
 
-def place(target: str | Mapping[str, Any]) -> str:
-    """The address at which a session, a link or an invoice, or its id, is paid; ``ValueError`` for anything else."""
+def pay_path(target: str | Mapping[str, Any]) -> str:
+    """The path that pays a session, a link or an invoice (object or id). Raises ``ValueError`` for anything else."""
     id = target["id"] if isinstance(target, Mapping) else target
-    kind = PLACES.get(id.partition("_")[0])
+    kind = PAYABLE.get(id.partition("_")[0])
     if kind is None:
         raise ValueError(
             f"{id!r} cannot be paid: a checkout session (sess_), a payment link (link_) or an invoice (inv_)"
@@ -33,12 +33,12 @@ def place(target: str | Mapping[str, Any]) -> str:
     return f"/_emulator/{kind}/{id}/pay"
 
 
-def method(target: str | Mapping[str, Any], **said: Any) -> JSON:
-    """How it is paid: by what was said (``phone``, ``card``, ``iban``, ``email``), else by something that works.
+def method(target: str | Mapping[str, Any], **arguments: Any) -> JSON:
+    """The payment method from ``phone``, ``card``, ``iban`` or ``email``; without one, a method that succeeds.
 
-    Raises ``ValueError`` where more than one was said.
+    Raises ``ValueError`` if more than one is given.
     """
-    given = {name: value for name, value in said.items() if value is not None}
+    given = {name: value for name, value in arguments.items() if value is not None}
     if len(given) > 1:
         raise ValueError(f"pay by one of {', '.join(sorted(given))}, not by all of them")
     for name, value in given.items():
@@ -54,4 +54,4 @@ METHODS: dict[str, Callable[[Any], JSON]] = {
     "iban": lambda iban: {"type": "bank_transfer", "iban": iban},
     "email": lambda email: {"type": "paypal", "email": email},
 }
-"""A method of each type from the one value that a test cares for."""
+"""The payment method for each argument."""
