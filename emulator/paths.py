@@ -1,4 +1,4 @@
-"""Places are the folders of data that travel with the emulator: its OpenAPI documents and its fixtures."""
+"""Paths of the data folders that are installed with the emulator: OpenAPI documents, fixtures and the guide."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ PACKAGE = Path(__file__).resolve().parent
 
 
 def openapi_folder() -> Path:
-    """The folder of the hand-written OpenAPI documents and of their bundles."""
+    """The folder of the OpenAPI documents as they are written, and of their bundles."""
     return _folder("openapi")
 
 
 def fixtures_folder() -> Path:
-    """The folder of the fixtures: magic values and worlds to start from."""
+    """The folder of the fixtures: magic values, examples of errors, and what triggers make."""
     return _folder("fixtures")
 
 

@@ -25,11 +25,11 @@ from emulator.paths import PACKAGE, openapi_folder
 
 SOURCES = ("service", "control")
 OPENAPI_3_1 = "-3.1"
-"""The ending that the OpenAPI 3.1 twin of a document has in its name."""
+"""What is added to the name of a document for its OpenAPI 3.1 version."""
 
 
 def load(name: str) -> Document:
-    """The document ``service`` or ``control``, or its twin ``service-3.1`` or ``control-3.1``."""
+    """The document ``service`` or ``control``, or its 3.1 version ``service-3.1`` or ``control-3.1``."""
     text = _not_written(openapi_folder()).get(name) or bundle_file(name).read_bytes()
     return msgspec.json.decode(text, type=Document)
 

@@ -1,4 +1,4 @@
-"""The twin is the same document in OpenAPI 3.1, whose schemas are JSON Schema and whose webhooks have a place."""
+"""Converts a document to OpenAPI 3.1, where schemas are JSON Schema and webhooks have a key of their own."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from emulator.document.tree import Document
 Schema = dict[str, Any]
 
 PAYLOADS = frozenset({"example", "examples", "links"})
-"""Keys under which anything may stand; what looks like a schema there is data, and stays as it is."""
+"""Keys that hold data of any form, which is copied as it is even where it looks like a schema."""
 
 SCHEMA_LISTS = ("allOf", "anyOf", "oneOf")
 ANNOTATIONS = frozenset({"title", "description", "default", "example", "deprecated", "readOnly", "writeOnly"})
-"""What describes a schema and decides nothing; it stays outside when null becomes one of two alternatives."""
+"""Keywords that describe a schema and validate nothing; they stay outside when null becomes one of two alternatives."""
 
 SPDX = re.compile(r"[A-Za-z0-9.+-]+")
 
 
 def to_openapi_3_1(document: Document) -> Document:
-    """A new document that says in OpenAPI 3.1 what ``document`` says in 3.0."""
+    """The OpenAPI 3.1 version of a 3.0 document. The 3.0 document is not changed."""
     twin = {_KEYS.get(key, key): _part(key, value) for key, value in document.items()}
     return twin | {"openapi": "3.1.0", "info": _info(document["info"])}
 
@@ -30,14 +30,14 @@ _KEYS = {"x-webhooks": "webhooks"}
 
 
 def _info(info: Document) -> Document:
-    """3.1 knows a licence by its SPDX identifier, and then wants no URL."""
+    """3.1 has a field for the SPDX identifier of a licence, which excludes the URL."""
     licence = info.get("license") or {}
     name = licence.get("name", "")
     return info | {"license": {"name": name, "identifier": name}} if SPDX.fullmatch(name) else info
 
 
 def _part(key: str, value: Any) -> Any:
-    """Anything but a schema: walked through until schemas are met."""
+    """Convert anything but a schema: the schemas in it are converted."""
     if key in PAYLOADS or (key.startswith("x-") and key not in _KEYS):
         return value
     if key == "schema":
@@ -83,7 +83,7 @@ _SUBSCHEMAS: dict[str, Callable[[Any], Any]] = {
 
 
 def _nullable(schema: Schema) -> Schema:
-    """``nullable`` admits null whatever else the schema says, so null becomes a type, or an alternative to it all."""
+    """``nullable`` allows null whatever else the schema says: null becomes a type, or an alternative to the rest."""
     rest = {key: value for key, value in schema.items() if key != "nullable"}
     if not schema.get("nullable"):
         return rest
@@ -106,7 +106,7 @@ def _alternative(schema: Schema) -> Schema:
 
 
 def _choices(rule: Schema) -> list[Schema]:
-    """What null stands beside; ``allOf`` around one reference was only there to let 3.0 say ``nullable`` beside it."""
+    """The alternatives beside null. ``allOf`` around one reference is only there for the ``nullable`` of 3.0."""
     match rule:
         case {"anyOf": choices, **others} if not others:
             return list(choices)
@@ -131,7 +131,7 @@ def _bound(schema: Schema, bound: str, exclusive: str) -> Schema:
 
 
 def _binary(schema: Schema) -> Schema:
-    """3.1 leaves the kind of binary content to its media type."""
+    """3.1 describes binary content by its media type."""
     if schema.get("format") != "binary":
         return schema
     rest = {key: value for key, value in schema.items() if key not in ("type", "format")}
@@ -139,14 +139,14 @@ def _binary(schema: Schema) -> Schema:
 
 
 def _keys(schema: Schema) -> Schema:
-    """What 3.0 can only note about the names of a free object's keys, 3.1 can ask for."""
+    """Limits on the keys of a free object are an extension in 3.0 and ``propertyNames`` in 3.1."""
     names = {key.removeprefix("x-key-"): value for key, value in schema.items() if key.startswith("x-key-")}
     rest = {key: value for key, value in schema.items() if not key.startswith("x-key-")}
     return rest | {"propertyNames": names} if names else rest
 
 
 def _example(schema: Schema) -> Schema:
-    """JSON Schema has a list of examples in the place of the one."""
+    """JSON Schema has a list of examples instead of one."""
     return {_EXAMPLE.get(key, key): [value] if key in _EXAMPLE else value for key, value in schema.items()}
 
 

@@ -1,4 +1,4 @@
-"""The promises of the service's document: its operations, each with what may be sent to it and what it may answer."""
+"""The operations of the service's document, each with what may be sent to it and what it may answer."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ COMBINATORS = ("allOf", "anyOf", "oneOf")
 
 
 class Fields(NamedTuple):
-    """The fields of an object, and the own fields of those that have some; those of a list are those of its items."""
+    """The fields of an object, and the fields of those that are objects; for a list, the fields of its items."""
 
     names: Mapping[str, None] = {}
     nested: Mapping[str, Fields] = {}
 
     def dotted(self, before: str = "") -> Iterator[str]:
-        """Their names in order, after those of what they are in: ``retry_policy.max_attempts``."""
+        """Their names in order, nested ones with dots: ``retry_policy.max_attempts``."""
         for name in self.names:
             yield before + name
             if name in self.nested:
@@ -29,7 +29,7 @@ class Fields(NamedTuple):
 
 
 class OperationSpec(NamedTuple):
-    """What the document promises of one operation: statuses, fields of the body and parameters of the query."""
+    """What the document says of one operation: statuses, fields of the body and parameters of the query."""
 
     statuses: tuple[int, ...]
     fields: Fields
