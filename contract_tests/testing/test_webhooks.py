@@ -88,7 +88,7 @@ def test_a_message_tells_what_arrived_what_was_missed_and_what_is_to_come(world:
         "No webhook was received.",
         "Events that were not delivered to this receiver:",
         f"  2026-01-01T00:00:00.000Z    customer.created  {world.events[0]['data']['object']['id']}",
-        "It listens since 2026-01-01T01:00:00.000Z, to invoice.paid.",
+        "The endpoint has existed since 2026-01-01T01:00:00.000Z, for invoice.paid.",
         "No job is planned.",
     ]
 

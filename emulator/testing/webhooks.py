@@ -126,7 +126,9 @@ class Webhooks:
         delivered = self._genuine()
         missing = [event for event in self._events if event["id"] not in delivered]
         undelivered = failure_report.happened(missing, "that were not delivered to this receiver") if missing else ""
-        hint = f"The endpoint exists since {self._endpoint['created_at']}, for {', '.join(self._endpoint['events'])}."
+        hint = (
+            f"The endpoint has existed since {self._endpoint['created_at']}, for {', '.join(self._endpoint['events'])}."
+        )
         parts = [
             failure_report.received(self.deliveries),
             undelivered,
