@@ -98,9 +98,9 @@ FACES = (
 PLAIN_ONLY = {
     "Api": {"call", "newest", "oldest", "close"},
     "WorldClock": {"datetime", "next_job"},
-    "Events": {"types", "expect", "summary"},
-    "Emails": {"summary"},
-    "Webhooks": {"summary", "so_far", "close"},
+    "Events": {"types", "expect", "summary", "told"},
+    "Emails": {"summary", "told"},
+    "Webhooks": {"summary", "told", "so_far", "close"},
     "Emulator": {"story", "close"},
 }
 """Methods without an asynchronous version: they release resources, combine others, or format a message."""

@@ -60,6 +60,8 @@ class Events:
         """The events so far and the next job, as text for error messages."""
         return f"{failure_report.happened(self.of())}\n{failure_report.next_job(self._clock)}"
 
+    told = summary  # its name in 0.1.0, which test suites may call
+
 
 def identity(object: str | Mapping[str, Any] | None) -> str | None:
     """The id of an object given as object or id."""
