@@ -319,8 +319,8 @@ FAULTS = (
     # Money and time
     Fault(
         "refund over the limit",
-        f"{RULES}.payments.refunds._require_refundable",
-        instead(None),
+        f"{RULES}.payments.refunds._refundable",
+        instead(1_000_000_000),
         RULE,
         "resources.test_refunds.test_partial_refunds_accumulate_up_to_the_amount",
     ),

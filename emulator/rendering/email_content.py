@@ -51,6 +51,15 @@ class EmailBuilder:
         """A button to an invoice's page, while it takes payments."""
         return (self.say(text), invoice.payment_url or "") if invoice and payable(invoice) else None
 
+    def lines(self, invoice: Invoice | None) -> list[tuple[str, str]]:
+        """What is billed, line by line (B-67)."""
+        if invoice is None:
+            return []
+        return [
+            (f"{line.quantity} × {line.description}", self.money(line.amount, invoice.currency))
+            for line in invoice.line_items
+        ]
+
     def subscribed(self, subscription: Subscription) -> list[tuple[str, str]]:
         """What is subscribed to, and its price."""
         price = self.money(subscription.unit_amount, subscription.currency)
@@ -81,6 +90,7 @@ def _invoice(email: Email, pen: EmailBuilder) -> EmailContent:
             *([invoice.description] if invoice.description else []),
         ],
         [
+            *pen.lines(invoice),
             pen.fact("number", invoice.invoice_number),
             pen.fact("issued", pen.day(invoice.created_at)),
             pen.fact("due", pen.day(invoice.due_date)),
@@ -99,8 +109,9 @@ def _receipt(email: Email, pen: EmailBuilder) -> EmailContent:
     return EmailContent(
         pen.say("receipt subject", number=receipt.number),
         pen.say("receipt title", amount=amount),
-        [pen.say("receipt text")],
+        [pen.say("receipt text"), *([invoice.description] if invoice and invoice.description else [])],
         [
+            *pen.lines(invoice),
             pen.fact("receipt number", receipt.number),
             pen.fact("day", pen.day(receipt.created_at)),
             pen.fact("amount", amount),

@@ -113,7 +113,7 @@ class _Setter:
 
     def _recipient(self) -> list[tuple[str, Style]]:
         customer = self.paper.customer
-        email = (self.invoice.customer_email, BODY)
+        email = (self.invoice.customer_email or "", BODY)
         if customer is None:
             return [email]
         lines: list[tuple[str, Style]] = [(f"{customer.firstname} {customer.lastname}".strip(), STRONG)]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from emulator.core.handlers import apply_patch, get_handler, get_or_404, list_handler, sublist_handler
-from emulator.core.records import Metadata, Record
+from emulator.core.records import HIDDEN, Metadata, Record
 from emulator.core.state_machine import StateMachine
 from emulator.core.world import World
 from emulator.errors import ApiError
@@ -36,7 +36,10 @@ class Address(Record, frozen=True, kw_only=True):
 
 
 class Customer(Record, frozen=True, kw_only=True):
-    """``total_spent`` is minor units of the App's main currency: completed deposits less what was refunded (B-30)."""
+    """``total_spent`` is minor units of ``currency``: completed deposits less what was refunded (B-30).
+
+    ``email`` is null for the anonymous buyer of a checkout session (B-58).
+    """
 
     kind: ClassVar[str] = "customer"
     prefix: ClassVar[str] = "cust"
@@ -47,7 +50,7 @@ class Customer(Record, frozen=True, kw_only=True):
 
     object: str = "customer"
     app: str
-    email: str
+    email: str | None
     firstname: str
     lastname: str
     phone: str | None
@@ -60,6 +63,8 @@ class Customer(Record, frozen=True, kw_only=True):
     metadata: Metadata
     created_at: str
     updated_at: str
+    # Whether a payment method of the customer was removed: from then on a renewal without one fails (B-41).
+    lost_method: Annotated[bool, HIDDEN] = False
 
 
 LIFECYCLE = StateMachine(Customer, (None, "create", "active", "customer.created"))
@@ -96,7 +101,7 @@ def create(world: World, body: Mapping[str, Any]) -> Customer:
     return customer
 
 
-def refuse_taken(world: World, email: str, by: Customer | None = None) -> None:
+def refuse_taken(world: World, email: str | None, by: Customer | None = None) -> None:
     """409 if a customer of the App other than ``by`` has this email."""
     holder = world.table(Customer).find("email", email)
     if holder is not None and holder is not by:
@@ -113,7 +118,7 @@ def update(world: World, id: str, body: Mapping[str, Any]) -> Customer:
         changes["firstname"], changes["lastname"] = split_name(changes.pop("name"))
     if "phone" in changes:
         change_phone(world, customer, changes["phone"])
-    return apply_patch(world, customer, changes)
+    return apply_patch(world, world.require(Customer, id), changes)
 
 
 def add_phone(world: World, customer: Customer, phone: str) -> None:
@@ -129,9 +134,23 @@ def change_phone(world: World, customer: Customer, phone: str | None) -> None:
     if method is not None and phone is not None:
         world.replace(method, details=phones.details(phone))
     elif method is not None:
-        world.remove(method)
+        remove_method(world, method)
     elif phone is not None:
         add_phone(world, customer, phone)
+
+
+def remove_method(world: World, method: PaymentMethod) -> None:
+    """Take a method from its customer, who now has lost one (B-41). A job informs the subscriptions that charge it."""
+    world.cancel_jobs(method)
+    world.remove(method)
+    if (customer := world.get(Customer, method.customer)) is not None and not customer.lost_method:
+        world.replace(customer, lost_method=True)
+    world.schedule(world.now, "payment_method.removed", method, customer=method.customer)
+
+
+def has_had_method(world: World, customer: Customer) -> bool:
+    """Whether the customer has or ever had a payment method (B-41)."""
+    return customer.lost_method or bool(payment_methods.of_customer(world, customer.id))
 
 
 def is_blocked(customer: Customer) -> bool:
@@ -146,6 +165,7 @@ def delete(world: World, id: str) -> None:
     """
     world.emit("customer.deleted", get_or_404(world, Customer, id))
     for method in payment_methods.of_customer(world, id):
+        world.cancel_jobs(method)
         world.remove(method)
     world.remove(world.require(Customer, id))
 
@@ -153,7 +173,7 @@ def delete(world: World, id: str) -> None:
 def matches_search(customer: Customer, text: str) -> bool:
     """Case-blind substring of email, names, phone and id (B-20)."""
     name = f"{customer.firstname} {customer.lastname}"
-    fields = (customer.email, name, customer.phone or "", customer.id)
+    fields = (customer.email or "", name, customer.phone or "", customer.id)
     return any(text.strip().casefold() in field.casefold() for field in fields)
 
 

@@ -106,12 +106,9 @@ def on_phone(world: World, customer: str, phone: str | None) -> PaymentMethod | 
 
 
 def usable(world: World, customer: str, id: str | None) -> PaymentMethod | None:
-    """The method to charge: the named one while it is active, else the customer's default, else None (B-52)."""
-    named = world.get(PaymentMethod, id)
-    if named is not None and named.status == "active":
-        return named
-    fallback = default(world, customer)
-    return fallback if fallback is not None and fallback.status == "active" else None
+    """The method to charge, if it is active: the one with this id or, without an id, the default (B-41)."""
+    method = world.get(PaymentMethod, id) or default(world, customer)
+    return method if method is not None and method.status == "active" else None
 
 
 JOBS = {"payment_method.expire": expire}

@@ -7,7 +7,7 @@ from typing import Any
 
 from emulator.core.handlers import get_handler, get_or_404
 from emulator.core.world import World
-from emulator.resources.customers import payment_details, payment_methods
+from emulator.resources.customers import customers, payment_details, payment_methods
 from emulator.resources.customers.customers import Customer
 from emulator.resources.customers.payment_details import PaymentDetails
 from emulator.resources.customers.payment_methods import PaymentMethod
@@ -55,9 +55,7 @@ def set_default(world: World, id: str) -> PaymentMethod:
 
 def delete(world: World, id: str) -> None:
     """DELETE /payment-methods/{id}/: no other default is promoted."""
-    method = get_or_404(world, PaymentMethod, id)
-    world.cancel_jobs(method)
-    world.remove(method)
+    customers.remove_method(world, get_or_404(world, PaymentMethod, id))
 
 
 retrieve = get_handler(PaymentMethod)

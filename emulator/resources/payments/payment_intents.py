@@ -17,6 +17,7 @@ from emulator.resources.catalog.products import Product
 from emulator.resources.customers.payment_details import PaymentDetails
 from emulator.resources.customers.payment_methods import PaymentMethod
 from emulator.resources.payments.payment_links import PaymentLink
+from emulator.resources.payments.transactions import Transaction
 
 
 class PaymentError(msgspec.Struct, frozen=True):
@@ -32,7 +33,7 @@ class PaymentIntent(Record, frozen=True, kw_only=True):
     kind: ClassVar[str] = "payment_intent"
     prefix: ClassVar[str] = "pi"
     not_found_code: ClassVar[str] = "PAYMENT_INTENT_NOT_FOUND"
-    indexes: ClassVar[tuple[str, ...]] = ("customer", "status")
+    indexes: ClassVar[tuple[str, ...]] = ("customer", "status", "invoice", "checkout_session", "payment_link")
 
     object: str = "payment_intent"
     app: str
@@ -64,6 +65,10 @@ class PaymentIntent(Record, frozen=True, kw_only=True):
     instrument: Annotated[PaymentDetails | None, HIDDEN] = None
     # The product sold, the first one of several: its metadata is carried into payment_intent.succeeded (B-97).
     product: Annotated[str | None, HIDDEN] = None
+    # The link's metadata when the payment began, carried into payment_intent.succeeded even if the link is deleted.
+    link_metadata: Annotated[Metadata | None, HIDDEN] = None
+    # The payment of a checkout session in subscription mode: its success begins a subscription.
+    begins_subscription: Annotated[bool, HIDDEN] = False
 
 
 def event_metadata(world: World, intent: PaymentIntent, event: str) -> Mapping[str, Any]:
@@ -72,8 +77,9 @@ def event_metadata(world: World, intent: PaymentIntent, event: str) -> Mapping[s
     if event == "payment_intent.succeeded":
         if (product := world.get(Product, intent.product)) is not None:
             carried["product"] = product.metadata
-        if (link := world.get(PaymentLink, intent.payment_link)) is not None:
-            carried["payment_link"] = link.metadata
+        link = world.get(PaymentLink, intent.payment_link)
+        if (metadata := intent.link_metadata if link is None else link.metadata) is not None:
+            carried["payment_link"] = metadata
     return carried
 
 
@@ -102,9 +108,14 @@ LIFECYCLE = StateMachine(
 )
 
 
-def start(world: World, method: PaymentMethod | None, /, **fields: Any) -> PaymentIntent:
-    """Create an intent, with a stored method to charge or without one; 403 above a profile's ``max_amount`` (B-51)."""
-    security_profiles.refuse_amount(world, fields["amount"])
+def start(
+    world: World, method: PaymentMethod | None, /, *, subtotal: int | None = None, **fields: Any
+) -> PaymentIntent:
+    """Create an intent, with a stored method to charge or without one; 403 above a profile's ``max_amount`` (B-51).
+
+    ``subtotal``: the amount before discounts and taxes, in minor units, which ``max_amount`` bounds.
+    """
+    security_profiles.refuse_amount(world, fields["amount"] if subtotal is None else subtotal)
     intent = PaymentIntent(
         id=world.new_id(PaymentIntent),
         app=world.app,
@@ -130,9 +141,6 @@ def _with_method(intent: PaymentIntent, method: PaymentMethod) -> PaymentIntent:
     )
 
 
-UNDER_WAY = tuple(row.source for row in LIFECYCLE.rows if row.trigger == "succeed")
-"""States in which the buyer or the operator has yet to answer."""
-
 OVER = ("succeeded", "canceled")
 """The final states."""
 
@@ -142,6 +150,8 @@ def release_customer(world: World, event: Event) -> None:
     for intent in world.table(PaymentIntent).where("customer", event.data.object.id):
         if intent.status not in OVER:
             world.replace(intent, customer=None)
+            if (deposit := world.get(Transaction, intent.transaction)) is not None:
+                world.replace(deposit, customer=None)
 
 
 retrieve = get_handler(PaymentIntent)
