@@ -31,6 +31,13 @@ DEFAULTS = {
     "refund_expiry_days": 30,
     "webhook_http": "loopback",
     "trusted_proxies": ["127.0.0.0/8", "::1/128"],
+    "readings": {
+        "renewal_without_method": "invoice",
+        "past_due_periods": "skipped",
+        "success_url": "optional",
+        "anonymous_customer": "made",
+        "payment_received": "intent",
+    },
 }
 
 OTHERS: dict[str, Any] = {
@@ -55,6 +62,13 @@ OTHERS: dict[str, Any] = {
     "refund_expiry_days": 1,
     "webhook_http": "never",
     "trusted_proxies": [],
+    "readings": {
+        "renewal_without_method": "fail",
+        "past_due_periods": "charged",
+        "success_url": "required",
+        "anonymous_customer": "none",
+        "payment_received": "transaction",
+    },
 }
 
 WRONG: list[tuple[str, Any]] = [
@@ -79,6 +93,8 @@ WRONG: list[tuple[str, Any]] = [
     ("operator_delay", -0.1),
     ("refund_review", "yes"),
     ("webhook_http", "https"),
+    ("readings", {"payment_received": "never"}),
+    ("readings", {"no_such_reading": "any"}),
     ("no_such_setting", 1),
 ]
 
@@ -107,6 +123,14 @@ def test_a_wrong_name_or_value_is_refused_and_nothing_changes(sandbox: Sandbox, 
     assert answer.status_code == 422
     assert name in answer.text
     assert settings(sandbox) == DEFAULTS
+
+
+def test_readings_not_sent_stay_as_they_are(sandbox: Sandbox) -> None:
+    """B-99: a change of one reading is merged with the others."""
+    sandbox.control.patch("/app", {"settings": {"readings": {"payment_received": "transaction"}}})
+    changed = sandbox.control.patch("/app", {"settings": {"readings": {"success_url": "required"}}})
+    own = {"payment_received": "transaction", "success_url": "required"}
+    assert changed["settings"]["readings"] == {**DEFAULTS["readings"], **own}
 
 
 def test_an_empty_change_changes_nothing(sandbox: Sandbox) -> None:

@@ -29,6 +29,13 @@ DEFAULTS = {
     "refund_expiry_days": 30,
     "webhook_http": "loopback",
     "trusted_proxies": ["127.0.0.0/8", "::1/128"],
+    "readings": {
+        "renewal_without_method": "invoice",
+        "past_due_periods": "skipped",
+        "success_url": "optional",
+        "anonymous_customer": "made",
+        "payment_received": "intent",
+    },
 }
 
 

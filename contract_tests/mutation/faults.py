@@ -319,8 +319,8 @@ FAULTS = (
     # Money and time
     Fault(
         "refund over the limit",
-        f"{RULES}.payments.refunds._require_refundable",
-        instead(None),
+        f"{RULES}.payments.refunds._refundable",
+        instead(1_000_000_000),
         RULE,
         "resources.test_refunds.test_partial_refunds_accumulate_up_to_the_amount",
     ),
@@ -349,7 +349,7 @@ FAULTS = (
     ),
     Fault(
         "email taken twice",
-        f"{RULES}.customers.customers.refuse_taken",
+        f"{RULES}.customers.customers.require_free_email",
         instead(None),
         RULE,
         "resources.test_customers.test_a_taken_email_is_refused_and_nothing_changes",

@@ -139,7 +139,9 @@ def paginate(table: Table[R], query: Query, filters: Mapping[str, Filter] = BOUN
     matches = [record for record in _records(_newest(runs)) if _fits(record, rest, filters)]
     if ordering != "-created_at":
         matches.reverse()
-        matches.sort(key=lambda record: getattr(record, ordering.lstrip("-")))
+        field = ordering.lstrip("-")
+        # Null comes first: an anonymous customer has no email (B-58).
+        matches.sort(key=lambda record: (getattr(record, field) is not None, getattr(record, field)))
         if ordering.startswith("-"):
             matches.reverse()  # so the order of equal values is reversed as well (B-17)
     return Page(matches[first : first + size], len(matches), page, size)

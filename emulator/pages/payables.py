@@ -10,13 +10,13 @@ from urllib.parse import urlsplit
 from emulator.core.messages import N_
 from emulator.core.world import World
 from emulator.resources.app import security_profiles
-from emulator.resources.billing import invoices
+from emulator.resources.app.settings import settings
+from emulator.resources.billing import invoice_lines, invoices
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.catalog.products import Product
-from emulator.resources.checkout import checkout_lines
 from emulator.resources.checkout.checkout_sessions import CheckoutSession
 from emulator.resources.customers.records import Customer
-from emulator.resources.payments import payment_links
+from emulator.resources.payments import current_payment, payment_links
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.payment_links import PaymentLink
 from emulator.resources.payments.receipts import Receipt
@@ -88,6 +88,7 @@ class Payable:
     footer: str | None = None
     intent: PaymentIntent | None = None
     receipt: Receipt | None = None
+    failed_with: str | None = None
     available: bool = True
 
     @property
@@ -104,7 +105,7 @@ class Payable:
     def failure(self) -> str | None:
         """The code the last payment failed with."""
         error = None if self.intent is None else self.intent.last_error
-        return None if error is None else error.code
+        return self.failed_with if error is None else error.code
 
     @property
     def origins(self) -> list[str]:
@@ -130,9 +131,11 @@ def with_payment(payable: Payable, world: World, intent: PaymentIntent | None) -
     if intent.status in UNDER_WAY:
         step = (intent.next_action or {}).get("type") == "confirm_card"
         return replace(payable, state="step" if step else "waiting", total=intent.amount)
+    if current_payment.is_received(world, intent):
+        receipt = world.table(Receipt).find("transaction", intent.transaction)
+        return replace(payable, state="paid", total=intent.amount, receipt=receipt)
     if intent.status in ("succeeded", "requires_capture"):
-        receipts = (each for each in world.table(Receipt) if each.transaction == intent.transaction)
-        return replace(payable, state="paid", total=intent.amount, receipt=next(receipts, None))
+        return replace(payable, state="waiting", total=intent.amount)
     return payable
 
 
@@ -161,20 +164,22 @@ def of_session(world: World, session: CheckoutSession) -> Payable:
         methods=security_profiles.permitted(world, session.payment_method_types),
         customer=world.get(Customer, session.customer),
         email=session.customer_email,
-        asks=_session_asks(session),
+        asks=_session_asks(world, session),
         success_url=web_url((session.success_url or "").replace("{CHECKOUT_SESSION_ID}", session.id)),
         cancel_url=web_url(session.cancel_url),
         expires_at=session.expires_at,
+        failed_with=session.failure,
     )
     intent = world.get(PaymentIntent, session.payment_intent)
     return with_payment(payable, world, intent) if payable.state != "expired" else payable
 
 
 def _recurs(world: World, session: CheckoutSession) -> dict[str, Any] | None:
-    """What a subscription will charge each period, tax included, and how often."""
+    """What a subscription will charge each period (minor units, tax included), and how often."""
     if session.terms is None:
         return None
-    each = invoices.totals(world, checkout_lines.billed(session.line_items))["total"]
+    line = invoice_lines.line(product=None, description="", quantity=1, unit_amount=session.terms["unit_amount"])
+    each = invoices.totals(world, (line,))["total"]
     return {**only_terms(session.terms), "amount": each}
 
 
@@ -183,10 +188,13 @@ def only_terms(terms: Mapping[str, Any]) -> dict[str, Any]:
     return {name: terms[name] for name in ("interval", "interval_count", "trial_period_days")}
 
 
-def _session_asks(session: CheckoutSession) -> Literal["nothing", "optional", "required"]:
+def _session_asks(world: World, session: CheckoutSession) -> Literal["nothing", "optional", "required"]:
+    """Name and email are optional, but where a subscription or a saved method needs a customer (B-58)."""
     if session.customer is not None:
         return "nothing"
-    return "optional" if session.mode == "payment" else "required"
+    anonymous = settings(world).readings.anonymous_customer == "made"
+    optional = session.mode == "payment" or (session.mode == "setup" and anonymous)
+    return "optional" if optional else "required"
 
 
 def _lines(world: World, lines: Any, amount: str) -> tuple[PayableLine, ...]:
@@ -250,7 +258,7 @@ _CLOSED_LINKS: Mapping[str, State] = {"archived": "archived", "exhausted": "exha
 
 
 def of_invoice(world: World, invoice: Invoice, intent: PaymentIntent | None) -> Payable:
-    """An invoice's page. It shows a payment under way to everybody who has its link."""
+    """An invoice's page. It shows the current payment, made in this browser or not (B-62)."""
     changes = ((DISCOUNT, -invoice.discount_amount), (TAX, invoice.tax_amount))
     sums = tuple((name, amount) for name, amount in changes if amount)
     states: dict[str, State] = {"paid": "paid", "void": "void"}
@@ -274,13 +282,9 @@ def of_invoice(world: World, invoice: Invoice, intent: PaymentIntent | None) -> 
         pdf_url=web_url(invoice.pdf_url),
         footer=invoice.footer,
     )
-    return payable if payable.state == "void" else with_payment(payable, world, _under_way(world, invoice) or intent)
-
-
-def _under_way(world: World, invoice: Invoice) -> PaymentIntent | None:
-    """A payment of this invoice that is under way."""
-    intents = (intent for status in UNDER_WAY for intent in world.table(PaymentIntent).where("status", status))
-    return next((intent for intent in intents if intent.invoice == invoice.id), None)
+    if payable.state == "void":
+        return payable
+    return with_payment(payable, world, current_payment.of(world, invoice) or intent)
 
 
 METHODS = ("mobile_money", "bank_card", "bank_transfer", "paypal")

@@ -48,6 +48,15 @@ class EmailBuilder:
         """A button to an invoice's page, while it takes payments."""
         return (text, invoice.payment_url or "") if invoice and payable(invoice) else None
 
+    def lines(self, invoice: Invoice | None) -> list[tuple[str, str]]:
+        """What is billed, line by line (B-67)."""
+        if invoice is None:
+            return []
+        return [
+            (f"{line.quantity} × {line.description}", self.money(line.amount, invoice.currency))
+            for line in invoice.line_items
+        ]
+
     def subscribed(self, subscription: Subscription) -> list[tuple[str, str]]:
         """The item subscribed to and its price."""
         price = self.money(subscription.unit_amount, subscription.currency)
@@ -77,9 +86,10 @@ def _invoice(email: Email, builder: EmailBuilder) -> EmailContent:
         ),
         [
             builder.gettext("Here is your invoice {number}. It is attached as a PDF.", number=invoice.invoice_number),
-            *([invoice.description] if invoice.description else []),
+            *_description(invoice),
         ],
         [
+            *builder.lines(invoice),
             (builder.gettext("Invoice number"), invoice.invoice_number),
             (builder.gettext("Issued"), builder.day(invoice.created_at)),
             (builder.gettext("Due"), builder.day(invoice.due_date)),
@@ -87,6 +97,10 @@ def _invoice(email: Email, builder: EmailBuilder) -> EmailContent:
         ],
         builder.pay_button(builder.gettext("Pay this invoice"), invoice),
     )
+
+
+def _description(invoice: Invoice | None) -> list[str]:
+    return [invoice.description] if invoice is not None and invoice.description else []
 
 
 def _receipt(email: Email, builder: EmailBuilder) -> EmailContent:
@@ -98,8 +112,9 @@ def _receipt(email: Email, builder: EmailBuilder) -> EmailContent:
     return EmailContent(
         builder.gettext("Receipt {number} from {merchant}", number=receipt.number),
         builder.gettext("We received your payment of {amount}", amount=amount),
-        [builder.gettext("Thank you. This is your receipt.")],
+        [builder.gettext("Thank you. This is your receipt."), *_description(invoice)],
         [
+            *builder.lines(invoice),
             (builder.gettext("Receipt number"), receipt.number),
             (builder.gettext("Date"), builder.day(receipt.created_at)),
             (builder.gettext("Amount"), amount),

@@ -133,7 +133,7 @@ class _InvoiceLayout:
 
     def _recipient(self) -> list[tuple[str, Style]]:
         customer = self.document.customer
-        email = (self.invoice.customer_email, BODY)
+        email = (self.invoice.customer_email or "", BODY)
         if customer is None:
             return [email]
         lines: list[tuple[str, Style]] = [(f"{customer.firstname} {customer.lastname}".strip(), STRONG)]

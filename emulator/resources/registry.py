@@ -10,7 +10,7 @@ from emulator.core.idempotency import StoredResponse
 from emulator.core.state_machine import StateMachine
 from emulator.core.world import JobFunction, Reaction, Registry
 from emulator.resources.app import security_profiles, settings
-from emulator.resources.billing import invoices, renewals, subscription_operations, subscriptions
+from emulator.resources.billing import dunning, invoices, renewals, subscription_operations, subscriptions
 from emulator.resources.catalog import plans, products
 from emulator.resources.checkout import checkout_sessions, fulfilment
 from emulator.resources.customers import addresses, customers, payment_methods, records
@@ -57,6 +57,7 @@ JOBS: Mapping[str, JobFunction] = (
     checkout_sessions.JOBS
     | deliveries.JOBS
     | fulfilment.JOBS
+    | dunning.JOBS
     | emails.JOBS
     | invoices.JOBS
     | charging.JOBS
@@ -68,14 +69,20 @@ JOBS: Mapping[str, JobFunction] = (
 
 REACTIONS: Mapping[str, tuple[Reaction, ...]] = {
     "*": (deliveries.enqueue_deliveries,),
-    "transaction.succeeded": (receipts.issue, emails.receipt, invoices.settle, fulfilment.settle),
-    "payment_intent.failed": (renewals.charge_failed, fulfilment.attempt_failed),
+    "payment_intent.succeeded": (invoices.payment_received, fulfilment.payment_received),
+    "transaction.succeeded": (
+        receipts.issue,
+        emails.receipt,
+        invoices.payment_received,
+        fulfilment.payment_received,
+    ),
+    "payment_intent.failed": (dunning.charge_failed, fulfilment.attempt_failed),
     "refund.succeeded": (emails.refund,),
     "subscription.payment_failed": (emails.renewal_failed,),
     "subscription.trial_will_end": (emails.trial_ending,),
     "subscription.canceled": (emails.canceled,),
-    "invoice.paid": (renewals.invoice_paid,),
-    "invoice.payment_overdue": (renewals.mark_past_due,),
+    "invoice.paid": (dunning.invoice_paid,),
+    "invoice.payment_overdue": (dunning.mark_past_due,),
     "customer.deleted": (
         subscriptions.end_with_customer,
         payment_intents.release_customer,

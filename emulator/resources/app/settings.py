@@ -31,6 +31,20 @@ class RateLimit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     burst: Annotated[int, Meta(ge=1)]
 
 
+class Readings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How sentences of the specification that can be read in two ways are read; the default is nearest to the letter.
+
+    ``renewal_without_method`` (B-41), ``past_due_periods`` (B-45), ``success_url`` and ``anonymous_customer`` (B-58),
+    ``payment_received`` (B-61); all of them B-99.
+    """
+
+    renewal_without_method: Literal["invoice", "fail"] = "invoice"
+    past_due_periods: Literal["skipped", "charged"] = "skipped"
+    success_url: Literal["optional", "required"] = "optional"
+    anonymous_customer: Literal["made", "none"] = "made"
+    payment_received: Literal["intent", "transaction"] = "intent"
+
+
 class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The settings of a world. Amounts are in minor units, rates in per cent, ``operator_delay`` in seconds."""
 
@@ -59,6 +73,7 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     refund_expiry_days: Count = 30
     webhook_http: Literal["loopback", "never", "any"] = "loopback"
     trusted_proxies: tuple[str, ...] = ("127.0.0.0/8", "::1/128")
+    readings: Readings = Readings()
 
 
 def settings(world: World) -> Settings:
@@ -67,9 +82,14 @@ def settings(world: World) -> Settings:
 
 
 def changed(old: Settings, changes: Mapping[str, Any]) -> Settings:
-    """Settings with some values changed. Raises ``ValueError`` with a message for an invalid name or value (B-90)."""
+    """Settings with some of them changed; ``readings`` are merged with the present ones (B-90, B-99).
+
+    Raises ``ValueError`` with a sentence for a wrong name or value.
+    """
     if unknown := changes.keys() - set(Settings.__struct_fields__[1:]):
         raise ValueError(f"{sorted(unknown)[0]} is no setting; there are {', '.join(Settings.__struct_fields__[1:])}")
+    if isinstance(readings := changes.get("readings"), Mapping):
+        changes = {**changes, "readings": {**msgspec.to_builtins(old.readings), **readings}}
     new = msgspec.convert({**msgspec.to_builtins(old), **changes}, Settings)
     if new.main_currency not in new.currencies:
         raise ValueError(f"main_currency {new.main_currency} is not among currencies")

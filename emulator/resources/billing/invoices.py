@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import msgspec
 from msgspec.structs import replace
@@ -13,7 +13,7 @@ from emulator.core.events import Event
 from emulator.core.handlers import get_handler, get_or_404, list_handler
 from emulator.core.jobs import Job
 from emulator.core.messages import N_
-from emulator.core.records import HIDDEN, Metadata, Record, merge_metadata, pick
+from emulator.core.records import Metadata, Record, merge_metadata, pick
 from emulator.core.state_machine import StateMachine
 from emulator.core.world import World
 from emulator.errors import ApiError, invalid_field
@@ -22,8 +22,7 @@ from emulator.resources.app.settings import settings
 from emulator.resources.billing import invoice_lines
 from emulator.resources.billing.invoice_lines import Lines
 from emulator.resources.customers.records import Customer
-from emulator.resources.payments.payment_intents import PaymentIntent
-from emulator.resources.payments.transactions import Transaction
+from emulator.resources.payments import current_payment
 
 DAYS_TO_PAY = 30
 """Due date when none is given, counted from finalization (Limits)."""
@@ -42,7 +41,8 @@ class Invoice(Record, frozen=True, kw_only=True):
     invoice_number: str
     status: str
     customer: str
-    customer_email: str
+    customer_email: str | None
+    subscription: str | None = None
     currency: str
     subtotal: int
     tax_amount: int
@@ -60,8 +60,6 @@ class Invoice(Record, frozen=True, kw_only=True):
     livemode: bool
     created_at: str
     updated_at: str
-    # The subscription it bills. The specification shows no such field.
-    subscription: Annotated[str | None, HIDDEN] = None
 
 
 STATE_MACHINE = StateMachine(
@@ -141,8 +139,9 @@ def send(world: World, id: str) -> Invoice:
 
 
 def void(world: World, id: str) -> Invoice:
-    """POST /invoices/{id}/void/. There is no event, so a job informs its subscription."""
+    """POST /invoices/{id}/void/: a payment under way is canceled with it (B-62). A job informs its subscription."""
     invoice = STATE_MACHINE.transition(world, get_or_404(world, Invoice, id), "void")
+    current_payment.cancel(world, invoice)
     world.cancel_jobs(invoice, "invoice.overdue")
     if invoice.subscription is not None:
         world.schedule(world.now, "invoice.voided", invoice)
@@ -150,8 +149,10 @@ def void(world: World, id: str) -> Invoice:
 
 
 def pay(world: World, id: str) -> Invoice:
-    """POST /invoices/{id}/pay/: it was paid outside the service; no money moves (B-45)."""
-    return mark_paid(world, get_or_404(world, Invoice, id))
+    """POST /invoices/{id}/pay/: it was paid outside the service; a payment under way is canceled (B-45, B-62)."""
+    invoice = mark_paid(world, get_or_404(world, Invoice, id))
+    current_payment.cancel(world, invoice)
+    return invoice
 
 
 def _due_date(world: World, due_date: str | None) -> str | None:
@@ -170,6 +171,7 @@ def draft(
     lines: Lines,
     currency: str,
     *,
+    id: str | None = None,
     due_date: str | None = None,
     description: str | None = None,
     footer: str | None = None,
@@ -179,7 +181,7 @@ def draft(
     """Create a draft with its number and its totals."""
     sums = totals(world, lines)
     invoice = Invoice(
-        id=world.new_id(Invoice),
+        id=id or world.new_id(Invoice),
         invoice_number=f"INV-{world.now[:4]}-{world.count('invoice'):06d}",
         status="draft",
         customer=customer.id,
@@ -213,11 +215,14 @@ def totals(world: World, lines: Lines) -> dict[str, Any]:
 
 
 def finalize_and_track(world: World, invoice: Invoice) -> Invoice:
-    """Finalize it and schedule the check of its due date."""
-    return schedule_overdue(world, finalize_now(world, invoice))
+    """Finalize a draft with today's tax rate and its customer's present email, and watch its due date (B-65)."""
+    customer = world.get(Customer, invoice.customer)
+    email = invoice.customer_email if customer is None else customer.email
+    sums = totals(world, invoice.line_items)
+    return schedule_overdue(world, finalize_now(world, invoice, customer_email=email, **sums))
 
 
-def finalize_now(world: World, invoice: Invoice) -> Invoice:
+def finalize_now(world: World, invoice: Invoice, **changes: Any) -> Invoice:
     """Lock lines and amounts, set due date and links; an invoice over 0 is paid at once (B-66)."""
     due_date = invoice.due_date or calendar.day_plus(calendar.day(world.now), DAYS_TO_PAY)
     token = world.draw("token")
@@ -228,14 +233,19 @@ def finalize_now(world: World, invoice: Invoice) -> Invoice:
         due_date=due_date,
         payment_url=f"{world.base_url}/invoice/{invoice.id}",
         pdf_url=f"{world.base_url}/v1/invoices/{invoice.id}/pdf/?token={token}",
+        **changes,
     )
     return mark_paid(world, invoice) if invoice.total == 0 else invoice
 
 
 def schedule_overdue(world: World, invoice: Invoice) -> Invoice:
-    """Schedule the check of its due date. A renewal does so after its charge, which may have paid it."""
+    """It falls overdue at the first 00:00 UTC after its due date at which it is open (B-65).
+
+    A renewal schedules this after its charge, which may have paid the invoice.
+    """
     if invoice.status == "open" and invoice.due_date is not None:
-        world.schedule(calendar.midnight(calendar.day_plus(invoice.due_date, 1)), "invoice.overdue", invoice)
+        last_day = max(invoice.due_date, calendar.day(world.now))
+        world.schedule(calendar.midnight(calendar.day_plus(last_day, 1)), "invoice.overdue", invoice)
     return invoice
 
 
@@ -268,10 +278,9 @@ def mark_overdue(world: World, job: Job) -> None:
         STATE_MACHINE.transition(world, invoice, "fall overdue")
 
 
-def settle(world: World, event: Event) -> None:
-    """Reaction to ``transaction.succeeded``: the payment may be of an invoice."""
-    transaction: Transaction = event.data.object
-    intent = world.get(PaymentIntent, transaction.payment_intent)
+def payment_received(world: World, event: Event) -> None:
+    """Reaction to ``payment_intent.succeeded`` and ``transaction.succeeded``: pay the invoice it was for (B-61)."""
+    intent = current_payment.received_by(world, event)
     invoice = None if intent is None else world.get(Invoice, intent.invoice)
     if invoice is not None and STATE_MACHINE.allows(invoice, "pay"):
         mark_paid(world, invoice)

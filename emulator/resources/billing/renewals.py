@@ -1,25 +1,20 @@
-"""Renewals: each period's invoice and charge, retries after a failed charge, and recovery (B-41 to B-46)."""
+"""Renewals: each period's invoice and its charge, and the retries of a charge that failed (B-41 to B-46)."""
 
 from __future__ import annotations
 
-from emulator.core import calendar
-from emulator.core.calendar import Timestamp
-from emulator.core.events import Event
 from emulator.core.jobs import Job
 from emulator.core.world import World
 from emulator.resources.app import security_profiles
 from emulator.resources.app.settings import settings
-from emulator.resources.billing import invoice_lines, invoices, subscriptions
+from emulator.resources.billing import dunning, invoice_lines, invoices, subscriptions
 from emulator.resources.billing import subscription_periods as periods
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.billing.subscriptions import STATE_MACHINE, Subscription
 from emulator.resources.catalog.plans import SubscriptionPlan
 from emulator.resources.catalog.products import Product
 from emulator.resources.customers import payment_methods
-from emulator.resources.customers.payment_methods import PaymentMethod
 from emulator.resources.customers.records import Customer
-from emulator.resources.payments import charging, payment_intents
-from emulator.resources.payments.payment_intents import PaymentIntent
+from emulator.resources.payments import charging, current_payment, payment_intents
 
 # -- jobs
 
@@ -47,20 +42,37 @@ def renew(world: World, job: Job) -> None:
     subscription = world.get(Subscription, job.about)
     if subscription is None or not STATE_MACHINE.allows(subscription, "renew"):
         return
+    if _retry_due(world, subscription):
+        # Scheduled again, the boundary comes after the retry of the same instant (B-45).
+        world.schedule(world.now, "subscription.renew", subscription)
+        return
     if subscription.cancel_at_period_end:
         subscriptions.end(world, subscription, "end")
         return
     subscription = STATE_MACHINE.transition(world, subscription, "renew", **periods.next_period(world, subscription))
-    if _is_charged(subscription):
+    if _is_charged(world, subscription):
         charge(world, subscription)
     periods.schedule_renewal(world, subscription)
 
 
-def _is_charged(subscription: Subscription) -> bool:
+def _retry_due(world: World, subscription: Subscription) -> bool:
+    """Whether the failed charge is to be retried at this very instant."""
+    if subscription.status != "past_due":
+        return False
+    return any(job.due <= world.now for job in dunning.retries(world, subscription))
+
+
+def _is_charged(world: World, subscription: Subscription) -> bool:
     """Active ones are; past due ones are invoiced (B-96) unless a failed charge is still being retried (B-45)."""
-    if subscription.status == "past_due":
-        return subscription.unpaid_invoice is None or subscription.collection_method == "send_invoice"
-    return subscription.status == "active"
+    if subscription.status == "active":
+        return True
+    if subscription.status not in ("past_due", "unpaid"):
+        return False
+    if subscription.status == "past_due" and (
+        subscription.unpaid_invoice is None or subscription.collection_method == "send_invoice"
+    ):
+        return True
+    return settings(world).readings.past_due_periods == "charged"
 
 
 def expire(world: World, job: Job) -> None:
@@ -72,47 +84,54 @@ def expire(world: World, job: Job) -> None:
 
 
 def retry(world: World, job: Job) -> None:
-    """Job ``subscription.retry``: charge the failed invoice again, unless it was paid or voided since (B-45)."""
+    """Job ``subscription.retry``: charge the failed invoice again, unless it was paid or voided since (B-45).
+
+    It waits for a payment of the invoice that is under way (B-62): :func:`dunning.attempt_ended` schedules it again.
+    Under ``send_invoice`` the invoice is emailed instead.
+    """
     subscription = world.get(Subscription, job.about)
-    if subscription is None or subscription.status != "past_due":
+    if subscription is None or subscription.status not in ("active", "past_due"):
         return
     invoice = world.get(Invoice, subscription.unpaid_invoice)
-    if invoice is None or invoice.status != "open":
+    if invoice is None or invoice.status != "open" or current_payment.of(world, invoice) is not None:
         return
-    method = payment_methods.usable(world, subscription.customer, subscription.payment_method)
-    if method is None:
-        record_failure(world, subscription, invoice)
+    if subscription.collection_method == "charge_automatically":
+        collect(world, subscription, invoice)
     else:
-        collect(world, subscription, invoice, method)
+        invoices.send_email(world, invoice)
+        dunning.skip_retry(world, subscription)
 
 
-def invoice_voided(world: World, job: Job) -> None:
-    """Job ``invoice.voided``: nothing is owed for it any more, as if it had been paid."""
-    invoice = world.get(Invoice, job.about)
-    if invoice is not None:
-        settle(world, invoice)
+def method_removed(world: World, job: Job) -> None:
+    """Job ``payment_method.removed``: subscriptions on it charge the customer's default from now on (B-41, B-52)."""
+    customer = job.data["customer"]
+    for subscription in world.table(Subscription).where("customer", customer):
+        if subscription.payment_method == job.about:
+            world.replace(subscription, payment_method=None)
 
 
 # -- charging
 
 
 def charge(world: World, subscription: Subscription) -> None:
-    """Bill the current period: its invoice is charged to the stored method, or emailed without one (B-41, B-44)."""
+    """Bill the current period: an invoice that is charged or emailed (B-41, B-44)."""
     customer = world.get(Customer, subscription.customer)
     if customer is None:
         return
     invoice = invoices.finalize_now(world, _draft(world, subscription, customer))
     if invoice.status == "open":
-        _request_payment(world, subscription, invoice)
+        if _is_collected(world, subscription, customer):
+            collect(world, subscription, invoice)
+        else:
+            invoices.send_email(world, invoice)
         invoices.schedule_overdue(world, world.require(Invoice, invoice.id))
 
 
-def _request_payment(world: World, subscription: Subscription, invoice: Invoice) -> None:
-    method = payment_methods.usable(world, subscription.customer, subscription.payment_method)
-    if subscription.collection_method == "charge_automatically" and method is not None:
-        collect(world, subscription, invoice, method)
-    else:
-        invoices.send_email(world, invoice)
+def _is_collected(world: World, subscription: Subscription, customer: Customer) -> bool:
+    """Whether its invoices are charged; one of a customer who never had a method is emailed, by one reading (B-41)."""
+    if subscription.collection_method == "send_invoice":
+        return False
+    return payment_methods.has_had_method(world, customer) or settings(world).readings.renewal_without_method == "fail"
 
 
 def _draft(world: World, subscription: Subscription, customer: Customer) -> Invoice:
@@ -122,7 +141,12 @@ def _draft(world: World, subscription: Subscription, customer: Customer) -> Invo
         quantity=1,
         unit_amount=subscription.unit_amount,
     )
-    return invoices.draft(world, customer, (line,), subscription.currency, subscription=subscription.id)
+    plan = world.get(SubscriptionPlan, subscription.plan)
+    # The line shows the product, so the plan's name goes into the header (B-67).
+    header = plan.name if plan is not None and subscription.product is not None else None
+    return invoices.draft(
+        world, customer, (line,), subscription.currency, description=header, subscription=subscription.id
+    )
 
 
 def item_name(world: World, subscription: Subscription) -> str | None:
@@ -131,15 +155,19 @@ def item_name(world: World, subscription: Subscription) -> str | None:
     return None if sold is None else sold.name
 
 
-def collect(world: World, subscription: Subscription, invoice: Invoice, method: PaymentMethod) -> None:
-    """Charge an invoice to a stored method; the outcome arrives through the intent's events."""
-    if not security_profiles.permits(world, invoice.amount_remaining, method.type):
-        # A profile forbids this payment, so there is no intent whose failure would be reported (rule 3).
-        record_failure(world, subscription, invoice)
+def collect(world: World, subscription: Subscription, invoice: Invoice) -> None:
+    """Charge an invoice to the stored method; the outcome arrives through the intent's events.
+
+    Without an active method (B-41), or where a profile forbids the payment (rules 3 and 4), it fails without an intent.
+    """
+    method = payment_methods.usable(world, subscription.customer, subscription.payment_method)
+    if method is None or not security_profiles.permits(world, invoice.subtotal, method.type):
+        dunning.record_failure(world, subscription, invoice)
         return
     intent = payment_intents.start(
         world,
         method,
+        subtotal=invoice.subtotal,
         payment_method_types=(method.type,),
         amount=invoice.amount_remaining,
         currency=invoice.currency,
@@ -153,95 +181,11 @@ def collect(world: World, subscription: Subscription, invoice: Invoice, method: 
     charging.confirm(world, intent, method, off_session=True)
 
 
-# -- failing and recovering
-
-
-def charge_failed(world: World, event: Event) -> None:
-    """Reaction to ``payment_intent.failed``: a charge failed; ignored once its invoice is no longer open."""
-    intent: PaymentIntent = event.data.object
-    subscription = world.get(Subscription, intent.subscription)
-    invoice = world.get(Invoice, intent.invoice)
-    if subscription is not None and invoice is not None and invoice.status == "open":
-        record_failure(world, subscription, invoice)
-
-
-def record_failure(world: World, subscription: Subscription, invoice: Invoice) -> None:
-    """Past due with the next retry scheduled, or ``unpaid`` after the last retry (B-45)."""
-    if not STATE_MACHINE.allows(subscription, "fail"):
-        return
-    if subscription.unpaid_invoice not in (None, invoice.id):
-        # An earlier period's charge is being retried already; its retry days are the ones that count.
-        STATE_MACHINE.transition(world, subscription, "fail")
-        return
-    subscription = STATE_MACHINE.transition(
-        world,
-        subscription,
-        "fail",
-        failed_at=subscription.failed_at or world.now,
-        failures=subscription.failures + 1,
-        unpaid_invoice=invoice.id,
-    )
-    schedule_retry(world, subscription, invoice)
-
-
-def schedule_retry(world: World, subscription: Subscription, invoice: Invoice) -> None:
-    """Schedule the next retry; after the last one the subscription is ``unpaid`` and the invoice uncollectible."""
-    due = next_retry_at(world, subscription)
-    if due is not None:
-        world.schedule(due, "subscription.retry", subscription)
-    else:
-        STATE_MACHINE.transition(world, subscription, "give up")
-        invoices.write_off(world, invoice)
-
-
-def next_retry_at(world: World, subscription: Subscription) -> Timestamp | None:
-    """When the failed charge is retried: days after the first failure (a setting); None after the last retry."""
-    days = settings(world).renewal_retry_days
-    if subscription.failures > len(days):
-        return None
-    return calendar.plus(subscription.failed_at or world.now, days=days[subscription.failures - 1])
-
-
-def mark_past_due(world: World, event: Event) -> None:
-    """Reaction to ``invoice.payment_overdue``: the invoice's subscription is past due (B-44)."""
-    subscription = _subscription_of(world, world.require(Invoice, event.data.object.id))
-    if subscription is not None and STATE_MACHINE.allows(subscription, "fall behind"):
-        STATE_MACHINE.transition(world, subscription, "fall behind")
-
-
-def invoice_paid(world: World, event: Event) -> None:
-    """Reaction to ``invoice.paid``: its subscription may recover."""
-    settle(world, world.require(Invoice, event.data.object.id))
-
-
-def settle(world: World, invoice: Invoice) -> None:
-    """Nothing is owed for the invoice any more: its subscription recovers if it was the failed charge's, or if no other
-    invoice is overdue. The next charge is at the next boundary (B-45, B-96).
-    """
-    subscription = _subscription_of(world, invoice)
-    if subscription is None or not STATE_MACHINE.allows(subscription, "recover"):
-        return
-    if subscription.unpaid_invoice != invoice.id and (subscription.unpaid_invoice or _has_overdue(world, subscription)):
-        return
-    world.cancel_jobs(subscription, "subscription.retry")
-    STATE_MACHINE.transition(world, subscription, "recover", failed_at=None, failures=0, unpaid_invoice=None)
-
-
-def _has_overdue(world: World, subscription: Subscription) -> bool:
-    """Whether any invoice of the subscription is overdue."""
-    own = world.table(Invoice).where("subscription", subscription.id)
-    return any(invoices.is_overdue(world, invoice) for invoice in own)
-
-
-def _subscription_of(world: World, invoice: Invoice) -> Subscription | None:
-    return world.get(Subscription, invoice.subscription)
-
-
 JOBS = {
     "subscription.charge": first_charge,
     "subscription.renew": renew,
     "subscription.retry": retry,
     "subscription.trial_notice": send_trial_notice,
     "subscription.expire": expire,
-    "invoice.voided": invoice_voided,
+    "payment_method.removed": method_removed,
 }

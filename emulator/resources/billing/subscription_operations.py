@@ -9,7 +9,7 @@ from emulator.core import calendar
 from emulator.core.handlers import get_or_404
 from emulator.core.records import merge_metadata, pick
 from emulator.core.world import World
-from emulator.errors import ApiError
+from emulator.errors import ApiError, invalid_field
 from emulator.resources.app.settings import settings
 from emulator.resources.billing import subscription_periods as periods
 from emulator.resources.billing import subscription_terms as terms
@@ -22,6 +22,8 @@ from emulator.resources.customers.records import Customer
 def create(world: World, body: Mapping[str, Any]) -> Subscription:
     """POST /subscriptions/ (B-40, B-41, B-43): ``trialing``, or ``active`` with its charge as the next job."""
     customer = get_or_404(world, Customer, body["customer"], "customer")
+    if customer.email is None:
+        raise invalid_field("customer", "must have an email, to which renewals are notified")
     agreed = terms.agreed(world, body)
     if "trial_period_days" in body:
         agreed["trial_period_days"] = body["trial_period_days"]
@@ -46,7 +48,7 @@ def start(world: World, agreed: Terms, **fields: Any) -> Subscription:
     trial_days = agreed.pop("trial_period_days")
     trial_end = calendar.plus(world.now, days=trial_days) if trial_days else None
     subscription = Subscription(
-        id=world.new_id(Subscription),
+        id=fields.pop("id", None) or world.new_id(Subscription),
         app=world.app,
         status="trialing" if trial_end else "active",
         current_period_start=world.now,
@@ -86,17 +88,17 @@ def update(world: World, id: str, body: Mapping[str, Any]) -> Subscription:
 
 
 def _schedule_cancel(world: World, subscription: Subscription, scheduled: bool, **changes: Any) -> Subscription:
-    """Schedule the cancellation at the end of the period, or remove the scheduled one (B-47)."""
+    """Schedule the cancellation at the end of the period, or remove the scheduled one, if there is one (B-47)."""
     trigger = "schedule cancel" if scheduled else "take back cancel"
     return STATE_MACHINE.transition(world, subscription, trigger, cancel_at_period_end=scheduled, **changes)
 
 
 def cancel(world: World, id: str, body: Mapping[str, Any]) -> Subscription | dict[str, Any]:
-    """POST /subscriptions/{id}/cancel/: at once, or at the end of the current period (B-47)."""
+    """POST /subscriptions/{id}/cancel/: at once, or at the end of the period; ``past_due`` always at once (B-47)."""
     subscription = get_or_404(world, Subscription, id)
     if subscription.status == "canceled":
         raise ApiError("SUBSCRIPTION_ALREADY_CANCELED")
-    if not body["cancel_at_period_end"]:
+    if not body["cancel_at_period_end"] or subscription.status == "past_due":
         return end(world, subscription, "cancel")
     subscription = _schedule_cancel(world, subscription, True)
     return pick(subscription, "id", "status", "cancel_at_period_end", "current_period_end", "canceled_at", "updated_at")
@@ -136,12 +138,17 @@ def pause(world: World, id: str) -> Subscription:
 
 
 def resume(world: World, id: str) -> Subscription:
-    """POST /subscriptions/{id}/resume/: the next charge is at the next boundary (B-46)."""
+    """POST /subscriptions/{id}/resume/: the next charge is at the next boundary (B-46).
+
+    A charge that failed during the pause is tried again at once (B-45).
+    """
     subscription = get_or_404(world, Subscription, id)
     trial = subscription.trial_end is not None and subscription.trial_end > world.now
     subscription = STATE_MACHINE.transition(world, subscription, "resume trial" if trial else "resume")
     if trial and periods.trial_notice_at(subscription) > (subscription.paused_at or world.now):
         periods.schedule_trial_notice(world, subscription)
+    if subscription.unpaid_invoice is not None:
+        world.schedule(world.now, "subscription.retry", subscription)
     return subscription
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from emulator.core.handlers import get_or_404
 from emulator.core.world import World
-from emulator.errors import invalid_field, missing_field
+from emulator.errors import invalid_field
 from emulator.resources.billing import invoice_lines, subscription_terms
 from emulator.resources.billing.invoice_lines import InvoiceLine
 from emulator.resources.billing.subscription_terms import Terms
@@ -70,18 +70,26 @@ def _priced(world: World, item: Item, currency: str, param: str) -> Priced:
 
 
 def terms(world: World, body: Item, lines: Lines, currency: str) -> Terms:
-    """The terms of a session in ``subscription`` mode: its plan's, or the lines' total each period (B-58)."""
+    """The terms of a session in ``subscription`` mode (B-58): its plan's, or the lines' total each period, which is a
+    month where ``subscription_data`` does not say otherwise.
+    """
     plan = next((item["plan"] for item in body["line_items"] if "plan" in item), None)
     data = body.get("subscription_data")
     if plan is not None:
         if data is not None:
             raise invalid_field("subscription_data", "cannot be given beside a line with a plan")
         return subscription_terms.agreed(world, {"plan": plan})
-    if data is None:
-        raise missing_field("subscription_data", "is required unless a line holds a plan")
+    data = data or {"interval": "month"}
     price = {"unit_amount": sum(line.amount_total for line in lines), "currency": currency}
     product = next(({"product": line.product} for line in lines if line.product), {})
     return {**subscription_terms.agreed(world, {**price, **product, **data}), **data}
+
+
+def one_off(items: Sequence[Item], lines: Lines) -> Lines:
+    """The lines that are billed once, beside the plan; without a plan there are none."""
+    if not any("plan" in item for item in items):
+        return ()
+    return tuple(line for item, line in zip(items, lines, strict=True) if "plan" not in item)
 
 
 def billed(lines: Lines) -> tuple[InvoiceLine, ...]:

@@ -13,14 +13,16 @@ from emulator.core.messages import N_
 from emulator.core.records import HIDDEN, Metadata, Record
 from emulator.core.state_machine import StateMachine
 from emulator.core.world import World
-from emulator.errors import ApiError, invalid_field
+from emulator.errors import ApiError, invalid_field, missing_field
 from emulator.resources.app import amounts
+from emulator.resources.app.settings import settings
 from emulator.resources.billing import invoices
 from emulator.resources.billing.subscription_terms import Terms
 from emulator.resources.catalog.products import Product
 from emulator.resources.checkout import checkout_lines
 from emulator.resources.checkout.checkout_lines import Lines
 from emulator.resources.customers import payment_details
+from emulator.resources.customers.payment_details import PaymentDetails
 from emulator.resources.customers.records import Customer
 
 
@@ -53,6 +55,16 @@ class CheckoutSession(Record, frozen=True, kw_only=True):
     created_at: str
     # The terms of the subscription to create, as they were when the session was created.
     terms: Annotated[Terms | None, HIDDEN] = None
+    # The lines beside the plan, which are billed once.
+    one_off: Annotated[Lines, HIDDEN] = ()
+    # A method that is saved without a payment: its details, and the code with which the last attempt failed.
+    instrument: Annotated[PaymentDetails | None, HIDDEN] = None
+    failure: Annotated[str | None, HIDDEN] = None
+
+    @property
+    def lines_due(self) -> Lines:
+        """The lines paid for on the page: none in ``setup`` mode, with a trial only those that do not recur (B-58)."""
+        return _lines_due(self.mode, self.line_items, self.terms, self.one_off)
 
 
 def event_metadata(world: World, session: CheckoutSession, event: str) -> Mapping[str, Any]:
@@ -79,12 +91,13 @@ STATE_MACHINE = StateMachine(
 
 def create(world: World, body: Mapping[str, Any]) -> CheckoutSession:
     """POST /checkout-sessions/ (B-58)."""
-    _check(body)
+    _check(world, body)
     currency = amounts.enabled(world, body["currency"])
     customer, email = _buyer(world, body)
     lines = checkout_lines.priced(world, body["line_items"], currency)
     subtotal = _subtotal(world, body["mode"], lines, currency)
     terms = checkout_lines.terms(world, body, lines, currency) if body["mode"] == "subscription" else None
+    one_off = checkout_lines.one_off(body["line_items"], lines)
     id = world.new_id(CheckoutSession)
     session = STATE_MACHINE.create(
         world,
@@ -94,7 +107,7 @@ def create(world: World, body: Mapping[str, Any]) -> CheckoutSession:
             mode=body["mode"],
             status="open",
             currency=currency,
-            amount_total=_total(world, body["mode"], lines, terms),
+            amount_total=_total(world, _lines_due(body["mode"], lines, terms, one_off), terms, currency),
             amount_subtotal=subtotal,
             customer=None if customer is None else customer.id,
             customer_email=email,
@@ -108,14 +121,18 @@ def create(world: World, body: Mapping[str, Any]) -> CheckoutSession:
             metadata=body["metadata"],
             created_at=world.now,
             terms=terms,
+            one_off=one_off,
         ),
     )
     schedule_expiry(world, session)
     return session
 
 
-def _check(body: Mapping[str, Any]) -> None:
+def _check(world: World, body: Mapping[str, Any]) -> None:
     """The rules between the fields of a new session."""
+    needs_url = settings(world).readings.success_url == "required" and body["mode"] != "setup"
+    if needs_url and "success_url" not in body:
+        raise missing_field("success_url", "is required but in setup mode")
     if body["mode"] != "setup" and not body["line_items"]:
         raise invalid_field("line_items", "must not be empty but in setup mode")
     if "customer" in body and "customer_email" in body:
@@ -142,13 +159,19 @@ def _subtotal(world: World, mode: str, lines: Lines, currency: str) -> int:
     return amounts.chargeable(world, subtotal, currency, "line_items")
 
 
-def _total(world: World, mode: str, lines: Lines, terms: Terms | None) -> int:
-    """What is paid now: 0 in ``setup`` mode or with a trial; for a subscription its first invoice, with tax."""
-    if mode == "setup" or (terms is not None and terms["trial_period_days"]):
-        return 0
-    if terms is None:
-        return sum(line.amount_total for line in lines)
-    first: int = invoices.totals(world, checkout_lines.billed(lines))["total"]
+def _lines_due(mode: str, lines: Lines, terms: Terms | None, one_off: Lines) -> Lines:
+    if mode == "setup":
+        return ()
+    return one_off if terms is not None and terms["trial_period_days"] else lines
+
+
+def _total(world: World, due: Lines, terms: Terms | None, currency: str) -> int:
+    """What is paid now in minor units: the lines due; in ``subscription`` mode they are its first invoice, with tax."""
+    subtotal = sum(line.amount_total for line in due)
+    if terms is None or not subtotal:
+        return subtotal
+    amounts.chargeable(world, subtotal, currency, "line_items")
+    first: int = invoices.totals(world, checkout_lines.billed(due))["total"]
     return amounts.bounded(world, first, "line_items")
 
 
@@ -188,9 +211,11 @@ def submit(world: World, session: CheckoutSession, **changes: Any) -> CheckoutSe
     return STATE_MACHINE.transition(world, session, "submit", **changes)
 
 
-def fail(world: World, session: CheckoutSession) -> None:
-    """The attempt failed: the page accepts another one until the session expires."""
-    schedule_expiry(world, STATE_MACHINE.transition(world, session, "fail"))
+def fail(world: World, session: CheckoutSession, code: str | None = None) -> CheckoutSession:
+    """The attempt failed, without an intent for the reason ``code``; the page accepts another until it expires."""
+    session = STATE_MACHINE.transition(world, session, "fail", failure=code)
+    schedule_expiry(world, session)
+    return session
 
 
 def product_of(session: CheckoutSession) -> str | None:

@@ -11,18 +11,17 @@ from emulator.resources.billing.subscription_terms import Terms
 from emulator.resources.billing.subscriptions import Subscription
 from emulator.resources.checkout import checkout_lines, checkout_sessions
 from emulator.resources.checkout.checkout_sessions import STATE_MACHINE, CheckoutSession
-from emulator.resources.customers import payment_methods
+from emulator.resources.customers import customers, payment_methods
 from emulator.resources.customers.payment_details import PaymentDetails
 from emulator.resources.customers.payment_methods import PaymentMethod
 from emulator.resources.customers.records import Customer
+from emulator.resources.payments import current_payment, operator
 from emulator.resources.payments.payment_intents import PaymentIntent
-from emulator.resources.payments.transactions import Transaction
 
 
-def settle(world: World, event: Event) -> None:
-    """Reaction to ``transaction.succeeded``: the payment may be of a session."""
-    transaction: Transaction = event.data.object
-    intent = world.get(PaymentIntent, transaction.payment_intent)
+def payment_received(world: World, event: Event) -> None:
+    """Reaction to ``payment_intent.succeeded`` and ``transaction.succeeded``: complete the session paid (B-61)."""
+    intent = current_payment.received_by(world, event)
     session = None if intent is None else _session_of(world, intent, "complete")
     if intent is not None and session is not None:
         complete(world, session, intent.instrument)
@@ -53,6 +52,33 @@ def _session_of(world: World, intent: PaymentIntent, trigger: str) -> CheckoutSe
     return session if current else None
 
 
+def save_method(world: World, session: CheckoutSession, details: PaymentDetails) -> CheckoutSession:
+    """A session with nothing to pay saves the method, which fails as a payment with it would (B-58)."""
+    session = checkout_sessions.submit(world, session, instrument=details, failure=None)
+    customer = world.get(Customer, session.customer)
+    if customer is not None and customers.is_blocked(customer):
+        return checkout_sessions.fail(world, session, "CUSTOMER_BLACKLISTED")
+    decision = operator.on_save(world, details, customer=session.customer)
+    if decision.due > world.now:
+        code = {"code": decision.code} if decision.code else {}
+        world.schedule(decision.due, "checkout_session.answer", session, **code)
+        return session
+    return _answer(world, session, decision.code)
+
+
+def answer_later(world: World, job: Job) -> None:
+    """Job ``checkout_session.answer``: the operator answers whether the method can be saved."""
+    session = world.get(CheckoutSession, job.about)
+    if session is not None and STATE_MACHINE.allows(session, "complete"):
+        _answer(world, session, job.data.get("code"))
+
+
+def _answer(world: World, session: CheckoutSession, code: str | None) -> CheckoutSession:
+    if code is not None:
+        return checkout_sessions.fail(world, session, code)
+    return complete(world, session, session.instrument)
+
+
 def complete(world: World, session: CheckoutSession, instrument: PaymentDetails | None) -> CheckoutSession:
     """Save the method or create the subscription, and complete the session.
 
@@ -71,6 +97,7 @@ def _subscribe(
     world: World, session: CheckoutSession, terms: Terms, customer: Customer, instrument: PaymentDetails
 ) -> None:
     """Create the subscription, which will charge what the buyer paid with; its first period is paid, or a trial."""
+    intent = world.get(PaymentIntent, session.payment_intent)
     first = payment_methods.default(world, customer.id) is None
     method = payment_methods.save(world, customer, instrument, is_default=first)
     subscription = subscription_operations.start(
@@ -82,24 +109,35 @@ def _subscribe(
         ends_at=None,
         payment_method=method.id,
         metadata={},
+        id=intent and intent.subscription,
     )
+    if session.lines_due:
+        _bill(world, session, subscription, customer, method=method, intent=intent)
     if subscription.status == "active":
-        _bill(world, session, subscription, customer, method)
         periods.schedule_renewal(world, subscription)
 
 
 def _bill(
-    world: World, session: CheckoutSession, subscription: Subscription, customer: Customer, method: PaymentMethod
+    world: World,
+    session: CheckoutSession,
+    subscription: Subscription,
+    customer: Customer,
+    *,
+    method: PaymentMethod,
+    intent: PaymentIntent | None,
 ) -> None:
-    """The first period's invoice, paid by the session's payment (B-97)."""
-    lines = checkout_lines.billed(session.line_items)
-    invoice = invoices.draft(world, customer, lines, session.currency, subscription=subscription.id)
+    """The invoice of what was paid on the page: the first period, one-off lines or both (B-58, B-97).
+
+    Subscription and invoice have the ids that the intent's event named (B-67).
+    """
+    lines = checkout_lines.billed(session.lines_due)
+    id = None if intent is None else intent.invoice
+    invoice = invoices.draft(world, customer, lines, session.currency, id=id, subscription=subscription.id)
     invoice = invoices.finalize_now(world, invoice)
-    intent = world.get(PaymentIntent, session.payment_intent)
     if intent is not None:
         world.replace(intent, invoice=invoice.id, subscription=subscription.id, payment_method=method.id)
     if invoice.status == "open":
         invoices.mark_paid(world, invoice)
 
 
-JOBS = {"payment_intent.canceled": attempt_canceled}
+JOBS = {"payment_intent.canceled": attempt_canceled, "checkout_session.answer": answer_later}

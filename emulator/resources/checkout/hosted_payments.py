@@ -6,13 +6,13 @@ Every public function that begins with ``pay`` or ``confirm`` runs as a unit of 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import chain
 from typing import Any, NamedTuple
 
 from emulator.core.handlers import get_or_404
 from emulator.core.world import World
 from emulator.errors import ApiError, combine, invalid_field, missing_field, nest
 from emulator.resources.app import amounts, keys, security_profiles
+from emulator.resources.app.settings import settings
 from emulator.resources.billing import invoices
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.checkout import checkout_sessions, fulfilment
@@ -20,7 +20,7 @@ from emulator.resources.checkout.checkout_sessions import CheckoutSession
 from emulator.resources.customers import customers, payment_details
 from emulator.resources.customers.payment_details import EVERY_TYPE, PaymentDetails
 from emulator.resources.customers.records import Customer
-from emulator.resources.payments import charging, payment_intents, payment_links
+from emulator.resources.payments import charging, current_payment, payment_intents, payment_links
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.payment_links import PaymentLink
 
@@ -50,21 +50,23 @@ def pay_session(world: World, id: str, payment: HostedPayment) -> PaymentIntent 
     _reject_unasked(payment)
     details = _details(world, payment, session.payment_method_types)
     customer, email = _buyer(world, payment, session.customer, session.customer_email)
-    if session.mode != "payment" and customer is None:
-        raise missing_field("customer.email", "is required: the method is kept for a customer")
-    who = {"customer": None if customer is None else customer.id, "customer_email": email}
+    if session.mode == "subscription" and (customer is None or customer.email is None):
+        raise missing_field("customer.email", "is required: renewals are notified to it")
+    if session.mode == "setup" and customer is None:
+        raise missing_field("customer.email", "is required: the method is saved for a customer")
+    who: dict[str, Any] = {"customer": None if customer is None else customer.id, "customer_email": email}
     if session.amount_total == 0:
-        if customer is not None and customers.is_blocked(customer):
-            raise ApiError("CUSTOMER_BLACKLISTED")
-        return fulfilment.complete(world, checkout_sessions.submit(world, session, **who), details)
+        return fulfilment.save_method(world, world.replace(session, **who), details)
     intent = payment_intents.start(
         world,
         None,
+        subtotal=sum(line.amount_total for line in session.lines_due),
         amount=session.amount_total,
         currency=session.currency,
         payment_method_types=session.payment_method_types,
         checkout_session=session.id,
         product=checkout_sessions.product_of(session),
+        begins_subscription=session.terms is not None,
         **who,
     )
     checkout_sessions.submit(world, session, payment_intent=intent.id, **who)
@@ -92,6 +94,7 @@ def pay_link(world: World, id: str, payment: HostedPayment) -> PaymentIntent:
         currency=link.currency,
         payment_method_types=link.payment_method_types,
         payment_link=link.id,
+        link_metadata=link.metadata,
         product=product,
         description=link.name,
         customer=None if customer is None else customer.id,
@@ -111,14 +114,14 @@ def pay_invoice(world: World, id: str, payment: HostedPayment) -> PaymentIntent:
     invoice = get_or_404(world, Invoice, id)
     if not invoices.STATE_MACHINE.allows(invoice, "pay"):
         raise ApiError("INVALID_STATUS_TRANSITION", object="invoice", status=invoice.status, trigger="be paid")
-    if under_way(world, invoice) is not None:
-        raise ApiError("INVALID_STATUS_TRANSITION", message="A payment of this invoice is under way.")
+    current_payment.require_none(world, invoice)
     _reject_unasked(payment)
     details = _details(world, payment, EVERY_TYPE)
     customer = world.get(Customer, invoice.customer)
     intent = payment_intents.start(
         world,
         None,
+        subtotal=invoice.subtotal,
         amount=invoice.amount_remaining,
         currency=invoice.currency,
         payment_method_types=EVERY_TYPE,
@@ -142,13 +145,6 @@ def confirm_action(world: World, id: str, code: str | None = None) -> PaymentInt
             "INVALID_STATUS_TRANSITION", object="payment intent", status=intent.status, trigger="be confirmed"
         )
     return charging.answer(world, intent, code)
-
-
-def under_way(world: World, invoice: Invoice) -> PaymentIntent | None:
-    """The payment of an invoice that the buyer or the operator has still to answer."""
-    intents = world.table(PaymentIntent)
-    unanswered = chain.from_iterable(intents.where("status", state) for state in payment_intents.UNDER_WAY)
-    return next((intent for intent in unanswered if intent.invoice == invoice.id), None)
 
 
 # -- reading the input
@@ -211,22 +207,28 @@ def _product(link: PaymentLink, payment: HostedPayment) -> str:
 def _buyer(
     world: World, payment: HostedPayment, customer: str | None, email: str | None
 ) -> tuple[Customer | None, str | None]:
-    """The known customer, else the one with the page's or the buyer's email, created if need be; None without one."""
+    """The known customer, else the one with the page's or the buyer's email, created if need be.
+
+    Without an email it is an anonymous customer, or None by the other reading (B-58).
+    """
     known = world.get(Customer, customer)
     if known is not None:
         return known, known.email
     given = payment.get("customer", {})
     email = email or given.get("email")
-    return (None if email is None else _found_or_created(world, email, given)), email
+    if email is None and settings(world).readings.anonymous_customer == "none":
+        return None, None
+    return _found_or_created(world, email, given), email
 
 
-def _found_or_created(world: World, email: str, given: Mapping[str, Any]) -> Customer:
-    """Without a name, the customer gets the local part of the email as its name."""
+def _found_or_created(world: World, email: str | None, given: Mapping[str, Any]) -> Customer:
+    """Without a name, the customer gets the local part of the email as its name; the anonymous one has neither."""
     found = world.table(Customer).find("email", email)
     if found is not None:
         return found
     phone = {"phone": given["phone"]} if given.get("phone") else {}
-    return customers.create(world, {"email": email, "name": given.get("name") or email.partition("@")[0], **phone})
+    name = given.get("name") or (email or "").partition("@")[0]
+    return customers.create(world, {"email": email, "name": name, **phone})
 
 
 def _link_buyer(world: World, link: PaymentLink, payment: HostedPayment) -> tuple[Customer | None, str | None]:

@@ -45,7 +45,7 @@ def create(world: World, body: Mapping[str, Any]) -> Customer:
     return customer
 
 
-def require_free_email(world: World, email: str, by: Customer | None = None) -> None:
+def require_free_email(world: World, email: str | None, by: Customer | None = None) -> None:
     """Raise 409 if a customer of the App other than ``by`` has this email."""
     holder = world.table(Customer).find("email", email)
     if holder is not None and holder is not by:
@@ -62,7 +62,7 @@ def update(world: World, id: str, body: Mapping[str, Any]) -> Customer:
         changes["firstname"], changes["lastname"] = split_name(changes.pop("name"))
     if "phone" in changes:
         change_phone(world, customer, changes["phone"])
-    return apply_patch(world, customer, changes)
+    return apply_patch(world, world.require(Customer, id), changes)
 
 
 def add_phone(world: World, customer: Customer, phone: str) -> None:
@@ -79,7 +79,7 @@ def change_phone(world: World, customer: Customer, phone: str | None) -> None:
     if method is not None and phone is not None:
         world.replace(method, details=phones.details(phone))
     elif method is not None:
-        world.remove(method)
+        payment_methods.remove(world, method)
     elif phone is not None:
         add_phone(world, customer, phone)
 
@@ -96,6 +96,7 @@ def delete(world: World, id: str) -> None:
     """
     world.emit("customer.deleted", get_or_404(world, Customer, id))
     for method in payment_methods.of_customer(world, id):
+        world.cancel_jobs(method)
         world.remove(method)
     world.remove(world.require(Customer, id))
 
@@ -103,7 +104,7 @@ def delete(world: World, id: str) -> None:
 def matches_search(customer: Customer, text: str) -> bool:
     """Whether the text occurs in email, names, phone or id, ignoring letter case (B-20)."""
     name = f"{customer.firstname} {customer.lastname}"
-    fields = (customer.email, name, customer.phone or "", customer.id)
+    fields = (customer.email or "", name, customer.phone or "", customer.id)
     return any(text.strip().casefold() in field.casefold() for field in fields)
 
 

@@ -107,9 +107,21 @@ def set_default(world: World, id: str) -> PaymentMethod:
 
 def delete(world: World, id: str) -> None:
     """DELETE /payment-methods/{id}/: if it was the default, the customer has none then."""
-    method = get_or_404(world, PaymentMethod, id)
+    remove(world, get_or_404(world, PaymentMethod, id))
+
+
+def remove(world: World, method: PaymentMethod) -> None:
+    """Take a method from its customer, who now has lost one (B-41). A job informs the subscriptions that charge it."""
     world.cancel_jobs(method)
     world.remove(method)
+    if (customer := world.get(Customer, method.customer)) is not None and not customer.lost_method:
+        world.replace(customer, lost_method=True)
+    world.schedule(world.now, "payment_method.removed", method, customer=method.customer)
+
+
+def has_had_method(world: World, customer: Customer) -> bool:
+    """Whether the customer has or ever had a payment method (B-41)."""
+    return customer.lost_method or bool(of_customer(world, customer.id))
 
 
 def expire(world: World, job: Job) -> None:
@@ -142,12 +154,9 @@ def on_phone(world: World, customer: str, phone: str | None) -> PaymentMethod | 
 
 
 def usable(world: World, customer: str, id: str | None) -> PaymentMethod | None:
-    """The method to charge: the named one if it is active, else the customer's default if active, else None (B-52)."""
-    named = world.get(PaymentMethod, id)
-    if named is not None and named.status == "active":
-        return named
-    fallback = default(world, customer)
-    return fallback if fallback is not None and fallback.status == "active" else None
+    """The method to charge, if it is active: the one with this id or, without an id, the default (B-41)."""
+    method = world.get(PaymentMethod, id) or default(world, customer)
+    return method if method is not None and method.status == "active" else None
 
 
 retrieve = get_handler(PaymentMethod)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from emulator.core.messages import N_
-from emulator.core.records import Metadata, Record
+from emulator.core.records import HIDDEN, Metadata, Record
 
 
 class Address(Record, frozen=True, kw_only=True):
@@ -32,8 +32,8 @@ class Address(Record, frozen=True, kw_only=True):
 class Customer(Record, frozen=True, kw_only=True):
     """A person who pays, known to the App by email.
 
-    ``address`` is the default address. ``total_spent`` is in minor units of the App's main currency: completed deposits
-    less refunds (B-30).
+    ``address`` is the default address. ``total_spent`` is in minor units of ``currency``: completed deposits less
+    refunds (B-30). ``email`` is null for the anonymous buyer of a checkout session (B-58).
     """
 
     kind: ClassVar[str] = "customer"
@@ -46,7 +46,7 @@ class Customer(Record, frozen=True, kw_only=True):
 
     object: str = "customer"
     app: str
-    email: str
+    email: str | None
     firstname: str
     lastname: str
     phone: str | None
@@ -59,3 +59,5 @@ class Customer(Record, frozen=True, kw_only=True):
     metadata: Metadata
     created_at: str
     updated_at: str
+    # Whether a payment method of the customer was removed: from then on a renewal without one fails (B-41).
+    lost_method: Annotated[bool, HIDDEN] = False

@@ -118,6 +118,7 @@ def answer(world: World, intent: PaymentIntent, code: str | None) -> PaymentInte
 def succeed(world: World, intent: PaymentIntent, trigger: str, amount: int) -> PaymentIntent:
     """The payment succeeded: the intent's event comes first, then its transaction's (B-44). Minor units."""
     deposit = world.get(Transaction, intent.transaction) or _open_deposit(world, intent, amount)
+    deposit = transactions.approve_until_settled(world, deposit)
     STATE_MACHINE.transition(
         world,
         intent,
@@ -126,9 +127,18 @@ def succeed(world: World, intent: PaymentIntent, trigger: str, amount: int) -> P
         amount_received=amount,
         transaction=deposit.id,
         next_action=None,
+        **_first_period(world, intent),
     )
-    transactions.settle(world, deposit)
+    if deposit.status == "pending":
+        transactions.complete(world, deposit)
     return world.require(PaymentIntent, intent.id)
+
+
+def _first_period(world: World, intent: PaymentIntent) -> dict[str, str]:
+    """The ids that the subscription begun by this payment and its first invoice will have (B-67)."""
+    if not intent.begins_subscription or intent.customer is None:
+        return {}
+    return {"subscription": world.draw("sub"), "invoice": world.draw("inv")}
 
 
 def _open_deposit(world: World, intent: PaymentIntent, amount: int) -> Transaction:
@@ -151,6 +161,15 @@ def fail(world: World, intent: PaymentIntent, code: str, message: str | None = N
     close_deposit(world, intent, "fail", processed_at=world.now)
     error = PaymentError(code, message or ERRORS[code].message)
     return STATE_MACHINE.transition(world, intent, "fail", last_error=error, canceled_at=world.now, next_action=None)
+
+
+def cancel(world: World, intent: PaymentIntent) -> PaymentIntent:
+    """Take the payment back before it is collected, without an event (B-50)."""
+    world.cancel_jobs(intent, "payment_intent.answer")
+    close_deposit(world, intent, "cancel")
+    return STATE_MACHINE.transition(
+        world, intent, "cancel", amount_capturable=0, canceled_at=world.now, next_action=None
+    )
 
 
 def close_deposit(world: World, intent: PaymentIntent, trigger: str, **changes: Any) -> None:

@@ -86,14 +86,12 @@ def cancel(world: World, id: str) -> PaymentIntent:
     intent = get_or_404(world, PaymentIntent, id)
     if not STATE_MACHINE.allows(intent, "cancel"):
         raise ApiError("PAYMENT_INTENT_UNCANCELABLE", status=intent.status)
-    world.cancel_jobs(intent, "payment_intent.answer")
-    charging.close_deposit(world, intent, "cancel")
+    # There is no event to react to, so a job informs the session or the subscription that waits for this payment.
     if intent.checkout_session is not None:
-        # There is no event to react to, so a job informs the session that waits for this payment.
         world.schedule(world.now, "payment_intent.canceled", intent)
-    return STATE_MACHINE.transition(
-        world, intent, "cancel", amount_capturable=0, canceled_at=world.now, next_action=None
-    )
+    elif intent.invoice is not None:
+        world.schedule(world.now, "invoice.payment_canceled", intent)
+    return charging.cancel(world, intent)
 
 
 def cancel_transaction(world: World, id: str) -> Transaction:

@@ -48,6 +48,13 @@ def on_payment(
     return OperatorDecision(code=code, due=_later(world, delay), step=magic.step)
 
 
+def on_save(world: World, details: PaymentDetails, *, customer: str | None) -> OperatorDecision:
+    """Decide whether a method can be saved that nothing is paid with now: as a payment, without any step (B-58)."""
+    magic = payment_details.magic_of(world, details)
+    arranged = outcomes.consume(world, "payment", customer=customer, amount=0, payment_method_type=details.type)
+    return OperatorDecision(code=magic.code if arranged is None else arranged.code, due=_later(world, magic.after))
+
+
 def settles(world: World, details: PaymentDetails) -> Timestamp | None:
     """When the money of a payment that succeeds now arrives; None: at once."""
     delay = payment_details.magic_of(world, details).settles

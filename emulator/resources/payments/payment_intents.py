@@ -19,6 +19,7 @@ from emulator.resources.catalog.products import Product
 from emulator.resources.customers.payment_details import PaymentDetails
 from emulator.resources.customers.payment_methods import PaymentMethod
 from emulator.resources.payments.payment_links import PaymentLink
+from emulator.resources.payments.transactions import Transaction
 
 
 class PaymentError(msgspec.Struct, frozen=True):
@@ -35,7 +36,7 @@ class PaymentIntent(Record, frozen=True, kw_only=True):
     prefix: ClassVar[str] = "pi"
     names: ClassVar[tuple[str, str] | None] = (N_("Payment intent"), N_("Payment intents"))
     not_found_code: ClassVar[str] = "PAYMENT_INTENT_NOT_FOUND"
-    indexes: ClassVar[tuple[str, ...]] = ("customer", "status")
+    indexes: ClassVar[tuple[str, ...]] = ("customer", "status", "invoice", "checkout_session", "payment_link")
 
     object: str = "payment_intent"
     app: str
@@ -67,6 +68,10 @@ class PaymentIntent(Record, frozen=True, kw_only=True):
     instrument: Annotated[PaymentDetails | None, HIDDEN] = None
     # The product sold, the first one of several: its metadata is carried into payment_intent.succeeded (B-97).
     product: Annotated[str | None, HIDDEN] = None
+    # The link's metadata when the payment began, carried into payment_intent.succeeded even if the link is deleted.
+    link_metadata: Annotated[Metadata | None, HIDDEN] = None
+    # The payment of a checkout session in subscription mode: its success begins a subscription.
+    begins_subscription: Annotated[bool, HIDDEN] = False
 
 
 def event_metadata(world: World, intent: PaymentIntent, event: str) -> Mapping[str, Any]:
@@ -75,8 +80,9 @@ def event_metadata(world: World, intent: PaymentIntent, event: str) -> Mapping[s
     if event == "payment_intent.succeeded":
         if (product := world.get(Product, intent.product)) is not None:
             carried["product"] = product.metadata
-        if (link := world.get(PaymentLink, intent.payment_link)) is not None:
-            carried["payment_link"] = link.metadata
+        link = world.get(PaymentLink, intent.payment_link)
+        if (metadata := intent.link_metadata if link is None else link.metadata) is not None:
+            carried["payment_link"] = metadata
     return carried
 
 
@@ -105,9 +111,14 @@ STATE_MACHINE = StateMachine(
 )
 
 
-def start(world: World, method: PaymentMethod | None, /, **fields: Any) -> PaymentIntent:
-    """Create an intent, with a stored method to charge or without one; 403 above a profile's ``max_amount`` (B-51)."""
-    security_profiles.check_amount(world, fields["amount"])
+def start(
+    world: World, method: PaymentMethod | None, /, *, subtotal: int | None = None, **fields: Any
+) -> PaymentIntent:
+    """Create an intent, with a stored method to charge or without one; 403 above a profile's ``max_amount`` (B-51).
+
+    ``subtotal``: the amount before discounts and taxes, in minor units, which ``max_amount`` bounds.
+    """
+    security_profiles.check_amount(world, fields["amount"] if subtotal is None else subtotal)
     intent = PaymentIntent(
         id=world.new_id(PaymentIntent),
         app=world.app,
@@ -133,9 +144,6 @@ def _with_method(intent: PaymentIntent, method: PaymentMethod) -> PaymentIntent:
     )
 
 
-UNDER_WAY = tuple(row.source for row in STATE_MACHINE.rows if row.trigger == "succeed")
-"""States in which the buyer or the operator has yet to answer."""
-
 OVER = ("succeeded", "canceled")
 """The final states."""
 
@@ -145,6 +153,8 @@ def release_customer(world: World, event: Event) -> None:
     for intent in world.table(PaymentIntent).where("customer", event.data.object.id):
         if intent.status not in OVER:
             world.replace(intent, customer=None)
+            if (deposit := world.get(Transaction, intent.transaction)) is not None:
+                world.replace(deposit, customer=None)
 
 
 retrieve = get_handler(PaymentIntent)

@@ -74,6 +74,7 @@ STATE_MACHINE = StateMachine(
 
 def create(world: World, body: Mapping[str, Any]) -> PaymentLink:
     """POST /payment-links/: usable at once (B-59)."""
+    body = {"payment_link_type": _default_type(body), **body}
     currency = amounts.enabled(world, body["currency"])
     products = _products(world, body, currency)
     id = world.new_id(PaymentLink)
@@ -101,6 +102,13 @@ def create(world: World, body: Mapping[str, Any]) -> PaymentLink:
             **_validity(world, body),
         ),
     )
+
+
+def _default_type(body: Mapping[str, Any]) -> str:
+    """The type of a link whose body names none (B-59)."""
+    if "products" in body:
+        return "product"
+    return "custom" if "amount" in body else "donation"
 
 
 def _products(world: World, body: Mapping[str, Any], currency: str) -> list[Product]:

@@ -66,8 +66,7 @@ COUNTING = ("pending", "processing", "succeeded")
 def create(world: World, body: Mapping[str, Any]) -> Refund:
     """POST /refunds/: of a completed deposit; without an ``amount`` the whole refundable rest (minor units)."""
     deposit = get_or_404(world, Transaction, body["transaction"], "transaction")
-    amount = body.get("amount", _refundable(world, deposit))
-    _require_refundable(world, deposit, amount)
+    amount = _amount(world, deposit, body.get("amount"))
     review = settings(world).refund_review
     refund = STATE_MACHINE.create(
         world,
@@ -94,16 +93,17 @@ def create(world: World, body: Mapping[str, Any]) -> Refund:
     return refund
 
 
-def _refundable(world: World, deposit: Transaction) -> int:
-    """The refundable rest: the amount less refunds that are pending, processing or succeeded."""
-    refunds = world.table(Refund).where("transaction", deposit.id)
-    return deposit.amount - sum(refund.amount for refund in refunds if refund.status in COUNTING)
+def _amount(world: World, deposit: Transaction, amount: int | None) -> int:
+    """What to refund: the given amount, or the whole refundable rest (minor units).
 
-
-def _require_refundable(world: World, deposit: Transaction, amount: int) -> None:
+    409 where the transaction is not ``completed``, or nothing is left and no amount given; 400 above the rest (B-57).
+    """
     rest = _refundable(world, deposit)
-    if deposit.type != "deposit" or deposit.status != "completed" or rest <= 0:
+    completed = deposit.type == "deposit" and deposit.status == "completed"
+    if not completed or (amount is None and rest <= 0):
         raise ApiError("transaction_not_refundable", param="transaction")
+    if amount is None:
+        return rest
     if amount > rest:
         raise ApiError(
             "refund_amount_exceeds_available",
@@ -111,6 +111,13 @@ def _require_refundable(world: World, deposit: Transaction, amount: int) -> None
             errors={"amount": [f"must be at most {rest}"]},
             available=rest,
         )
+    return amount
+
+
+def _refundable(world: World, deposit: Transaction) -> int:
+    """The refundable rest: the amount less refunds that are pending, processing or succeeded."""
+    refunds = world.table(Refund).where("transaction", deposit.id)
+    return deposit.amount - sum(refund.amount for refund in refunds if refund.status in COUNTING)
 
 
 def _send(world: World, refund: Refund) -> None:

@@ -114,11 +114,11 @@ def open_deposit(
     return STATE_MACHINE.create(world, "open", deposit)
 
 
-def settle(world: World, transaction: Transaction) -> Transaction:
-    """The payment succeeded: complete the transaction, or approve it until its money arrives."""
+def approve_until_settled(world: World, transaction: Transaction) -> Transaction:
+    """The payment succeeded: approve a transaction whose money arrives later; any other is returned as it is."""
     settles_at = operator.settles(world, transaction.instrument)
     if settles_at is None:
-        return complete(world, transaction)
+        return transaction
     world.schedule(settles_at, "transaction.settle", transaction)
     return STATE_MACHINE.transition(world, transaction, "approve")
 
@@ -137,11 +137,16 @@ def complete(world: World, transaction: Transaction) -> Transaction:
         world.replace(
             customer,
             transactions_count=customer.transactions_count + 1,
-            total_spent=customer.total_spent + transaction.amount,
+            total_spent=customer.total_spent + _spent(customer, transaction, transaction.amount),
         )
     if (due := operator.disputed(world, transaction.instrument)) is not None:
         world.schedule(due, "transaction.dispute", transaction)
     return STATE_MACHINE.transition(world, transaction, "complete", processed_at=world.now)
+
+
+def _spent(customer: Customer, transaction: Transaction, amount: int) -> int:
+    """How much of an amount ``total_spent`` counts: none in another currency than the customer's (B-30)."""
+    return amount if transaction.currency == customer.currency else 0
 
 
 def dispute(world: World, job: Job) -> None:
@@ -178,7 +183,7 @@ def record_refund(world: World, deposit: Transaction, amount: int, **fields: Any
     )
     customer = world.get(Customer, deposit.customer)
     if customer is not None:
-        world.replace(customer, total_spent=customer.total_spent - amount)
+        world.replace(customer, total_spent=customer.total_spent - _spent(customer, deposit, amount))
     deposit = world.replace(deposit, amount_refunded=deposit.amount_refunded + amount)
     fully = deposit.amount_refunded >= deposit.amount and STATE_MACHINE.allows(deposit, "refund")
     return STATE_MACHINE.transition(world, deposit, "refund") if fully else deposit

@@ -12,7 +12,7 @@ from emulator.core.events import Event
 from emulator.core.jobs import Job
 from emulator.core.records import Record
 from emulator.core.world import World
-from emulator.resources.billing import renewals
+from emulator.resources.billing import dunning, renewals
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.billing.subscriptions import Subscription
 from emulator.resources.customers.records import Customer
@@ -68,7 +68,7 @@ def write(world: World, topic: str, to: str, customer: Customer | None, about: M
 def invoice(world: World, job: Job) -> None:
     """Job ``invoice.mail``: an invoice with its PDF and a link to its payment page (Invoices; B-41, B-44)."""
     invoice = world.get(Invoice, job.about)
-    if invoice is not None:
+    if invoice is not None and invoice.customer_email is not None:
         write(world, "invoice", invoice.customer_email, world.get(Customer, invoice.customer), {"invoice": invoice})
 
 
@@ -99,7 +99,7 @@ def renewal_failed(world: World, event: Event) -> None:
     """Reaction to ``subscription.payment_failed``, after each attempt (B-45)."""
     subscription = world.require(Subscription, event.data.object.id)
     owed = world.get(Invoice, subscription.unpaid_invoice)
-    again_at = renewals.next_retry_at(world, subscription)
+    again_at = dunning.next_retry_at(world, subscription)
     _to_subscriber(world, "renewal_failed", subscription, {"invoice": owed, "again_at": again_at})
 
 
@@ -115,7 +115,7 @@ def canceled(world: World, event: Event) -> None:
 
 def _to_subscriber(world: World, topic: str, subscription: Subscription, about: Mapping[str, Any]) -> None:
     customer = world.get(Customer, subscription.customer)
-    if customer is not None:
+    if customer is not None and customer.email is not None:
         item = renewals.item_name(world, subscription)
         write(world, topic, customer.email, customer, {"subscription": subscription, "item": item, **about})
 

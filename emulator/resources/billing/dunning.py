@@ -1,0 +1,153 @@
+"""Dunning: what follows a failed charge of a subscription, from ``past_due`` to recovery or ``unpaid`` (B-44, B-45)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from emulator.core import calendar
+from emulator.core.calendar import Timestamp
+from emulator.core.events import Event
+from emulator.core.jobs import Job
+from emulator.core.world import World
+from emulator.resources.app.settings import settings
+from emulator.resources.billing import invoices
+from emulator.resources.billing.invoices import Invoice
+from emulator.resources.billing.subscriptions import STATE_MACHINE, Subscription
+from emulator.resources.payments.payment_intents import PaymentIntent
+
+
+def charge_failed(world: World, event: Event) -> None:
+    """Reaction to ``payment_intent.failed``: it may have been a charge, or an attempt that a retry waits for."""
+    attempt_ended(world, event.data.object)
+
+
+def charge_canceled(world: World, job: Job) -> None:
+    """Job ``invoice.payment_canceled``: the merchant canceled the intent of a charge, which is a failure (B-45)."""
+    intent = world.get(PaymentIntent, job.about)
+    if intent is not None:
+        attempt_ended(world, intent)
+
+
+def attempt_ended(world: World, intent: PaymentIntent) -> None:
+    """An attempt to pay an open invoice of a subscription ended without success.
+
+    It is a failed charge, or the buyer's own attempt, after which a retry that waited for it runs now (B-62).
+    """
+    invoice = world.get(Invoice, intent.invoice)
+    subscription = None if invoice is None else world.get(Subscription, invoice.subscription)
+    if subscription is None or invoice is None or invoice.status != "open":
+        return
+    if intent.subscription is not None:
+        record_failure(world, subscription, invoice)
+    elif subscription.unpaid_invoice == invoice.id and not retries(world, subscription):
+        world.schedule(world.now, "subscription.retry", subscription)
+
+
+def record_failure(world: World, subscription: Subscription, invoice: Invoice) -> None:
+    """Past due with the next retry scheduled, or ``unpaid`` after the last retry; the event in any state (B-45)."""
+    if subscription.status == "paused" and subscription.unpaid_invoice is None:
+        # The retries begin when it is resumed.
+        STATE_MACHINE.transition(world, subscription, "fail", unpaid_invoice=invoice.id)
+        return
+    retried = subscription.unpaid_invoice in (None, invoice.id)
+    if subscription.status not in ("active", "past_due") or not retried:
+        # Nothing is retried any more, or an earlier period's charge is: its retry days are the ones that count.
+        STATE_MACHINE.transition(world, subscription, "fail")
+        return
+    subscription = STATE_MACHINE.transition(
+        world,
+        subscription,
+        "fail",
+        failed_at=subscription.failed_at or world.now,
+        failures=subscription.failures + 1,
+        unpaid_invoice=invoice.id,
+    )
+    schedule_retry(world, subscription, invoice)
+
+
+def schedule_retry(world: World, subscription: Subscription, invoice: Invoice) -> None:
+    """Schedule the next retry; after the last one the subscription is ``unpaid`` and the invoice uncollectible."""
+    due = next_retry_at(world, subscription)
+    if due is not None:
+        world.schedule(due, "subscription.retry", subscription)
+    else:
+        STATE_MACHINE.transition(world, subscription, "give up")
+        invoices.write_off(world, invoice)
+
+
+def retries(world: World, subscription: Subscription) -> list[Job]:
+    """The scheduled retries of its failed charge."""
+    return [job for job in world.jobs.where("about", subscription.id) if job.name == "subscription.retry"]
+
+
+def skip_retry(world: World, subscription: Subscription) -> None:
+    """Go on to the next retry, if there is one, though this one charged nothing and so has not failed."""
+    failed_at = subscription.failed_at or world.now
+    subscription = world.replace(subscription, failures=subscription.failures + 1, failed_at=failed_at)
+    if (due := next_retry_at(world, subscription)) is not None:
+        world.schedule(due, "subscription.retry", subscription)
+
+
+def next_retry_at(world: World, subscription: Subscription) -> Timestamp | None:
+    """When the failed charge is retried: days after the first failure (a setting); None where none is planned."""
+    days = settings(world).renewal_retry_days
+    if not 0 < subscription.failures <= len(days):
+        return None
+    return calendar.plus(subscription.failed_at or world.now, days=days[subscription.failures - 1])
+
+
+def invoice_voided(world: World, job: Job) -> None:
+    """Job ``invoice.voided``: nothing is owed for it any more, as if it had been paid."""
+    invoice = world.get(Invoice, job.about)
+    if invoice is not None:
+        settle(world, invoice)
+
+
+def mark_past_due(world: World, event: Event) -> None:
+    """Reaction to ``invoice.payment_overdue``: a subscription under ``send_invoice`` is past due (B-44)."""
+    subscription = _subscription_of(world, world.require(Invoice, event.data.object.id))
+    if subscription is None or subscription.collection_method != "send_invoice":
+        return
+    if STATE_MACHINE.allows(subscription, "fall behind"):
+        STATE_MACHINE.transition(world, subscription, "fall behind")
+
+
+def invoice_paid(world: World, event: Event) -> None:
+    """Reaction to ``invoice.paid``: its subscription may recover."""
+    settle(world, world.require(Invoice, event.data.object.id))
+
+
+def settle(world: World, invoice: Invoice) -> None:
+    """Nothing is owed for the invoice any more: its subscription recovers if it was the failed charge's, or if no other
+    invoice is overdue. The next charge is at the next boundary (B-45, B-96).
+    """
+    subscription = _subscription_of(world, invoice)
+    if subscription is None:
+        return
+    settled = subscription.unpaid_invoice == invoice.id
+    if STATE_MACHINE.allows(subscription, "recover"):
+        if settled or not (subscription.unpaid_invoice or _is_behind(world, subscription)):
+            world.cancel_jobs(subscription, "subscription.retry")
+            STATE_MACHINE.transition(world, subscription, "recover", **NOTHING_FAILED)
+    elif settled:
+        world.replace(subscription, **NOTHING_FAILED)
+
+
+NOTHING_FAILED: Mapping[str, Any] = {"failed_at": None, "failures": 0, "unpaid_invoice": None}
+"""The fields of a subscription without a failed charge."""
+
+
+def _is_behind(world: World, subscription: Subscription) -> bool:
+    """Whether it is collected by invoices and any of them is overdue (B-44)."""
+    if subscription.collection_method != "send_invoice":
+        return False
+    own = world.table(Invoice).where("subscription", subscription.id)
+    return any(invoices.is_overdue(world, invoice) for invoice in own)
+
+
+def _subscription_of(world: World, invoice: Invoice) -> Subscription | None:
+    return world.get(Subscription, invoice.subscription)
+
+
+JOBS = {"invoice.voided": invoice_voided, "invoice.payment_canceled": charge_canceled}
