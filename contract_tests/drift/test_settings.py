@@ -30,11 +30,16 @@ DEFAULTS = {
     "webhook_http": "loopback",
     "trusted_proxies": ["127.0.0.0/8", "::1/128"],
     "readings": {
+        "search_nothing_found": "empty",
+        "metadata_values": "scalars",
         "renewal_without_method": "invoice",
         "past_due_periods": "skipped",
         "success_url": "optional",
         "anonymous_customer": "made",
         "payment_received": "intent",
+        "webhook_success": "200",
+        "webhook_retry": "faults",
+        "cors_without_domains": "none",
     },
 }
 

@@ -48,7 +48,7 @@ def failing(status: int = 500) -> Any:
 def test_a_delivery_shows_what_was_sent_and_answered(sandbox: Sandbox, receiver: Receiver) -> None:
     """B-85."""
     endpoint = sandbox.endpoint(receiver.url)
-    receiver.reply = lambda received: Reply(202, body=b"thanks")
+    receiver.reply = lambda received: Reply(200, body=b"thanks")
     sandbox.customer()
     (delivery,) = sandbox.deliveries(endpoint)
     (event,) = sandbox.events()
@@ -69,7 +69,7 @@ def test_a_delivery_shows_what_was_sent_and_answered(sandbox: Sandbox, receiver:
     assert attempt.pop("duration_ms") >= 0
     assert attempt == {
         "at": START,
-        "status_code": 202,
+        "status_code": 200,
         "error": None,
         "request_headers": {
             "Content-Type": "application/json",
@@ -238,20 +238,44 @@ def test_between_two_attempts_it_is_pending_and_says_when_the_next_is(sandbox: S
 
 def test_a_retry_that_succeeds_is_the_last(sandbox: Sandbox, receiver: Receiver) -> None:
     endpoint = sandbox.endpoint(receiver.url)
-    receiver.statuses = [500, 502, 201]
+    receiver.statuses = [500, 502, 200]
     sandbox.customer()
     sandbox.settle()
     answer = sandbox.advance("30d")
     (delivery,) = sandbox.deliveries(endpoint)
-    assert [attempt["status_code"] for attempt in delivery["attempts"]] == [500, 502, 201]
+    assert [attempt["status_code"] for attempt in delivery["attempts"]] == [500, 502, 200]
     assert delivery["status"] == "succeeded"
     assert delivery["updated_at"] == instants(*EXPONENTIAL[:2])[-1]
     assert answer["deliveries"] == {"succeeded": 1, "failed": 1}
 
 
+@pytest.mark.parametrize("status", [201, 202, 204, 299])
+def test_another_2xx_is_no_success_and_says_so(sandbox: Sandbox, receiver: Receiver, status: int) -> None:
+    """B-84: the receiver must answer 200."""
+    endpoint = sandbox.endpoint(receiver.url)
+    receiver.reply = failing(status)
+    sandbox.customer()
+    (delivery,) = sandbox.deliveries(endpoint)
+    assert delivery["status"] == "failed"
+    assert "must answer 200" in delivery["attempts"][0]["error"]
+
+
+def test_by_one_reading_whatever_fails_is_retried(sandbox: Sandbox, receiver: Receiver) -> None:
+    """B-84, reading ``webhook_retry``."""
+    sandbox.settings(readings={"webhook_retry": "all"})
+    endpoint = sandbox.endpoint(receiver.url)
+    receiver.reply = failing(404)
+    sandbox.customer()
+    assert [each["status"] for each in sandbox.deliveries(endpoint)] == ["pending"]
+    receiver.reply = failing(200)
+    sandbox.advance("60s")
+    assert [each["status"] for each in sandbox.deliveries(endpoint)] == ["succeeded"]
+
+
 @pytest.mark.parametrize("status", [200, 201, 202, 204, 299])
-def test_any_2xx_is_success(sandbox: Sandbox, receiver: Receiver, status: int) -> None:
-    """B-84."""
+def test_by_one_reading_any_2xx_is_success(sandbox: Sandbox, receiver: Receiver, status: int) -> None:
+    """B-84, reading ``webhook_success``."""
+    sandbox.settings(readings={"webhook_success": "2xx"})
     endpoint = sandbox.endpoint(receiver.url)
     receiver.reply = failing(status)
     sandbox.customer()
@@ -261,6 +285,7 @@ def test_any_2xx_is_success(sandbox: Sandbox, receiver: Receiver, status: int) -
 @pytest.mark.parametrize("status", [200, 204])
 def test_what_wrongly_follows_an_answer_does_not_unmake_it(sandbox: Sandbox, receiver: Receiver, status: int) -> None:
     """B-84: a body after a 204, more of it than was announced; all in one piece, and so with the ping."""
+    sandbox.settings(readings={"webhook_success": "2xx"})
     extra = {"content-length": "0"} if status == 200 else {}
     receiver.reply = lambda received: Reply(status, extra, body=b"ok")
     endpoint = sandbox.endpoint(receiver.url)

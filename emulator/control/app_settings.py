@@ -13,7 +13,7 @@ from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
 from emulator.errors import invalid_field
 from emulator.resources.app.keys import Key
-from emulator.resources.app.settings import changed, settings
+from emulator.resources.app.settings import OLDER_READINGS, changed, readings, settings
 
 Body = Mapping[str, Any]
 
@@ -22,6 +22,7 @@ def app_view(world: World) -> dict[str, Any]:
     """An App as it is sent."""
     values = msgspec.structs.asdict(settings(world))
     del values["id"]
+    values["readings"] = readings(settings(world))
     key = str(Key(world.name, world.livemode))
     return {"id": world.app, "name": world.name, "livemode": world.livemode, "key": key, "settings": values}
 
@@ -56,7 +57,8 @@ def change_settings(world: World, changes: Body) -> None:
         new = changed(settings(world), changes)
     except ValueError as error:
         raise invalid_field("settings", str(error)) from None
-    world.replace(settings(world), **{name: getattr(new, name) for name in changes})
+    names = {*changes, *(OLDER_READINGS if "readings" in changes else ())}
+    world.replace(settings(world), **{name: getattr(new, name) for name in names})
 
 
 OPERATIONS = {"listApps": index, "getApp": show, "updateApp": update}

@@ -26,6 +26,7 @@ from emulator.control import (
     outcomes,
     payments,
     phones,
+    readings,
     requests,
     reset,
     schedule,
@@ -69,6 +70,7 @@ MODULES = (
     faults,
     payments,
     phones,
+    readings,
 )
 
 OPERATIONS: Mapping[str, Callable[..., Any]] = dict(chain(*(module.OPERATIONS.items() for module in MODULES)))

@@ -156,7 +156,7 @@ class Outbox:
         arguments = {"post": effect, "sent": request, "answer": result, "at": at}
         self._runner.commit(deliveries.record_attempt, arguments)
         if self._runner.result:
-            self._runner.result.deliveries[result.ok] += 1
+            self._runner.result.deliveries[deliveries.is_success(self._runner.world, result)] += 1
 
     # -- emails
 

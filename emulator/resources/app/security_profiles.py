@@ -133,9 +133,11 @@ def _excludes(profile: SecurityProfile, type: str) -> bool:
 
 
 def opens_to(world: World, origin: str) -> bool:
-    """Whether a page of this origin may read responses: every profile with domains lists its domain (rule 2)."""
+    """Whether a page of this origin may read responses: every profile with domains lists its domain (rule 2; B-72)."""
     lists = [profile.allowed_domains for profile in in_force(world) if profile.allowed_domains]
-    return bool(lists) and all(domain(origin) in domains for domains in lists)
+    if not lists:
+        return settings(world).readings.cors_without_domains == "any"
+    return all(domain(origin) in domains for domains in lists)
 
 
 def _forbidden(profile: SecurityProfile, rule: str, what: str) -> ApiError:

@@ -34,15 +34,20 @@ class RateLimit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Readings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How sentences of the specification that can be read in two ways are read; the default is nearest to the letter.
 
-    ``renewal_without_method`` (B-41), ``past_due_periods`` (B-45), ``success_url`` and ``anonymous_customer`` (B-58),
-    ``payment_received`` (B-61); all of them B-99.
+    What each value does stands in ``fixtures/readings.yaml`` (B-99). Three more are settings: ``OLDER_READINGS``.
     """
+
+    search_nothing_found: Literal["empty", "error"] = "empty"
+    metadata_values: Literal["scalars", "any"] = "scalars"
 
     renewal_without_method: Literal["invoice", "fail"] = "invoice"
     past_due_periods: Literal["skipped", "charged"] = "skipped"
     success_url: Literal["optional", "required"] = "optional"
     anonymous_customer: Literal["made", "none"] = "made"
     payment_received: Literal["intent", "transaction"] = "intent"
+    webhook_success: Literal["200", "2xx"] = "200"
+    webhook_retry: Literal["faults", "all"] = "faults"
+    cors_without_domains: Literal["none", "any"] = "none"
 
 
 class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -76,6 +81,16 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     readings: Readings = Readings()
 
 
+OLDER_READINGS = ("unknown_fields", "error_shape", "refund_timing")
+"""Readings that were settings of their own before; they are shown and taken in both places."""
+
+
+def readings(settings: Settings) -> dict[str, str]:
+    """Every reading with its value in these settings (B-99)."""
+    older = {name: getattr(settings, name) for name in OLDER_READINGS}
+    return {**msgspec.structs.asdict(settings.readings), **older}
+
+
 def settings(world: World) -> Settings:
     """The world's settings."""
     return world.require(Settings, "settings")
@@ -88,8 +103,13 @@ def changed(old: Settings, changes: Mapping[str, Any]) -> Settings:
     """
     if unknown := changes.keys() - set(Settings.__struct_fields__[1:]):
         raise ValueError(f"{sorted(unknown)[0]} is no setting; there are {', '.join(Settings.__struct_fields__[1:])}")
-    if isinstance(readings := changes.get("readings"), Mapping):
-        changes = {**changes, "readings": {**msgspec.to_builtins(old.readings), **readings}}
+    if isinstance(read := changes.get("readings"), Mapping):
+        older = {name: value for name, value in read.items() if name in OLDER_READINGS}
+        newer = {name: value for name, value in read.items() if name not in OLDER_READINGS}
+        if unknown := newer.keys() - set(Readings.__struct_fields__):
+            names = ", ".join((*Readings.__struct_fields__, *OLDER_READINGS))
+            raise ValueError(f"readings: {sorted(unknown)[0]} is no reading; there are {names}")
+        changes = {**changes, **older, "readings": {**msgspec.to_builtins(old.readings), **newer}}
     new = msgspec.convert({**msgspec.to_builtins(old), **changes}, Settings)
     if new.main_currency not in new.currencies:
         raise ValueError(f"main_currency {new.main_currency} is not among currencies")

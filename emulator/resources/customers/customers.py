@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from emulator.core.handlers import apply_patch, get_handler, get_or_404, list_handler, new_record, sublist_handler
+from emulator.core.handlers import Page, apply_patch, get_handler, get_or_404, list_handler, new_record, sublist_handler
 from emulator.core.state_machine import StateMachine
 from emulator.core.world import World
 from emulator.errors import ApiError
@@ -109,7 +109,17 @@ def matches_search(customer: Customer, text: str) -> bool:
 
 
 retrieve = get_handler(Customer)
-index = list_handler(Customer, {"search": matches_search})
+
+
+def index(world: World, query: Mapping[str, Any]) -> Page[Customer]:
+    """GET /customers/: a search that finds nobody is an empty list or, by one reading, 404 (B-20)."""
+    page = _all(world, query)
+    if page.count == 0 and query.get("search") and settings(world).readings.search_nothing_found == "error":
+        raise ApiError("SEARCH_NO_RESULTS")
+    return page
+
+
+_all = list_handler(Customer, {"search": matches_search})
 methods = sublist_handler(Customer, PaymentMethod, "customer")
 
 OPERATIONS = {

@@ -1,6 +1,6 @@
 """The current payment of an invoice, a checkout session or a one-time link: the one under way or received.
 
-There is at most one (B-62). Whoever is about to take, retry, void or record a payment asks :func:`of` first.
+There is at most one (B-62). Code that is about to take, retry, void or record a payment calls :func:`of` first.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ from emulator.core.records import HIDDEN, Record, to_wire
 from emulator.core.state_machine import StateMachine
 from emulator.core.world import World, encode
 from emulator.errors import ApiError
+from emulator.resources.app.settings import settings
 from emulator.resources.webhooks.endpoints import WebhookEndpoint
 from emulator.resources.webhooks.signing import SignedRequest, redact_credentials, signed
 
@@ -142,11 +143,11 @@ def record_attempt(world: World, post: DeliverWebhook, sent: SignedRequest, answ
     endpoint = world.get(WebhookEndpoint, post.webhook)
     if delivery is None or endpoint is None or delivery.status != "pending":
         return
-    attempts = (*delivery.attempts, _attempt(sent, answer, at))
+    attempts = (*delivery.attempts, _attempt(world, sent, answer, at))
     changes = {"attempts": attempts, "attempt_count": len(attempts), "next_attempt_at": None}
-    if answer.ok:
+    if is_success(world, answer):
         STATE_MACHINE.transition(world, delivery, "succeed", **changes)
-    elif delivery.by_hand or _final(answer) or len(attempts) > endpoint.retry_policy.max_attempts:
+    elif delivery.by_hand or _final(world, answer) or len(attempts) > endpoint.retry_policy.max_attempts:
         STATE_MACHINE.transition(world, delivery, "fail", **changes)
     else:
         waits = BACKOFF[endpoint.retry_policy.backoff_type]
@@ -155,20 +156,34 @@ def record_attempt(world: World, post: DeliverWebhook, sent: SignedRequest, answ
         STATE_MACHINE.transition(world, delivery, "retry later", **{**changes, "next_attempt_at": due})
 
 
-def _final(answer: HttpResult) -> bool:
-    """Whether no retry follows: only timeouts, connection errors and 5xx are retried."""
+def is_success(world: World, answer: HttpResult) -> bool:
+    """Whether the receiver has the event: it answered 200 or, by one reading, any 2xx (B-84)."""
+    return answer.ok if settings(world).readings.webhook_success == "2xx" else answer.status_code == 200
+
+
+def _final(world: World, answer: HttpResult) -> bool:
+    """Whether no retry follows: timeouts, connection errors and 5xx are retried, by one reading all failures (B-84)."""
+    if settings(world).readings.webhook_retry == "all":
+        return False
     return answer.status_code is not None and answer.status_code < 500
 
 
-def _attempt(sent: SignedRequest, answer: HttpResult, at: str) -> DeliveryAttempt:
+def _attempt(world: World, sent: SignedRequest, answer: HttpResult, at: str) -> DeliveryAttempt:
     return DeliveryAttempt(
         at=at,
         status_code=answer.status_code,
-        error=answer.error,
+        error=answer.error or _refused_success(world, answer),
         duration_ms=answer.duration_ms,
         request_headers=redact_credentials(sent.headers),
         response_body=answer.body,
     )
+
+
+def _refused_success(world: World, answer: HttpResult) -> str | None:
+    """Why an attempt failed that was answered with another 2xx than 200."""
+    if not answer.ok or is_success(world, answer):
+        return None
+    return f"status {answer.status_code} is no success: the receiver must answer 200 (B-84)"
 
 
 def attempt_again(world: World, job: Job) -> None:
