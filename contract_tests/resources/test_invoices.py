@@ -350,12 +350,14 @@ def test_overdue_at_midnight_of_the_day_after_once(sandbox: Sandbox, due_date: s
 
 
 def test_a_draft_is_never_overdue(sandbox: Sandbox) -> None:
-    """Nobody was asked to pay; finalized after its due date it is overdue at once."""
+    """B-65: finalized after its due date it falls overdue at the next midnight, the first at which it is open."""
     invoice = draft(sandbox, due_date="2026-01-10")
     with sandbox.expect():
         sandbox.advance("60d")
-    with sandbox.expect("invoice.payment_overdue"):
         sandbox.api.post(f"/invoices/{invoice['id']}/finalize/")
+        sandbox.advance("23h")
+    with sandbox.expect("invoice.payment_overdue"):
+        sandbox.advance("3d")
 
 
 def test_a_due_date_at_the_end_of_the_calendar(sandbox: Sandbox) -> None:

@@ -74,7 +74,6 @@ def test_at_most_20_products(sandbox: Sandbox, count: int, status: int) -> None:
     ("fields", "code", "param"),
     [
         ({"currency": ...}, "MISSING_FIELD", "currency"),
-        ({"payment_link_type": ...}, "MISSING_FIELD", "payment_link_type"),
         ({"amount": ...}, "MISSING_FIELD", "amount"),
         ({"payment_link_type": "product"}, "MISSING_FIELD", "products"),
         ({"payment_link_type": "product", "products": []}, "INVALID_FIELD", "products"),

@@ -109,7 +109,7 @@ def test_nothing_or_no_integer_is_refused(sandbox: Sandbox, amount: Any, param: 
 
 
 def test_partial_refunds_accumulate_up_to_the_amount(sandbox: Sandbox) -> None:
-    """Rule 2; B-57: pending, processing and succeeded refunds count; nothing left is 409, too much 400."""
+    """Rule 2; B-57: pending, processing and succeeded refunds count; too much is 400, also where nothing is left."""
     deposit = sandbox.deposit(sandbox.method(**MOBILE))
     refund_of(sandbox, deposit, amount=2000)
     sandbox.advance("24h")
@@ -118,7 +118,7 @@ def test_partial_refunds_accumulate_up_to_the_amount(sandbox: Sandbox) -> None:
     assert (told["type"], told["param"]) == ("validation_error", "amount")
     last = refund_of(sandbox, deposit, amount=1000)
     refused(sandbox, deposit, 409, "transaction_not_refundable")
-    refused(sandbox, deposit, 409, "transaction_not_refundable", amount=1)
+    refused(sandbox, deposit, 400, "refund_amount_exceeds_available", amount=1)
     answer(sandbox, last, "failed")
     assert refund_of(sandbox, deposit)["amount"] == 1000
 

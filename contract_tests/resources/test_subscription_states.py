@@ -13,9 +13,8 @@ from emulator.core.events import Event
 from emulator.core.state_machine import StateMachine, Transition
 from emulator.core.world import World
 from emulator.errors import ApiError
-from emulator.resources.billing import renewals, subscriptions
+from emulator.resources.billing import dunning, renewals, subscriptions
 from emulator.resources.billing.subscriptions import Subscription
-from emulator.resources.customers.payment_methods import PaymentMethod
 
 Step = Callable[[Kernel, str], Any]
 
@@ -94,8 +93,7 @@ def charge_fails(kernel: Kernel, id: str) -> None:
     subscription = kernel.subscription(id)
     kernel.change_phone(subscription.customer, FAILING_PHONE)
     invoice = kernel.open_invoice(subscription)
-    method = kernel.world.require(PaymentMethod, subscription.payment_method)
-    kernel.turn(renewals.collect, subscription=subscription, invoice=invoice, method=method)
+    kernel.turn(renewals.collect, subscription=subscription, invoice=invoice)
 
 
 def latest_invoice(operation: str) -> Step:
@@ -152,9 +150,9 @@ patch-collection  =         =         =         =         =         =         = 
 patch-method      =         =         =         =         =         =         =         =
 patch-plan        =         =         =         =         =         =         =         =
 patch-schedule    =         =         !         !         !         !         !         !
-patch-take-back   =         =         !         !         !         !         !         !
+patch-take-back   .         .         .         .         .         .         !         !
 cancel            canceled  canceled  canceled  canceled  canceled  !         !!        !
-cancel-later      =         =         !         !         !         !         !!        !
+cancel-later      =         =         canceled  canceled  !         !         !!        !
 pause             paused    paused    !         !         !         !         !         !
 resume            !         !         !         !         !         active    !         !
 reactivate        !         !         !         !         !         !         active    !
@@ -165,7 +163,7 @@ job-notice        =         .         .         .         .         .         . 
 job-expire        expired   expired   expired   expired   expired   expired   .         .
 job-voided        =         =         =         =         =         =         =         =
 charge-fails      =         past_due  =         =         =         =         =         =
-falls-overdue     =         past_due  =         =         =         =         =         =
+falls-overdue     =         =         =         =         =         =         =         =
 invoice-paid      =         =         active    active    active    =         =         =
 invoice-voided    =         =         active    active    !         =         =         =
 customer-goes     canceled  canceled  canceled  canceled  canceled  canceled  =         =
@@ -182,7 +180,8 @@ def test_the_table_is_complete() -> None:
     assert set(COLUMNS) == set(STATES)
     assert {line[0] for line in LINES} == set(STEPS)
     walked = {"subscription.charge", "subscription.renew", "subscription.retry", "subscription.trial_notice"}
-    assert set(renewals.JOBS) == walked | {"subscription.expire", "invoice.voided"}
+    assert set(renewals.JOBS) == walked | {"subscription.expire"}
+    assert set(dunning.JOBS) == {"invoice.voided", "invoice.payment_canceled"}
 
 
 @pytest.mark.parametrize(("state", "step", "outcome"), CELLS)
@@ -207,7 +206,7 @@ def test_each_state_meets_each_step(state: str, step: str, outcome: str) -> None
 
 
 @pytest.mark.parametrize("state", STATES)
-@pytest.mark.parametrize("name", sorted(renewals.JOBS))
+@pytest.mark.parametrize("name", sorted({**renewals.JOBS, **dunning.JOBS}))
 def test_jobs_about_what_is_gone_are_silenced(state: str, name: str) -> None:
     """Whatever the state was: with the customer gone, or the subscription itself, a job does nothing."""
     kernel = Kernel()
@@ -243,8 +242,17 @@ def test_every_row_of_the_life_cycle_is_walked(monkeypatch: pytest.MonkeyPatch) 
                 assert step in {line[0] for line in LINES if "!" in line or "!!" in line}, (state, step)
     for state in ("trialing", "active", "past_due", "unpaid", "paused"):
         _ends_as_scheduled(Kernel(), state)
+        _takes_back_the_cancellation(Kernel(), state)
     _resumes_its_trial(Kernel())
     assert walked == set(subscriptions.STATE_MACHINE.rows)
+
+
+def _takes_back_the_cancellation(kernel: Kernel, state: str) -> None:
+    """A cancellation scheduled before it got into a state is taken back there (B-47)."""
+    id = STATES[state](kernel).id
+    kernel.turn(lambda world: world.replace(world.require(Subscription, id), cancel_at_period_end=True))
+    kernel.do("updateSubscription", id, cancel_at_period_end=False)
+    assert kernel.subscription(id).cancel_at_period_end is False
 
 
 def _ends_as_scheduled(kernel: Kernel, state: str) -> None:

@@ -251,14 +251,16 @@ class Money(RuleBasedStateMachine):
 
     @invariant()
     def totals_are_completed_deposits_less_succeeded_refunds(self) -> None:
+        """B-30: every deposit is counted, those in the customer's currency are summed."""
         spent: dict[str | None, int] = defaultdict(int)
         count: dict[str | None, int] = defaultdict(int)
         for deposit in self.deposits():
             if deposit.status in ("completed", "refunded", "disputed"):
-                spent[deposit.customer] += deposit.amount
+                spent[deposit.customer] += deposit.amount if deposit.currency == "XAF" else 0
                 count[deposit.customer] += 1
         for refund in self.world.table(Refund).where("status", "succeeded"):
-            spent[self.world.require(Transaction, refund.transaction).customer] -= refund.amount
+            if refund.currency == "XAF":
+                spent[self.world.require(Transaction, refund.transaction).customer] -= refund.amount
         for customer in self.world.table(Customer):
             assert (customer.total_spent, customer.transactions_count) == (spent[customer.id], count[customer.id])
 

@@ -135,9 +135,9 @@ def test_a_paused_one_ends_as_scheduled(sandbox: Sandbox) -> None:
 
 
 def test_a_scheduled_one_whose_charge_fails_ends_as_scheduled(sandbox: Sandbox) -> None:
-    """A weekly plan: the last of the retries would come at the period's end, where it is canceled instead."""
+    """B-45: a weekly plan, whose last retry comes at the period's end, just before it is canceled."""
     plan = sandbox.plan(interval="week")["id"]
-    with sandbox.expect("customer.created", "subscription.created", *FAILED * 4, "subscription.canceled"):
+    with sandbox.expect("customer.created", "subscription.created", *FAILED * 5, "subscription.canceled"):
         sandbox.subscribe(FAILING_PHONE, plan=plan, cancel_at_period_end=True)
         sandbox.advance_to("2026-01-20")
 

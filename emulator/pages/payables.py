@@ -179,7 +179,7 @@ def _recurs(world: World, session: CheckoutSession) -> dict[str, Any] | None:
     if session.terms is None:
         return None
     line = invoice_lines.line(product=None, description="", quantity=1, unit_amount=session.terms["unit_amount"])
-    each = invoices.totals(world, (line,))["total"]
+    each = invoice_lines.totals(world, (line,))["total"]
     return {**only_terms(session.terms), "amount": each}
 
 

@@ -64,6 +64,7 @@ JOBS: Mapping[str, JobFunction] = (
     | payment_methods.JOBS
     | refunds.JOBS
     | renewals.JOBS
+    | subscriptions.JOBS
     | transactions.JOBS
 )
 

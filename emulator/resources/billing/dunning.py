@@ -46,6 +46,8 @@ def attempt_ended(world: World, intent: PaymentIntent) -> None:
 
 def record_failure(world: World, subscription: Subscription, invoice: Invoice) -> None:
     """Past due with the next retry scheduled, or ``unpaid`` after the last retry; the event in any state (B-45)."""
+    if not STATE_MACHINE.allows(subscription, "fail"):
+        return
     if subscription.status == "paused" and subscription.unpaid_invoice is None:
         # The retries begin when it is resumed.
         STATE_MACHINE.transition(world, subscription, "fail", unpaid_invoice=invoice.id)

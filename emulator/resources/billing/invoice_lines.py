@@ -7,7 +7,9 @@ from typing import Any
 
 import msgspec
 
+from emulator.core import money
 from emulator.core.world import World
+from emulator.resources.app.settings import settings
 from emulator.resources.catalog import line_items
 from emulator.resources.catalog.products import Product
 
@@ -40,6 +42,13 @@ def priced(world: World, items: Sequence[Mapping[str, Any]], currency: str) -> L
     """The lines a merchant asks for (Invoices)."""
     sold = line_items.priced(world, items, currency)
     return tuple(line(**msgspec.structs.asdict(each)) for each in sold)
+
+
+def totals(world: World, lines: Lines) -> dict[str, Any]:
+    """The amounts of an invoice with these lines (minor units); tax is a rate of the subtotal, half up (B-23, B-65)."""
+    subtotal = sum(line.amount for line in lines)
+    tax = money.percent(subtotal, settings(world).tax_rate)
+    return {"subtotal": subtotal, "tax_amount": tax, "total": subtotal + tax, "amount_remaining": subtotal + tax}
 
 
 def check_currency(world: World, lines: Lines, currency: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import msgspec
 from msgspec.structs import replace
 
-from emulator.core import calendar, money
+from emulator.core import calendar
 from emulator.core.events import Event
 from emulator.core.handlers import get_handler, get_or_404, list_handler
 from emulator.core.jobs import Job
@@ -83,7 +83,7 @@ def create(world: World, body: Mapping[str, Any]) -> Invoice:
     customer = get_or_404(world, Customer, body["customer"], "customer")
     currency = amounts.enabled(world, body.get("currency") or settings(world).main_currency)
     lines = invoice_lines.priced(world, body["line_items"], currency)
-    amounts.bounded(world, totals(world, lines)["total"], "line_items")
+    amounts.bounded(world, invoice_lines.totals(world, lines)["total"], "line_items")
     return draft(
         world,
         customer,
@@ -118,7 +118,7 @@ def _new_lines(world: World, invoice: Invoice, body: Mapping[str, Any]) -> dict[
         invoice_lines.check_currency(world, invoice.line_items, currency)
         return {"currency": currency}
     lines = invoice_lines.priced(world, body["line_items"], currency)
-    sums = totals(world, lines)
+    sums = invoice_lines.totals(world, lines)
     amounts.bounded(world, sums["total"], "line_items")
     return {"currency": currency, "line_items": lines, **sums}
 
@@ -179,7 +179,7 @@ def draft(
     subscription: str | None = None,
 ) -> Invoice:
     """Create a draft with its number and its totals."""
-    sums = totals(world, lines)
+    sums = invoice_lines.totals(world, lines)
     invoice = Invoice(
         id=id or world.new_id(Invoice),
         invoice_number=f"INV-{world.now[:4]}-{world.count('invoice'):06d}",
@@ -207,18 +207,11 @@ def draft(
     return STATE_MACHINE.create(world, "create", invoice)
 
 
-def totals(world: World, lines: Lines) -> dict[str, Any]:
-    """The amounts of an invoice with these lines (minor units); tax is a rate of the subtotal, half up (B-23, B-65)."""
-    subtotal = sum(line.amount for line in lines)
-    tax = money.percent(subtotal, settings(world).tax_rate)
-    return {"subtotal": subtotal, "tax_amount": tax, "total": subtotal + tax, "amount_remaining": subtotal + tax}
-
-
 def finalize_and_track(world: World, invoice: Invoice) -> Invoice:
     """Finalize a draft with today's tax rate and its customer's present email, and watch its due date (B-65)."""
     customer = world.get(Customer, invoice.customer)
     email = invoice.customer_email if customer is None else customer.email
-    sums = totals(world, invoice.line_items)
+    sums = invoice_lines.totals(world, invoice.line_items)
     return schedule_overdue(world, finalize_now(world, invoice, customer_email=email, **sums))
 
 

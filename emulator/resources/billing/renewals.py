@@ -102,14 +102,6 @@ def retry(world: World, job: Job) -> None:
         dunning.skip_retry(world, subscription)
 
 
-def method_removed(world: World, job: Job) -> None:
-    """Job ``payment_method.removed``: subscriptions on it charge the customer's default from now on (B-41, B-52)."""
-    customer = job.data["customer"]
-    for subscription in world.table(Subscription).where("customer", customer):
-        if subscription.payment_method == job.about:
-            world.replace(subscription, payment_method=None)
-
-
 # -- charging
 
 
@@ -187,5 +179,4 @@ JOBS = {
     "subscription.retry": retry,
     "subscription.trial_notice": send_trial_notice,
     "subscription.expire": expire,
-    "payment_method.removed": method_removed,
 }

@@ -90,6 +90,8 @@ def update(world: World, id: str, body: Mapping[str, Any]) -> Subscription:
 def _schedule_cancel(world: World, subscription: Subscription, scheduled: bool, **changes: Any) -> Subscription:
     """Schedule the cancellation at the end of the period, or remove the scheduled one, if there is one (B-47)."""
     trigger = "schedule cancel" if scheduled else "take back cancel"
+    if scheduled == subscription.cancel_at_period_end and STATE_MACHINE.allows(subscription, trigger):
+        return world.replace(subscription, **changes) if changes else subscription
     return STATE_MACHINE.transition(world, subscription, trigger, cancel_at_period_end=scheduled, **changes)
 
 

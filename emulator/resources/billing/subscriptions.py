@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar
 
 from emulator.core.events import Event
 from emulator.core.handlers import get_handler, list_handler
+from emulator.core.jobs import Job
 from emulator.core.messages import N_
 from emulator.core.records import HIDDEN, Metadata, Record
 from emulator.core.state_machine import StateMachine
@@ -131,7 +132,15 @@ def end_with_customer(world: World, event: Event) -> None:
             end(world, subscription, "end")
 
 
+def release_method(world: World, job: Job) -> None:
+    """Job ``payment_method.removed``: subscriptions on it charge the customer's default from now on (B-41, B-52)."""
+    for subscription in world.table(Subscription).where("customer", job.data["customer"]):
+        if subscription.payment_method == job.about:
+            world.replace(subscription, payment_method=None)
+
+
 retrieve = get_handler(Subscription)
 index = list_handler(Subscription)
 
 OPERATIONS = {"listSubscriptions": index, "getSubscription": retrieve}
+JOBS = {"payment_method.removed": release_method}

@@ -16,7 +16,7 @@ from emulator.core.world import World
 from emulator.errors import ApiError, invalid_field, missing_field
 from emulator.resources.app import amounts
 from emulator.resources.app.settings import settings
-from emulator.resources.billing import invoices
+from emulator.resources.billing import invoice_lines
 from emulator.resources.billing.subscription_terms import Terms
 from emulator.resources.catalog.products import Product
 from emulator.resources.checkout import checkout_lines
@@ -171,7 +171,7 @@ def _total(world: World, due: Lines, terms: Terms | None, currency: str) -> int:
     if terms is None or not subtotal:
         return subtotal
     amounts.chargeable(world, subtotal, currency, "line_items")
-    first: int = invoices.totals(world, checkout_lines.billed(due))["total"]
+    first: int = invoice_lines.totals(world, checkout_lines.billed(due))["total"]
     return amounts.bounded(world, first, "line_items")
 
 
