@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 AUTHENTICATION = "AUTHENTICATION_ERROR"
@@ -189,11 +189,24 @@ def invalid_field(param: str, message: str, code: str = "INVALID_FIELD") -> ApiE
 
 
 def combine(violations: Sequence[ApiError]) -> ApiError:
-    """One ``VALIDATION_ERROR`` for several invalid fields; a single error is returned as it is (B-12)."""
-    if len(violations) == 1:
-        return violations[0]
-    errors = {name: messages for error in violations for name, messages in (error.errors or {}).items()}
-    return ApiError("VALIDATION_ERROR", errors=errors)
+    """One error for all violations: of one field its own code, of several ``VALIDATION_ERROR`` (B-12)."""
+    first = violations[0]
+    errors: dict[str, list[str]] = {}
+    for field, message in _messages(violations):
+        if message not in errors.setdefault(field, []):
+            errors[field].append(message)
+    if len(errors) > 1:
+        return ApiError("VALIDATION_ERROR", errors=errors)
+    return (
+        first if len(violations) == 1 else ApiError(first.code, param=first.param, errors=errors, message=first.message)
+    )
+
+
+def _messages(violations: Sequence[ApiError]) -> Iterator[tuple[str, str]]:
+    """Each field with each of its messages."""
+    for error in violations:
+        for field, messages in (error.errors or {}).items():
+            yield from ((field, message) for message in messages)
 
 
 def nest(name: str, error: ApiError) -> ApiError:

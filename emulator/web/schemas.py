@@ -63,12 +63,12 @@ class Schema:
         return nested
 
     def complete(self, value: dict[str, Any]) -> dict[str, Any]:
-        """The object with every default of the document filled in."""
+        """The object with every default of the document filled in; parts of a wrong type stay as they are."""
         completed = {**self.defaults, **value}
         for name, many, inner in self._nested:
             part = completed.get(name)
             if many and isinstance(part, list):
-                completed[name] = [inner.complete(item) for item in part]
+                completed[name] = [inner.complete(item) if isinstance(item, dict) else item for item in part]
             elif isinstance(part, dict):
                 completed[name] = inner.complete(part)
         return completed

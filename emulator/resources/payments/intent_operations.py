@@ -7,6 +7,7 @@ from typing import Any
 
 from emulator.core.handlers import get_or_404
 from emulator.core.records import R
+from emulator.core.validation import Body, Violations
 from emulator.core.world import World
 from emulator.errors import ApiError, invalid_field
 from emulator.resources.app import amounts, security_profiles
@@ -18,10 +19,16 @@ from emulator.resources.payments.payment_intents import STATE_MACHINE, PaymentIn
 from emulator.resources.payments.transactions import Transaction
 
 
+def check(found: Violations, world: World, body: Body) -> None:
+    """The rules for a new intent: its currency and its amount."""
+    with found:
+        amounts.enabled(world, body["currency"])
+    with found:
+        amounts.chargeable(world, body["amount"], body["currency"], "amount")
+
+
 def create(world: World, body: Mapping[str, Any]) -> PaymentIntent:
     """POST /payment-intents/: nothing is charged until it is confirmed (B-51)."""
-    currency = amounts.enabled(world, body["currency"])
-    amounts.chargeable(world, body["amount"], currency, "amount")
     customer = _optional(world, Customer, body, "customer")
     method = _optional(world, PaymentMethod, body, "payment_method")
     types = payment_details.allowed(body.get("payment_method_types", ()))
