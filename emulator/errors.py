@@ -32,7 +32,10 @@ ERRORS: dict[str, ErrorSpec] = {
     "INVALID_API_KEY": ErrorSpec(AUTHENTICATION, 401, "This API key is not known or was revoked."),
     "EXPIRED_API_KEY": ErrorSpec(AUTHENTICATION, 401, "This API key has expired."),
     "INVALID_TOKEN": ErrorSpec(
-        AUTHENTICATION, 401, "The token has not the form of an API key (sk_test_NAME or sk_prod_NAME)."
+        AUTHENTICATION,
+        401,
+        "The token does not have the form of an API key: sk_test_NAME or sk_prod_NAME, "
+        "where NAME is 1 to 64 characters of A-Z a-z 0-9 _ -.",
     ),
     "AUTHENTICATION_FAILED": ErrorSpec(
         AUTHENTICATION, 401, "The Authorization header must read 'Bearer' followed by an API key."

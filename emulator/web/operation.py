@@ -21,7 +21,7 @@ from emulator.web.connexion_app import Definition
 from emulator.web.context import RequestContext
 from emulator.web.error_responses import error_of
 from emulator.web.pagination import envelope
-from emulator.web.query import cast, fields
+from emulator.web.query import cast, explain, fields
 from emulator.web.response import Response, send_response
 from emulator.web.routing import OperationLayer
 from emulator.web.schemas import Schema, Violation
@@ -111,7 +111,9 @@ class OperationHandler:
             else:
                 given[name] = value = cast(text, schema.source)
                 if not schema.accepts(value):
-                    violations.extend(_bad(name, violation.message) for violation in schema.violations(value))
+                    violations.extend(
+                        _bad(name, explain(each.message, text, schema.source)) for each in schema.violations(value)
+                    )
         violations.extend(_bad(name, "is required") for name in sorted(self._required - given.keys()))
         return {**self._defaults, **given}
 

@@ -27,6 +27,7 @@ class RequestPolicy(ContextLayer):
 
     async def handle(self, context: RequestContext, scope: Scope, receive: Receive, send: Send) -> None:
         runtime: Runtime = scope[RUNTIME_KEY]
+        context.require_single("Idempotency-Key", "Origin")
         # A request without a key comes from a link in an email. The merchant's customer opens it, not their server.
         if b"authorization" in context.headers:
             apply_security_profiles(context, runtime)

@@ -95,8 +95,12 @@ class Authenticator:
         context.ignores_unknown_fields = settings(runtime.world).unknown_fields == "ignore"
         if rules:
             keys.admit(rules, context.operation_id, writes=context.method != "GET")
-        if runtime.world.livemode and context.operation_id in self._sandbox_only:
-            raise ApiError("SANDBOX_ONLY")
+        if runtime.world.livemode:
+            if context.operation_id in self._sandbox_only:
+                raise ApiError("SANDBOX_ONLY")
+            if context.operation_id == "resetSandbox":
+                # Here and not in the operation, so that body and query make no difference (B-07).
+                raise ApiError("PERMISSION_DENIED", message="Only a sandbox can be reset; this is a production key.")
         return runtime
 
     def _opened_by_token(self, context: RequestContext) -> Runtime:

@@ -228,10 +228,12 @@ def product_of(session: CheckoutSession) -> str | None:
 
 
 def release_customer(world: World, event: Event) -> None:
-    """Reaction to ``customer.deleted``: sessions that have not ended lose the customer."""
+    """Reaction to ``customer.deleted``: sessions that have not ended lose the customer, with the email that would make
+    it again (B-32).
+    """
     for session in world.table(CheckoutSession).where("customer", event.data.object.id):
         if session.status not in ("complete", "expired"):
-            world.replace(session, customer=None)
+            world.replace(session, customer=None, customer_email=None)
 
 
 retrieve = get_handler(CheckoutSession)

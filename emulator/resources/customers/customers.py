@@ -79,7 +79,7 @@ def change_phone(world: World, customer: Customer, phone: str | None) -> None:
     if method is not None and phone is not None:
         world.replace(method, details=phones.details(phone))
     elif method is not None:
-        world.remove(method)
+        payment_methods.delete(world, method.id)
     elif phone is not None:
         add_phone(world, customer, phone)
 
@@ -96,15 +96,16 @@ def delete(world: World, id: str) -> None:
     """
     world.emit("customer.deleted", get_or_404(world, Customer, id))
     for method in payment_methods.of_customer(world, id):
-        world.remove(method)
+        payment_methods.delete(world, method.id)
     world.remove(world.require(Customer, id))
 
 
 def matches_search(customer: Customer, text: str) -> bool:
-    """Whether the text occurs in email, names, phone or id, ignoring letter case (B-20)."""
+    """Whether the text occurs in email, names or phone, ignoring letter case, or is the whole id (B-20)."""
     name = f"{customer.firstname} {customer.lastname}"
-    fields = (customer.email, name, customer.phone or "", customer.id)
-    return any(text.strip().casefold() in field.casefold() for field in fields)
+    fields = (customer.email, name, customer.phone or "")
+    text = text.strip().casefold()
+    return text == customer.id.casefold() or any(text in field.casefold() for field in fields)
 
 
 retrieve = get_handler(Customer)
