@@ -44,9 +44,9 @@ ERRORS: dict[str, ErrorSpec] = {
     "PERMISSION_DENIED": ErrorSpec(PERMISSION, 403, "This action is not allowed."),
     "PUBLIC_KEY_NOT_ALLOWED": ErrorSpec(PERMISSION, 403, "A public key cannot be used here; use the secret key."),
     "APP_DISABLED": ErrorSpec(PERMISSION, 403, "This App is disabled."),
-    "APP_NOT_VERIFIED": ErrorSpec(PERMISSION, 403, "This App is not verified yet (KYC pending)."),
+    "APP_NOT_VERIFIED": ErrorSpec(PERMISSION, 403, "This App is not verified yet: its KYC is pending."),
     "INSUFFICIENT_PERMISSIONS": ErrorSpec(PERMISSION, 403, "The key or the pricing plan does not permit this action."),
-    "SANDBOX_ONLY": ErrorSpec(PERMISSION, 403, "This route is for sandbox keys (sk_test_…) only."),
+    "SANDBOX_ONLY": ErrorSpec(PERMISSION, 403, "This route is for sandbox keys only: sk_test_NAME."),
     "CURRENCY_NOT_IN_PLAN": ErrorSpec(PERMISSION, 403, "The currency {currency} is not enabled on this App."),
     "COMPANY_BLACKLISTED": ErrorSpec(PERMISSION, 403, "The company is blacklisted."),
     "COMPANY_PAYMENTS_DISABLED": ErrorSpec(PERMISSION, 403, "Payments are disabled for the company."),
@@ -122,7 +122,7 @@ ERRORS: dict[str, ErrorSpec] = {
     # 422: a third party failed (B-14).
     "WEBHOOK_SIGNATURE_INVALID": ErrorSpec(VALIDATION, 422, "The webhook signature does not match."),
     "WEBHOOK_ENDPOINT_UNREACHABLE": ErrorSpec(
-        VALIDATION, 422, "The endpoint did not answer the validation ping with a 2xx within 10 seconds ({reason})."
+        VALIDATION, 422, "The endpoint did not answer the validation ping with a 2xx within 10 seconds: {reason}."
     ),
     "TERMINAL_OFFLINE": ErrorSpec(VALIDATION, 422, "The terminal is offline."),
     # 429: too many requests.

@@ -21,6 +21,7 @@ from emulator.resources.sandbox import invoice_documents
 from emulator.resources.sandbox.invoice_documents import InvoiceDocument
 from emulator.web.context import RequestContext
 from emulator.web.cors import Cors
+from emulator.web.forced_errors import ForcedErrors
 from emulator.web.idempotency import IdempotentRequest
 from emulator.web.operation import OperationHandler
 from emulator.web.pipeline import build_app
@@ -33,7 +34,7 @@ def service_app(engine: Engine, *, strict: bool) -> ASGIApp:
     """The application behind ``/v1``."""
     document = bundles.load("service")
     authenticator = Authenticator(engine, sandbox_only(document))
-    policy = partial(RequestPolicy, paths=paths(document))
+    policy = partial(RequestPolicy, paths=paths(document), forced_errors=ForcedErrors(document))
     app = build_app(
         document, OPERATIONS, authenticate=authenticator.authenticate, execute=execute, strict=strict, layers=[policy]
     )
