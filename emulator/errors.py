@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 AUTHENTICATION = "AUTHENTICATION_ERROR"
@@ -32,7 +32,10 @@ ERRORS: dict[str, ErrorSpec] = {
     "INVALID_API_KEY": ErrorSpec(AUTHENTICATION, 401, "This API key is not known or was revoked."),
     "EXPIRED_API_KEY": ErrorSpec(AUTHENTICATION, 401, "This API key has expired."),
     "INVALID_TOKEN": ErrorSpec(
-        AUTHENTICATION, 401, "The token has not the form of an API key (sk_test_NAME or sk_prod_NAME)."
+        AUTHENTICATION,
+        401,
+        "The token does not have the form of an API key: sk_test_NAME or sk_prod_NAME, "
+        "where NAME is 1 to 64 characters of A-Z a-z 0-9 _ -.",
     ),
     "AUTHENTICATION_FAILED": ErrorSpec(
         AUTHENTICATION, 401, "The Authorization header must read 'Bearer' followed by an API key."
@@ -41,9 +44,9 @@ ERRORS: dict[str, ErrorSpec] = {
     "PERMISSION_DENIED": ErrorSpec(PERMISSION, 403, "This action is not allowed."),
     "PUBLIC_KEY_NOT_ALLOWED": ErrorSpec(PERMISSION, 403, "A public key cannot be used here; use the secret key."),
     "APP_DISABLED": ErrorSpec(PERMISSION, 403, "This App is disabled."),
-    "APP_NOT_VERIFIED": ErrorSpec(PERMISSION, 403, "This App is not verified yet (KYC pending)."),
+    "APP_NOT_VERIFIED": ErrorSpec(PERMISSION, 403, "This App is not verified yet: its KYC is pending."),
     "INSUFFICIENT_PERMISSIONS": ErrorSpec(PERMISSION, 403, "The key or the pricing plan does not permit this action."),
-    "SANDBOX_ONLY": ErrorSpec(PERMISSION, 403, "This route is for sandbox keys (sk_test_…) only."),
+    "SANDBOX_ONLY": ErrorSpec(PERMISSION, 403, "This route is for sandbox keys only: sk_test_NAME."),
     "CURRENCY_NOT_IN_PLAN": ErrorSpec(PERMISSION, 403, "The currency {currency} is not enabled on this App."),
     "COMPANY_BLACKLISTED": ErrorSpec(PERMISSION, 403, "The company is blacklisted."),
     "COMPANY_PAYMENTS_DISABLED": ErrorSpec(PERMISSION, 403, "Payments are disabled for the company."),
@@ -119,7 +122,7 @@ ERRORS: dict[str, ErrorSpec] = {
     # 422: a third party failed (B-14).
     "WEBHOOK_SIGNATURE_INVALID": ErrorSpec(VALIDATION, 422, "The webhook signature does not match."),
     "WEBHOOK_ENDPOINT_UNREACHABLE": ErrorSpec(
-        VALIDATION, 422, "The endpoint did not answer the validation ping with a 2xx within 10 seconds ({reason})."
+        VALIDATION, 422, "The endpoint did not answer the validation ping with a 2xx within 10 seconds: {reason}."
     ),
     "TERMINAL_OFFLINE": ErrorSpec(VALIDATION, 422, "The terminal is offline."),
     # 429: too many requests.
@@ -189,11 +192,24 @@ def invalid_field(param: str, message: str, code: str = "INVALID_FIELD") -> ApiE
 
 
 def combine(violations: Sequence[ApiError]) -> ApiError:
-    """One ``VALIDATION_ERROR`` for several invalid fields; a single error is returned as it is (B-12)."""
-    if len(violations) == 1:
-        return violations[0]
-    errors = {name: messages for error in violations for name, messages in (error.errors or {}).items()}
-    return ApiError("VALIDATION_ERROR", errors=errors)
+    """One error for all violations: of one field its own code, of several ``VALIDATION_ERROR`` (B-12)."""
+    first = violations[0]
+    errors: dict[str, list[str]] = {}
+    for field, message in _messages(violations):
+        if message not in errors.setdefault(field, []):
+            errors[field].append(message)
+    if len(errors) > 1:
+        return ApiError("VALIDATION_ERROR", errors=errors)
+    return (
+        first if len(violations) == 1 else ApiError(first.code, param=first.param, errors=errors, message=first.message)
+    )
+
+
+def _messages(violations: Sequence[ApiError]) -> Iterator[tuple[str, str]]:
+    """Each field with each of its messages."""
+    for error in violations:
+        for field, messages in (error.errors or {}).items():
+            yield from ((field, message) for message in messages)
 
 
 def nest(name: str, error: ApiError) -> ApiError:

@@ -112,7 +112,7 @@ def test_what_an_object_is_called_shows_as_text(sandbox: Sandbox) -> None:
         ("events", {"page": "0"}, 422),
         ("events", {"page": "<b>"}, 422),
         ("requests", {"status": "abc"}, 422),
-        ("events", {"app": "x"}, 404),
+        ("events", {"app": "x.y"}, 404),
         ("events", {"app": "<script>"}, 404),
         ("do/advance", {}, 404),
         ("static/0/passwd", {}, 404),

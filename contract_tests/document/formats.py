@@ -52,7 +52,7 @@ def is_domain(text: str) -> bool:
 FORMATS: dict[str, Callable[[str], bool]] = {
     "date-time": is_instant,
     "date": is_date,
-    "email": _matches(r"[^@\s]+@[^@\s]+\.[^@\s]+"),
+    "email": _matches(r"[!-?A-~]+@[A-Za-z0-9.-]+"),
     "uri": is_uri,
     "https-uri": lambda text: is_uri(text) and text.startswith("https://"),
     "currency": CURRENCIES.__contains__,

@@ -46,10 +46,10 @@ REFUSED = [
     (b"Bearer sk_test_de mo", 401, "INVALID_TOKEN"),
     (b"Bearer sk_test_de.mo", 401, "INVALID_TOKEN"),
     (b"Bearer sk_test_", 401, "INVALID_TOKEN"),
-    (b"Bearer pk_test_abc", 401, "INVALID_TOKEN"),
+    (b"Bearer pk_test_", 401, "INVALID_TOKEN"),
     (b"Bearer " + b"x" * 100_000, 401, "INVALID_TOKEN"),
-    (b"Bearer sk_test_revoked-1", 401, "INVALID_API_KEY"),
-    (b"Bearer sk_test_expired-1", 401, "EXPIRED_API_KEY"),
+    (b"Bearer sk_test_revoked1", 401, "INVALID_API_KEY"),
+    (b"Bearer sk_test_expired1", 401, "EXPIRED_API_KEY"),
     (b"Bearer pk_test_demo", 403, "PUBLIC_KEY_NOT_ALLOWED"),
     (b"Bearer pk_prod_demo", 403, "PUBLIC_KEY_NOT_ALLOWED"),
     (b"bearer  pk_test_demo", 403, "PUBLIC_KEY_NOT_ALLOWED"),
@@ -98,10 +98,10 @@ def test_schemes_are_case_blind_and_spaces_do_not_count(
 
 @pytest.mark.parametrize(
     ("name", "status"),
-    [("a" * 3, 401), ("a" * 4, 200), ("a" * 64, 200), ("a" * 65, 401), ("A-Z_a-z_0-9", 200), ("____", 200)],
+    [("", 401), ("a", 200), ("a" * 64, 200), ("a" * 65, 401), ("A-Z_a-z_0-9", 200), ("____", 200)],
 )
 @pytest.mark.parametrize("kind", ["sk_test_", "sk_prod_"])
-def test_a_name_has_4_to_64_characters(
+def test_a_name_has_1_to_64_characters(
     server: RunningServer, service_contract: Contract, kind: str, name: str, status: int
 ) -> None:
     """B-02."""
@@ -128,7 +128,7 @@ def test_the_sides_of_an_app_are_two_worlds(sandbox: Sandbox) -> None:
 @pytest.mark.parametrize(
     ("query", "status", "code"),
     [
-        ("?app=abc", 422, "INVALID_FILTER_PARAM"),
+        ("?app=a.c", 422, "INVALID_FILTER_PARAM"),
         ("?app=", 422, "INVALID_FILTER_PARAM"),
         ("?app=" + "a" * 65, 422, "INVALID_FILTER_PARAM"),
         ("?app=a%20b%20c", 422, "INVALID_FILTER_PARAM"),
@@ -141,13 +141,13 @@ def test_the_sides_of_an_app_are_two_worlds(sandbox: Sandbox) -> None:
 def test_the_control_api_takes_a_name_instead_of_a_key(
     sandbox: Sandbox, query: str, status: int, code: str | None
 ) -> None:
-    """Control API: the App of ``app=NAME`` (4 to 64 characters), or ``demo``."""
+    """Control API: the App of ``app=NAME`` (1 to 64 characters), or ``demo``."""
     del sandbox.control.http.headers["Authorization"]
     response = sandbox.control.request("GET", f"/clock{query}")
     assert (response.status_code, response.json().get("code")) == (status, code)
 
 
-@pytest.mark.parametrize(("value", "status", "code"), [case for case in REFUSED if b"-1" not in case[0]])
+@pytest.mark.parametrize(("value", "status", "code"), [case for case in REFUSED if case[0][-1:] != b"1"])
 def test_a_key_given_to_the_control_api_must_be_one(
     server: RunningServer, control_contract: Contract, value: bytes, status: int, code: str
 ) -> None:

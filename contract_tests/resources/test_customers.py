@@ -104,7 +104,7 @@ def test_a_name_says_something(sandbox: Sandbox, name: Any) -> None:
     assert sandbox.api.refused("PATCH", path, 422, "INVALID_FIELD", json={"name": name})["param"] == "name"
 
 
-@pytest.mark.parametrize("email", ["", "awa", "awa@", "@example.com", "awa@example", "a b@example.com", None, 7])
+@pytest.mark.parametrize("email", ["", "awa", "awa@", "@example.com", "awa@-example", "a b@example.com", None, 7])
 def test_an_email_is_an_email(sandbox: Sandbox, email: Any) -> None:
     path = f"/customers/{sandbox.customer()['id']}/"
     body = {"email": email, "name": "Awa Diop"}

@@ -33,6 +33,77 @@ def test_every_code_is_answered_with_its_status_and_shape(sandbox: Sandbox, code
     assert sandbox.api.get("/customers/")["pagination"]["count"] == 0
 
 
+WITH_PARAM = {
+    "customer_email_exists": "email",
+    "DUPLICATE_EMAIL": "email",
+    "DUPLICATE_SKU": "metadata.sku",
+    "refund_amount_exceeds_available": "amount",
+    "CAPTURE_AMOUNT_EXCEEDS_ORIGINAL": "amount",
+    "CURRENCY_NOT_IN_PLAN": "currency",
+    "INVALID_CURRENCY": "currency",
+    "AMOUNT_TOO_SMALL": "unit_amount",
+    "AMOUNT_TOO_LARGE": "unit_amount",
+    "MISSING_FIELD": "name",
+    "INVALID_FIELD": "name",
+    "WEBHOOK_ENDPOINT_UNREACHABLE": "url",
+}
+
+
+@pytest.mark.breaks_the_document  # a code may be forced where it could not arise
+@pytest.mark.parametrize("code", CODES)
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/customers/"),
+        ("GET", "/customers/{id}/"),
+        ("POST", "/products/"),
+        ("POST", "/subscriptions/{id}/cancel/"),
+    ],
+)
+@pytest.mark.parametrize("arranged", [False, True])
+def test_no_message_shows_a_placeholder(sandbox: Sandbox, method: str, path: str, code: str, arranged: bool) -> None:
+    customer = sandbox.customer()["id"]
+    if arranged:
+        sandbox.control.post("/faults", {"then": {"code": code}})
+    headers = {} if arranged else {"Emulator-Answer": code}
+    response = sandbox.api.http.request(method, path.format(id=customer), headers=headers)
+    body = response.json()
+    error = body.get("error", body)
+    assert not re.search(r"None|[(){}]", error["message"]), error["message"]
+    assert not re.search(r"None|[(){}]", str(list(error.get("errors", {}).values())))
+    if path == "/products/" and code in WITH_PARAM:
+        assert error["param"] == WITH_PARAM[code]
+        assert "error" in body or set(error["errors"]) == {error["param"]}
+    if code == "VALIDATION_ERROR":
+        assert len(error["errors"]) >= 1
+    if code == "CUSTOMER_NOT_FOUND" and "{id}" in path:
+        assert customer in error["message"]
+    if response.status_code == 429:
+        assert response.headers["retry-after"] == str(error["retry_after"])
+
+
+def test_a_forced_404_names_the_id_of_the_body(sandbox: Sandbox) -> None:
+    """As the service does: param, errors and the id that was sent (B-15)."""
+    body = {"customer": "cust_gone", "line_items": []}
+    headers = {"Emulator-Answer": "CUSTOMER_NOT_FOUND"}
+    answer = sandbox.api.refused("POST", "/invoices/", 404, "CUSTOMER_NOT_FOUND", json=body, headers=headers)
+    assert answer["message"] == "There is no customer cust_gone."
+    assert (answer["param"], answer["errors"]) == ("customer", {"customer": ["there is no cust_gone"]})
+
+
+def test_a_forced_validation_error_names_the_fields_of_the_operation(sandbox: Sandbox) -> None:
+    headers = {"Emulator-Answer": "VALIDATION_ERROR"}
+    answer = sandbox.api.refused("POST", "/customers/", 422, "VALIDATION_ERROR", json=AWA, headers=headers)
+    assert set(answer["errors"]) == {"email", "name"}
+
+
+@pytest.mark.breaks_the_document  # the tester's own body
+def test_every_429_says_when_to_come_back(sandbox: Sandbox) -> None:
+    """Errors: Retry-After is present on every 429, one of the tester's own included."""
+    sandbox.control.post("/faults", {"then": {"status": 429, "body": {"busy": True}}})
+    assert sandbox.api.http.get("/customers/").headers["retry-after"] == "1"
+
+
 OF_STATUS = {
     "400": "refund_amount_exceeds_available",
     "401": "INVALID_API_KEY",

@@ -43,7 +43,7 @@ def calling(server: RunningServer, service_contract: Contract) -> Any:
         opened.close()
 
 
-@pytest.mark.parametrize("name", ["", "-shop"])
+@pytest.mark.parametrize("name", ["", "7", "2026"])
 @pytest.mark.parametrize("side", ["test", "prod"])
 @pytest.mark.parametrize(("begins", "status", "code"), ALWAYS)
 def test_some_names_are_refused_everything(
@@ -81,6 +81,16 @@ def test_a_read_only_key_may_read(calling: Any) -> None:
     assert client.get("/customers/")["data"] == []
     for method, path in (("POST", "/customers/"), ("PATCH", "/customers/x/"), ("DELETE", "/customers/x/")):
         client.refused(method, path, 403, "INSUFFICIENT_PERMISSIONS", json={})
+
+
+@pytest.mark.parametrize("name", ["expired_cards_suite", "readonly_tests", "revoked-shop", "disabledx1", "expired1x"])
+def test_a_name_that_begins_with_the_word_is_a_name(calling: Any, name: str) -> None:
+    assert calling(f"sk_test_{name}").get("/customers/")["data"] == []
+
+
+def test_the_message_says_that_the_name_did_it(calling: Any) -> None:
+    answer = calling("sk_test_expired7").refused("GET", "/customers/", 401, "EXPIRED_API_KEY")
+    assert "The name of the App is the cause: 'expired'" in answer["message"]
 
 
 def test_a_name_that_merely_contains_the_word_is_a_name(calling: Any) -> None:

@@ -76,14 +76,14 @@ def filled_in(value: Any, answer: Any) -> Any:
 
 
 def with_key_patterns(node: Any) -> Any:
-    """The document with ``x-key-maxLength``, its own keyword, as ``patternProperties`` of JSON Schema."""
+    """The document with ``x-key-minLength``, its own keyword, as ``patternProperties`` of JSON Schema."""
     if isinstance(node, list):
         return [with_key_patterns(part) for part in node]
     if not isinstance(node, dict):
         return node
     schema = {name: with_key_patterns(part) for name, part in node.items()}
-    if "x-key-maxLength" in schema:
+    if "x-key-minLength" in schema:
         values = schema["additionalProperties"]
-        schema["patternProperties"] = {f"^[\\s\\S]{{1,{schema['x-key-maxLength']}}}$": values}
+        schema["patternProperties"] = {f"^[\\s\\S]{{{schema['x-key-minLength']},}}$": values}
         schema["additionalProperties"] = False
     return schema

@@ -39,7 +39,7 @@ class ConsoleRequest(BrowserRequest):
         """The key of the world: ``?app=NAME``, with ``live=1`` for its live side."""
         name = self.query.get("app", DEFAULT_APP)
         if not NAME.fullmatch(name):
-            raise ApiRequestError(404, self.language.gettext("An App’s name has 4 to 64 of A-Z a-z 0-9 _ -."))
+            raise ApiRequestError(404, self.language.gettext("An App’s name has 1 to 64 of A-Z a-z 0-9 _ -."))
         return Key(name, self.query.get("live") == "1")
 
     @property

@@ -35,5 +35,5 @@ def of_sender(engine: Engine, context: RequestContext, app: str | None) -> Runti
 def _named(context: RequestContext) -> str | None:
     name = dict(fields(context.query_string)).get("app")
     if name is not None and not keys.NAME.fullmatch(name):
-        raise invalid_field("app", "must be an App's name: 4 to 64 of A-Z a-z 0-9 _ -", "INVALID_FILTER_PARAM")
+        raise invalid_field("app", "must be an App's name: 1 to 64 of A-Z a-z 0-9 _ -", "INVALID_FILTER_PARAM")
     return name

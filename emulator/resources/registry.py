@@ -8,9 +8,17 @@ from typing import Any
 
 from emulator.core.idempotency import StoredResponse
 from emulator.core.state_machine import StateMachine
+from emulator.core.validation import Check, Checked
 from emulator.core.world import JobFunction, Reaction, Registry
 from emulator.resources.app import security_profiles, settings
-from emulator.resources.billing import dunning, invoices, renewals, subscription_operations, subscriptions
+from emulator.resources.billing import (
+    dunning,
+    invoice_checks,
+    invoices,
+    renewals,
+    subscription_operations,
+    subscriptions,
+)
 from emulator.resources.catalog import plans, products
 from emulator.resources.checkout import checkout_sessions, fulfilment
 from emulator.resources.customers import addresses, customers, payment_methods, records
@@ -50,7 +58,30 @@ _MODULES = (
     endpoints,
 )
 
-OPERATIONS: Mapping[str, Callable[..., Any]] = dict(chain(*(module.OPERATIONS.items() for module in _MODULES)))
+CHECKS: Mapping[str, Check] = {
+    "createAddress": addresses.check,
+    "updateAddress": addresses.check,
+    "createCheckoutSession": checkout_sessions.check,
+    "createInvoice": invoice_checks.check,
+    "updateInvoice": invoice_checks.check_update,
+    "createPaymentIntent": intent_operations.check,
+    "createPaymentLink": payment_links.check,
+    "updatePaymentLink": payment_links.check_update,
+    "createPaymentMethod": payment_methods.check,
+    "createSubscriptionPlan": plans.check,
+    "createProduct": products.check,
+    "updateProduct": products.check_update,
+    "createSubscription": subscription_operations.check,
+    "createWebhook": endpoints.check,
+    "updateWebhook": endpoints.check,
+}
+"""operationId → the rules for its body, which are checked before its function is called (B-12)."""
+
+_FUNCTIONS = dict(chain(*(module.OPERATIONS.items() for module in _MODULES)))
+
+OPERATIONS: Mapping[str, Callable[..., Any]] = {
+    id: Checked(function, CHECKS[id]) if id in CHECKS else function for id, function in _FUNCTIONS.items()
+}
 """operationId → function ``(world, **path parameters, query=…, body=…)``."""
 
 JOBS: Mapping[str, JobFunction] = (

@@ -34,6 +34,7 @@ class RequestContext:
     router sets ``operation_id`` (``""`` until then), ``path_params`` and, for a HEAD, ``method``. Authentication sets
     ``runtime``, that of the world the request is for, and ``checkpoint``, the place in the world's history where the
     request began; layers that need a world get the runtime as an argument. ``raw`` is the body, as far as it was read.
+    ``find_runtime`` finds that of the request's key before authentication, for the shape of errors only (B-10).
     ``ignores_unknown_fields`` is the App's setting ``unknown_fields`` (B-13); the control API never ignores any.
     ``abort`` cuts the connection, where there is one.
     """
@@ -45,6 +46,7 @@ class RequestContext:
         "abort",
         "base_url",
         "checkpoint",
+        "find_runtime",
         "headers",
         "ignores_unknown_fields",
         "method",
@@ -68,6 +70,7 @@ class RequestContext:
         self.operation_id = ""
         self.runtime: Runtime | None = None
         self.ignores_unknown_fields = False
+        self.find_runtime: Callable[[RequestContext], Runtime | None] | None = None
         self.checkpoint: Checkpoint | None = None
         self.raw = b""
         self._new_id = new_id
@@ -92,9 +95,17 @@ class RequestContext:
             raise ApiError("AUTHENTICATION_FAILED", message="There is more than one Authorization header.")
         return values[0] if values else None
 
+    def require_single(self, *names: str) -> None:
+        """Raise 400 for a header that may be sent once and was sent twice (B-05)."""
+        for name in names:
+            if len(self.header_values(name.lower().encode())) > 1:
+                message = f"{name}: there is more than one such header"
+                raise ApiError("VALIDATION_ERROR", http_status=400, param=name, message=message)
+
     def body_of(self, error: ApiError) -> bytes:
         """The body of an error, in the shape the App has set (B-10)."""
-        shape = settings(self.runtime.world).error_shape if self.runtime else "documented"
+        runtime = self.runtime or (self.find_runtime and self.find_runtime(self))
+        shape = settings(runtime.world).error_shape if runtime else "documented"
         return body_of(error, request_id=self.request_id, docs_url=f"{self.base_url}/docs", shape=shape)
 
     def error_response(self, error: ApiError) -> Response:

@@ -32,10 +32,11 @@ class Cors(ContextLayer):
         self._engine = engine
 
     async def handle(self, context: RequestContext, scope: Scope, receive: Receive, send: Send) -> None:
+        context.find_runtime = self._runtime_of_key
         origin = context.header(b"origin")
         if origin is None:
             await self._app(scope, receive, send)
-        elif _is_preflight(context) and self._allows(self._runtime_of_preflight(context), origin):
+        elif _is_preflight(context) and self._allows(self._runtime_of_key(context), origin):
             await send_response(Response(204, b"", _preflight_headers(context, origin)), send)
         else:
             await self._app(scope, receive, self._with_headers(context, send, origin))
@@ -57,8 +58,8 @@ class Cors(ContextLayer):
         runtimes = self._engine.runtimes.values() if runtime is None else [runtime]
         return any(opens_to(each.world, origin) for each in runtimes)
 
-    def _runtime_of_preflight(self, context: RequestContext) -> Runtime | None:
-        """The runtime of a preflight's world. Browsers send no key with one; other clients may."""
+    def _runtime_of_key(self, context: RequestContext) -> Runtime | None:
+        """The runtime of the world of the request's key, where there is one: browsers send none with a preflight."""
         try:
             return self._engine.runtimes.get(keys.read(context.authorization()))
         except ApiError:

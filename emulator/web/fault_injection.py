@@ -14,17 +14,21 @@ from emulator.errors import ApiError
 from emulator.resources.sandbox.faults import REQUEST, Fault, FaultEffect, FaultMatch, mentions_customer, pick_fault
 from emulator.web import strict_json
 from emulator.web.context import RequestContext
-from emulator.web.forced_errors import error_for
+from emulator.web.forced_errors import RETRY_AFTER, ForcedErrors
 from emulator.web.operation import MAX_BODY, Disconnected
 from emulator.web.query import fields
 from emulator.web.response import Response, send_response
+
+TOO_MANY_REQUESTS = 429
+"""The status that always comes with ``Retry-After`` (Errors)."""
 
 
 class FaultInjection:
     """Stands before an ASGI application. ``paths`` are the document's, by operationId."""
 
-    def __init__(self, app: ASGIApp, paths: Mapping[str, str]) -> None:
+    def __init__(self, app: ASGIApp, paths: Mapping[str, str], forced_errors: ForcedErrors) -> None:
         self._app = app
+        self._forced_errors = forced_errors
         self._paths = paths
 
     async def handle(
@@ -51,7 +55,7 @@ class FaultInjection:
         self, effect: FaultEffect, context: RequestContext, scope: Scope, receive: Receive, send: Send
     ) -> None:
         if effect.code is not None:
-            raise error_for(effect.code)
+            raise self._forced_errors.error(effect.code, context)
         if effect.status is not None:
             await send_response(_custom_response(effect.status, effect.body), send)
         elif effect.drop == "before":
@@ -116,9 +120,10 @@ async def read_ahead(receive: Receive) -> tuple[bytes, Receive]:
 
 def _custom_response(status: int, body: object) -> Response:
     """A response of the tester's own: a text as plain text, any other value as JSON, no value as an empty body."""
+    headers = {"Retry-After": str(RETRY_AFTER)} if status == TOO_MANY_REQUESTS else {}
     if isinstance(body, str):
-        return Response(status, body.encode(), media_type="text/plain; charset=utf-8")
-    return Response(status, b"" if body is msgspec.UNSET else msgspec.json.encode(body))
+        return Response(status, body.encode(), headers, media_type="text/plain; charset=utf-8")
+    return Response(status, b"" if body is msgspec.UNSET else msgspec.json.encode(body), headers)
 
 
 async def cut(context: RequestContext, receive: Receive) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +12,7 @@ from connexion.operations import AbstractOperation
 from starlette.types import Receive, Scope, Send
 
 from emulator.core.handlers import Page
+from emulator.core.validation import Checked, valid_part
 from emulator.core.world import encode
 from emulator.errors import ApiError
 from emulator.web import strict_json
@@ -20,7 +21,7 @@ from emulator.web.connexion_app import Definition
 from emulator.web.context import RequestContext
 from emulator.web.error_responses import error_of
 from emulator.web.pagination import envelope
-from emulator.web.query import cast, fields
+from emulator.web.query import cast, explain, fields
 from emulator.web.response import Response, send_response
 from emulator.web.routing import OperationLayer
 from emulator.web.schemas import Schema, Violation
@@ -82,7 +83,7 @@ class OperationHandler:
         if self._body_schema:
             body = self._validated(body, self._body_schema, context, violations)
         if violations:
-            raise error_of(violations)
+            raise error_of([*violations, *self._broken_rules(context, scope[RUNTIME_KEY], body, violations)])
         arguments: dict[str, Any] = dict(context.path_params)
         if self._parameters:
             arguments["query"] = query
@@ -110,7 +111,9 @@ class OperationHandler:
             else:
                 given[name] = value = cast(text, schema.source)
                 if not schema.accepts(value):
-                    violations.extend(_bad(name, violation.message) for violation in schema.violations(value))
+                    violations.extend(
+                        _bad(name, explain(each.message, text, schema.source)) for each in schema.violations(value)
+                    )
         violations.extend(_bad(name, "is required") for name in sorted(self._required - given.keys()))
         return {**self._defaults, **given}
 
@@ -121,7 +124,19 @@ class OperationHandler:
             if context.ignores_unknown_fields:
                 body = schema.known(body)
             violations.extend(map(self._explain, schema.violations(body)))
-        return body if violations else schema.complete(body)
+        return schema.complete(body)
+
+    def _broken_rules(
+        self, context: RequestContext, runtime: Any, body: Any, violations: list[Violation]
+    ) -> Iterator[Violation]:
+        """What the operation's rules find wrong with the valid part of an invalid request (B-12)."""
+        if not self._body or not isinstance(self.function, Checked):
+            return
+        arguments: dict[str, Any] = dict(context.path_params)
+        arguments["body"] = valid_part(body, {violation.path for violation in violations})
+        for error in self.function.violations(runtime.world, arguments):
+            for field, messages in (error.errors or {}).items():
+                yield from (Violation(field, "rule", message, error.code) for message in messages)
 
     def _explain(self, violation: Violation) -> Violation:
         """A field that the object has but a PATCH does not take is not unknown: it cannot be changed (B-13)."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -34,13 +35,26 @@ def cast(text: str, schema: Mapping[str, Any]) -> Any:
     return _instant(text) if schema.get("format") == "date-time" else text
 
 
+def explain(message: str, text: str, schema: Mapping[str, Any]) -> str:
+    """What a parameter must be; for an instant, with a hint where a ``+`` was sent unencoded and became a space."""
+    if schema.get("format") != "date-time":
+        return message
+    message = "must be an ISO 8601 date or instant, such as 2026-01-31 or 2026-01-31T09:30:00Z"
+    return f"{message}; a + in a URL is written %2B" if " " in text else message
+
+
 def _integer(text: str) -> int | str:
     digits = text.removeprefix("-")
     return int(text) if digits.isascii() and digits.isdigit() and len(digits) <= strict_json.MAX_DIGITS else text
 
 
 def _instant(text: str) -> str:
+    """Any ISO 8601 date or instant as a timestamp: a date is its midnight, without an offset it is UTC (B-17)."""
     try:
-        return calendar.normalise(text)
+        moment = datetime.fromisoformat(text)
     except ValueError:
+        return text
+    try:
+        return calendar.stamp((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC))
+    except OverflowError:
         return text

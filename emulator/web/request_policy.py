@@ -14,26 +14,30 @@ from emulator.resources.app.settings import settings
 from emulator.web.authentication import RUNTIME_KEY
 from emulator.web.context import ContextLayer, RequestContext
 from emulator.web.fault_injection import FaultInjection, read_ahead
-from emulator.web.forced_errors import forced_error
+from emulator.web.forced_errors import HEADER, ForcedErrors
 
 UNLIMITED = nullcontext()
+HEADER_KEY = HEADER.lower().encode()
 
 
 class RequestPolicy(ContextLayer):
     """A layer of the service's stack, after authentication. ``paths`` are the document's, by operationId."""
 
-    def __init__(self, app: ASGIApp, paths: Mapping[str, str]) -> None:
-        self._fault_injection = FaultInjection(app, paths)
+    def __init__(self, app: ASGIApp, paths: Mapping[str, str], forced_errors: ForcedErrors) -> None:
+        self._forced_errors = forced_errors
+        self._fault_injection = FaultInjection(app, paths, forced_errors)
 
     async def handle(self, context: RequestContext, scope: Scope, receive: Receive, send: Send) -> None:
         runtime: Runtime = scope[RUNTIME_KEY]
+        context.require_single("Idempotency-Key", "Origin")
         # A request without a key comes from a link in an email. The merchant's customer opens it, not their server.
         if b"authorization" in context.headers:
             apply_security_profiles(context, runtime)
         with within_limits(runtime):
-            if (error := forced_error(context)) is not None:
+            if HEADER_KEY in context.headers:
                 context.raw, _ = await read_ahead(receive)
-                raise error
+                if (error := self._forced_errors.asked_for(context)) is not None:
+                    raise error
             await self._fault_injection.handle(context, runtime, scope, receive, send)
 
 

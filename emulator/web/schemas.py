@@ -63,12 +63,12 @@ class Schema:
         return nested
 
     def complete(self, value: dict[str, Any]) -> dict[str, Any]:
-        """The object with every default of the document filled in."""
+        """The object with every default of the document filled in; parts of a wrong type stay as they are."""
         completed = {**self.defaults, **value}
         for name, many, inner in self._nested:
             part = completed.get(name)
             if many and isinstance(part, list):
-                completed[name] = [inner.complete(item) for item in part]
+                completed[name] = [inner.complete(item) if isinstance(item, dict) else item for item in part]
             elif isinstance(part, dict):
                 completed[name] = inner.complete(part)
         return completed
@@ -114,7 +114,7 @@ def _cut(value: Any, schema: Mapping[str, Any]) -> Any:
 def to_draft4(node: Any) -> Any:
     """A schema of OpenAPI 3.0 as JSON Schema draft 4.
 
-    ``nullable`` becomes a type, ``x-key-maxLength`` a pattern, ``x-required-unless`` an ``anyOf`` for each field.
+    ``nullable`` becomes a type, ``x-key-minLength`` a pattern, ``x-required-unless`` an ``anyOf`` for each field.
     """
     if isinstance(node, list):
         return [to_draft4(part) for part in node]
@@ -123,9 +123,9 @@ def to_draft4(node: Any) -> Any:
     schema = {key: to_draft4(value) for key, value in node.items() if key not in _ANNOTATIONS and key != "properties"}
     if "properties" in node:
         schema["properties"] = {name: to_draft4(part) for name, part in node["properties"].items()}
-    if "x-key-maxLength" in schema:
+    if "x-key-minLength" in schema:
         values = schema.pop("additionalProperties")
-        schema["patternProperties"] = {f"^[\\s\\S]{{1,{schema.pop('x-key-maxLength')}}}$": values}
+        schema["patternProperties"] = {f"^[\\s\\S]{{{schema.pop('x-key-minLength')},}}$": values}
         schema["additionalProperties"] = False
     if "x-required-unless" in node:
         exceptions = schema.pop("x-required-unless").items()
@@ -165,7 +165,7 @@ def _violations(error: Any, prefix: str) -> Iterator[Violation]:
         yield Violation(path, kind.name, _sentence(kind, error.message))
 
 
-_KEY = "keys have 1 to 40 characters"
+_KEY = "keys have at least 1 character"
 
 
 def _under(path: str, name: str) -> str:

@@ -21,6 +21,7 @@ from emulator.resources.sandbox import invoice_documents
 from emulator.resources.sandbox.invoice_documents import InvoiceDocument
 from emulator.web.context import RequestContext
 from emulator.web.cors import Cors
+from emulator.web.forced_errors import ForcedErrors
 from emulator.web.idempotency import IdempotentRequest
 from emulator.web.operation import OperationHandler
 from emulator.web.pipeline import build_app
@@ -33,7 +34,7 @@ def service_app(engine: Engine, *, strict: bool) -> ASGIApp:
     """The application behind ``/v1``."""
     document = bundles.load("service")
     authenticator = Authenticator(engine, sandbox_only(document))
-    policy = partial(RequestPolicy, paths=paths(document))
+    policy = partial(RequestPolicy, paths=paths(document), forced_errors=ForcedErrors(document))
     app = build_app(
         document, OPERATIONS, authenticate=authenticator.authenticate, execute=execute, strict=strict, layers=[policy]
     )
@@ -95,8 +96,12 @@ class Authenticator:
         context.ignores_unknown_fields = settings(runtime.world).unknown_fields == "ignore"
         if rules:
             keys.admit(rules, context.operation_id, writes=context.method != "GET")
-        if runtime.world.livemode and context.operation_id in self._sandbox_only:
-            raise ApiError("SANDBOX_ONLY")
+        if runtime.world.livemode:
+            if context.operation_id in self._sandbox_only:
+                raise ApiError("SANDBOX_ONLY")
+            if context.operation_id == "resetSandbox":
+                # Here and not in the operation, so that body and query make no difference (B-07).
+                raise ApiError("PERMISSION_DENIED", message="Only a sandbox can be reset; this is a production key.")
         return runtime
 
     def _opened_by_token(self, context: RequestContext) -> Runtime:

@@ -9,11 +9,11 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from emulator.core.world import World
-from emulator.errors import ApiError
+from emulator.errors import ERRORS, ApiError
 
-_KEY = re.compile(r"(sk|pk)_(test|prod)_([A-Za-z0-9_-]{4,64})", re.ASCII)
-SECRET = re.compile(r"sk_(test|prod)_[A-Za-z0-9_-]{4,64}", re.ASCII)
-NAME = re.compile(r"[A-Za-z0-9_-]{4,64}", re.ASCII)
+_KEY = re.compile(r"(sk|pk)_(test|prod)_([A-Za-z0-9_-]{1,64})", re.ASCII)
+SECRET = re.compile(r"sk_(test|prod)_[A-Za-z0-9_-]{1,64}", re.ASCII)
+NAME = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
 
 
 class Key(NamedTuple):
@@ -43,7 +43,10 @@ def read(header: str | None) -> Key:
 
 
 class MagicKey(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One row of ``fixtures/keys.yaml``: requests of Apps whose name ``begins`` so fail with ``code`` (B-04)."""
+    """One row of ``fixtures/keys.yaml``: requests of certain Apps fail with ``code`` (B-04).
+
+    These are the Apps whose name is the word ``begins``, alone or followed by digits.
+    """
 
     begins: str
     code: str
@@ -53,7 +56,12 @@ class MagicKey(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     def concerns(self, key: Key) -> bool:
         """Whether it applies to this key."""
-        return key.name.startswith(self.begins) and (key.livemode or self.only != "live")
+        return key.name.rstrip("0123456789") == self.begins and (key.livemode or self.only != "live")
+
+    def error(self) -> ApiError:
+        """The error, with a message that says that the name of the App is the cause."""
+        cause = f"The name of the App is the cause: {self.begins!r}, alone or followed by digits, is a magic name."
+        return ApiError(self.code, message=f"{ERRORS[self.code].message} {cause}")
 
     def forbids(self, operation_id: str, writes: bool) -> bool:
         """Whether it forbids this operation to a key that it applies to."""
@@ -65,11 +73,11 @@ def admit_buyer(world: World, operation_id: str) -> None:
     own = Key(world.name, world.livemode)
     for rule in world.reference_data.magic_keys:
         if operation_id in rule.operations and rule.concerns(own):
-            raise ApiError(rule.code)
+            raise rule.error()
 
 
 def admit(rules: Iterable[MagicKey], operation_id: str, writes: bool) -> None:
     """Raise the error of the first of these ``rules``, all of which apply to the key, that forbids the operation."""
     for rule in rules:
         if rule.forbids(operation_id, writes):
-            raise ApiError(rule.code)
+            raise rule.error()

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from emulator.core import money
+from emulator.core.validation import Body, Violations
 from emulator.core.world import World
 from emulator.resources.app.settings import settings
 from emulator.resources.catalog import line_items
@@ -36,6 +37,12 @@ def line(*, product: str | None, description: str, quantity: int, unit_amount: i
         unit_amount=unit_amount,
         amount=quantity * unit_amount,
     )
+
+
+def check(found: Violations, world: World, items: Sequence[Body], currency: str | None) -> Lines | None:
+    """The rules for the lines a merchant asks for; the lines, or None where one breaks a rule."""
+    sold = [line_items.check(found, world, item, currency, f"line_items.{number}") for number, item in enumerate(items)]
+    return None if None in sold else tuple(line(**msgspec.structs.asdict(each)) for each in sold if each)
 
 
 def priced(world: World, items: Sequence[Mapping[str, Any]], currency: str) -> Lines:

@@ -89,7 +89,7 @@ def create(world: World, body: Mapping[str, Any]) -> Invoice:
         customer,
         lines,
         currency,
-        due_date=_due_date(world, body.get("due_date")),
+        due_date=valid_due_date(world, body.get("due_date")),
         description=body.get("description"),
         footer=body.get("footer"),
         metadata=body.get("metadata", {}),
@@ -103,7 +103,7 @@ def update(world: World, id: str, body: Mapping[str, Any]) -> Invoice:
         raise ApiError("INVOICE_NOT_DRAFTABLE", status=invoice.status)
     changes = {field: body[field] for field in ("description", "footer") if field in body}
     if "due_date" in body:
-        changes["due_date"] = _due_date(world, body["due_date"])
+        changes["due_date"] = valid_due_date(world, body["due_date"])
     if "metadata" in body:
         changes["metadata"] = merge_metadata(invoice.metadata, body["metadata"])
     if "currency" in body or "line_items" in body:
@@ -155,8 +155,8 @@ def pay(world: World, id: str) -> Invoice:
     return invoice
 
 
-def _due_date(world: World, due_date: str | None) -> str | None:
-    """422 for a due date in the past (B-65)."""
+def valid_due_date(world: World, due_date: str | None) -> str | None:
+    """Return a due date that is not in the past; else 422 (B-65)."""
     if due_date is not None and due_date < calendar.day(world.now):
         raise invalid_field("due_date", "must not be in the past")
     return due_date

@@ -8,6 +8,7 @@ from typing import Any
 from emulator.core import calendar
 from emulator.core.handlers import get_or_404
 from emulator.core.records import merge_metadata, pick
+from emulator.core.validation import Body, Violations
 from emulator.core.world import World
 from emulator.errors import ApiError, invalid_field
 from emulator.resources.app.settings import settings
@@ -17,6 +18,16 @@ from emulator.resources.billing.subscription_terms import Terms
 from emulator.resources.billing.subscriptions import STATE_MACHINE, Subscription, end
 from emulator.resources.catalog.plans import SubscriptionPlan
 from emulator.resources.customers.records import Customer
+
+
+def check(found: Violations, world: World, body: Body) -> None:
+    """The rules for a new subscription: its terms, its end and its payment method."""
+    terms.check(found, world, body)
+    with found:
+        terms.end_date(world, body)
+    with found:
+        if world.get(Customer, body["customer"]) is not None:
+            terms.payment_method(world, body["customer"], body)
 
 
 def create(world: World, body: Mapping[str, Any]) -> Subscription:

@@ -7,6 +7,7 @@ from typing import Any
 
 from emulator.core import calendar
 from emulator.core.handlers import get_or_404
+from emulator.core.validation import Body, Violations
 from emulator.core.world import World
 from emulator.errors import invalid_field
 from emulator.resources.app import amounts
@@ -22,6 +23,33 @@ Terms = dict[str, Any]
 and ``trial_period_days``."""
 
 
+def check(found: Violations, world: World, body: Body) -> None:
+    """The rules for the terms of a new subscription (B-40)."""
+    product: Product | None = None
+    with found:
+        product = _product(world, body)
+    with found:
+        if "plan" in body:
+            _check_against_plan(found, world, body)
+    with found:
+        if "plan" not in body:
+            currency = _currency(world, body, product)
+            amounts.chargeable(world, body["unit_amount"], currency, "unit_amount")
+
+
+def _check_against_plan(found: Violations, world: World, body: Body) -> None:
+    plan = get_or_404(world, SubscriptionPlan, body["plan"], "plan")
+    with found:
+        _active_plan(world, plan.id)
+    with found:
+        if "unit_amount" in body:
+            raise invalid_field("unit_amount", "cannot be given beside a plan")
+    for field in ("interval", "interval_count", "currency"):
+        with found:
+            if body.get(field, getattr(plan, field)) != getattr(plan, field):
+                raise invalid_field(field, f"must equal the plan's, {getattr(plan, field)}")
+
+
 def agreed(world: World, body: Mapping[str, Any]) -> Terms:
     """The plan's terms where one is named, else the body's (B-40)."""
     product = _product(world, body)
@@ -31,11 +59,6 @@ def agreed(world: World, body: Mapping[str, Any]) -> Terms:
 
 def _from_plan(world: World, body: Mapping[str, Any]) -> Terms:
     plan = _active_plan(world, body["plan"])
-    if "unit_amount" in body:
-        raise invalid_field("unit_amount", "cannot be given beside a plan")
-    for field in ("interval", "interval_count", "currency"):
-        if body.get(field, getattr(plan, field)) != getattr(plan, field):
-            raise invalid_field(field, f"must equal the plan's, {getattr(plan, field)}")
     return {
         "plan": plan.id,
         "currency": plan.currency,

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from emulator.core.handlers import apply_patch, get_handler, get_or_404, list_handler, new_record
 from emulator.core.messages import N_
 from emulator.core.records import Metadata, Record
+from emulator.core.validation import Body, Violations
 from emulator.core.world import World
 from emulator.resources.app import amounts
 
@@ -35,16 +36,21 @@ class SubscriptionPlan(Record, frozen=True, kw_only=True):
     updated_at: str
 
 
+def check(found: Violations, world: World, body: Body) -> None:
+    """The rules for a new plan: its currency and its amount."""
+    with found:
+        amounts.enabled(world, body["currency"])
+    with found:
+        amounts.chargeable(world, body["amount"], body["currency"], "amount")
+
+
 def create(world: World, body: Mapping[str, Any]) -> SubscriptionPlan:
     """POST /subscription-plans/."""
-    currency = amounts.enabled(world, body["currency"])
     return world.add(
         new_record(
             world,
             SubscriptionPlan,
             body,
-            amount=amounts.chargeable(world, body["amount"], currency, "amount"),
-            currency=currency,
             trial_period_days=body.get("trial_period_days", 0),
         )
     )

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar
 from emulator.core.handlers import apply_patch, get_handler, get_or_404, list_handler, new_record
 from emulator.core.messages import N_
 from emulator.core.records import HIDDEN, Metadata, Record, merge_metadata, pick
+from emulator.core.validation import Body, Violations
 from emulator.core.world import World
 from emulator.errors import ApiError, invalid_field
 from emulator.resources.app import amounts
@@ -39,28 +40,34 @@ class Product(Record, frozen=True, kw_only=True):
     sku: Annotated[str | None, HIDDEN]
 
 
+def check(found: Violations, world: World, body: Body) -> None:
+    """The rules for a new product: its currency and its price."""
+    with found:
+        amounts.enabled(world, body["currency"])
+    with found:
+        price(world, body["unit_amount"], body["currency"], body["price_type"])
+
+
+def check_update(found: Violations, world: World, id: str, body: Body) -> None:
+    """The rule for a new price."""
+    product = world.get(Product, id)
+    with found:
+        if product is not None and "unit_amount" in body:
+            price(world, body["unit_amount"], product.currency, product.price_type)
+
+
 def create(world: World, body: Mapping[str, Any]) -> Product:
     """POST /products/: 409 ``DUPLICATE_SKU`` if another product has the ``sku`` of the metadata (B-34)."""
-    currency = amounts.enabled(world, body["currency"])
-    return world.add(
-        new_record(
-            world,
-            Product,
-            body,
-            unit_amount=price(world, body["unit_amount"], currency, body["price_type"]),
-            currency=currency,
-            sku=require_free_sku(world, body.get("metadata", {})),
-        )
-    )
+    return world.add(new_record(world, Product, body, sku=require_free_sku(world, body.get("metadata", {}))))
 
 
-def price(world: World, unit_amount: int, currency: str, price_type: str) -> int:
-    """Return a valid price: a fixed one can be charged (B-23), a suggested one is at least 0 (B-33); else 422."""
+def price(world: World, unit_amount: int, currency: str, price_type: str) -> None:
+    """Raise 422 for a fixed price that cannot be charged (B-23) and a suggested one below 0 (B-33) or too large."""
     if price_type == "fixed":
-        return amounts.chargeable(world, unit_amount, currency, "unit_amount")
+        amounts.chargeable(world, unit_amount, currency, "unit_amount")
     if unit_amount < 0:
         raise invalid_field("unit_amount", "must be at least 0")
-    return amounts.bounded(world, unit_amount, "unit_amount")
+    amounts.bounded(world, unit_amount, "unit_amount")
 
 
 def require_free_sku(world: World, metadata: Metadata, by: Product | None = None) -> str | None:
@@ -79,8 +86,6 @@ def require_free_sku(world: World, metadata: Metadata, by: Product | None = None
 def update(world: World, id: str, body: Mapping[str, Any]) -> Product:
     """PATCH /products/{id}/: earlier sales are not affected, since they copied the price."""
     product = get_or_404(world, Product, id)
-    if "unit_amount" in body:
-        price(world, body["unit_amount"], product.currency, product.price_type)
     changes = dict(body)
     if "metadata" in body:
         changes["sku"] = require_free_sku(world, merge_metadata(product.metadata, body["metadata"]), by=product)

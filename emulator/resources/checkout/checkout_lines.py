@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from emulator.core.handlers import get_or_404
+from emulator.core.validation import Body, Violations
 from emulator.core.world import World
 from emulator.errors import invalid_field
 from emulator.resources.billing import invoice_lines, subscription_terms
@@ -33,19 +34,43 @@ class CheckoutLine(msgspec.Struct, frozen=True, kw_only=True):
 Lines = tuple[CheckoutLine, ...]
 
 
-def check_plans(items: Sequence[Item], mode: str) -> None:
-    """422 unless a plan stands in ``subscription`` mode, on one line, alone and with quantity 1 (B-58)."""
-    plans = [(f"line_items.{number}", item) for number, item in enumerate(items) if "plan" in item]
-    for param, item in plans:
-        if mode != "subscription":
+def check(found: Violations, world: World, items: Sequence[Body], currency: str | None) -> Lines | None:
+    """The rules for each line; the lines, or None where one breaks a rule."""
+    sold = [_check(found, world, item, currency, f"line_items.{number}") for number, item in enumerate(items)]
+    return None if None in sold else tuple(_with_total(each) for each in sold if each)
+
+
+def _check(found: Violations, world: World, item: Body, currency: str | None, param: str) -> Priced | None:
+    with found:
+        if "plan" not in item:
+            return line_items.check(found, world, item, currency, param)
+        return _plan_line(world, item, currency, param)
+    return None
+
+
+def check_plans(found: Violations, items: Sequence[Body], mode: str | None) -> None:
+    """A plan stands in ``subscription`` mode, on one line, alone and with quantity 1 (B-58)."""
+    first: int | None = None
+    for number, item in enumerate(items):
+        with found:
+            if "plan" in item:
+                _check_plan_line(found, item, mode, f"line_items.{number}")
+                if first is not None:
+                    raise invalid_field(f"line_items.{number}.plan", "only one line may hold a plan")
+                first = number
+
+
+def _check_plan_line(found: Violations, item: Body, mode: str | None, param: str) -> None:
+    with found:
+        if mode not in ("subscription", None):
             raise invalid_field(f"{param}.plan", "goes with the mode subscription only")
-        for field in ("product", "description", "unit_amount"):
+    for field in ("product", "description", "unit_amount"):
+        with found:
             if field in item:
                 raise invalid_field(f"{param}.{field}", "cannot be given beside a plan")
+    with found:
         if item["quantity"] != 1:
             raise invalid_field(f"{param}.quantity", "must be 1 on a line with a plan")
-    if len(plans) > 1:
-        raise invalid_field(f"{plans[1][0]}.plan", "only one line may hold a plan")
 
 
 def priced(world: World, items: Sequence[Item], currency: str) -> Lines:
@@ -59,12 +84,14 @@ def _with_total(line: Priced) -> CheckoutLine:
 
 
 def _priced(world: World, item: Item, currency: str, param: str) -> Priced:
-    if "plan" not in item:
-        return line_items.one(world, item, currency, param)
+    return (_plan_line if "plan" in item else line_items.one)(world, item, currency, param)
+
+
+def _plan_line(world: World, item: Item, currency: str | None, param: str) -> Priced:
     plan = get_or_404(world, SubscriptionPlan, item["plan"], f"{param}.plan")
     if not plan.active:
         raise invalid_field(f"{param}.plan", "this plan is deactivated")
-    if plan.currency != currency:
+    if currency not in (plan.currency, None):
         raise invalid_field(f"{param}.plan", f"{plan.id} charges {plan.currency}, not {currency}")
     return Priced(product=None, description=plan.name, quantity=1, unit_amount=plan.amount)
 
@@ -74,12 +101,9 @@ def terms(world: World, body: Item, lines: Lines, currency: str) -> Terms:
     month where ``subscription_data`` does not say otherwise.
     """
     plan = next((item["plan"] for item in body["line_items"] if "plan" in item), None)
-    data = body.get("subscription_data")
     if plan is not None:
-        if data is not None:
-            raise invalid_field("subscription_data", "cannot be given beside a line with a plan")
         return subscription_terms.agreed(world, {"plan": plan})
-    data = data or {"interval": "month"}
+    data = body.get("subscription_data") or {"interval": "month"}
     price = {"unit_amount": sum(line.amount_total for line in lines), "currency": currency}
     product = next(({"product": line.product} for line in lines if line.product), {})
     return {**subscription_terms.agreed(world, {**price, **product, **data}), **data}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar
 
 from emulator.core import calendar
@@ -12,6 +12,7 @@ from emulator.core.jobs import Job
 from emulator.core.messages import N_
 from emulator.core.records import HIDDEN, Metadata, Record
 from emulator.core.state_machine import StateMachine
+from emulator.core.validation import Body, Violations
 from emulator.core.world import World
 from emulator.errors import ApiError, invalid_field, missing_field
 from emulator.resources.app import amounts
@@ -89,9 +90,50 @@ STATE_MACHINE = StateMachine(
 # -- operations
 
 
+def check(found: Violations, world: World, body: Body) -> None:
+    """The rules for a new session."""
+    currency: str | None = None
+    mode: str | None = None
+    with found:
+        currency = amounts.enabled(world, body["currency"])
+    with found:
+        mode = body["mode"]
+    with found:
+        needs_url = settings(world).readings.success_url == "required" and mode != "setup"
+        if needs_url and "success_url" not in body:
+            raise missing_field("success_url", "is required but in setup mode")
+    with found:
+        if "customer" in body and "customer_email" in body:
+            raise invalid_field("customer_email", "cannot be given beside customer")
+    with found:
+        if "subscription_data" in body and mode not in ("subscription", None):
+            raise invalid_field("subscription_data", "goes with the mode subscription only")
+    with found:
+        _check_lines(found, world, body["line_items"], mode, currency)
+    with found:
+        if mode == "subscription":
+            _check_terms(body)
+
+
+def _check_lines(
+    found: Violations, world: World, items: Sequence[Body], mode: str | None, currency: str | None
+) -> None:
+    if not items and mode not in ("setup", None):
+        raise invalid_field("line_items", "must not be empty but in setup mode")
+    checkout_lines.check_plans(found, items, mode)
+    lines = checkout_lines.check(found, world, items, currency)
+    if lines is not None and mode is not None and currency is not None:
+        _subtotal(world, mode, lines, currency)
+
+
+def _check_terms(body: Body) -> None:
+    planned = any("plan" in item for item in body["line_items"])
+    if planned and "subscription_data" in body:
+        raise invalid_field("subscription_data", "cannot be given beside a line with a plan")
+
+
 def create(world: World, body: Mapping[str, Any]) -> CheckoutSession:
     """POST /checkout-sessions/ (B-58)."""
-    _check(world, body)
     currency = amounts.enabled(world, body["currency"])
     customer, email = _buyer(world, body)
     lines = checkout_lines.priced(world, body["line_items"], currency)
@@ -126,20 +168,6 @@ def create(world: World, body: Mapping[str, Any]) -> CheckoutSession:
     )
     schedule_expiry(world, session)
     return session
-
-
-def _check(world: World, body: Mapping[str, Any]) -> None:
-    """The rules between the fields of a new session."""
-    needs_url = settings(world).readings.success_url == "required" and body["mode"] != "setup"
-    if needs_url and "success_url" not in body:
-        raise missing_field("success_url", "is required but in setup mode")
-    if body["mode"] != "setup" and not body["line_items"]:
-        raise invalid_field("line_items", "must not be empty but in setup mode")
-    if "customer" in body and "customer_email" in body:
-        raise invalid_field("customer_email", "cannot be given beside customer")
-    if "subscription_data" in body and body["mode"] != "subscription":
-        raise invalid_field("subscription_data", "goes with the mode subscription only")
-    checkout_lines.check_plans(body["line_items"], body["mode"])
 
 
 def _buyer(world: World, body: Mapping[str, Any]) -> tuple[Customer | None, str | None]:
@@ -224,10 +252,12 @@ def product_of(session: CheckoutSession) -> str | None:
 
 
 def release_customer(world: World, event: Event) -> None:
-    """Reaction to ``customer.deleted``: sessions that have not ended lose the customer."""
+    """Reaction to ``customer.deleted``: sessions that have not ended lose the customer, with the email that would make
+    it again (B-32).
+    """
     for session in world.table(CheckoutSession).where("customer", event.data.object.id):
         if session.status not in ("complete", "expired"):
-            world.replace(session, customer=None)
+            world.replace(session, customer=None, customer_email=None)
 
 
 retrieve = get_handler(CheckoutSession)

@@ -7,6 +7,7 @@ from typing import Any
 
 from emulator.core.events import Event
 from emulator.core.handlers import apply_patch, get_or_404, new_record, sublist_handler
+from emulator.core.validation import Body, Violations
 from emulator.core.world import World
 from emulator.errors import ApiError, invalid_field
 from emulator.resources.app.settings import settings
@@ -16,7 +17,6 @@ from emulator.resources.customers.records import Address, Customer
 def create(world: World, id: str, body: Mapping[str, Any]) -> Address:
     """POST /customers/{id}/addresses/: a new default address replaces the former one as the default."""
     get_or_404(world, Customer, id)
-    require_covered_country(world, body)
     if body["is_default"]:
         clear_default(world, id)
     address = world.add(new_record(world, Address, body, customer=id))
@@ -36,7 +36,6 @@ def retrieve(world: World, id: str, addr_id: str) -> Address:
 def update(world: World, id: str, addr_id: str, body: Mapping[str, Any]) -> Address:
     """PATCH /customers/{id}/addresses/{addr_id}/: ``is_default`` true also clears the former default."""
     address = retrieve(world, id, addr_id)
-    require_covered_country(world, body)
     if body.get("is_default") and not address.is_default:
         clear_default(world, id)
     address = apply_patch(world, address, body)
@@ -50,11 +49,12 @@ def delete(world: World, id: str, addr_id: str) -> None:
     show_default(world, id)
 
 
-def require_covered_country(world: World, body: Mapping[str, Any]) -> None:
-    """Raise 422 if the country is not among the App's countries (Address fields; B-15)."""
+def check(found: Violations, world: World, id: str, body: Body, addr_id: str | None = None) -> None:
+    """The rule for a new or changed address: its country is one of the App's (Address fields; B-15)."""
     covered = settings(world).countries
-    if "country" in body and body["country"] not in covered:
-        raise invalid_field("country", f"the App does not cover {body['country']}; it covers {', '.join(covered)}")
+    with found:
+        if "country" in body and body["country"] not in covered:
+            raise invalid_field("country", f"the App does not cover {body['country']}; it covers {', '.join(covered)}")
 
 
 def of_customer(world: World, customer: str) -> list[Address]:

@@ -102,10 +102,11 @@ def delete(world: World, id: str) -> None:
 
 
 def matches_search(customer: Customer, text: str) -> bool:
-    """Whether the text occurs in email, names, phone or id, ignoring letter case (B-20)."""
+    """Whether the text occurs in email, names or phone, ignoring letter case, or is the whole id (B-20)."""
     name = f"{customer.firstname} {customer.lastname}"
-    fields = (customer.email or "", name, customer.phone or "", customer.id)
-    return any(text.strip().casefold() in field.casefold() for field in fields)
+    fields = (customer.email or "", name, customer.phone or "")
+    text = text.strip().casefold()
+    return text == customer.id.casefold() or any(text in field.casefold() for field in fields)
 
 
 retrieve = get_handler(Customer)

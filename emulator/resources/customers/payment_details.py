@@ -10,6 +10,7 @@ import msgspec
 
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
+from emulator.core.validation import Violations
 from emulator.core.world import World
 from emulator.errors import combine, invalid_field, missing_field
 from emulator.resources.customers import magic_values, phones
@@ -31,7 +32,10 @@ def read(world: World, fields: Fields) -> PaymentDetails:
 
     Raises 422 for a field that is missing or belongs to another type, for wrong check digits and for an expired card.
     """
-    _check_fields(fields)
+    found = Violations()
+    check(found, world, fields)
+    if found.errors:
+        raise combine(found.errors)
     return _READERS[fields["type"]](world, fields)
 
 
@@ -52,8 +56,7 @@ def expiry(instrument: PaymentDetails) -> Timestamp | None:
     """The instant a card expires: the end of its month (UTC). None for other instruments."""
     if instrument.type != "bank_card":
         return None
-    month = f"{instrument.details['exp_year']:04d}-{instrument.details['exp_month']:02d}-01"
-    return calendar.step(calendar.midnight(month), "month", 1)
+    return _end_of_month(instrument.details["exp_year"], instrument.details["exp_month"])
 
 
 FIELDS = {
@@ -73,15 +76,31 @@ def allowed(types: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(types)) or EVERY_TYPE
 
 
-def _check_fields(fields: Fields) -> None:
-    """Raise one 422 for all fields that are missing or belong to another type (B-12)."""
-    own = FIELDS[fields["type"]]
-    absent = [name for name in own if name not in fields]
-    foreign = [name for names in FIELDS.values() for name in names if name in fields and name not in own]
-    violations = [missing_field(name) for name in absent]
-    violations += [invalid_field(name, f"does not belong to a method of type {fields['type']}") for name in foreign]
-    if violations:
-        raise combine(violations)
+def check(found: Violations, world: World, fields: Fields) -> None:
+    """The rules for what a buyer entered: the fields of its type and no others, check digits, the card's last month."""
+    with found:
+        _check_fields(found, fields, fields["type"])
+    with found:
+        if fields["type"] == "bank_card" and "number" in fields:
+            require_check_digit(fields["number"])
+    with found:
+        if fields["type"] == "bank_card" and "exp_year" in fields and "exp_month" in fields:
+            require_unexpired(world, fields["exp_year"], fields["exp_month"])
+    with found:
+        if fields["type"] == "bank_transfer" and "iban" in fields:
+            _iban(fields["iban"])
+
+
+def _check_fields(found: Violations, fields: Fields, type: str) -> None:
+    own = FIELDS[type]
+    for name in own:
+        with found:
+            if name not in fields:
+                raise missing_field(name)
+    for name in (name for names in FIELDS.values() for name in names if name not in own):
+        with found:
+            if name in fields:
+                raise invalid_field(name, f"does not belong to a method of type {type}")
 
 
 def _mobile_money(world: World, fields: Fields) -> PaymentDetails:
@@ -93,26 +112,37 @@ def _paypal(world: World, fields: Fields) -> PaymentDetails:
 
 
 def _bank_card(world: World, fields: Fields) -> PaymentDetails:
-    """No message here may contain the card number, since responses are logged and stored."""
-    # Loaded on first use: many servers never see a card.
-    from stdnum import luhn
-
     number = fields["number"].replace(" ", "")
-    if not luhn.is_valid(number):
-        raise invalid_field("number", "the check digit (Luhn) is wrong")
     details = {
         "brand": brand(number),
         "last4": number[-4:],
         "exp_month": fields["exp_month"],
         "exp_year": fields["exp_year"],
     }
-    card = PaymentDetails(
-        type="bank_card", details=details, magic=magic_values.of_value(world, "bank_card", number).name or None
-    )
-    if (expiry(card) or world.now) <= world.now:
-        this_year = fields["exp_year"] == int(world.now[:4])
-        raise invalid_field("exp_month" if this_year else "exp_year", "the card has expired")
-    return card
+    magic = magic_values.of_value(world, "bank_card", number).name or None
+    return PaymentDetails(type="bank_card", details=details, magic=magic)
+
+
+def require_check_digit(number: str) -> None:
+    """Raise 422 for a card number that fails the Luhn check.
+
+    No message may contain the card number, since responses are logged and stored.
+    """
+    # Loaded on first use: many servers never see a card.
+    from stdnum import luhn
+
+    if not luhn.is_valid(number.replace(" ", "")):
+        raise invalid_field("number", "the check digit (Luhn) is wrong")
+
+
+def require_unexpired(world: World, year: int, month: int) -> None:
+    """Raise 422 for a card whose last month is over."""
+    if _end_of_month(year, month) <= world.now:
+        raise invalid_field("exp_month" if year == int(world.now[:4]) else "exp_year", "the card has expired")
+
+
+def _end_of_month(year: int, month: int) -> Timestamp:
+    return calendar.step(calendar.midnight(f"{year:04d}-{month:02d}-01"), "month", 1)
 
 
 BRANDS = (

@@ -12,6 +12,7 @@ from emulator.core.jobs import Job
 from emulator.core.messages import N_
 from emulator.core.records import HIDDEN, Metadata, Record
 from emulator.core.state_machine import StateMachine
+from emulator.core.validation import Body, Violations
 from emulator.core.world import World
 from emulator.resources.customers import payment_details
 from emulator.resources.customers.payment_details import PaymentDetails
@@ -50,6 +51,11 @@ class PaymentMethod(Record, frozen=True, kw_only=True):
 
 
 STATE_MACHINE = StateMachine(PaymentMethod, (None, "add", "active"), ("active", "expire", "expired"))
+
+
+def check(found: Violations, world: World, body: Body) -> None:
+    """The rules for a new method: what the buyer pays with."""
+    payment_details.check(found, world, body)
 
 
 def create(world: World, body: Mapping[str, Any]) -> PaymentMethod:

@@ -7,6 +7,7 @@ from typing import Any
 
 from emulator.core.handlers import get_or_404
 from emulator.core.records import R
+from emulator.core.validation import Body, Violations
 from emulator.core.world import World
 from emulator.errors import ApiError, invalid_field
 from emulator.resources.app import amounts, security_profiles
@@ -18,10 +19,16 @@ from emulator.resources.payments.payment_intents import STATE_MACHINE, PaymentIn
 from emulator.resources.payments.transactions import Transaction
 
 
+def check(found: Violations, world: World, body: Body) -> None:
+    """The rules for a new intent: its currency and its amount."""
+    with found:
+        amounts.enabled(world, body["currency"])
+    with found:
+        amounts.chargeable(world, body["amount"], body["currency"], "amount")
+
+
 def create(world: World, body: Mapping[str, Any]) -> PaymentIntent:
     """POST /payment-intents/: nothing is charged until it is confirmed (B-51)."""
-    currency = amounts.enabled(world, body["currency"])
-    amounts.chargeable(world, body["amount"], currency, "amount")
     customer = _optional(world, Customer, body, "customer")
     method = _optional(world, PaymentMethod, body, "payment_method")
     types = payment_details.allowed(body.get("payment_method_types", ()))
@@ -59,10 +66,30 @@ def confirm(world: World, id: str, body: Mapping[str, Any]) -> PaymentIntent:
     method_id = body.get("payment_method") or intent.payment_method
     if method_id is None or not STATE_MACHINE.allows(intent, "choose"):
         raise ApiError("PAYMENT_INTENT_NOT_CONFIRMABLE", status=intent.status)
+    if _outlives_customer(world, intent) and method_id == intent.payment_method:
+        return _confirm_own_copy(world, intent)
     method = get_or_404(world, PaymentMethod, method_id, "payment_method")
     _require_usable(world, method, world.get(Customer, intent.customer), intent.payment_method_types)
     security_profiles.check_amount(world, intent.amount)
     return charging.confirm(world, intent, method)
+
+
+def _outlives_customer(world: World, intent: PaymentIntent) -> bool:
+    """Whether its customer was deleted, and the method with the customer (B-32)."""
+    return (
+        intent.customer is None
+        and intent.instrument is not None
+        and not world.get(PaymentMethod, intent.payment_method)
+    )
+
+
+def _confirm_own_copy(world: World, intent: PaymentIntent) -> PaymentIntent:
+    """Charge what the intent has copied of its method."""
+    details = intent.instrument
+    assert details is not None
+    security_profiles.check_method(world, details.type)
+    security_profiles.check_amount(world, intent.amount)
+    return charging.charge(world, intent, details, payment_method=intent.payment_method)
 
 
 def capture(world: World, id: str, body: Mapping[str, Any]) -> PaymentIntent:

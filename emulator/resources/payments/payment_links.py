@@ -12,6 +12,7 @@ from emulator.core.handlers import apply_patch, get_handler, get_or_404, list_ha
 from emulator.core.messages import N_
 from emulator.core.records import HIDDEN, Metadata, Record, pick
 from emulator.core.state_machine import StateMachine
+from emulator.core.validation import Body, Violations
 from emulator.core.world import World
 from emulator.errors import invalid_field
 from emulator.resources.app import amounts
@@ -72,6 +73,27 @@ STATE_MACHINE = StateMachine(
 # -- operations
 
 
+def check(found: Violations, world: World, body: Body) -> None:
+    """The rules for a new link: its currency, its products or its amount, and its limits."""
+    body = {"payment_link_type": _default_type(body), **body}
+    currency: str | None = None
+    with found:
+        currency = amounts.enabled(world, body["currency"])
+    with found:
+        _check_products(found, world, body, currency)
+    with found:
+        _amount(world, body, body["currency"])
+    with found:
+        _check_limits(found, world, body, body["validity_type"])
+
+
+def check_update(found: Violations, world: World, id: str, body: Body) -> None:
+    """The rules for new limits."""
+    link = world.get(PaymentLink, id)
+    if link is not None:
+        _check_limits(found, world, body, link.validity_type)
+
+
 def create(world: World, body: Mapping[str, Any]) -> PaymentLink:
     """POST /payment-links/: usable at once (B-59)."""
     body = {"payment_link_type": _default_type(body), **body}
@@ -99,7 +121,7 @@ def create(world: World, body: Mapping[str, Any]) -> PaymentLink:
             metadata=body["metadata"],
             created_at=world.now,
             updated_at=world.now,
-            **_validity(world, body),
+            **_validity(body),
         ),
     )
 
@@ -111,12 +133,20 @@ def _default_type(body: Mapping[str, Any]) -> str:
     return "custom" if "amount" in body else "donation"
 
 
+def _check_products(found: Violations, world: World, body: Body, currency: str | None) -> None:
+    if body["payment_link_type"] != "product":
+        return
+    if not body["products"]:
+        raise invalid_field("products", "must name at least one product")
+    for number, id in enumerate(body["products"]):
+        with found:
+            line_items.on_sale(world, id, currency, f"products.{number}")
+
+
 def _products(world: World, body: Mapping[str, Any], currency: str) -> list[Product]:
     """The products of a ``product`` link; other types have none."""
     if body["payment_link_type"] != "product":
         return []
-    if not body["products"]:
-        raise invalid_field("products", "must name at least one product")
     params = {id: f"products.{number}" for number, id in reversed(list(enumerate(body["products"])))}
     return [line_items.on_sale(world, id, currency, params[id]) for id in dict.fromkeys(body["products"])]
 
@@ -128,30 +158,35 @@ def _amount(world: World, body: Mapping[str, Any], currency: str) -> int | None:
     return amounts.chargeable(world, body["amount"], currency, "amount")
 
 
-def _validity(world: World, body: Mapping[str, Any]) -> dict[str, Any]:
+def _validity(body: Mapping[str, Any]) -> dict[str, Any]:
     """The fields that limit its use; ``one_time`` is ``max_usage`` 1."""
-    limits = _limits(world, body, body["validity_type"])
+    limits = _limits(body)
     max_usage = 1 if body["validity_type"] == "one_time" else None
     return {"validity_type": body["validity_type"], "max_usage": max_usage, "expires_at": None, **limits}
 
 
-def _limits(world: World, body: Mapping[str, Any], validity_type: str) -> dict[str, Any]:
-    """``max_usage`` and ``expires_at`` of the body; 422 unless the link is ``limited`` (B-59)."""
+def _limits(body: Mapping[str, Any]) -> dict[str, Any]:
+    """``max_usage`` and ``expires_at`` of the body, as they are stored."""
     limits = {field: body[field] for field in ("max_usage", "expires_at") if field in body}
-    for field in limits:
-        if validity_type != "limited":
-            raise invalid_field(field, "goes with the validity type limited only")
     if "expires_at" in limits:
         limits["expires_at"] = calendar.normalise(limits["expires_at"])
-        if limits["expires_at"] <= world.now:
-            raise invalid_field("expires_at", "must be in the future")
     return limits
+
+
+def _check_limits(found: Violations, world: World, body: Body, validity_type: str) -> None:
+    for field in ("max_usage", "expires_at"):
+        with found:
+            if field in body and validity_type != "limited":
+                raise invalid_field(field, "goes with the validity type limited only")
+    with found:
+        if "expires_at" in body and calendar.normalise(body["expires_at"]) <= world.now:
+            raise invalid_field("expires_at", "must be in the future")
 
 
 def update(world: World, id: str, body: Mapping[str, Any]) -> PaymentLink:
     """PATCH /payment-links/{id}/; a ``redirect_url`` replaces the whole old one (B-59)."""
     link = get_or_404(world, PaymentLink, id)
-    changes = {**body, **_limits(world, body, link.validity_type)}
+    changes = {**body, **_limits(body)}
     if "redirect_url" in body:
         changes["redirect_url"] = RedirectUrl(**body["redirect_url"])
     if "payment_method_types" in body:

@@ -8,7 +8,6 @@ from emulator.core.events import Event
 from emulator.core.idempotency import StoredResponse
 from emulator.core.jobs import FailedJob, Job
 from emulator.core.world import World
-from emulator.errors import ApiError
 from emulator.resources.app.settings import Settings
 from emulator.resources.sandbox.emails import Email
 from emulator.resources.sandbox.faults import Fault
@@ -20,8 +19,6 @@ TRACES = (Job, FailedJob, Event, WebhookDelivery, Email, Fault, StoredResponse)
 
 def reset(world: World) -> dict[str, Any]:
     """POST /reset: deletes objects, jobs, events, deliveries and stored responses; settings and clock stay."""
-    if world.livemode:
-        raise ApiError("PERMISSION_DENIED", message="Only a sandbox can be reset; this is a production key.")
     removed = world.clear(keep=(Settings,))
     deleted = sum(number for kind, number in removed.items() if kind not in TRACES)
     return {"object": "reset", "app": world.app, "deleted": deleted, "reset_at": world.now}

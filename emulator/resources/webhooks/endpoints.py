@@ -13,6 +13,7 @@ from emulator.core.events import EventData
 from emulator.core.handlers import get_handler, get_or_404, list_handler
 from emulator.core.messages import N_
 from emulator.core.records import HIDDEN, Metadata, Record, merge_metadata, to_wire
+from emulator.core.validation import Body, Violations
 from emulator.core.world import World, encode
 from emulator.errors import ApiError, invalid_field
 from emulator.resources.app.settings import settings
@@ -57,13 +58,20 @@ class WebhookEndpoint(Record, frozen=True, kw_only=True):
         return EVERY_EVENT in self.events or type in self.events
 
 
+def check(found: Violations, world: World, body: Body, id: str | None = None) -> None:
+    """The rule for a new or changed endpoint: its URL may be called."""
+    with found:
+        if "url" in body:
+            permitted_url(world, body["url"])
+
+
 def create(world: World, body: Mapping[str, Any]) -> Generator[PingEndpoint, HttpResult, dict[str, Any]]:
     """POST /webhooks/: the endpoint is created only if its URL answers a ping with 2xx (B-82)."""
     endpoint = WebhookEndpoint(
         id=world.new_id(WebhookEndpoint),
         app=world.app,
         name=body["name"],
-        url=permitted_url(world, body["url"]),
+        url=body["url"],
         events=tuple(body["events"]),
         security_profile=body["security_profile"],
         ssl_verification=body["ssl_verification"],
@@ -81,19 +89,17 @@ def create(world: World, body: Mapping[str, Any]) -> Generator[PingEndpoint, Htt
 def update(world: World, id: str, body: Mapping[str, Any]) -> Generator[PingEndpoint, HttpResult, WebhookEndpoint]:
     """PATCH /webhooks/{id}/: a new URL must answer a ping with 2xx first (B-82)."""
     endpoint = get_or_404(world, WebhookEndpoint, id)
-    changes = _changes(world, endpoint, body)
+    changes = _changes(endpoint, body)
     if changes.get("url", endpoint.url) != endpoint.url:
         yield from ping_result(world, endpoint.replace(**changes))
         # Other requests may have changed or deleted the endpoint during the ping.
         endpoint = get_or_404(world, WebhookEndpoint, id)
-        changes = _changes(world, endpoint, body)
+        changes = _changes(endpoint, body)
     return changed(world, endpoint, **changes)
 
 
-def _changes(world: World, endpoint: WebhookEndpoint, body: Mapping[str, Any]) -> dict[str, Any]:
+def _changes(endpoint: WebhookEndpoint, body: Mapping[str, Any]) -> dict[str, Any]:
     changes = dict(body)
-    if "url" in body:
-        changes["url"] = permitted_url(world, body["url"])
     if "events" in body:
         changes["events"] = tuple(body["events"])
     if "retry_policy" in body:
