@@ -202,7 +202,7 @@ def test_requests_are_answered_during_a_long_advance(
 
 
 @pytest.mark.parametrize("stage", ["outgoing", "record_attempt"])
-def test_an_attempt_that_fails_by_our_fault_does_not_take_others_with_it(
+def test_an_attempt_that_fails_in_our_own_code_does_not_stop_those_behind_it(
     sandbox: Sandbox, receiver: Receiver, monkeypatch: pytest.MonkeyPatch, stage: str
 ) -> None:
     """The deliveries behind it in the queue are made, and an advance ends."""
@@ -219,8 +219,8 @@ def test_an_attempt_that_fails_by_our_fault_does_not_take_others_with_it(
     monkeypatch.setattr(deliveries, stage, fail_once)
     first, second = sandbox.customer(), sandbox.customer()
     assert sandbox.advance("1d")["failures"] == []
-    told = [event["data"]["object"]["id"] for event in receiver.events]
-    assert told == ([second["id"]] if stage == "outgoing" else [first["id"], second["id"]])
+    received = [event["data"]["object"]["id"] for event in receiver.events]
+    assert received == ([second["id"]] if stage == "outgoing" else [first["id"], second["id"]])
 
 
 def test_a_server_stops_in_the_middle_of_a_delivery(

@@ -1,4 +1,4 @@
-"""A job that fails by our own fault: undone, named, and in nobody's way (control-api.md, B-91)."""
+"""A job that fails in our own code is undone and reported, and the others run (control-api.md, B-91)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A runtime by itself, with a world of toys: turns, due jobs and advances, and what the event loop may do to them."""
+"""A runtime by itself, with a world of toys: units of work, due jobs, advances, and cancellation between them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ PING = PingEndpoint(endpoint=ENDPOINT, event="evt_1", body=b"")
 
 
 class Answering(WebhookSender):
-    """A postman who answers by himself, after letting others have a turn."""
+    """A sender that answers itself, after other tasks ran."""
 
     async def send(self, url: str, headers: dict[str, str], body: bytes, *, verify: bool = True) -> HttpResult:
         await asyncio.sleep(0)
@@ -84,12 +84,12 @@ def new_runtime(mode: str = FROZEN) -> Runtime:
 
 
 MANY = 150
-"""Jobs of an advance during which others have their turn."""
+"""Jobs of an advance between which other tasks run."""
 
 
 @pytest.fixture
-def considerate(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Others are let by after every single job, however quick it was."""
+def pause_after_each_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other tasks run after every single job, however quick it was."""
     monkeypatch.setattr("emulator.engine.time_slice.SLICE_SECONDS", -1.0)
 
 
@@ -105,7 +105,7 @@ def run(coroutine: Coroutine[Any, Any, Any]) -> Any:
 
 
 def to(days: float) -> Any:
-    """The course of an advance to so many days after the start."""
+    """The target of an advance to so many days after the start."""
     return lambda: Target(later(days))
 
 
@@ -114,11 +114,11 @@ def test_an_advance_runs_what_is_due_in_order_at_its_own_time(days: list[int], u
     """B-91: in order of (due, creation), each seeing the clock at its own due time; what is due later waits."""
     runtime = new_runtime()
     plan(runtime, *((day, "play") for day in days))
-    tally = run(runtime.advance(to(until)))
+    result = run(runtime.advance(to(until)))
     expected = sorted((day, number) for number, day in enumerate(days))
     made = [(later(day), number) for day, number in expected if day <= until]
     assert [(toy.created_at, toy.size) for toy in toys(runtime.world)] == made
-    assert (tally.jobs, tally.start, tally.failures) == (len(made), NOW, [])
+    assert (result.jobs, result.start, result.failures) == (len(made), NOW, [])
     assert [job.due for job in agenda(runtime.world)] == [later(day) for day, _ in expected if day > until]
     assert runtime.clock.now() == runtime.world.now == later(until)
 
@@ -129,39 +129,39 @@ def test_what_a_job_plans_within_the_advance_is_run_too() -> None:
     assert run(runtime.advance(to(365 * 3 + 2))).jobs == 4
 
 
-def test_a_failed_job_is_undone_reported_and_in_nobodys_way() -> None:
-    """It is rolled back wholly, does not come again, and those before and after it are as if it had not been."""
+def test_a_failed_job_is_undone_and_reported_and_the_others_run() -> None:
+    """It is rolled back and does not run again; jobs before and after it are as they would be without it."""
     runtime, twin = new_runtime(), new_runtime()
     plan(runtime, (1, "play"), (2, "spoil"), (2, "play"), (3, "play"))
     plan(twin, (1, "play"), (4, "play"), (2, "play"), (3, "play"))
-    tally, other = run(runtime.advance(to(3))), run(twin.advance(to(3)))
-    assert [(failed.name, failed.due, failed.error) for failed in tally.failures] == [
+    result, other = run(runtime.advance(to(3))), run(twin.advance(to(3)))
+    assert [(failed.name, failed.due, failed.error) for failed in result.failures] == [
         ("spoil", later(2), "Undone: spoilt")
     ]
-    assert (tally.jobs, dict(tally.events)) == (other.jobs, {}) == (3, {})
+    assert (result.jobs, dict(result.events)) == (other.jobs, {}) == (3, {})
     assert toys(runtime.world) == toys(twin.world)
-    assert list(runtime.world.table(FailedJob)) == tally.failures
+    assert list(runtime.world.table(FailedJob)) == result.failures
     assert agenda(runtime.world) == []
     assert run(runtime.advance(to(9))).failures == []
 
 
-def test_a_job_nobody_knows_fails_like_any_other() -> None:
+def test_a_job_of_an_unknown_name_fails_like_any_other() -> None:
     runtime = new_runtime()
     plan(runtime, (1, "unheard of"), (1, "play"))
-    tally = run(runtime.advance(to(1)))
-    assert [failed.error for failed in tally.failures] == ["KeyError: 'unheard of'"]
-    assert tally.jobs == 1
+    result = run(runtime.advance(to(1)))
+    assert [failed.error for failed in result.failures] == ["KeyError: 'unheard of'"]
+    assert result.jobs == 1
 
 
-def test_an_advance_stops_where_its_course_says() -> None:
+def test_an_advance_stops_when_its_condition_holds() -> None:
     runtime = new_runtime()
     plan(runtime, (1, "play"), (2, "play"), (3, "play"))
-    run(runtime.advance(lambda: Target(later(9), lambda tally: tally.jobs == 2)))
+    run(runtime.advance(lambda: Target(later(9), lambda result: result.jobs == 2)))
     assert runtime.clock.now() == later(2)
     assert len(agenda(runtime.world)) == 1
 
 
-@pytest.mark.usefixtures("considerate")
+@pytest.mark.usefixtures("pause_after_each_job")
 def test_advances_of_one_world_wait_for_each_other() -> None:
     """So two days and a day are three, and each begins where the other ended."""
     runtime = new_runtime()
@@ -179,7 +179,7 @@ def test_advances_of_one_world_wait_for_each_other() -> None:
     assert runtime.clock.now() == later(3)
 
 
-def test_a_course_is_plotted_once_all_that_is_under_way_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_target_is_computed_when_deliveries_under_way_have_their_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
     """The next job may be the retry of a delivery that has no outcome yet."""
     runtime = new_runtime()
     plan(runtime, (2, "play"))
@@ -198,19 +198,19 @@ def test_a_course_is_plotted_once_all_that_is_under_way_is_known(monkeypatch: py
     assert runtime.clock.now() == later(1)
 
 
-def test_a_course_that_is_refused_changes_nothing_and_holds_up_nobody() -> None:
+def test_a_target_that_is_rejected_changes_nothing_and_the_next_advance_runs() -> None:
     runtime = new_runtime()
 
-    def refuse() -> Target:
+    def reject() -> Target:
         raise Undone
 
     with pytest.raises(Undone):
-        run(runtime.advance(refuse))
+        run(runtime.advance(reject))
     run(runtime.advance(to(1)))
     assert runtime.clock.now() == later(1)
 
 
-@pytest.mark.usefixtures("considerate")
+@pytest.mark.usefixtures("pause_after_each_job")
 def test_a_canceled_advance_stops_between_two_jobs() -> None:
     """Nothing is half done, and the next one takes up what is left."""
     runtime = new_runtime()
@@ -244,12 +244,12 @@ def test_a_world_that_is_closed_ends_every_advance_begun_or_not() -> None:
     assert (toys(runtime.world), runtime.clock.now()) == ([], NOW)
 
 
-def test_what_breaks_on_the_way_is_told_and_holds_up_nobody() -> None:
+def test_an_advance_that_fails_says_why_and_the_next_one_runs() -> None:
     runtime = new_runtime()
     plan(runtime, (1, "play"))
 
     async def both() -> list[tuple[str, str]]:
-        broken = runtime.advances.begin(lambda: Target(later(3), lambda tally: tally.jobs < 1 / 0))
+        broken = runtime.advances.begin(lambda: Target(later(3), lambda result: result.jobs < 1 / 0))
         sound = runtime.advances.begin(to(1))
         await asyncio.wait([broken.task, sound.task])
         return [(advance.status, repr(advance.error)) for advance in (broken, sound)]
@@ -257,8 +257,8 @@ def test_what_breaks_on_the_way_is_told_and_holds_up_nobody() -> None:
     assert run(both()) == [("failed", "ZeroDivisionError('division by zero')"), ("completed", "None")]
 
 
-@pytest.mark.usefixtures("considerate")
-def test_others_have_their_turn_during_a_long_advance() -> None:
+@pytest.mark.usefixtures("pause_after_each_job")
+def test_other_tasks_run_during_a_long_advance() -> None:
     runtime = new_runtime()
     plan(runtime, *((1, "play") for _ in range(MANY)))
 
@@ -277,32 +277,32 @@ def test_an_advance_to_the_end_of_the_calendar_ends() -> None:
     """A yearly job has a last time: what would be due beyond the calendar never is."""
     runtime = new_runtime()
     plan(runtime, (0, "again"))
-    tally = run(runtime.advance(lambda: Target(calendar.LAST)))
-    assert tally.jobs == 9999 - 2026 + 1
+    result = run(runtime.advance(lambda: Target(calendar.LAST)))
+    assert result.jobs == 9999 - 2026 + 1
     assert runtime.clock.now() == calendar.END
     assert [job.due for job in agenda(runtime.world)] == [calendar.LAST]
     runtime.run_due()
     assert len(agenda(runtime.world)) == 1
 
 
-def test_a_command_that_waits_is_one_turn_for_each_stretch() -> None:
-    """What it did before it asked is kept; what it did afterwards is undone when it is refused."""
+def test_a_command_that_waits_is_one_unit_of_work_for_each_stretch() -> None:
+    """What it did before it asked is committed; what it did afterwards is undone if it raises."""
     runtime = new_runtime()
 
-    def ask(world: World, refused: bool) -> Generator[PingEndpoint, HttpResult, int | None]:
+    def ask(world: World, rejected: bool) -> Generator[PingEndpoint, HttpResult, int | None]:
         make(world, colour="before")
         answer = yield PING
         make(world, colour="between")
         answer = yield PING
         make(world, colour="after")
-        if refused:
+        if rejected:
             raise Undone
         return answer.status_code
 
     with pytest.raises(Undone):
-        run(runtime.serve(ask, {"refused": True}, "req_1"))
+        run(runtime.serve(ask, {"rejected": True}, "req_1"))
     assert [toy.colour for toy in toys(runtime.world)] == ["before", "between"]
-    assert run(runtime.serve(ask, {"refused": False}, "req_2")) == 200
+    assert run(runtime.serve(ask, {"rejected": False}, "req_2")) == 200
     assert len(toys(runtime.world)) == 5
 
 
@@ -343,32 +343,32 @@ def test_a_command_is_followed_by_what_it_made_due() -> None:
     assert len(toys(runtime.world)) == 1
 
 
-def test_a_refused_command_leaves_only_its_request_id_used() -> None:
-    """B-93: ids go on after the one the refusal was answered with."""
+def test_a_rejected_command_leaves_only_its_request_id_used() -> None:
+    """B-93: ids go on after the one in the error."""
     runtime, twin = new_runtime(), new_runtime()
 
-    def refuse(world: World) -> None:
+    def reject(world: World) -> None:
         make(world)
         raise Undone
 
     runtime.request_id()
     with pytest.raises(Undone):
-        run(runtime.serve(refuse, {}, "req_1"))
+        run(runtime.serve(reject, {}, "req_1"))
     twin.request_id()
     assert runtime.request_id() == twin.request_id()
 
 
-async def hear(runtime: Runtime, *kinds: str, patience: float = 60) -> list[Message]:
-    with runtime.broker.subscribe(kinds) as listener:
-        return await listener.next_batch(patience)
+async def hear(runtime: Runtime, *kinds: str, timeout: float = 60) -> list[Message]:
+    with runtime.broker.subscribe(kinds) as subscriber:
+        return await subscriber.next_batch(timeout)
 
 
-def tell_of(runtime: Runtime, **toy: Any) -> None:
-    """Serve a command whose toy is news."""
+def emit(runtime: Runtime, **toy: Any) -> None:
+    """Commit a command that emits an event."""
     runtime.runner.commit(lambda world: world.emit("toy.made", make(world, **toy)), {})
 
 
-def test_waiting_for_news_ends_with_the_first_event_or_the_timeout() -> None:
+def test_waiting_for_messages_ends_with_the_first_event_or_the_timeout() -> None:
     runtime = new_runtime()
 
     async def wait() -> None:
@@ -376,9 +376,11 @@ def test_waiting_for_news_ends_with_the_first_event_or_the_timeout() -> None:
         await asyncio.sleep(0)
         await runtime.serve(make, {}, None)
         assert not any(task.done() for task in waiting)
-        tell_of(runtime)
-        assert [[news.about.type for news in heard] for heard in await asyncio.gather(*waiting)] == [["toy.made"]] * 3
-        assert await hear(runtime, "event", patience=0.001) == []
+        emit(runtime)
+        assert [[message.about.type for message in heard] for heard in await asyncio.gather(*waiting)] == [
+            ["toy.made"]
+        ] * 3
+        assert await hear(runtime, "event", timeout=0.001) == []
         waiting[0] = asyncio.create_task(hear(runtime, "event"))
         await asyncio.sleep(0)
         waiting[0].cancel()
@@ -388,21 +390,21 @@ def test_waiting_for_news_ends_with_the_first_event_or_the_timeout() -> None:
     assert runtime.broker._subscribers == set()
 
 
-def test_news_that_nobody_fetches_are_bounded_and_the_oldest_are_lost() -> None:
+def test_messages_that_are_not_fetched_are_bounded_and_the_oldest_are_lost() -> None:
     runtime = new_runtime()
 
     async def fall_behind() -> None:
         with runtime.broker.subscribe(["event"]) as listener:
             for _ in range(MAX_WAITING + 3):
-                tell_of(runtime)
+                emit(runtime)
             heard = await listener.next_batch(60)
         assert listener.lost == 3
-        assert [news.number for news in heard] == list(range(4, MAX_WAITING + 4))
+        assert [message.number for message in heard] == list(range(4, MAX_WAITING + 4))
 
     run(fall_behind())
 
 
-def test_the_end_of_a_world_is_the_end_of_its_news() -> None:
+def test_the_end_of_a_world_is_the_end_of_its_messages() -> None:
     runtime = new_runtime()
 
     async def end() -> None:
@@ -453,8 +455,8 @@ def test_running_clocks_run_their_jobs_by_themselves_whatever_happens_to_other_w
     run(asyncio.wait_for(go(), 10))
 
 
-@pytest.mark.usefixtures("considerate")
-def test_a_backlog_is_worked_off_with_turns_for_others() -> None:
+@pytest.mark.usefixtures("pause_after_each_job")
+def test_other_tasks_run_while_a_backlog_is_worked_off() -> None:
     runtime = new_runtime(RUNNING)
     plan(runtime, *((0, "play") for _ in range(MANY)))
 

@@ -25,11 +25,11 @@ from emulator.engine.mailer import SmtpServer
 
 
 class Mailbox:
-    """A mail server of the tests: it keeps what it takes. ``refusals`` are its answers to the next messages."""
+    """A mail server of the tests: it stores what it accepts. ``rejections`` are its answers to the next messages."""
 
     def __init__(self, **options: Any) -> None:
         self.received: list[Envelope] = []
-        self.refusals: list[str] = []
+        self.rejections: list[str] = []
         self.users: list[Any] = []
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]
@@ -39,8 +39,8 @@ class Mailbox:
         self._controller.start()
 
     async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:
-        if self.refusals:
-            return self.refusals.pop(0)
+        if self.rejections:
+            return self.rejections.pop(0)
         self.received.append(envelope)
         self.users.append(session.auth_data)
         return "250 taken"
@@ -119,7 +119,7 @@ def test_an_address_of_other_letters_arrives_too(mailing: Open, mailbox: Mailbox
 
 def test_what_the_server_refuses_is_recorded_and_the_next_goes_on(mailing: Open, mailbox: Mailbox) -> None:
     sandbox = mailing(f"smtp://127.0.0.1:{mailbox.port}")
-    mailbox.refusals.append("554 we do not like you")
+    mailbox.rejections.append("554 we do not like you")
     subscribe(sandbox)
     sandbox.advance("1d")
     second, first = sandbox.control.get("/emails")["data"]

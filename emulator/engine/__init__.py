@@ -1,1 +1,1 @@
-"""The engine: clocks, turns, the schedule at work, and what goes out of a world."""
+"""The engine: worlds at work, with their clocks, their journals and what they send to the outside."""

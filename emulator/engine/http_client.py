@@ -15,7 +15,7 @@ from typing import NamedTuple, Self
 from urllib.parse import quote, urlsplit
 
 import certifi
-import h11
+import httptools
 
 from emulator.resources.webhooks.egress_policy import forbidden
 
@@ -23,6 +23,9 @@ Body = bytes | AsyncIterable[bytes]
 """What is posted, whole or in pieces; with pieces goes a ``Content-Length`` among the headers."""
 
 READ_BYTES = 64 * 1024
+
+MAX_HEAD_BYTES = 64 * 1024
+"""Bytes of an answer that may come before its status and headers are known."""
 
 NEXT_ADDRESS_SECONDS = 2.0
 """How long one address of a host may take to connect before its next one is tried."""
@@ -67,11 +70,7 @@ class Target(NamedTuple):
 
 
 class HttpClient:
-    """No cookies, redirects or proxies of the environment, and a connection for each POST: none affects another.
-
-    Built on h11, which parses HTTP/1.1 and leaves the connection to us: what wrongly follows an answer, such as a body
-    after a 204, is never read, and addresses are checked between the look-up of a name and the call.
-    """
+    """No cookies, redirects or proxies of the environment, and a connection for each POST: none affects another."""
 
     async def post(
         self, url: str, headers: dict[str, str], body: Body, *, verify: bool, max_bytes: int
@@ -81,12 +80,11 @@ class HttpClient:
         ``verify`` demands a certificate that the system trusts.
         """
         target = Target.of(url)
-        request, connection = _request(target, headers, body), h11.Connection(h11.CLIENT)
-        addresses = await _addresses(target)
-        reader, writer = await self._connect(target, addresses, verify)
+        reader, writer = await self._connect(target, await _addresses(target), verify)
         try:
-            async with _sending(connection, writer, request, body):
-                return await _receive(connection, reader, max_bytes)
+            async with _sending(writer, _head(target, headers, body), body):
+                answer = await _receive(reader, max_bytes)
+            return answer.status, answer.body
         finally:
             writer.close()
 
@@ -144,33 +142,28 @@ async def _addresses(target: Target) -> list[str]:
     except (OSError, UnicodeError):
         raise RequestFailed("the host name is not known") from None
     addresses = [str(address[0]) for *_, address in found]
-    if any(map(forbidden, [target.host, *addresses])):
+    if any(map(forbidden, {target.host, *addresses})):
         raise RequestFailed("link-local and cloud metadata addresses are never called")
     return addresses
 
 
-def _request(target: Target, headers: dict[str, str], body: Body) -> h11.Request:
+def _head(target: Target, headers: dict[str, str], body: Body) -> bytes:
+    """The request line and the headers, whose names and values are the service's own."""
     length = {"Content-Length": str(len(body))} if isinstance(body, bytes) else {}
     fields = {"Host": target.authority, **COMMON_HEADERS, **headers, **length}
-    # The certifier sends signatures beyond ASCII, and empty ones: "Bearer " ends in a space, which h11 rejects.
-    encoded = [(name.encode(), value.strip().encode()) for name, value in fields.items()]
-    return h11.Request(method="POST", target=target.path, headers=encoded)
+    lines = [f"POST {target.path} HTTP/1.1", *(f"{name}: {value}" for name, value in fields.items())]
+    return "\r\n".join([*lines, "", ""]).encode()
 
 
 @asynccontextmanager
-async def _sending(
-    connection: h11.Connection, writer: StreamWriter, request: h11.Request, body: Body
-) -> AsyncIterator[None]:
+async def _sending(writer: StreamWriter, head: bytes, body: Body) -> AsyncIterator[None]:
     """Send a request; its answer may come, and is read, before the whole body was sent."""
-    head = connection.send(request) or b""
     if isinstance(body, bytes):
-        # One write, for each is a system call.
-        writer.write(head + (connection.send(h11.Data(data=body)) or b""))
-        connection.send(h11.EndOfMessage())
+        writer.write(head + body)  # one write, because each is a system call
         yield
         return
     writer.write(head)
-    task = asyncio.create_task(_send_pieces(connection, writer, body))
+    task = asyncio.create_task(_send_pieces(writer, body))
     try:
         yield
     finally:
@@ -178,34 +171,70 @@ async def _sending(
         await asyncio.gather(task, return_exceptions=True)
 
 
-async def _send_pieces(connection: h11.Connection, writer: StreamWriter, pieces: AsyncIterable[bytes]) -> None:
+async def _send_pieces(writer: StreamWriter, pieces: AsyncIterable[bytes]) -> None:
     async for piece in pieces:
-        writer.write(connection.send(h11.Data(data=piece)) or b"")
+        writer.write(piece)
         await writer.drain()
-    connection.send(h11.EndOfMessage())
 
 
-async def _receive(connection: h11.Connection, reader: StreamReader, max_bytes: int) -> tuple[int, bytes]:
-    status, received, closed = 0, b"", False
-    try:
-        while len(received) < max_bytes:
-            match connection.next_event():
-                case h11.NEED_DATA:
-                    data = await reader.read(READ_BYTES)
-                    connection.receive_data(data)
-                    closed = not data
-                case h11.Response(status_code=status):
-                    pass
-                case h11.Data(data=piece):
-                    received += piece
-                case h11.EndOfMessage():
-                    break
-    except h11.RemoteProtocolError:
-        raise RequestFailed(_closed(status) if closed else "the answer is not HTTP") from None
-    except OSError:
-        raise RequestFailed(_closed(status)) from None
-    return status, received[:max_bytes]
+class Answer:
+    """What httptools, which calls the methods ``on_…``, has parsed of an answer. ``status`` is 0 before its headers.
+
+    What wrongly follows the end of an answer, such as a body after a 204, does not undo it.
+    """
+
+    def __init__(self, max_bytes: int) -> None:
+        self.status = 0
+        self.body = b""
+        self.complete = False
+        self._max_bytes = max_bytes
+        self._ends_with_connection = True
+        self._parser = httptools.HttpResponseParser(self)
+
+    def feed(self, data: bytes) -> None:
+        """Parse what was received, nothing meaning the end of the connection; raises :class:`RequestFailed`."""
+        if data:
+            try:
+                self._parser.feed_data(data)
+            except (httptools.HttpParserError, httptools.HttpParserUpgrade):
+                if not self.complete:
+                    raise RequestFailed("the answer is not HTTP") from None
+        elif self.status and self._ends_with_connection:
+            self.complete = True
+        else:
+            raise _closed(self)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if name.lower() in (b"content-length", b"transfer-encoding"):
+            self._ends_with_connection = False
+
+    def on_headers_complete(self) -> None:
+        status = self._parser.get_status_code()
+        if not self.complete and status >= 200:  # lower ones precede the answer
+            self.status = status
+
+    def on_body(self, body: bytes) -> None:
+        if not self.complete:
+            self.body += body[: self._max_bytes - len(self.body)]
+            self.complete = len(self.body) == self._max_bytes
+
+    def on_message_complete(self) -> None:
+        self.complete = self.complete or self.status > 0
 
 
-def _closed(status: int) -> str:
-    return f"the connection was closed {'within' if status else 'before'} the answer"
+async def _receive(reader: StreamReader, max_bytes: int) -> Answer:
+    answer, head_bytes = Answer(max_bytes), 0
+    while not answer.complete:
+        try:
+            data = await reader.read(READ_BYTES)
+        except OSError:
+            raise _closed(answer) from None
+        answer.feed(data)
+        head_bytes += 0 if answer.status else len(data)
+        if head_bytes > MAX_HEAD_BYTES:
+            raise RequestFailed("the answer is not HTTP")
+    return answer
+
+
+def _closed(answer: Answer) -> RequestFailed:
+    return RequestFailed(f"the connection was closed {'within' if answer.status else 'before'} the answer")

@@ -1,4 +1,4 @@
-"""Masking: whatever is quick to look for, nothing that must not be kept gets past it."""
+"""Redaction: however it takes short cuts, no card number, account or key gets past it."""
 
 from __future__ import annotations
 
