@@ -65,7 +65,7 @@ def act(kernel: Kernel, session: CheckoutSession, what: str, how: Any) -> None:
         "wait": lambda: kernel.advance(seconds=how),
         "expire": lambda: kernel.do("expireCheckoutSession", session.id),
         "take back": lambda: kernel.do("cancelPaymentIntent", str(now.payment_intent)),
-        "confirm": lambda: kernel.turn(hosted_payments.confirm_action, id=now.payment_intent),
+        "confirm": lambda: kernel.turn(charging.answer_now, id=now.payment_intent, code=None),
         "decline": lambda: kernel.turn(charging.answer_now, id=now.payment_intent, code="INSUFFICIENT_FUNDS"),
         "delete customer": lambda: kernel.delete_customer(str(now.customer)),
     }
@@ -98,20 +98,12 @@ def test_a_session_is_paid_once_at_most_and_ends_as_its_payments_do(mode: str, a
 
 
 @pytest.mark.parametrize(("code", "status"), [(None, "complete"), ("INSUFFICIENT_FUNDS", "payment_failed")])
-def test_the_check_of_a_card_is_passed_on_the_page(code: str | None, status: str) -> None:
+def test_the_check_of_a_card_is_passed_or_failed(code: str | None, status: str) -> None:
     """B-54."""
     kernel = Kernel()
     session = opened(kernel)
     intent = pay(kernel, session, METHODS[5])
-    kernel.turn(hosted_payments.confirm_action, id=intent.id, code=code)
+    kernel.turn(charging.answer_now, id=intent.id, code=code)
     assert kernel.world.require(CheckoutSession, session.id).status == status
     with pytest.raises(ApiError, match="INVALID_STATUS_TRANSITION"):
-        kernel.turn(hosted_payments.confirm_action, id=intent.id)
-
-
-def test_a_phone_is_not_confirmed_on_the_page() -> None:
-    """B-55: that is the operator's to say."""
-    kernel = Kernel()
-    intent = pay(kernel, opened(kernel), METHODS[3])
-    with pytest.raises(ApiError, match="INVALID_STATUS_TRANSITION"):
-        kernel.turn(hosted_payments.confirm_action, id=intent.id)
+        kernel.turn(charging.answer_now, id=intent.id, code=None)

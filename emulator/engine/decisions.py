@@ -27,8 +27,3 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 def decisions() -> dict[str, Decision]:
     """Every decision by its number (``B-58``), in order."""
     return msgspec.convert(read_yaml(fixtures_folder() / "decisions.yaml"), dict[str, Decision])
-
-
-def decision_url(number: str) -> str:
-    """Where a decision can be read, relative to the emulator's address."""
-    return f"/docs/decisions#{number}"
