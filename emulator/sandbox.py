@@ -33,6 +33,9 @@ from emulator.web.origin_guard import OriginGuard, hostname
 from emulator.web.root_app import RootApp
 from emulator.web.service_app import service_app
 
+HEALTH = "/_emulator/health"
+"""What containers and their neighbours ask, by any name and without the control token."""
+
 FROM_OPTIONS = Start()
 """A world that starts as the options of the sandbox say."""
 
@@ -131,7 +134,7 @@ class Sandbox:
 
     def _guarded(self, app: ASGIApp, token: str | None) -> ASGIApp:
         names = (hostname(urlsplit(self.options.base_url).netloc), *self.options.allow_hosts)
-        return OriginGuard(app, names, token)
+        return OriginGuard(app, names, token, HEALTH)
 
     # What only some servers are asked for is imported and built on its first request.
 

@@ -29,7 +29,7 @@ def clock(http: httpx.Client) -> str:
     "host", ["localhost", "127.0.0.1", "127.0.0.1:80", "[::1]:4747", "shop.localhost:1", "LOCALHOST."]
 )
 def test_names_of_loopback_are_known(http: httpx.Client, host: str) -> None:
-    assert http.get("/_emulator/health", headers={"Host": host}).status_code == 200
+    assert http.get("/_emulator/clock?app=lock", headers={"Host": host}).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_names_of_loopback_are_known(http: httpx.Client, host: str) -> None:
 )
 def test_other_names_are_refused(http: httpx.Client, host: str) -> None:
     """A page that points its own name at 127.0.0.1 sends that name (DNS rebinding)."""
-    answer = http.get("/_emulator/health", headers={"Host": host})
+    answer = http.get("/_emulator/clock", headers={"Host": host})
     assert (answer.status_code, answer.json()["code"]) == (403, "PERMISSION_DENIED")
     assert answer.headers["request-id"].startswith("req_")
 
@@ -127,9 +127,24 @@ def test_further_names_and_a_token_can_be_asked_for() -> None:
     server = RunningServer(allow_hosts=("emulator",), control_token="s3crét")
     try:
         with http_client(base_url=server.url, headers={"Host": "emulator:4747"}) as http:
-            assert http.get("/_emulator/health").status_code == 403
-            assert http.get("/_emulator/health", headers={"Emulator-Token": "wrong"}).status_code == 403
-            assert http.get("/_emulator/health", headers={"Emulator-Token": "s3crét".encode()}).status_code == 200
+            assert http.get("/_emulator/clock").status_code == 403
+            assert http.get("/_emulator/clock", headers={"Emulator-Token": "wrong"}).status_code == 403
+            assert http.get("/_emulator/clock", headers={"Emulator-Token": "s3crét".encode()}).status_code == 200
+    finally:
+        server.stop()
+
+
+@pytest.mark.parametrize("host", ["payments:4747", "10.0.0.7:4747", "evil.example"])
+def test_health_answers_any_name_without_a_token(host: str) -> None:
+    """So that containers and their neighbours can ask; nothing beside it does."""
+    server = RunningServer(control_token="s3cret")
+    try:
+        with http_client(base_url=server.url, headers={"Host": host}) as http:
+            answer = http.get("/_emulator/health")
+            assert (answer.status_code, sorted(answer.json())) == (200, ["apps", "status", "version"])
+            assert http.get("/_emulator/health", headers={"Origin": "https://shop.example"}).status_code == 403
+            for path in ("/_emulator/clock", "/_emulator/events"):
+                assert http.get(path).status_code == 403
     finally:
         server.stop()
 

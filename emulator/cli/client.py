@@ -22,16 +22,24 @@ PAGE = 100
 class ControlClient:
     """A running emulator, in the App of a key or of a name.
 
-    Everything raises ``click.ClickException`` with what to do when nobody is there or the emulator refuses.
+    ``timeout`` is in seconds. Everything raises ``click.ClickException``, with what to do, when no emulator is there or
+    it answers with an error.
     """
 
-    def __init__(self, url: str, key: str | None, app: str | None = None, token: str | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        key: str | None,
+        app: str | None = None,
+        token: str | None = None,
+        timeout: httpx.Timeout | float = PATIENCE,
+    ) -> None:
         self.url = root(url)
         headers = {b"Authorization": key and f"Bearer {key}", b"Emulator-Token": token}
         self._http = httpx.Client(
             headers=[(name, os.fsencode(value)) for name, value in headers.items() if value],
             params={"app": app} if app else {},
-            timeout=PATIENCE,
+            timeout=timeout,
             trust_env=False,
             # Reading the authorities would take longer than all the rest.
             verify=self.url.startswith("https:") or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),

@@ -32,13 +32,17 @@ SAME_ORIGIN_HEADERS = [
 class OriginGuard(ContextLayer):
     """Guards an ASGI application. ``hosts`` are names of this machine beside those of loopback.
 
-    With a ``token`` every request must also carry it in ``Emulator-Token``.
+    With a ``token`` every request must also carry it in ``Emulator-Token``. ``open_path`` is the one path that needs
+    neither a known ``Host`` nor the token.
     """
 
-    def __init__(self, app: ASGIApp, hosts: Iterable[str] = (), token: str | None = None) -> None:
+    def __init__(
+        self, app: ASGIApp, hosts: Iterable[str] = (), token: str | None = None, open_path: str | None = None
+    ) -> None:
         self._app = app
         self._hosts = frozenset(host.lower() for host in hosts)
         self._token = token
+        self._open_path = open_path
 
     async def handle(self, context: RequestContext, scope: Scope, receive: Receive, send: Send) -> None:
         async def send_guarded(message: Message) -> None:
@@ -55,12 +59,14 @@ class OriginGuard(ContextLayer):
         await Response(body, error.status, media_type="application/json")(scope, receive, send)
 
     def _problem(self, context: RequestContext) -> str | None:
+        if _is_cross_origin(context):
+            return "Pages of other origins may not use the emulator's own API."
+        if context.path == self._open_path:
+            return None
         # Every browser sends a Host; old programs, which are no danger, may not.
         authority = context.header(b"host")
         if authority is not None and not self._known(host := hostname(authority)):
             return f"This machine does not go by the name {host[:80]!r}; start with --allow-host to permit it."
-        if _is_cross_origin(context):
-            return "Pages of other origins may not use the emulator's own API."
         token = context.header(TOKEN_HEADER.lower().encode()) or ""
         if self._token and not hmac.compare_digest(token.encode("latin-1"), self._token.encode()):
             return f"The header {TOKEN_HEADER} must carry the token the emulator was started with."
