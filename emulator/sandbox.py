@@ -132,9 +132,9 @@ class Sandbox:
     def _seed(self, start: Start, saved: StoredWorld | None) -> str:
         return str(start.seed) if start.seed is not None else (saved and saved.head.seed) or self.seed
 
-    def _guarded(self, app: ASGIApp, token: str | None) -> ASGIApp:
+    def _guarded(self, app: ASGIApp, token: str | None, *, pages: bool = False) -> ASGIApp:
         names = (hostname(urlsplit(self.options.base_url).netloc), *self.options.allow_hosts)
-        return OriginGuard(app, names, token, HEALTH)
+        return OriginGuard(app, names, token, open_path=HEALTH, pages=pages)
 
     # What only some servers are asked for is imported and built on its first request.
 
@@ -146,7 +146,7 @@ class Sandbox:
     def _console(self, unguarded: RootApp) -> ASGIApp:
         from emulator.console.site import Console
 
-        return Console(unguarded, self.options.control_token)
+        return Console(unguarded, self.options.control_token, self.engine.runtimes.__contains__)
 
     def _site(self) -> ASGIApp:
         from emulator.pages.site import site
@@ -169,7 +169,7 @@ class Sandbox:
         )
         # The console checks the token itself, at its login: a browser sends none when it follows a link.
         unguarded = root_app([("/v1/", service), ("/_emulator/", control)])
-        console = self._guarded(LazyApp(partial(self._console, unguarded)), None)
+        console = self._guarded(LazyApp(partial(self._console, unguarded)), None, pages=True)
         return root_app(
             [
                 ("/v1/", service),

@@ -97,8 +97,39 @@ def test_a_link_may_be_followed_and_nothing_be_embedded(
     http: httpx.Client, mode: str, destination: str, status: int
 ) -> None:
     """A person who comes from elsewhere sees a page in a tab of its own, which the page he comes from cannot read."""
+    page = "/_emulator/phones/+24177123456?app=lock"
+    assert http.get(page).status_code == 200
     headers = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": mode, "Sec-Fetch-Dest": destination}
-    assert http.get("/_emulator/health", headers=headers).status_code == status
+    assert http.get(page, headers={**headers, "Accept": "text/html"}).status_code == status
+
+
+LINK = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+
+
+def open_apps(http: httpx.Client) -> set[str]:
+    return {app["name"] for app in http.get("/_emulator/apps?page_size=100").json()["data"]}
+
+
+@pytest.mark.parametrize("path", ["clock", "inbox/shop?status=500", "phones/+24177000001", "events"])
+def test_a_link_of_another_site_reaches_no_call_of_the_api(http: httpx.Client, path: str) -> None:
+    query = "&app=evilworld" if "?" in path else "?app=evilworld"
+    assert http.get(f"/_emulator/{path}{query}", headers=LINK).status_code == 403
+    assert "evilworld" not in open_apps(http)
+
+
+@pytest.mark.parametrize("path", ["", "console/events", "console/nowhere", "phones/+24177000001"])
+def test_a_link_of_another_site_to_a_page_opens_no_world(http: httpx.Client, path: str) -> None:
+    """Whoever followed it is asked; the link on that page is one of the console's own."""
+    target = f"/_emulator/{path}?app=evilworld"
+    page = http.get(target, headers={**LINK, "Accept": "text/html"})
+    assert page.status_code == 403
+    assert "evilworld" in page.text
+    assert "evilworld" not in open_apps(http)
+
+
+def test_a_link_of_another_site_to_a_page_of_an_open_world_may_be_followed(http: httpx.Client) -> None:
+    http.get("/_emulator/clock?app=lock")
+    assert http.get("/_emulator/?app=lock", headers={**LINK, "Accept": "text/html"}).status_code == 200
 
 
 def test_answers_are_not_for_other_origins_to_embed(http: httpx.Client) -> None:

@@ -48,6 +48,8 @@ PATCH /objects/{id}
 GET /requests
 GET /requests/{id}
 GET /inbox/{id}
+PUT /inbox/{id}/manner
+DELETE /inbox/{id}/manner
 GET /emails
 GET /emails/{id}
 GET /emails/{id}/html
