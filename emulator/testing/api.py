@@ -14,6 +14,9 @@ JSON = dict[str, Any]
 PATIENCE = httpx.Timeout(60, read=300)
 """Seconds (real time). An advance answers only when everything that fell due is done."""
 
+RACING = {"Prefer": "respond-async"}
+"""The header of a call of the control API that is not to wait for the webhooks and emails that it causes."""
+
 MOST = 100
 """Objects on one page of a list."""
 

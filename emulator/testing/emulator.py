@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from emulator.engine.clock import FROZEN
 from emulator.testing import failure_report, payments
-from emulator.testing.api import JSON, Api
+from emulator.testing.api import JSON, RACING, Api
 from emulator.testing.clock import Clock
 from emulator.testing.emails import Emails
 from emulator.testing.events import Events, Expectation
@@ -38,6 +38,10 @@ class Snapshot:
     def restore(self) -> None:
         """Put the world back, its clock included. Webhooks that went out stay out."""
         self._api.post(f"/_emulator/snapshots/{self.name}/restore")
+
+
+def _headers(wait: bool) -> dict[str, str]:
+    return {} if wait else RACING
 
 
 class Emulator:
@@ -97,17 +101,26 @@ class Emulator:
         card: str | Mapping[str, Any] | None = None,
         iban: str | None = None,
         email: str | None = None,
+        wait: bool = True,
         **fields: Any,
     ) -> JSON:
         """Pay a checkout session, a payment link or an invoice (it or its id) as a buyer would on its page.
 
         By mobile money (``phone``), ``card`` (its number), bank transfer (``iban``) or PayPal (``email``); if nothing
         is said by something that works. ``fields``: ``quantity``, ``amount`` (minor units), ``product``, ``customer``.
-        The payment intent, also where the payment failed: its ``status`` and ``last_error`` tell.
+        The payment intent, also where the payment failed: its ``status`` and ``last_error`` tell. On a frozen clock it
+        returns when the webhooks and emails of the payment have their outcome; ``wait=False`` returns at once.
         """
         method = payments.method(target, phone=phone, card=card, iban=iban, email=email)
-        intent: JSON = self.api.post(payments.place(target), {"method": method, **fields})
+        intent: JSON = self.api.post(payments.place(target), {"method": method, **fields}, **_headers(wait))
         return intent
+
+    def settle(self) -> JSON:
+        """Wait until everything caused so far has its outcome: webhooks, emails and what is due now.
+
+        For what the application did by itself under ``/v1``. Raises ``AssertionError`` if a job failed.
+        """
+        return self.clock.settle()
 
     def fail_next(
         self, /, operation: str = "payment", code: str | None = None, *, times: int = 1, **match: Any
@@ -129,9 +142,13 @@ class Emulator:
         arranged: JSON = self.api.post("/_emulator/faults", {"then": then, "times": times, "match": match})
         return arranged
 
-    def trigger(self, event: str, /, **overrides: Any) -> JSON:
-        """Bring an event about for real, with whatever objects that needs; the event."""
-        triggered: JSON = self.api.post("/_emulator/trigger", {"event": event, "overrides": overrides})
+    def trigger(self, event: str, /, *, wait: bool = True, **overrides: Any) -> JSON:
+        """Cause an event for real, with whatever objects that needs; the event.
+
+        On a frozen clock it returns when the webhooks and emails have their outcome; ``wait=False`` returns at once.
+        """
+        body = {"event": event, "overrides": overrides}
+        triggered: JSON = self.api.post("/_emulator/trigger", body, **_headers(wait))
         return triggered
 
     def configure(self, /, **settings: Any) -> JSON:
