@@ -111,8 +111,8 @@ class Emulator:
         The payment intent, also where the payment failed: its ``status`` and ``last_error`` tell. On a frozen clock it
         returns when the webhooks and emails of the payment have their outcome; ``wait=False`` returns at once.
         """
-        method = payments.method(target, phone=phone, card=card, iban=iban, email=email)
-        intent: JSON = self.api.post(payments.place(target), {"method": method, **fields}, **_headers(wait))
+        method = payments.method(phone=phone, card=card, iban=iban, email=email)
+        intent: JSON = self.api.post(payments.place(target), {**method, **fields}, **_headers(wait))
         return intent
 
     def settle(self) -> JSON:
