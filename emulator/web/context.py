@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -35,6 +36,7 @@ class RequestContext:
     ``runtime``, that of the world the request is for, and ``checkpoint``, the place in the world's history where the
     request began; layers that need a world get the runtime as an argument. ``raw`` is the body, as far as it was read.
     ``ignores_unknown_fields`` is the App's setting ``unknown_fields`` (B-13); the control API never ignores any.
+    ``hold_ms`` is how long an injected fault holds the request once its Idempotency-Key is taken, in milliseconds.
     ``abort`` cuts the connection, where there is one.
     """
 
@@ -46,6 +48,7 @@ class RequestContext:
         "base_url",
         "checkpoint",
         "headers",
+        "hold_ms",
         "ignores_unknown_fields",
         "method",
         "operation_id",
@@ -70,11 +73,17 @@ class RequestContext:
         self.ignores_unknown_fields = False
         self.checkpoint: Checkpoint | None = None
         self.raw = b""
+        self.hold_ms = 0
         self._new_id = new_id
         self._request_id: str | None = None
         self._client: tuple[str, int] | None = scope.get("client")
         self.raw_headers: list[tuple[bytes, bytes]] = scope["headers"]
         self.headers: dict[bytes, bytes] = dict(reversed(self.raw_headers))
+
+    async def hold(self) -> None:
+        """Wait as long as an injected fault holds the request."""
+        if self.hold_ms:
+            await asyncio.sleep(self.hold_ms / 1000)
 
     def header(self, name: bytes) -> str | None:
         """The first header of this lower-case name."""

@@ -14,10 +14,13 @@ from emulator.errors import ApiError
 from emulator.resources.sandbox.faults import REQUEST, Fault, FaultEffect, FaultMatch, mentions_customer, pick_fault
 from emulator.web import strict_json
 from emulator.web.context import RequestContext
-from emulator.web.forced_errors import error_for
+from emulator.web.forced_errors import RETRY_AFTER, error_for
 from emulator.web.operation import MAX_BODY, Disconnected
 from emulator.web.query import fields
 from emulator.web.response import Response, send_response
+
+TOO_MANY = 429
+"""The status that is never sent without a ``Retry-After``."""
 
 
 class FaultInjection:
@@ -52,6 +55,8 @@ class FaultInjection:
     ) -> None:
         if effect.code is not None:
             raise error_for(effect.code)
+        if effect.status == TOO_MANY and effect.body is msgspec.UNSET:
+            raise error_for("RATE_LIMIT_EXCEEDED")
         if effect.status is not None:
             await send_response(_custom_response(effect.status, effect.body), send)
         elif effect.drop == "before":
@@ -62,6 +67,7 @@ class FaultInjection:
         elif effect.garble:
             await self._answer(context, scope, receive, _garbling(send))
         else:
+            context.hold_ms = effect.hold_ms or 0
             await asyncio.sleep((effect.delay_ms or 0) / 1000)
             await self._app(scope, receive, send)
 
@@ -116,9 +122,10 @@ async def read_ahead(receive: Receive) -> tuple[bytes, Receive]:
 
 def _custom_response(status: int, body: object) -> Response:
     """A response of the tester's own: a text as plain text, any other value as JSON, no value as an empty body."""
+    headers = {"Retry-After": str(RETRY_AFTER)} if status == TOO_MANY else {}
     if isinstance(body, str):
-        return Response(status, body.encode(), media_type="text/plain; charset=utf-8")
-    return Response(status, b"" if body is msgspec.UNSET else msgspec.json.encode(body))
+        return Response(status, body.encode(), headers, media_type="text/plain; charset=utf-8")
+    return Response(status, b"" if body is msgspec.UNSET else msgspec.json.encode(body), headers)
 
 
 async def cut(context: RequestContext, receive: Receive) -> None:
