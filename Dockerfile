@@ -10,6 +10,6 @@ USER emulator
 WORKDIR /state
 ENV PATH=/opt/emulator/bin:$PATH PAYMENTS_EMULATOR_HOST=0.0.0.0 PAYMENTS_EMULATOR_PORT=4747
 EXPOSE 4747
-HEALTHCHECK --interval=10s --start-period=5s CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:4747/_emulator/health')"]
+HEALTHCHECK --interval=10s --start-period=5s CMD ["payments-emulator", "health"]
 ENTRYPOINT ["payments-emulator"]
 CMD ["serve"]

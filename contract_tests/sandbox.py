@@ -78,10 +78,8 @@ class Sandbox:
         return answer
 
     def settle(self) -> Any:
-        """Wait until every delivery under way has its outcome on record; the clock stays where it is."""
-        answer = self.control.post("/clock/advance", {"to": self.now})
-        assert answer["failures"] == []
-        return answer
+        """Wait until every delivery and email under way has its outcome on record; a frozen clock stays."""
+        return self.advance("0s")
 
     def advance_to(self, instant: str) -> Any:
         """Move the clock to an instant, or to 00:00 UTC of a day; no job may fail on the way."""
@@ -193,6 +191,10 @@ class Sandbox:
     def deposit(self, method: Any = None, **fields: Any) -> Any:
         """The transaction of such a payment."""
         return self.api.get(f"/transactions/{self.pay(method, **fields)['transaction']}/")
+
+    def inbox_answers(self, name: str, **manner: int) -> None:
+        """Set how an inbox answers from now on: ``status``, ``delay_ms``."""
+        self.control.request("PUT", f"/inbox/{name}/manner", json=manner).raise_for_status()
 
     def settings(self, **settings: Any) -> None:
         """Change settings of the App."""

@@ -79,6 +79,13 @@ ERRORS: dict[str, ErrorSpec] = {
     "PLAN_IN_USE": ErrorSpec(
         CONFLICT, 409, "This plan still has active or trialing subscriptions.", public_code="INVALID_STATUS_TRANSITION"
     ),
+    "DELIVERY_UNDER_WAY": ErrorSpec(
+        CONFLICT,
+        409,
+        "The delivery {delivery} is waited for and has not been answered. If this is asked while that delivery is "
+        "handled, neither could ever end: answer it first, or advance with 'Prefer: respond-async'.",
+        public_code="INVALID_STATUS_TRANSITION",
+    ),
     "customer_email_exists": ErrorSpec(CONFLICT, 409, "A customer with this email exists already.", "DUPLICATE_EMAIL"),
     "transaction_not_refundable": ErrorSpec(
         CONFLICT,

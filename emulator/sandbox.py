@@ -33,6 +33,9 @@ from emulator.web.origin_guard import OriginGuard, hostname
 from emulator.web.root_app import RootApp
 from emulator.web.service_app import service_app
 
+HEALTH = "/_emulator/health"
+"""What containers and their neighbours ask, by any name and without the control token."""
+
 FROM_OPTIONS = Start()
 """A world that starts as the options of the sandbox say."""
 
@@ -129,9 +132,9 @@ class Sandbox:
     def _seed(self, start: Start, saved: StoredWorld | None) -> str:
         return str(start.seed) if start.seed is not None else (saved and saved.head.seed) or self.seed
 
-    def _guarded(self, app: ASGIApp, token: str | None) -> ASGIApp:
+    def _guarded(self, app: ASGIApp, token: str | None, *, pages: bool = False) -> ASGIApp:
         names = (hostname(urlsplit(self.options.base_url).netloc), *self.options.allow_hosts)
-        return OriginGuard(app, names, token)
+        return OriginGuard(app, names, token, open_path=HEALTH, pages=pages)
 
     # What only some servers are asked for is imported and built on its first request.
 
@@ -143,7 +146,7 @@ class Sandbox:
     def _console(self, unguarded: RootApp) -> ASGIApp:
         from emulator.console.site import Console
 
-        return Console(unguarded, self.options.control_token)
+        return Console(unguarded, self.options.control_token, self.engine.runtimes.__contains__)
 
     def _site(self) -> ASGIApp:
         from emulator.pages.site import site
@@ -166,7 +169,7 @@ class Sandbox:
         )
         # The console checks the token itself, at its login: a browser sends none when it follows a link.
         unguarded = root_app([("/v1/", service), ("/_emulator/", control)])
-        console = self._guarded(LazyApp(partial(self._console, unguarded)), None)
+        console = self._guarded(LazyApp(partial(self._console, unguarded)), None, pages=True)
         return root_app(
             [
                 ("/v1/", service),

@@ -76,12 +76,12 @@ def test_a_renewal_arrives_with_events_deliveries_and_email_without_a_reload(san
 
 def test_a_failed_delivery_is_replayed(sandbox: Sandbox, surf: Surf) -> None:
     endpoint = shop(sandbox)
-    sandbox.control.get("/inbox/shop", status=400)
+    sandbox.inbox_answers("shop", status=400)
     sandbox.customer()
     [delivery] = sandbox.deliveries(endpoint)
     tab = opened(surf, sandbox, f"objects/{delivery['id']}")
     expect(tab.get_by_test_id("attempts")).to_contain_text("Attempt 1 400")
-    sandbox.control.get("/inbox/shop", status=200)
+    sandbox.inbox_answers("shop", status=200)
     tab.get_by_test_id("replay").click()
     expect(tab.get_by_test_id("notice")).to_have_text("Attempted again: succeeded.")
     expect(tab.get_by_test_id("attempts")).to_contain_text("Attempt 2 200")
@@ -166,7 +166,7 @@ def test_without_scripts_it_steers_too(sandbox: Sandbox, surf: Surf) -> None:
 def full_world(sandbox: Sandbox) -> list[str]:
     """A world with some of everything; the pages there are to see."""
     endpoint = shop(sandbox)
-    sandbox.control.get("/inbox/shop", status=400)
+    sandbox.inbox_answers("shop", status=400)
     name = "W" * 80
     customer = sandbox.customer(name=f"{name} {name}", metadata={"note": "W" * 400})
     sandbox.subscribe(FAILING_PHONE)

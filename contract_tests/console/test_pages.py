@@ -22,7 +22,7 @@ def fill(sandbox: Sandbox) -> dict[str, Any]:
     """A world with some of everything, named as badly as can be."""
     inbox = f"{sandbox.url}/_emulator/inbox/shop?app={sandbox.key.removeprefix('sk_test_')}"
     endpoint = sandbox.endpoint(inbox, name=f"{WORD} {NASTY}"[:100])
-    sandbox.control.get("/inbox/shop", status=400)
+    sandbox.inbox_answers("shop", status=400)
     customer = sandbox.customer(name=f"{WORD} {NASTY}", metadata={"note": NASTY}, phone="+24177000000")
     plan = sandbox.plan(name=NASTY, description=NASTY)
     subscription = sandbox.api.post("/subscriptions/", {"customer": customer["id"], "plan": plan["id"]})

@@ -492,7 +492,7 @@ def test_a_receiver_that_recovers_is_not_found(sandbox: Sandbox, receiver: Recei
 def test_the_emulator_s_own_receiver_is_nobody_s_fault(sandbox: Sandbox) -> None:
     inbox = f"{sandbox.url}/_emulator/inbox/shop?app={sandbox.key.removeprefix('sk_test_')}"
     sandbox.endpoint(inbox, security_profile="BASIC")
-    sandbox.control.get("/inbox/shop", status=400)
+    sandbox.inbox_answers("shop", status=400)
     delivered(sandbox)
     names = {each["rule"] for each in audit(sandbox)["untried"]}
     assert names >= {"webhook-not-acknowledged", "slow-webhook-answer", "webhook-basic"}

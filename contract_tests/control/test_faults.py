@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -357,3 +358,76 @@ def test_they_come_after_key_profile_and_limit_and_before_the_body(sandbox: Sand
     sandbox.control.patch("/app", {"settings": {"rate_limit": {"per_second": 0.0001, "burst": 2}}})
     assert [status(sandbox), status(sandbox), status(sandbox)] == [500, 200, 429]
     assert arranged(sandbox) == []
+
+
+# -- at a place, and inside the idempotency window
+
+
+def test_the_nth_request_is_counted_from_now(sandbox: Sandbox) -> None:
+    sandbox.api.get("/customers/")
+    fault = arrange(sandbox, LIMITED, match={"method": "GET", "path": "/customers/", "nth": 3})
+    assert fault["match"] == {"method": "GET", "path": "/customers/", "nth": 3}
+    status(sandbox, path="/products/")
+    assert [status(sandbox) for _ in range(5)] == [200, 200, 429, 200, 200]
+    assert arranged(sandbox) == []
+
+
+def test_several_faults_count_the_same_requests(sandbox: Sandbox) -> None:
+    for nth in (2, 4):
+        arrange(sandbox, LIMITED, match={"nth": nth})
+    assert [status(sandbox) for _ in range(5)] == [200, 429, 200, 429, 200]
+
+
+def test_from_the_nth_on_so_many_times(sandbox: Sandbox) -> None:
+    arrange(sandbox, LIMITED, match={"nth": 2}, times=2)
+    assert [status(sandbox) for _ in range(4)] == [200, 429, 429, 200]
+
+
+def test_the_nth_delivery(sandbox: Sandbox) -> None:
+    endpoint = sandbox.endpoint(f"{sandbox.url}/_emulator/inbox/shop")
+    arrange(sandbox, {"lose": True}, match={"event": "customer.created", "nth": 2})
+    for _ in range(3):
+        sandbox.customer()
+    errors = [each["attempts"][0]["error"] for each in sandbox.deliveries(endpoint)]
+    assert [error is None for error in errors] == [True, False, True]
+
+
+@pytest.mark.parametrize("nth", [0, -1, "2", 1.5])
+def test_an_nth_is_a_whole_number_from_one(sandbox: Sandbox, nth: Any) -> None:
+    sandbox.control.refused("POST", "/faults", 422, "INVALID_FIELD", json={"match": {"nth": nth}, "then": LIMITED})
+
+
+def test_a_request_is_held_while_its_key_is_taken(sandbox: Sandbox) -> None:
+    """What a client meets that asks again before its first request is answered (B-16)."""
+    arrange(sandbox, {"hold_ms": 1500}, match={"method": "POST"})
+    key = {"Idempotency-Key": "k1"}
+    with ThreadPoolExecutor() as pool:
+        first = pool.submit(sandbox.api.request, "POST", "/customers/", json=AWA, headers=key)
+        while arranged(sandbox):
+            pass
+        told = sandbox.api.refused("POST", "/customers/", 409, "IDEMPOTENCY_CONFLICT", json=AWA, headers=key)
+        assert "in progress" in told["message"]
+        assert first.result().status_code == 201
+    again = sandbox.api.request("POST", "/customers/", json=AWA, headers=key)
+    assert (again.status_code, again.headers["idempotent-replayed"]) == (201, "true")
+    assert customers(sandbox) == 1
+
+
+def test_a_request_without_a_key_is_held_as_well(sandbox: Sandbox) -> None:
+    arrange(sandbox, {"hold_ms": 300})
+    started = time.perf_counter()
+    assert status(sandbox, "POST", json=AWA) == 201
+    assert time.perf_counter() - started >= 0.3
+
+
+def test_a_429_says_when_to_come_back(sandbox: Sandbox) -> None:
+    arrange(sandbox, {"status": 429})
+    answer = sandbox.api.request("GET", "/customers/")
+    assert (answer.status_code, answer.headers["retry-after"], answer.json()["retry_after"]) == (429, "1", 1)
+
+
+@undocumented
+def test_a_429_of_ones_own_too(sandbox: Sandbox) -> None:
+    arrange(sandbox, {"status": 429, "body": {"slow": "down"}})
+    answer = sandbox.api.http.get("/customers/")
+    assert (answer.status_code, answer.headers["retry-after"], answer.json()) == (429, "1", {"slow": "down"})

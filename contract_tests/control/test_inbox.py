@@ -102,16 +102,45 @@ def test_the_url_says_how_it_answers(sandbox: Sandbox, http: httpx.Client) -> No
     sandbox.api.refused("POST", "/webhooks/", 422, "WEBHOOK_ENDPOINT_UNREACHABLE", json=body)
 
 
-def test_a_get_sets_how_it_answers_from_then_on(sandbox: Sandbox) -> None:
+def test_how_an_inbox_answers_is_set_and_set_back(sandbox: Sandbox) -> None:
     """So an endpoint that passed its ping can be made to fail, and to recover."""
     endpoint = sandbox.endpoint(url(sandbox))
-    assert kept(sandbox, status=500)[0]["answered"] == 200
+    answer = sandbox.control.request("PUT", "/inbox/shop/manner", json={"status": 500})
+    assert (answer.status_code, answer.json()) == (200, {"status": 500, "delay_ms": 0})
     sandbox.customer()
     assert sandbox.deliveries(endpoint)[0]["status"] == "pending"
-    kept(sandbox, status=200)
+    assert sandbox.control.request("DELETE", "/inbox/shop/manner").status_code == 204
     sandbox.advance("1m")
     assert [request["answered"] for request in kept(sandbox)] == [200, 500, 200]
     assert sandbox.deliveries(endpoint)[0]["status"] == "succeeded"
+
+
+def test_a_get_changes_nothing(sandbox: Sandbox, http: httpx.Client) -> None:
+    """Also not the URL that was registered as an endpoint, which anybody may open in a browser."""
+    assert sandbox.control.get("/inbox/shop", status=500, delay_ms=60_000)["data"] == []
+    answer = http.post(url(sandbox), content=b"{}", headers={"authorization": f"Bearer {sandbox.key}"})
+    assert (answer.status_code, answer.elapsed.total_seconds() < 30) == (200, True)
+
+
+def test_the_url_of_a_request_goes_before_what_was_set(sandbox: Sandbox, http: httpx.Client) -> None:
+    key = {"authorization": f"Bearer {sandbox.key}"}
+    sandbox.inbox_answers("shop", status=500)
+    assert http.post(url(sandbox, query="?status=404"), headers=key).status_code == 404
+    assert http.post(url(sandbox), headers=key).status_code == 500
+    assert http.post(url(sandbox, "other"), headers=key).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "manner", [{"status": 199}, {"status": "500"}, {"delay_ms": -1}, {"delay_ms": 60_001}, {"x": 1}]
+)
+def test_an_invalid_manner_is_rejected(sandbox: Sandbox, manner: dict[str, Any]) -> None:
+    sandbox.control.refused("PUT", "/inbox/shop/manner", 422, "INVALID_FIELD", json=manner)
+    assert sandbox.control.http.post("/inbox/shop").status_code == 200
+
+
+def test_an_inbox_may_be_called_manner(sandbox: Sandbox, http: httpx.Client) -> None:
+    assert http.put(url(sandbox, "manner"), headers={"authorization": f"Bearer {sandbox.key}"}).status_code == 200
+    assert [request["method"] for request in kept(sandbox, "manner")] == ["PUT"]
 
 
 def test_a_delay_is_real_time(sandbox: Sandbox, http: httpx.Client) -> None:
@@ -123,7 +152,7 @@ def test_a_delay_is_real_time(sandbox: Sandbox, http: httpx.Client) -> None:
 def test_a_slow_inbox_is_a_receiver_out_of_time(impatient: Sandbox) -> None:
     """The emulator waits for itself without standing still."""
     endpoint = impatient.endpoint(url(impatient))
-    kept(impatient, delay_ms=3000)
+    impatient.inbox_answers("shop", delay_ms=3000)
     impatient.customer()
     assert impatient.deliveries(endpoint)[0]["attempts"][0]["error"] == "no answer within 1.5 s"
 

@@ -29,7 +29,7 @@ def clock(http: httpx.Client) -> str:
     "host", ["localhost", "127.0.0.1", "127.0.0.1:80", "[::1]:4747", "shop.localhost:1", "LOCALHOST."]
 )
 def test_names_of_loopback_are_known(http: httpx.Client, host: str) -> None:
-    assert http.get("/_emulator/health", headers={"Host": host}).status_code == 200
+    assert http.get("/_emulator/clock?app=lock", headers={"Host": host}).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_names_of_loopback_are_known(http: httpx.Client, host: str) -> None:
 )
 def test_other_names_are_refused(http: httpx.Client, host: str) -> None:
     """A page that points its own name at 127.0.0.1 sends that name (DNS rebinding)."""
-    answer = http.get("/_emulator/health", headers={"Host": host})
+    answer = http.get("/_emulator/clock", headers={"Host": host})
     assert (answer.status_code, answer.json()["code"]) == (403, "PERMISSION_DENIED")
     assert answer.headers["request-id"].startswith("req_")
 
@@ -97,8 +97,39 @@ def test_a_link_may_be_followed_and_nothing_be_embedded(
     http: httpx.Client, mode: str, destination: str, status: int
 ) -> None:
     """A person who comes from elsewhere sees a page in a tab of its own, which the page he comes from cannot read."""
+    page = "/_emulator/phones/+24177123456?app=lock"
+    assert http.get(page).status_code == 200
     headers = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": mode, "Sec-Fetch-Dest": destination}
-    assert http.get("/_emulator/health", headers=headers).status_code == status
+    assert http.get(page, headers={**headers, "Accept": "text/html"}).status_code == status
+
+
+LINK = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+
+
+def open_apps(http: httpx.Client) -> set[str]:
+    return {app["name"] for app in http.get("/_emulator/apps?page_size=100").json()["data"]}
+
+
+@pytest.mark.parametrize("path", ["clock", "inbox/shop?status=500", "phones/+24177000001", "events"])
+def test_a_link_of_another_site_reaches_no_call_of_the_api(http: httpx.Client, path: str) -> None:
+    query = "&app=evilworld" if "?" in path else "?app=evilworld"
+    assert http.get(f"/_emulator/{path}{query}", headers=LINK).status_code == 403
+    assert "evilworld" not in open_apps(http)
+
+
+@pytest.mark.parametrize("path", ["", "console/events", "console/nowhere", "phones/+24177000001"])
+def test_a_link_of_another_site_to_a_page_opens_no_world(http: httpx.Client, path: str) -> None:
+    """Whoever followed it is asked; the link on that page is one of the console's own."""
+    target = f"/_emulator/{path}?app=evilworld"
+    page = http.get(target, headers={**LINK, "Accept": "text/html"})
+    assert page.status_code == 403
+    assert "evilworld" in page.text
+    assert "evilworld" not in open_apps(http)
+
+
+def test_a_link_of_another_site_to_a_page_of_an_open_world_may_be_followed(http: httpx.Client) -> None:
+    http.get("/_emulator/clock?app=lock")
+    assert http.get("/_emulator/?app=lock", headers={**LINK, "Accept": "text/html"}).status_code == 200
 
 
 def test_answers_are_not_for_other_origins_to_embed(http: httpx.Client) -> None:
@@ -127,9 +158,24 @@ def test_further_names_and_a_token_can_be_asked_for() -> None:
     server = RunningServer(allow_hosts=("emulator",), control_token="s3crét")
     try:
         with http_client(base_url=server.url, headers={"Host": "emulator:4747"}) as http:
-            assert http.get("/_emulator/health").status_code == 403
-            assert http.get("/_emulator/health", headers={"Emulator-Token": "wrong"}).status_code == 403
-            assert http.get("/_emulator/health", headers={"Emulator-Token": "s3crét".encode()}).status_code == 200
+            assert http.get("/_emulator/clock").status_code == 403
+            assert http.get("/_emulator/clock", headers={"Emulator-Token": "wrong"}).status_code == 403
+            assert http.get("/_emulator/clock", headers={"Emulator-Token": "s3crét".encode()}).status_code == 200
+    finally:
+        server.stop()
+
+
+@pytest.mark.parametrize("host", ["payments:4747", "10.0.0.7:4747", "evil.example"])
+def test_health_answers_any_name_without_a_token(host: str) -> None:
+    """So that containers and their neighbours can ask; nothing beside it does."""
+    server = RunningServer(control_token="s3cret")
+    try:
+        with http_client(base_url=server.url, headers={"Host": host}) as http:
+            answer = http.get("/_emulator/health")
+            assert (answer.status_code, sorted(answer.json())) == (200, ["apps", "status", "version"])
+            assert http.get("/_emulator/health", headers={"Origin": "https://shop.example"}).status_code == 403
+            for path in ("/_emulator/clock", "/_emulator/events"):
+                assert http.get(path).status_code == 403
     finally:
         server.stop()
 

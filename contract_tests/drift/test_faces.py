@@ -10,7 +10,7 @@ from emulator.document import bundles
 
 COMMANDS = frozenset(
     {"serve", "demo", "exec", "clock", "schedule", "trigger", "events", "logs", "emails", "listen", "snapshot", "reset"}
-    | {"rewind", "check", "certify", "audit", "coverage", "spec", "completion", "state"}
+    | {"health", "rewind", "check", "certify", "audit", "coverage", "spec", "completion", "state"}
 )
 
 SERVE = frozenset({"port", "host", "state", "fixtures", "clock", "seed", "keys", "smtp", "strict", "port-file"})
@@ -48,6 +48,8 @@ PATCH /objects/{id}
 GET /requests
 GET /requests/{id}
 GET /inbox/{id}
+PUT /inbox/{id}/manner
+DELETE /inbox/{id}/manner
 GET /emails
 GET /emails/{id}
 GET /emails/{id}/html

@@ -24,7 +24,10 @@ NESTED = {
 }
 """The codes the resource references show in the nested shape, and how they read when flat is forced (B-10)."""
 
-TOLD = {"PLAN_IN_USE": (409, "INVALID_STATUS_TRANSITION")}
+TOLD = {
+    "PLAN_IN_USE": (409, "INVALID_STATUS_TRANSITION"),
+    "DELIVERY_UNDER_WAY": (409, "INVALID_STATUS_TRANSITION"),
+}
 """Refusals the specification gives no code, and the code of its own that they are told by."""
 
 CODES = dict(specification.codes())

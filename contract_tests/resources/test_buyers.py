@@ -265,7 +265,6 @@ def test_a_blacklisted_customers_payment_fails(sandbox: Sandbox) -> None:
         ({"method": {"type": "cash"}}, "INVALID_FIELD", "method.type"),
         ({"method": {"type": "paypal", "email": "nobody"}}, "INVALID_FIELD", "method.email"),
         ({"method": {"type": "mobile_money", "phone": "077123456"}}, "INVALID_FIELD", "method.phone"),
-        ({"method": ...}, "MISSING_FIELD", "method"),
         ({"quantity": 1}, "INVALID_FIELD", "quantity"),
         ({"amount": 5}, "INVALID_FIELD", "amount"),
         ({"product": "prod_x"}, "INVALID_FIELD", "product"),
@@ -277,7 +276,7 @@ def test_a_blacklisted_customers_payment_fails(sandbox: Sandbox) -> None:
 def test_what_cannot_be_paid_with_is_refused(sandbox: Sandbox, fields: Any, code: str, param: str | None) -> None:
     """B-12, B-13: nothing is made, and the session stays open."""
     session = sandbox.session()
-    body = {name: value for name, value in {"method": CARD, **fields}.items() if value is not ...}
+    body = {"method": CARD, **fields}
     with sandbox.expect():
         answer = sandbox.control.refused("POST", f"/checkout-sessions/{session['id']}/pay", 422, code, json=body)
     assert answer.get("param") == param

@@ -22,16 +22,24 @@ PAGE = 100
 class ControlClient:
     """A running emulator, for the App of a key or a name.
 
-    All methods raise ``click.ClickException``, which says what to do, if there is no emulator or it answers an error.
+    ``timeout`` is in seconds. All methods raise ``click.ClickException``, which says what to do, if there is no
+    emulator or it answers an error.
     """
 
-    def __init__(self, url: str, key: str | None, app: str | None = None, token: str | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        key: str | None,
+        app: str | None = None,
+        token: str | None = None,
+        timeout: httpx.Timeout | float = PATIENCE,
+    ) -> None:
         self.url = root(url)
         headers = {b"Authorization": key and f"Bearer {key}", b"Emulator-Token": token}
         self._http = httpx.Client(
             headers=[(name, os.fsencode(value)) for name, value in headers.items() if value],
             params={"app": app} if app else {},
-            timeout=PATIENCE,
+            timeout=timeout,
             trust_env=False,
             # Loading the certificate authorities takes 20 ms, more than all the rest.
             verify=self.url.startswith("https:") or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),

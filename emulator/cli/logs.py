@@ -14,6 +14,7 @@ from emulator.cli.tail import tail
 if TYPE_CHECKING:
     from emulator.cli.client import ControlClient
 
+FORMS = ("curl", "httpx", "fetch", "http", "pytest", "node")
 METHODS = ("GET", "POST", "PATCH", "PUT", "DELETE")
 
 
@@ -28,16 +29,32 @@ METHODS = ("GET", "POST", "PATCH", "PUT", "DELETE")
 @click.option("--method", type=click.Choice(METHODS, case_sensitive=False), help="Only requests with this method.")
 @click.option("--operation", metavar="NAME", help="Only requests of this operation, such as createCustomer.")
 @limit("newest")
+@click.option("--as", "form", type=click.Choice(FORMS), help="The REQUEST as code that sends it again.")
 @as_json
 @with_client
-def logs(emulator: ControlClient, request: str | None, follow: bool, limit: int, as_json: bool, **filters: Any) -> None:
+def logs(
+    emulator: ControlClient,
+    request: str | None,
+    *,
+    follow: bool,
+    limit: int,
+    form: str | None,
+    as_json: bool,
+    **filters: Any,
+) -> None:
     """Show recent requests, or one REQUEST in detail.
 
     \b
     payments-emulator logs
     payments-emulator logs --follow --status 422
     payments-emulator logs req_4fKq9ZsT1mVbX7cR2yLdH8wN
+    payments-emulator logs req_4fKq9ZsT1mVbX7cR2yLdH8wN --as curl
     """
+    if form and not request:
+        raise click.UsageError("--as is about one REQUEST; name it")
+    if form:
+        click.echo(emulator.send("GET", f"/requests/{request}", query={"as": form}).text, nl=False)
+        return
     if request:
         print_line(emulator.get(f"/requests/{request}"), detail, as_json)
         return
@@ -71,9 +88,18 @@ def detail(entry: Any) -> str:
     parts = [line(entry)]
     parts += [f"> {name}: {value}" for name, value in entry["request_headers"].items()]
     parts += quoted(">", entry["request_body"]) + quoted("<", entry["response_body"])
-    parts += [f"{each['change']} {each['kind']} {each['id']}" for each in entry["changes"]]
+    parts += [row for each in entry["changes"] for row in change(each)]
     parts += [f"event {id}" for id in entry["event_ids"]]
     return "\n".join(parts)
+
+
+def change(each: Any) -> list[str]:
+    """A change in a line, and of an update a line for each field."""
+    lines = [f"{each['change']} {each['kind']} {each['id']}"]
+    if each["change"] == "updated":
+        values = each["fields"].items()
+        lines += [f"  {name}: {json.dumps(was['before'])} → {json.dumps(was['after'])}" for name, was in values]
+    return lines
 
 
 def quoted(mark: str, body: Any) -> list[str]:

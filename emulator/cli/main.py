@@ -20,6 +20,7 @@ COMMANDS = LazyCommands(
     {
         "demo": "emulator.cli.demo:demo",
         "serve": "emulator.cli.serve:serve",
+        "health": "emulator.cli.health:health",
         "exec": "emulator.cli.exec:execute",
         "clock": "emulator.cli.clock:clock",
         "schedule": "emulator.cli.schedule:schedule",

@@ -97,7 +97,7 @@ async def journal_entry(request: ConsoleRequest) -> TemplateAndValues:
     return "request.html", {"entry": entry, "events": events, "changes": net_changes(entry["changes"])}
 
 
-def net_changes(changes: list[dict[str, str]]) -> list[dict[str, str]]:
+def net_changes(changes: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """One change for each object: what all its changes amount to."""
     first = {change["id"]: change for change in reversed(changes)}
     last = {change["id"]: change["change"] for change in changes}

@@ -23,6 +23,9 @@ from emulator.console.render import page, page_of
 from emulator.console.request import THEME_COOKIE, ConsoleRequest
 from emulator.html.application import application
 from emulator.html.request import remember_language
+from emulator.resources.app.keys import Key
+from emulator.web.context import context_of
+from emulator.web.origin_guard import is_link_from_elsewhere
 
 Handler = Callable[[ConsoleRequest], Awaitable[Response]]
 
@@ -34,9 +37,11 @@ class Console:
     """The application of ``/_emulator/console/`` and, for browsers, of ``/_emulator/`` itself and of phones.
 
     ``app`` is the rest of the emulator, behind the check of the control token; ``token`` is that token.
+    ``is_open`` says whether the world of a key is open.
     """
 
-    def __init__(self, app: ASGIApp, token: str | None) -> None:
+    def __init__(self, app: ASGIApp, token: str | None, is_open: Callable[[Key], bool]) -> None:
+        self._is_open = is_open
         self._api = ApiClient(app)
         self._login = Login(token)
         self._notices = Notices()
@@ -70,7 +75,7 @@ class Console:
             if not self._login.allows(http):
                 return self._login_page(request)
             try:
-                return await handler(request)
+                return self._unopened_page(request) or await handler(request)
             except ApiRequestError as error:
                 return await self._error_page(request, error)
 
@@ -107,6 +112,8 @@ class Console:
         request = ConsoleRequest(http, self._api)
         if not self._login.allows(http):
             return self._login_page(request)
+        if unopened := self._unopened_page(request):
+            return unopened
         status = getattr(error, "status_code", 404)
         return await self._error_page(request, ApiRequestError(status, request.not_found().message))
 
@@ -132,11 +139,19 @@ class Console:
         remember_language(response, form.get("language"), HOME, YEAR)
         return response
 
+    def _unopened_page(self, request: ConsoleRequest) -> Response | None:
+        """The page for a link of another site to a world that is not open; None for any other request.
+
+        A link of another site opens no world. The person who followed it can, by the link on this page.
+        """
+        if not is_link_from_elsewhere(context_of(request.http.scope)) or self._is_open(request.app):
+            return None
+        return page(request, "unopened.html", 403, app=request.app.name, next_page=_address(request.http))
+
     # -- login
 
     def _login_page(self, request: ConsoleRequest) -> Response:
-        url = request.http.url
-        next_page = f"{url.path}{'?' * bool(url.query)}{url.query}" if request.http.method == "GET" else HOME
+        next_page = _address(request.http) if request.http.method == "GET" else HOME
         return page(request, "apart.html", 401, problem=None, wrong=False, next_page=next_page)
 
     async def _log_in(self, http: Request) -> Response:
@@ -167,6 +182,10 @@ class _Stream:
             await Response(status_code=403)(scope, receive, send)
             return
         await self._api.forward(key, f"{CONTROL}/stream", scope, receive, send)
+
+
+def _address(http: Request) -> str:
+    return f"{http.url.path}{'?' * bool(http.url.query)}{http.url.query}"
 
 
 async def _home(http: Request) -> Response:

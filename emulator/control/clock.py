@@ -67,7 +67,7 @@ def destination(runtime: Runtime, body: Body) -> Target:
         job = runtime.world.jobs.next()
         return Target(job.due if job else runtime.clock.now())
     if "until_event" not in body:
-        return Target(later(runtime, body["by"]))
+        return Target(later(runtime, body["by"], may_be_zero=True))
     furthest = later(runtime, body["by"]) if "by" in body else calendar.step(runtime.clock.now(), "year", 1)
     return Target(furthest, on_event(body["until_event"]))
 
@@ -77,10 +77,10 @@ def on_event(type: str) -> Callable[[AdvanceResult], bool]:
     return lambda result: result.events[type] > 0
 
 
-def later(runtime: Runtime, duration: str) -> Timestamp:
+def later(runtime: Runtime, duration: str, *, may_be_zero: bool = False) -> Timestamp:
     """The instant a duration after the present one; 422 for an invalid duration."""
     try:
-        return after(runtime.clock.now(), duration)
+        return after(runtime.clock.now(), duration, may_be_zero=may_be_zero)
     except ValueError as error:
         raise invalid_field("by", str(error)) from None
 

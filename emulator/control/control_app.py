@@ -36,6 +36,7 @@ from emulator.control import (
     world_lookup,
 )
 from emulator.document import bundles
+from emulator.engine.clock import FROZEN
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
 from emulator.web.authentication import Authenticate
@@ -45,6 +46,20 @@ from emulator.web.pipeline import build_app
 
 WORLDLESS = ("getHealth", "getCatalog", "listApps")
 """Operations that are about the emulator as a whole and need no world."""
+
+SETTLING = frozenset(
+    [
+        "payCheckoutSession",
+        "payPaymentLink",
+        "payInvoicePage",
+        "answerPaymentIntent",
+        "answerRefund",
+        "answerPrompt",
+        "trigger",
+        "updateObject",
+    ]
+)
+"""Operations that cause events. On a frozen clock they respond once the webhooks and emails have their outcome."""
 
 MODULES = (
     health,
@@ -83,10 +98,14 @@ def control_app(engine: Engine, *, strict: bool) -> ASGIApp:
     async def execute(
         context: RequestContext, runtime: Runtime | None, operation: OperationHandler, arguments: dict[str, Any]
     ) -> Any:
-        if operation.header_names:
-            arguments["headers"] = operation.headers(context)
+        settles = operation.operation_id in SETTLING
+        headers = operation.headers(context)
+        if operation.header_names and not settles:
+            arguments["headers"] = headers
         result = await operation.function(engine, runtime, **arguments)
         if runtime is not None:
+            if settles and runtime.clock.mode == FROZEN and not advances.prefers_async(headers):
+                await runtime.advances.settle()
             runtime.flush()
         return result
 

@@ -16,10 +16,11 @@ class InvalidDuration(ValueError):
     """A text that is not a duration."""
 
 
-def after(instant: Timestamp, duration: str) -> Timestamp:
+def after(instant: Timestamp, duration: str, *, may_be_zero: bool = False) -> Timestamp:
     """The instant a duration later; a month from the end of a month is clamped to the next month's end (B-91).
 
-    Raises ``ValueError`` with a message for an invalid or non-positive duration, or one beyond the year 9999.
+    Raises ``ValueError`` with a message for an invalid or negative duration, for one of zero unless it ``may_be_zero``,
+    and for one beyond the year 9999.
     """
     try:
         later = calendar.stamp(calendar.parse(instant) + _span(duration))
@@ -27,7 +28,7 @@ def after(instant: Timestamp, duration: str) -> Timestamp:
         raise
     except (OverflowError, ValueError):
         later = calendar.LAST
-    if later <= instant:
+    if later < instant or (later == instant and not may_be_zero):
         raise ValueError("must be longer than nothing")
     if later > calendar.END:
         raise ValueError(f"{duration} leads beyond the year 9999")

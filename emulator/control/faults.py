@@ -23,7 +23,7 @@ WITHOUT_BODY = (204, 205, 304)
 """Statuses whose responses have no body (RFC 9110)."""
 
 
-REQUESTS, DELIVERIES = ("operation", "method", "path", "customer"), ("event", "webhook")
+REQUESTS, DELIVERIES = ("operation", "method", "path", "customer", "nth"), ("event", "webhook", "nth")
 """The fields of ``match`` for faults of requests, and for those of deliveries."""
 
 

@@ -23,26 +23,44 @@ from emulator.web.context import context_of
 PREFIX = "/_emulator/inbox/"
 NAME = re.compile(r"[A-Za-z0-9._~-]{1,64}")
 MAX_BODY = 1024 * 1024
+MANNER = re.compile(re.escape(PREFIX) + r"[^/]*/manner")
+"""The paths below the prefix that set how an inbox answers."""
+
 RANGES = {"status": (200, 599), "delay_ms": (0, 60_000)}
 
 
-async def index(engine: Engine, runtime: Runtime, name: str, query: Mapping[str, Any]) -> Page[InboxRequest]:
-    """GET /inbox/{name}: requests, newest first; ``status`` and ``delay_ms`` set how later ones are answered."""
+Query = Mapping[str, Any]
+
+
+async def index(engine: Engine, runtime: Runtime, name: str, query: Query) -> Page[InboxRequest]:
+    """GET /inbox/{name}: requests, newest first. ``status`` and ``delay_ms`` of a registered URL mean nothing here."""
     inbox = runtime.inbox
-    inbox.set_response_rule(name, inbox.response_rule(name).updated(query))
     inbox.check_pending(runtime.world, name)
     paging = {"page": query["page"], "page_size": query["page_size"]}
     return paginate(inbox.table, {**paging, "inbox": name})
 
 
+async def set_manner(engine: Engine, runtime: Runtime, name: str, query: Query, body: Query) -> ResponseRule:
+    """PUT /inbox/{name}/manner: how later requests are answered, unless their URL says otherwise."""
+    _check_name(name)
+    rule = ResponseRule(**body)
+    runtime.inbox.set_response_rule(name, rule)
+    return rule
+
+
+async def clear_manner(engine: Engine, runtime: Runtime, name: str, query: Query) -> None:
+    """DELETE /inbox/{name}/manner: later requests are answered with 200 at once."""
+    runtime.inbox.set_response_rule(name, None)
+
+
 def receiving(engine: Engine, control: ASGIApp) -> ASGIApp:
-    """The application behind ``/_emulator/inbox/``; GET requests are passed on to the ``control`` API.
+    """The application behind ``/_emulator/inbox/``; a GET and ``…/manner`` are passed on to the ``control`` API.
 
     Other requests are not validated, since a webhook receiver must accept any method, type and body.
     """
 
     async def receive_any(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["method"] == "GET":
+        if scope["method"] == "GET" or MANNER.fullmatch(scope["path"]):
             await control(scope, receive, send)
             return
         request = Request(scope, receive)
@@ -57,8 +75,7 @@ def receiving(engine: Engine, control: ASGIApp) -> ASGIApp:
 
 async def _store(engine: Engine, request: Request) -> Response:
     name = request.url.path.removeprefix(PREFIX)
-    if not NAME.fullmatch(name):
-        raise ApiError("NOT_FOUND", message="An inbox has a name of 1 to 64 of A-Z a-z 0-9 . _ ~ -.")
+    _check_name(name)
     raw = await _body(request)
     runtime = world_lookup.of_sender(engine, context_of(request.scope), _app_id(raw))
     rule = runtime.inbox.response_rule(name).updated(_numbers(request))
@@ -74,6 +91,12 @@ async def _store(engine: Engine, request: Request) -> Response:
     )
     await asyncio.sleep(rule.delay_ms / 1000)
     return _response(rule)
+
+
+def _check_name(name: str) -> None:
+    """Raise 404 for what cannot be the name of an inbox."""
+    if not NAME.fullmatch(name):
+        raise ApiError("NOT_FOUND", message="An inbox has a name of 1 to 64 of A-Z a-z 0-9 . _ ~ -.")
 
 
 def _response(rule: ResponseRule) -> Response:
@@ -121,4 +144,4 @@ def _error_response(request: Request, error: ApiError) -> Response:
     return Response(context_of(request.scope).body_of(error), error.status, media_type="application/json")
 
 
-OPERATIONS = {"listInboxRequests": index}
+OPERATIONS = {"listInboxRequests": index, "setInboxManner": set_manner, "clearInboxManner": clear_manner}

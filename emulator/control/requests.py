@@ -6,13 +6,19 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
+from emulator.control import request_code
 from emulator.core.handlers import Page
+from emulator.core.records import Record, to_wire
 from emulator.core.unit_of_work import Change
+from emulator.core.world import encode
 from emulator.engine.engine import Engine
 from emulator.engine.journal import Journal
 from emulator.engine.logged_request import LoggedRequest, redacted_headers, redacted_text
 from emulator.engine.runtime import Runtime
 from emulator.errors import ApiError, invalid_field
+from emulator.web.response import Response
 
 Query = Mapping[str, Any]
 
@@ -33,9 +39,12 @@ def _fits(entry: LoggedRequest, query: Query) -> bool:
     return all(query.get(name) in (None, value) for name, value in values.items())
 
 
-async def show(engine: Engine, runtime: Runtime, req_id: str, query: Query) -> dict[str, Any]:
-    """GET /requests/{req_id}: with headers, bodies, and the events and changes it caused."""
-    return detail(find(runtime.journal, req_id), runtime.journal)
+async def show(engine: Engine, runtime: Runtime, req_id: str, query: Query) -> dict[str, Any] | Response:
+    """GET /requests/{req_id}: with headers, bodies, and the events and changes it caused; or, with ``as``, as code."""
+    entry = find(runtime.journal, req_id)
+    if "as" in query:
+        return Response(200, request_code.code(entry, query["as"]).encode(), media_type="text/plain; charset=utf-8")
+    return detail(entry, runtime.journal)
 
 
 async def rewind(engine: Engine, runtime: Runtime, query: Query, body: Query) -> dict[str, Any]:
@@ -104,14 +113,32 @@ def readable(body: bytes) -> Any:
         return redacted_text(body)
 
 
-def change(one: Change) -> dict[str, str] | None:
-    """One change as it is sent; None for events and for kinds that are not objects of the service."""
+def change(one: Change) -> dict[str, Any] | None:
+    """One change as it is sent, with each field before and after.
+
+    None for events and for kinds that are not objects of the service.
+    """
     record = one.new or one.old
     kind = getattr(record, "object", None)
     if record is None or kind in (None, "event"):
         return None
     what = "created" if one.old is None else "deleted" if one.new is None else "updated"
-    return {"id": record.id, "kind": str(kind), "change": what}
+    return {"id": record.id, "kind": str(kind), "change": what, "fields": fields(one)}
+
+
+def fields(one: Change) -> dict[str, dict[str, Any]]:
+    """The fields that a change gave another value: ``before`` and ``after``, null where there was no record."""
+    old, new = shown(one.old), shown(one.new)
+    names = [name for name in {**old, **new} if one.old is None or one.new is None or old.get(name) != new.get(name)]
+    return {name: {"before": old.get(name), "after": new.get(name)} for name in names}
+
+
+def shown(record: Record | None) -> dict[str, Any]:
+    """A record as clients see it, without secrets; empty for none."""
+    if record is None:
+        return {}
+    view: dict[str, Any] = msgspec.json.decode(redacted_text(encode(to_wire(record))))
+    return view
 
 
 OPERATIONS = {"listRequests": index, "getRequest": show, "rewind": rewind}

@@ -95,6 +95,7 @@ class Advances:
         self._numbers = count(1)
         self._current: set[Advance] = set()
         self._by_id: dict[str, Advance] = {}
+        self._settling = 0
 
     def begin(self, resolver: TargetResolver) -> Advance:
         """Start an advance that can be asked about; 429 ``TOO_MANY_REQUESTS`` if too many are under way.
@@ -107,7 +108,11 @@ class Advances:
         return advance
 
     async def run(self, resolver: TargetResolver) -> AdvanceResult:
-        """Advance to the end and return what happened, also if the advance was stopped. Raises what ended it."""
+        """Advance to the end and return what happened, also if the advance was stopped. Raises what ended it.
+
+        Raises 409 if this is asked while a delivery is handled that another advance waits for.
+        """
+        await self.require_answered()
         advance = self._start(resolver)
         try:
             await asyncio.wait([advance.task])
@@ -116,6 +121,31 @@ class Advances:
         if advance.error:
             raise advance.error
         return advance.result
+
+    async def settle(self) -> None:
+        """Wait until everything caused so far has its outcome: what is due now, deliveries and emails.
+
+        It does not wait while a delivery is handled that is waited for already, as both would wait for each other.
+        """
+        if self._is_waiting and await self._outbox.unanswered():
+            return
+        self._settling += 1
+        try:
+            self._runner.run_due()
+            await self._outbox.deliveries_settled()
+            await self._outbox.emails_settled()
+        finally:
+            self._settling -= 1
+
+    async def require_answered(self, webhook: str | None = None) -> None:
+        """Raise 409 if something waits for a delivery, to one endpoint or to any, that is still being handled."""
+        if self._is_waiting and (delivery := await self._outbox.unanswered(webhook)):
+            raise ApiError("DELIVERY_UNDER_WAY", delivery=delivery)
+
+    @property
+    def _is_waiting(self) -> bool:
+        """Whether an advance, or a request that settles, is under way."""
+        return bool(self._current) or self._settling > 0
 
     def find(self, id: str) -> Advance:
         """An advance that was begun; 404 ``NOT_FOUND`` if there is none of this id, or none any more."""

@@ -19,13 +19,17 @@ FROZEN: Final = "frozen"
 
 
 class ClockState(msgspec.Struct, frozen=True, kw_only=True):
-    """What a clock shows. ``rate`` is seconds of the world for each real second; ``pending`` counts planned jobs."""
+    """What a clock shows. ``rate`` is seconds of the world for each real second; ``pending`` counts planned jobs.
+
+    ``lag`` is how many seconds of the world it is behind: since when the earliest job that is due has been due.
+    """
 
     now: Timestamp
     mode: ClockMode
     rate: float
     next_due_at: Timestamp | None
     pending: int
+    lag: float
 
 
 def parse_start(text: str) -> tuple[ClockMode, Timestamp | None]:
@@ -62,12 +66,15 @@ class Clock:
     def read(self, world: World) -> ClockState:
         """What it shows, as the clock of this world."""
         job = world.jobs.next()
+        now = self.now()
+        behind = 0.0 if job is None else (calendar.parse(now) - calendar.parse(job.due)).total_seconds()
         return ClockState(
-            now=self.now(),
+            now=now,
             mode=self.mode,
             rate=self.rate,
             next_due_at=None if job is None else job.due,
             pending=len(world.table(Job)),
+            lag=max(behind, 0.0),
         )
 
     def set(self, to: Timestamp) -> None:

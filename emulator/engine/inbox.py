@@ -82,9 +82,11 @@ class Inbox:
         """How the inbox of this name answers."""
         return self._rules.get(name, ResponseRule())
 
-    def set_response_rule(self, name: str, rule: ResponseRule) -> None:
-        """Set how the inbox of this name answers from now on."""
+    def set_response_rule(self, name: str, rule: ResponseRule | None) -> None:
+        """Set how the inbox of this name answers from now on; None means as one that was never set."""
         self._rules.pop(name, None)
+        if rule is None:
+            return
         self._rules[name] = rule
         if len(self._rules) > MAX_RULES:
             del self._rules[next(iter(self._rules))]

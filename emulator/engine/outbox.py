@@ -30,6 +30,9 @@ AT_ONCE = 32
 MAIL = "mail"
 """The key of the one queue of emails."""
 
+GRACE = 0.2
+"""Seconds (real time) in which a delivery under way may still be answered before whoever asks is told to come later."""
+
 NOT_SENT = HttpResult(status_code=None, error="not sent")
 
 ARRANGED = {
@@ -55,6 +58,8 @@ class Outbox:
         self._emails = WorkQueues(self._mail)
         self._awaited: dict[str, asyncio.Future[HttpResult]] = {}
         self._held: dict[str, DeliverWebhook] = {}
+        # By endpoint: the delivery that is being attempted, and what ends with it.
+        self._attempted: dict[str, tuple[str, asyncio.Event]] = {}
 
     def on_commit(self, unit: UnitOfWork) -> None:
         """Perform the effects of a unit of work."""
@@ -86,6 +91,22 @@ class Outbox:
         finally:
             del self._awaited[effect.delivery]
 
+    async def unanswered(self, webhook: str | None = None) -> str | None:
+        """A delivery under way now, to one endpoint or to any, that is not answered within ``GRACE`` seconds; its id.
+
+        Who asks while handling that delivery would wait for it in vain. Most are answered in milliseconds, so that
+        others are held up no longer than that.
+        """
+        under_way = [attempt for id, attempt in self._attempted.items() if webhook in (None, id)]
+        deadline = asyncio.get_running_loop().time() + GRACE
+        for delivery, ended in under_way:
+            try:
+                async with asyncio.timeout_at(deadline):
+                    await ended.wait()
+            except TimeoutError:
+                return delivery
+        return None
+
     async def deliveries_settled(self) -> None:
         """Wait until every delivery attempt under way has its outcome on record."""
         await self._deliveries.settled()
@@ -106,9 +127,13 @@ class Outbox:
 
     async def _deliver(self, effect: DeliverWebhook) -> None:
         result = NOT_SENT
+        ended = asyncio.Event()
+        self._attempted[effect.webhook] = effect.delivery, ended
         try:
             result = await self._attempt(effect)
         finally:
+            ended.set()
+            del self._attempted[effect.webhook]
             outcome = self._awaited.get(effect.delivery)
             if outcome is not None and not outcome.done():
                 outcome.set_result(result)

@@ -153,6 +153,7 @@ class AsyncEmulator(AsyncProxy[Emulator]):
         )
 
     pay = AsyncMethod(Emulator.pay)
+    settle = AsyncMethod(Emulator.settle)
     fail_next = AsyncMethod(Emulator.fail_next)
     fault = AsyncMethod(Emulator.fault)
     trigger = AsyncMethod(Emulator.trigger)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from emulator.engine.clock import FROZEN
 from emulator.testing import failure_report, payments
-from emulator.testing.api import JSON, Api
+from emulator.testing.api import JSON, RACING, Api
 from emulator.testing.clock import WorldClock
 from emulator.testing.emails import Emails
 from emulator.testing.events import Events, Expectation
@@ -38,6 +38,10 @@ class Snapshot:
     def restore(self) -> None:
         """Restore the world, including its clock. Webhooks already sent are not recalled."""
         self._api.post(f"/_emulator/snapshots/{self.name}/restore")
+
+
+def _headers(wait: bool) -> dict[str, str]:
+    return {} if wait else RACING
 
 
 class Emulator:
@@ -97,17 +101,26 @@ class Emulator:
         card: str | Mapping[str, Any] | None = None,
         iban: str | None = None,
         email: str | None = None,
+        wait: bool = True,
         **fields: Any,
     ) -> JSON:
         """Pay a checkout session, a payment link or an invoice (object or id) as a buyer does on its page.
 
-        By mobile money (``phone``), ``card`` (number), bank transfer (``iban``) or PayPal (``email``); by default with
-        a method that succeeds. ``fields``: ``quantity``, ``amount`` (minor units), ``product``, ``customer``. Returns
-        the payment intent, also if the payment failed: see its ``status`` and ``last_error``.
+        By mobile money (``phone``), ``card`` (its number), bank transfer (``iban``) or PayPal (``email``); without
+        any of them with a method that works. ``fields``: ``quantity``, ``amount`` (minor units), ``product``,
+        ``customer``. Returns the payment intent, also if the payment failed: see its ``status`` and ``last_error``. On
+        a frozen clock it returns when the webhooks and emails of the payment have their outcome; ``wait=False`` returns at once.
         """
-        method = payments.method(target, phone=phone, card=card, iban=iban, email=email)
-        intent: JSON = self.api.post(payments.pay_path(target), {"method": method, **fields})
+        method = payments.method(phone=phone, card=card, iban=iban, email=email)
+        intent: JSON = self.api.post(payments.pay_path(target), {**method, **fields}, **_headers(wait))
         return intent
+
+    def settle(self) -> JSON:
+        """Wait until everything caused so far has its outcome: webhooks, emails and what is due now.
+
+        For what the application did by itself under ``/v1``. Raises ``AssertionError`` if a job failed.
+        """
+        return self.clock.settle()
 
     def fail_next(
         self, /, operation: str = "payment", code: str | None = None, *, times: int = 1, **match: Any
@@ -129,9 +142,13 @@ class Emulator:
         arranged: JSON = self.api.post("/_emulator/faults", {"then": then, "times": times, "match": match})
         return arranged
 
-    def trigger(self, event: str, /, **overrides: Any) -> JSON:
-        """Trigger an event by real state changes, create the objects it needs, and return it."""
-        triggered: JSON = self.api.post("/_emulator/trigger", {"event": event, "overrides": overrides})
+    def trigger(self, event: str, /, *, wait: bool = True, **overrides: Any) -> JSON:
+        """Trigger an event by real state changes, create the objects it needs, and return it.
+
+        On a frozen clock it returns when the webhooks and emails have their outcome; ``wait=False`` returns at once.
+        """
+        body = {"event": event, "overrides": overrides}
+        triggered: JSON = self.api.post("/_emulator/trigger", body, **_headers(wait))
         return triggered
 
     def configure(self, /, **settings: Any) -> JSON:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -36,6 +37,7 @@ class RequestContext:
     request began; layers that need a world get the runtime as an argument. ``raw`` is the body, as far as it was read.
     ``find_runtime`` finds that of the request's key before authentication, for the shape of errors only (B-10).
     ``ignores_unknown_fields`` is the App's setting ``unknown_fields`` (B-13); the control API never ignores any.
+    ``hold_ms`` is how long an injected fault holds the request once its Idempotency-Key is taken, in milliseconds.
     ``abort`` cuts the connection, where there is one.
     """
 
@@ -48,6 +50,7 @@ class RequestContext:
         "checkpoint",
         "find_runtime",
         "headers",
+        "hold_ms",
         "ignores_unknown_fields",
         "method",
         "operation_id",
@@ -73,11 +76,17 @@ class RequestContext:
         self.find_runtime: Callable[[RequestContext], Runtime | None] | None = None
         self.checkpoint: Checkpoint | None = None
         self.raw = b""
+        self.hold_ms = 0
         self._new_id = new_id
         self._request_id: str | None = None
         self._client: tuple[str, int] | None = scope.get("client")
         self.raw_headers: list[tuple[bytes, bytes]] = scope["headers"]
         self.headers: dict[bytes, bytes] = dict(reversed(self.raw_headers))
+
+    async def hold(self) -> None:
+        """Wait as long as an injected fault holds the request."""
+        if self.hold_ms:
+            await asyncio.sleep(self.hold_ms / 1000)
 
     def header(self, name: bytes) -> str | None:
         """The first header of this lower-case name."""

@@ -56,6 +56,8 @@ class FaultInjection:
     ) -> None:
         if effect.code is not None:
             raise self._forced_errors.error(effect.code, context)
+        if effect.status == TOO_MANY_REQUESTS and effect.body is msgspec.UNSET:
+            raise self._forced_errors.error("RATE_LIMIT_EXCEEDED", context)
         if effect.status is not None:
             await send_response(_custom_response(effect.status, effect.body), send)
         elif effect.drop == "before":
@@ -66,6 +68,7 @@ class FaultInjection:
         elif effect.garble:
             await self._answer(context, scope, receive, _garbling(send))
         else:
+            context.hold_ms = effect.hold_ms or 0
             await asyncio.sleep((effect.delay_ms or 0) / 1000)
             await self._app(scope, receive, send)
 

@@ -51,9 +51,11 @@ class IdempotentRequest:
         """
         running = runtime.running_keys
         if self.key in running:
-            raise ApiError("IDEMPOTENCY_CONFLICT")
+            message = "A request with this Idempotency-Key is still in progress."
+            raise ApiError("IDEMPOTENCY_CONFLICT", message=message)
         running.add(self.key)
         try:
+            await context.hold()
             return await self._execute(context, runtime, command, arguments)
         finally:
             running.discard(self.key)

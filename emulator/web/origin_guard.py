@@ -2,8 +2,8 @@
 
 A page in the developer's browser can send requests to a loopback port. Two checks stop it: the ``Host`` must be a name
 of this machine (otherwise the page has pointed its own name here: DNS rebinding), and a request that a browser marks as
-coming from another origin is rejected (cross-site requests). Only following a link from another site is allowed: that
-changes nothing, and no other page can read the response, because browsers may not frame or embed it.
+coming from another origin is rejected (cross-site requests). Only pages for people may be opened by a link from another
+site: that changes nothing, and no other page can read the response, because browsers may not frame or embed it.
 """
 
 from __future__ import annotations
@@ -32,13 +32,25 @@ SAME_ORIGIN_HEADERS = [
 class OriginGuard(ContextLayer):
     """Guards an ASGI application. ``hosts`` are names of this machine beside those of loopback.
 
-    With a ``token`` every request must also carry it in ``Emulator-Token``.
+    With a ``token`` every request must also carry it in ``Emulator-Token``. ``open_path`` is the one path that needs
+    neither a known ``Host`` nor the token. It, and all of an application of ``pages``, may be opened by links from
+    other sites.
     """
 
-    def __init__(self, app: ASGIApp, hosts: Iterable[str] = (), token: str | None = None) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        hosts: Iterable[str] = (),
+        token: str | None = None,
+        *,
+        open_path: str | None = None,
+        pages: bool = False,
+    ) -> None:
         self._app = app
         self._hosts = frozenset(host.lower() for host in hosts)
         self._token = token
+        self._open_path = open_path
+        self._pages = pages
 
     async def handle(self, context: RequestContext, scope: Scope, receive: Receive, send: Send) -> None:
         async def send_guarded(message: Message) -> None:
@@ -55,12 +67,15 @@ class OriginGuard(ContextLayer):
         await Response(body, error.status, media_type="application/json")(scope, receive, send)
 
     def _problem(self, context: RequestContext) -> str | None:
+        is_open = context.path == self._open_path
+        if _is_cross_origin(context) and not ((is_open or self._pages) and is_link_from_elsewhere(context)):
+            return "Pages of other origins may not use the emulator's own API."
+        if is_open:
+            return None
         # Every browser sends a Host; old programs, which are no danger, may not.
         authority = context.header(b"host")
         if authority is not None and not self._known(host := hostname(authority)):
             return f"This machine does not go by the name {host[:80]!r}; start with --allow-host to permit it."
-        if _is_cross_origin(context):
-            return "Pages of other origins may not use the emulator's own API."
         token = context.header(TOKEN_HEADER.lower().encode()) or ""
         if self._token and not hmac.compare_digest(token.encode("latin-1"), self._token.encode()):
             return f"The header {TOKEN_HEADER} must carry the token the emulator was started with."
@@ -90,13 +105,17 @@ def _is_cross_origin(context: RequestContext) -> bool:
 
     An origin with our host and port is ours under any scheme: a proxy in front may terminate TLS.
     """
+    return _has_other_origin(context) or context.header(b"sec-fetch-site") in ("cross-site", "same-site")
+
+
+def _has_other_origin(context: RequestContext) -> bool:
     origin = context.header(b"origin")
-    if origin is not None and origin.partition("://")[2] != context.header(b"host"):
-        return True
-    return context.header(b"sec-fetch-site") in ("cross-site", "same-site") and not _is_navigation(context)
+    return origin is not None and origin.partition("://")[2] != context.header(b"host")
 
 
-def _is_navigation(context: RequestContext) -> bool:
-    """Whether this opens a page in a tab of its own, as following a link does."""
+def is_link_from_elsewhere(context: RequestContext) -> bool:
+    """Whether a page of another site opens this in a tab of its own, as following a link does."""
+    is_cross_site = context.header(b"sec-fetch-site") in ("cross-site", "same-site")
     mode, destination = context.header(b"sec-fetch-mode"), context.header(b"sec-fetch-dest")
-    return context.method == "GET" and (mode, destination) == ("navigate", "document")
+    is_navigation = context.method == "GET" and (mode, destination) == ("navigate", "document")
+    return is_cross_site and is_navigation and not _has_other_origin(context)

@@ -124,14 +124,21 @@ class Authenticator:
         return resolved
 
 
+WAITING_FOR_A_DELIVERY = ("testWebhook", "retryWebhookDelivery")
+"""Operations that respond after a delivery to the endpoint in their path, which waits for those before it."""
+
+
 async def execute(
     context: RequestContext, runtime: Runtime, operation: OperationHandler, arguments: dict[str, Any]
 ) -> Any:
     """Execute a command of the rules as a unit of work; a POST with an Idempotency-Key only once (B-16)."""
+    if operation.operation_id in WAITING_FOR_A_DELIVERY:
+        await runtime.advances.require_answered(context.path_params["id"])
     key = context.header(b"idempotency-key") if context.method == "POST" else None
     if key is not None:
         request = IdempotentRequest(key, context, operation.status)
         return await request.execute(context, runtime, operation.function, arguments)
+    await context.hold()
     result = await runtime.serve(operation.function, arguments, context.request_id)
     return await invoice_pdf_response(result) if isinstance(result, InvoiceDocument) else result
 

@@ -20,7 +20,10 @@ REQUEST, DELIVERY = "request", "delivery"
 
 
 class FaultMatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Which requests (the first four fields) or deliveries (the last two) a fault applies to; None matches anything."""
+    """Which requests (the first four fields) or deliveries (the next two) a fault applies to; None matches anything.
+
+    With ``nth`` it applies from the n-th of them on, counted from when the fault was arranged.
+    """
 
     operation: str | None = None
     method: str | None = None
@@ -28,6 +31,7 @@ class FaultMatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     customer: str | None = None
     event: str | None = None
     webhook: str | None = None
+    nth: int | None = None
 
     def fits(self, **values: str | None) -> bool:
         """Whether each of these values matches; fields that are not passed are not compared."""
@@ -41,6 +45,7 @@ class FaultEffect(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     status: int | None = None
     body: Any = UNSET
     delay_ms: int | None = None
+    hold_ms: int | None = None
     drop: Literal["before", "after"] | None = None
     garble: bool = False
     duplicate: int | None = None
@@ -53,7 +58,8 @@ class FaultEffect(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 class Fault(Record, frozen=True, kw_only=True):
     """A fault applies ``times`` more times, or each time with ``probability`` (0 to 1) until faults are cleared.
 
-    ``about`` says whether it is for requests or deliveries, ``seconds`` is the length of its ``delay``.
+    ``about`` says whether it is for requests or deliveries, ``seconds`` is the length of its ``delay``, and ``seen``
+    counts what matched it so far, where ``match.nth`` asks for that.
     """
 
     kind: ClassVar[str] = "fault"
@@ -67,6 +73,7 @@ class Fault(Record, frozen=True, kw_only=True):
     probability: int | float | None
     then: FaultEffect
     seconds: Annotated[int | float, HIDDEN] = 0
+    seen: Annotated[int, HIDDEN] = 0
     created_at: str
 
 
@@ -94,11 +101,18 @@ OF_DELIVERIES = frozenset(["duplicate", "delay", "reorder", "lose", "tamper"])
 
 def pick_fault(world: World, about: str, fits: Callable[[FaultMatch], bool]) -> Fault | None:
     """The first fault, in the order they were arranged, that matches and applies now; it is used up once."""
-    for fault in world.table(Fault).where("about", about):
-        if fits(fault.match) and (fault.probability is None or _chance(world) < fault.probability):
+    matching = [_counted(world, fault) for fault in world.table(Fault).where("about", about) if fits(fault.match)]
+    for fault in matching:
+        is_reached = fault.match.nth is None or fault.seen >= fault.match.nth
+        if is_reached and (fault.probability is None or _chance(world) < fault.probability):
             _use_up(world, fault)
             return fault
     return None
+
+
+def _counted(world: World, fault: Fault) -> Fault:
+    """The fault, having seen one more of what it matches, if that is counted."""
+    return fault if fault.match.nth is None else world.replace(fault, seen=fault.seen + 1)
 
 
 def _chance(world: World) -> float:
