@@ -109,7 +109,8 @@ class Emulator:
         By mobile money (``phone``), ``card`` (its number), bank transfer (``iban``) or PayPal (``email``); without
         any of them with a method that works. ``fields``: ``quantity``, ``amount`` (minor units), ``product``,
         ``customer``. Returns the payment intent, also if the payment failed: see its ``status`` and ``last_error``. On
-        a frozen clock it returns when the webhooks and emails of the payment have their outcome; ``wait=False`` returns at once.
+        a frozen clock it returns when the webhooks and emails of the payment have their outcome; ``wait=False`` returns
+        at once.
         """
         method = payments.method(phone=phone, card=card, iban=iban, email=email)
         intent: JSON = self.api.post(payments.pay_path(target), {**method, **fields}, **_headers(wait))
