@@ -9,6 +9,7 @@ from typing import Any
 from emulator.core.idempotency import StoredResponse
 from emulator.core.state_machine import StateMachine
 from emulator.core.world import JobFunction, Reaction, Registry
+from emulator.resources import ledger
 from emulator.resources.app import security_profiles, settings
 from emulator.resources.billing import dunning, invoices, renewals, subscription_operations, subscriptions
 from emulator.resources.catalog import plans, products
@@ -131,4 +132,5 @@ REGISTRY = Registry(
     ),
     reactions=REACTIONS,
     jobs=JOBS,
+    checks=(ledger.check,),
 )
