@@ -132,5 +132,5 @@ def test_entries_of_a_unit_say_which_record_each_posting_comes_from(kernel: Kern
     with kernel.world.unit_of_work() as unit:
         OPERATIONS["payInvoice"](kernel.world, open_invoice.id)
     (entry, *others) = ledger.entries(unit)
-    assert (entry[0].id, entry[1].name, entry[1].amount) == (open_invoice.id, "buyers", -5000)
+    assert (entry[0], entry[1].name, entry[1].amount) == (open_invoice.id, "buyers", -5000)
     assert [posting.name for _, posting in others] == ["paid manually"]
