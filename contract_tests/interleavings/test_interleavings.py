@@ -29,9 +29,14 @@ FIND = settings(SEARCH, max_examples=400, phases=(Phase.generate,))
 READINGS = ("intent", "transaction")
 
 
-def machine(reading: str, *, with_ledger: bool = True) -> type[Interleavings]:
+RARE = ("act", "answer", "cancel_intent", "cancel_transaction", "change_collection", "change_tax", "delete_customer")
+RARE += ("delete_method", "dispute", "pay_session", "refund", "write_off")
+"""Rules that no double payment needs: without them one is found sooner."""
+
+
+def machine(reading: str, **fields: Any) -> type[Interleavings]:
     """The machine under one reading of when a payment is received (B-61)."""
-    fields = {"settings": {"readings": Readings(payment_received=reading)}, "with_ledger": with_ledger}
+    fields["settings"] = {"readings": Readings(payment_received=reading)}
     return type("Drawn", (Interleavings,), fields)
 
 
@@ -68,4 +73,4 @@ def test_a_double_payment_is_found(
 ) -> None:
     mistake(monkeypatch)
     with pytest.raises(Exception, match=r"paid 2 times|not owed any more|out of balance: payments"):
-        run_state_machine_as_test(machine("transaction", with_ledger=with_ledger), settings=FIND)
+        run_state_machine_as_test(machine("transaction", with_ledger=with_ledger, **dict.fromkeys(RARE)), settings=FIND)
