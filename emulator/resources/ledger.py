@@ -68,14 +68,10 @@ class Imbalance(Exception):
 # -- positions
 
 
-def _transaction(transaction: Transaction) -> Rows:
+def _transaction_books(transaction: Transaction) -> Rows:
     amount, currency = transaction.amount, transaction.currency
     if transaction.type == "refund":
-        return (
-            ("buyers", None, amount, currency),
-            ("merchant", None, -amount, currency),
-            ("returned", None, -amount, currency),
-        )
+        return (("buyers", None, amount, currency), ("merchant", None, -amount, currency))
     if transaction.status not in SETTLED:
         return ()
     return (
@@ -83,65 +79,76 @@ def _transaction(transaction: Transaction) -> Rows:
         ("merchant", None, transaction.net_amount, currency),
         ("fees", None, transaction.fee, currency),
         ("commissions", None, transaction.commission, currency),
-        ("refunds", transaction.id, -transaction.amount_refunded, currency),
-        ("spending", transaction.customer, amount - transaction.amount_refunded, currency),
     )
 
 
-def _intent(intent: PaymentIntent) -> Rows:
+def _invoice_books(invoice: Invoice) -> Rows:
+    if not invoice.paid_manually:
+        return ()
+    amount, currency = invoice.amount_paid, invoice.currency
+    return (("buyers", None, -amount, currency), ("paid manually", None, amount, currency))
+
+
+def _transaction_claims(transaction: Transaction) -> Rows:
+    amount, currency, refunded = transaction.amount, transaction.currency, transaction.amount_refunded
+    if transaction.type == "refund":
+        return (("returned", None, -amount, currency),)
+    if transaction.status not in SETTLED:
+        return ()
+    spent = ("spending", transaction.customer, amount - refunded, currency)
+    return (spent, ("refunds", transaction.id, -refunded, currency)) if refunded else (spent,)
+
+
+def _intent_claims(intent: PaymentIntent) -> Rows:
     if intent.status != "succeeded":
         return ()
-    owners = (intent.invoice, intent.checkout_session)
-    return tuple(("payments", owner, intent.amount_received, intent.currency) for owner in owners if owner)
+    amount, currency = intent.amount_received, intent.currency
+    invoice = (("payments", intent.invoice, amount, currency),) if intent.invoice else ()
+    return (*invoice, ("payments", intent.checkout_session, amount, currency)) if intent.checkout_session else invoice
 
 
-def _refund(refund: Refund) -> Rows:
+def _refund_claims(refund: Refund) -> Rows:
     if refund.status != "succeeded":
         return ()
-    return (
-        ("refunds", refund.transaction, refund.amount, refund.currency),
-        ("returned", None, refund.amount, refund.currency),
-    )
+    amount, currency = refund.amount, refund.currency
+    return (("refunds", refund.transaction, amount, currency), ("returned", None, amount, currency))
 
 
-def _customer(customer: Customer) -> Rows:
-    if not customer.total_spent:
+def _customer_claims(customer: Customer) -> Rows:
+    spent = customer.total_spent
+    return (("spending", customer.id, -spent, customer.currency),) if spent else ()
+
+
+def _invoice_claims(invoice: Invoice) -> Rows:
+    if invoice.paid_manually or not invoice.amount_paid:
         return ()
-    return (("spending", customer.id, -customer.total_spent, customer.currency),)
+    return (("payments", invoice.id, -invoice.amount_paid, invoice.currency),)
 
 
-def _invoice(invoice: Invoice) -> Rows:
-    if not invoice.amount_paid:
-        return ()
-    if not invoice.paid_manually:
-        return (("payments", invoice.id, -invoice.amount_paid, invoice.currency),)
-    return (
-        ("buyers", None, -invoice.amount_paid, invoice.currency),
-        ("paid manually", None, invoice.amount_paid, invoice.currency),
-    )
+def _session_claims(session: CheckoutSession) -> Rows:
+    return (("payments", session.id, -session.amount_total, session.currency),) if session.status == "complete" else ()
 
 
-def _session(session: CheckoutSession) -> Rows:
-    if session.status != "complete":
-        return ()
-    return (("payments", session.id, -session.amount_total, session.currency),)
+BOOKINGS: Mapping[type[Record], Callable[[Any], Rows]] = {Transaction: _transaction_books, Invoice: _invoice_books}
+"""The part of a position that is on the books."""
 
-
-POSITIONS: Mapping[type[Record], Callable[[Any], Rows]] = {
-    Transaction: _transaction,
-    PaymentIntent: _intent,
-    Refund: _refund,
-    Customer: _customer,
-    Invoice: _invoice,
-    CheckoutSession: _session,
+CLAIMS: Mapping[type[Record], Callable[[Any], Rows]] = {
+    Transaction: _transaction_claims,
+    PaymentIntent: _intent_claims,
+    Refund: _refund_claims,
+    Customer: _customer_claims,
+    Invoice: _invoice_claims,
+    CheckoutSession: _session_claims,
 }
-"""What a record of each kind stands for; other kinds hold no money."""
+"""The part of a position that is on accounts which compare two kinds of record. Other kinds of record hold no money."""
 
 
-def position(record: Record | None) -> Rows:
-    """The postings that a record stands for; none where it is absent or holds no money."""
-    of_kind = None if record is None else POSITIONS.get(type(record))
-    return () if of_kind is None else of_kind(record)
+def _position(record: Record | None) -> Rows:
+    """All that a record stands for; nothing where it is absent."""
+    if record is None:
+        return ()
+    kind = type(record)
+    return (*(BOOKINGS[kind](record) if kind in BOOKINGS else ()), *CLAIMS[kind](record))
 
 
 def entries(unit: UnitOfWork) -> Iterator[tuple[str, Posting]]:
@@ -149,84 +156,107 @@ def entries(unit: UnitOfWork) -> Iterator[tuple[str, Posting]]:
 
     Neither a reset nor what a tester set directly posts anything.
     """
-    for old, new in () if unit.cleared or unit.is_arranged else _changes(unit):
-        record = new or old
-        for row in _difference(old, new):
-            if record is not None and row[2]:
-                yield record.id, Posting._make(row)
+    for id, (old, new) in {} if unit.cleared or unit.is_arranged else _changes(unit):
+        sums: dict[tuple[str, str | None, str], int] = defaultdict(int)
+        for sign, rows in ((1, _position(new)), (-1, _position(old))):
+            for account, owner, amount, currency in rows:
+                sums[account, owner, currency] += sign * amount
+        for (account, owner, currency), amount in sums.items():
+            if amount:
+                yield id, Posting(account, owner, amount, currency)
 
 
 def totals(world: World) -> dict[tuple[str, str], int]:
     """What stands on each of the books now, by account and currency (minor units)."""
     sums: dict[tuple[str, str], int] = defaultdict(int)
-    for kind in POSITIONS:
+    for kind, books in BOOKINGS.items():
         for record in world.table(kind):
-            for account, _, amount, currency in position(record):
-                if account in BOOKS:
-                    sums[account, currency] += amount
+            for account, _, amount, currency in books(record):
+                sums[account, currency] += amount
     return {key: sums[key] for key in sorted(sums, key=lambda key: (key[1], BOOKS.index(key[0])))}
 
 
 Pair = tuple[Record | None, Record | None]
 
 
-def _changes(unit: UnitOfWork) -> Iterable[Pair]:
-    """Each record that holds money as it was before the unit of work and as it is after it."""
+def _changes(unit: UnitOfWork) -> Iterable[tuple[str, Pair]]:
+    """Each record that holds money, by its id: as it was before the unit of work and as it is after it."""
     pairs: dict[str, Pair] = {}
     for change in unit.changes:
-        record = change.new or change.old
-        if type(record) in POSITIONS:
-            assert record is not None
-            pairs[record.id] = (pairs[record.id][0] if record.id in pairs else change.old, change.new)
-    return pairs.values()
-
-
-def _difference(old: Record | None, new: Record | None) -> Rows:
-    """The position after a change less the position before it; some amounts may be zero."""
-    before, after = position(old), position(new)
-    if not before:
-        return after
-    sums: dict[tuple[str, str | None, str], int] = defaultdict(int)
-    for account, owner, amount, currency in after:
-        sums[account, owner, currency] += amount
-    for account, owner, amount, currency in before:
-        sums[account, owner, currency] -= amount
-    return tuple((account, owner, amount, currency) for (account, owner, currency), amount in sums.items())
+        new = change.new
+        record = change.old if new is None else new
+        if type(record) in CLAIMS:
+            id = record.id  # type: ignore[union-attr]  # a change has one of the two records
+            pairs[id] = (pairs[id][0] if id in pairs else change.old, new)
+    return pairs.items()
 
 
 # -- checking
 
 
 def check(world: World, unit: UnitOfWork) -> Imbalance | None:
-    """What is out of balance by a unit of work that is about to be committed, or None."""
+    """What is out of balance by a unit of work that is about to be committed, or None.
+
+    It runs for every unit of work, so it adds up no more than it must: a record's books only where they may differ.
+    """
     if unit.cleared or unit.is_arranged:
         return None
     even: dict[tuple[str, str | None, str], int] = {}
-    payees: set[str] = set()
-    for old, new in _changes(unit):
-        for account, owner, amount, currency in _difference(old, new):
-            if account == "payments":
-                payees.add(owner or "")
-                continue
-            # The books balance for each record, all others for the unit of work as a whole.
-            key = ("books", (new or old).id, currency) if account in BOOKS else (account, owner, currency)  # type: ignore[union-attr]  # one of the two is a record
-            even[key] = even.get(key, 0) + amount
-        if type(new) is Transaction and new.status in SETTLED:
-            payees.update(_payees(world, new))
-    return (_uneven(world, even) if even else None) or (_unpaid(world, payees) if payees else None)
-
-
-def _uneven(world: World, even: Mapping[tuple[str, str | None, str], int]) -> Imbalance | None:
-    """The first account that should come out even and does not."""
+    payees: set[str | None] = set()
+    for _, (old, new) in _changes(unit):
+        if new is not None:
+            _add(world, new, 1, even, payees)
+        if old is not None:
+            _add(world, old, -1, even, payees)
     for (account, owner, currency), amount in even.items():
         if amount and _is_open(world, account, owner, currency):
             return Imbalance(Posting(account, owner, amount, currency))
+    return _unpaid(world, payees) if payees else None
+
+
+def _add(
+    world: World,
+    record: Record,
+    sign: int,
+    even: dict[tuple[str, str | None, str], int],
+    payees: set[str | None],
+) -> None:
+    """Add what a record stands for to the accounts that must come out even, and what it pays for to ``payees``."""
+    kind = type(record)
+    for account, owner, amount, currency in CLAIMS[kind](record):
+        if account == "payments":
+            payees.add(owner)
+        else:
+            key = (account, owner, currency)
+            even[key] = even.get(key, 0) + sign * amount
+    if kind is Transaction and record.status in SETTLED and record.type == "deposit":  # type: ignore[attr-defined]  # a transaction
+        _add_deposit(world, record, sign, even, payees)  # type: ignore[arg-type]  # as above
+
+
+def _add_deposit(
+    world: World,
+    deposit: Transaction,
+    sign: int,
+    even: dict[tuple[str, str | None, str], int],
+    payees: set[str | None],
+) -> None:
+    """The books of a deposit, where they do not sum to zero, and what it pays for. Other books balance as written."""
+    rest = deposit.net_amount + deposit.fee + deposit.commission - deposit.amount
+    if rest:
+        key = ("books", deposit.id, deposit.currency)
+        even[key] = even.get(key, 0) + sign * rest
+    intent = world.get(PaymentIntent, deposit.payment_intent)
+    if intent is not None:
+        payees.add(intent.invoice)
+        payees.add(intent.checkout_session)
+
+
+def _unpaid(world: World, payees: Iterable[str | None]) -> Imbalance | None:
+    """An invoice or session that has received something else than it was paid."""
+    for payee in payees:
+        if payee is not None and (found := _unequal(world, payee)) is not None:
+            return found
     return None
-
-
-def _unpaid(world: World, payees: Iterable[str]) -> Imbalance | None:
-    """The first invoice or session that has received something else than it was paid."""
-    return next(filter(None, (_unequal(world, payee) for payee in sorted(payees))), None)
 
 
 def _is_open(world: World, account: str, owner: str | None, currency: str) -> bool:
@@ -235,13 +265,6 @@ def _is_open(world: World, account: str, owner: str | None, currency: str) -> bo
         return True
     customer = world.get(Customer, owner)
     return customer is not None and customer.currency == currency
-
-
-def _payees(world: World, transaction: Transaction) -> Iterator[str]:
-    """The invoice and the session that a transaction pays for."""
-    intent = world.get(PaymentIntent, transaction.payment_intent)
-    if intent is not None:
-        yield from filter(None, (intent.invoice, intent.checkout_session))
 
 
 def _unequal(world: World, id: str) -> Imbalance | None:
