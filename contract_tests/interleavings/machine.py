@@ -167,7 +167,8 @@ class Interleavings(RuleBasedStateMachine):
     def change_method(self, method: str) -> None:
         fields = {"metadata": {}, "is_default": True, **METHODS[method]}
         with suppress(ApiError, KeyError):
-            self.kernel.do("createPaymentMethod", customer=self._one(Customer, 0), **fields)
+            method_id = self.kernel.do("createPaymentMethod", customer=self._one(Customer, 0), **fields).id
+            self._do("updateSubscription", Subscription, payment_method=method_id)
 
     @rule()
     def delete_method(self) -> None:

@@ -120,4 +120,4 @@ def _books(emulator: Emulator, lists: dict[str, Any]) -> Iterator[str]:
         if sum(books.values()):
             yield f"the books of {currency} do not sum to zero: {books}"
         if books.get("merchant", 0) != merchant[currency]:
-            yield f"the merchant has {books.get('merchant', 0)} {currency}, not {merchant[currency]} as by the transactions"
+            yield f"the merchant has {books.get('merchant', 0)} {currency}, not {merchant[currency]}"
