@@ -114,6 +114,7 @@ class Sandbox:
             seed=self._seed(start, saved),
             now=clock.now(),
             base_url=self.options.base_url,
+            strict=self.options.strict,
         )
         if saved is None:
             with world.unit_of_work():

@@ -33,6 +33,7 @@ COMMANDS = LazyCommands(
         "rewind": "emulator.cli.rewind:rewind",
         "reset": "emulator.cli.reset:reset",
         "audit": "emulator.cli.audit:audit",
+        "ledger": "emulator.cli.ledger:ledger",
         "coverage": "emulator.cli.coverage:coverage",
         "check": "emulator.cli.check:check",
         "certify": "emulator.cli.certify:certify",

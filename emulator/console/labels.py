@@ -17,6 +17,7 @@ PAGES: Mapping[str, str] = {
     "webhooks": N_("Webhooks"),
     "emails": N_("Emails"),
     "audit": N_("Audit"),
+    "ledger": N_("Ledger"),
     "objects": N_("Objects"),
     "failures": N_("Failures"),
     "snapshots": N_("Snapshots"),
@@ -27,6 +28,15 @@ PAGES: Mapping[str, str] = {
 
 _RECORDS: tuple[type[Record], ...] = (*REGISTRY.kinds, Event)
 _NAMES = {record.kind: record.names for record in _RECORDS if record.names is not None}
+
+ACCOUNTS: Mapping[str, str] = {
+    "buyers": N_("Buyers"),
+    "merchant": N_("Merchant"),
+    "fees": N_("Fees"),
+    "commissions": N_("Commissions"),
+    "paid manually": N_("Paid manually"),
+}
+"""The books of the ledger."""
 
 KINDS: Mapping[str, str] = {kind: several for kind, (_, several) in _NAMES.items()}
 """The kinds of object, as headings of lists."""

@@ -143,6 +143,13 @@ async def audit(request: ConsoleRequest) -> TemplateAndValues:
     return "audit.html", {"audit": await request.get("audit"), "tones": SEVERITY_TONES}
 
 
+async def ledger(request: ConsoleRequest) -> TemplateAndValues:
+    """Where the money is, the newest entries, and what broke the balance."""
+    filters = {name: request.query.get(name) or None for name in ("object", "currency")}
+    found = await _list(request, "ledger", **filters)
+    return "ledger.html", {"ledger": found, "list": found["entries"], "filters": filters}
+
+
 async def failures(request: ConsoleRequest) -> TemplateAndValues:
     """The outcomes and faults that are arranged, and forms to arrange more."""
     catalog = await request.get("catalog")
@@ -198,6 +205,7 @@ PAGES: Mapping[str, Reader] = {
     "emails": emails,
     "emails/{id}": email,
     "audit": audit,
+    "ledger": ledger,
     "failures": failures,
     "snapshots": snapshots,
     "settings": settings,

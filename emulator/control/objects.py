@@ -59,6 +59,7 @@ def set_fields(world: World, id: str, fields: Body) -> Record:
         raise error_of(violations)
     values = _typed(type(record), fields)
     _require_unique(world, record, values)
+    world.arrange()
     return world.replace(record, **values)
 
 

@@ -32,7 +32,9 @@ class UnitOfWork(msgspec.Struct, gc=False):
     """The changes, events and effects of one request or one job, in order.
 
     ``cause`` is the id of the request. ``counters`` are the world's counters before the unit began, for undo.
-    ``cleared`` says that it removed all records of the App (a reset).
+    ``cleared`` says that it removed all records of the App (a reset), ``is_arranged`` that it set fields directly, past
+    the rules, as a tester or a stored world does. ``failed_checks``: what is wrong with it, in a world that is not
+    strict.
     """
 
     cause: str | None
@@ -41,6 +43,8 @@ class UnitOfWork(msgspec.Struct, gc=False):
     events: list[Event] = []
     effects: list[Effect] = []
     cleared: bool = False
+    is_arranged: bool = False
+    failed_checks: list[Exception] = []
 
     def touches(self, id: str) -> bool:
         """Whether it added, changed or removed the record with this id."""

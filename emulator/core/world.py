@@ -124,14 +124,19 @@ Reaction = Callable[["World", Event], None]
 JobFunction = Callable[["World", Job], None]
 
 
+Check = Callable[["World", UnitOfWork], Exception | None]
+"""Finds what is wrong with a unit of work that is about to be committed: a mistake of the rules, never of a client."""
+
+
 class Registry(NamedTuple):
     """The rules a world runs by: its kinds of record, the reactions to each type of event (``*``: to every event), in
-    order, and the function of each job by the job's name.
+    order, the function of each job by the job's name, and the checks of every unit of work.
     """
 
     kinds: tuple[type[Record], ...]
     reactions: Mapping[str, tuple[Reaction, ...]]
     jobs: Mapping[str, JobFunction]
+    checks: tuple[Check, ...] = ()
 
 
 class World:
@@ -140,6 +145,7 @@ class World:
     The engine sets ``now`` (UTC) before each unit of work, and it stands still during one. Changes are made only inside
     a unit of work (:meth:`unit_of_work`); one that raises leaves no trace. ``reference_data`` is what the rules look up
     and what never changes, such as the magic values; ``base_url`` is the URL of the emulator, for links in objects.
+    ``strict``: a unit of work that fails a check of the registry is undone; otherwise the failure is noted in the unit.
     """
 
     def __init__(
@@ -152,12 +158,14 @@ class World:
         seed: str,
         now: Timestamp,
         base_url: str,
+        strict: bool = True,
     ) -> None:
         self.reference_data = reference_data
         self.name = name
         self.seed = seed
         self.livemode = livemode
         self.base_url = base_url
+        self.strict = strict
         self.now = now
         self.registry = registry
         self.counters: dict[str, int] = {}
@@ -247,6 +255,10 @@ class World:
             for record in reversed(list(table)):
                 self.remove(record)
         return removed
+
+    def arrange(self) -> None:
+        """Note that the running unit of work sets fields directly, past the rules; no check is made of it."""
+        (self._unit or _no_unit_of_work()).is_arranged = True
 
     def new_id(self, kind: type[Record]) -> str:
         """An id for a new record of this kind."""
@@ -374,9 +386,22 @@ class UnitOfWorkContext(msgspec.Struct):
         return self.unit
 
     def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
-        if kind is not None:
-            self.world.undo(self.unit)
-        self.world._unit = None
+        try:
+            if kind is None:
+                self._check()
+            else:
+                self.world.undo(self.unit)
+        finally:
+            self.world._unit = None
+
+    def _check(self) -> None:
+        for check in self.world.registry.checks:
+            if (failure := check(self.world, self.unit)) is None:
+                continue
+            if self.world.strict:
+                self.world.undo(self.unit)
+                raise failure
+            self.unit.failed_checks.append(failure)
 
 
 def _no_unit_of_work() -> NoReturn:

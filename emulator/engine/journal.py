@@ -19,16 +19,23 @@ MAX_UNITS = 5000
 BATCH = 16
 """Requests, or units of work, that are added to the coverage at a time."""
 
+MAX_FAILED_UNITS = 100
+"""Units of work with a failed check that are stored, however long ago they were."""
+
 MAX_UNITS_BETWEEN_REQUESTS = 500
 """Units of work after a request of which the coverage notes every change; of later ones it notes only the events."""
 
 
 class Journal:
-    """The last requests and units of work, oldest first. ``count`` is how many units of work there were in all."""
+    """The last requests and units of work, oldest first. ``count`` is how many units of work there were in all.
+
+    ``failed_units``: the first units of work with a failed check, each with its number in the world's history.
+    """
 
     def __init__(self) -> None:
         self.entries: deque[LoggedRequest] = deque(maxlen=MAX_REQUESTS)
         self._units: deque[UnitOfWork] = deque(maxlen=MAX_UNITS)
+        self.failed_units: list[tuple[int, UnitOfWork]] = []
         self.count = 0
         self._coverage = Coverage()
         # The coverage is brought up to date in batches. Of requests this is the number that it lacks; of units of work
@@ -42,6 +49,8 @@ class Journal:
         if unit.changes:
             self.count += 1
             self._units.append(unit)
+            if unit.failed_checks and len(self.failed_units) < MAX_FAILED_UNITS:
+                self.failed_units.append((self.count, unit))
             if self.count - self._last_covered_unit == BATCH:
                 self.flush_coverage()
 
@@ -110,6 +119,7 @@ class Journal:
         for _ in range(min(self.count - to.units, len(self._units))):
             self._units.pop()
         self.count = self._last_covered_unit = self._last_answered_unit = to.units
+        self.failed_units = [(number, unit) for number, unit in self.failed_units if number <= to.units]
         while self.entries and self.entries[-1].checkpoint.units >= to.units and self.entries[-1].last_unit > to.units:
             self.entries.pop()
 
@@ -118,4 +128,5 @@ class Journal:
         self.flush_coverage()
         self.count = self._last_covered_unit = self._last_answered_unit = self.count + 1
         self.entries.clear()
+        self.failed_units.clear()
         self._units.clear()

@@ -10,6 +10,7 @@ from emulator.core.idempotency import StoredResponse
 from emulator.core.state_machine import StateMachine
 from emulator.core.validation import Check, Checked
 from emulator.core.world import JobFunction, Reaction, Registry
+from emulator.resources import ledger
 from emulator.resources.app import security_profiles, settings
 from emulator.resources.billing import (
     dunning,
@@ -162,4 +163,5 @@ REGISTRY = Registry(
     ),
     reactions=REACTIONS,
     jobs=JOBS,
+    checks=(ledger.check,),
 )

@@ -109,6 +109,7 @@ def fill(world: World, saved: StoredWorld) -> None:
     known = {table.kind.kind: table.kind for table in world.tables()}
     try:
         with world.unit_of_work():
+            world.arrange()
             for kind, rows in saved.rows.items():
                 if kind not in known:
                     raise InvalidState(f"there is no kind of record {kind!r}")

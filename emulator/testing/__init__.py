@@ -4,6 +4,7 @@ from emulator.testing.aio import AsyncEmulator
 from emulator.testing.api import Api, RequestRefused
 from emulator.testing.collector import Delivery
 from emulator.testing.emulator import Emulator, Snapshot
+from emulator.testing.ledger import Ledger
 from emulator.testing.options import WorldOptions
 from emulator.testing.servers import LocalServer, RemoteServer
 from emulator.testing.webhooks import Webhooks
@@ -13,6 +14,7 @@ __all__ = [
     "AsyncEmulator",
     "Delivery",
     "Emulator",
+    "Ledger",
     "LocalServer",
     "RemoteServer",
     "RequestRefused",

@@ -16,6 +16,7 @@ from emulator.testing.collector import Delivery
 from emulator.testing.emails import Emails
 from emulator.testing.emulator import Emulator
 from emulator.testing.events import Events
+from emulator.testing.ledger import Ledger
 from emulator.testing.webhooks import Webhooks
 
 P = ParamSpec("P")
@@ -57,6 +58,16 @@ def _all_events(events: Events) -> list[JSON]:
 def _all_emails(emails: Emails) -> list[JSON]:
     """Every email so far, oldest first."""
     return list(emails)
+
+
+def _totals(ledger: Ledger) -> dict[str, dict[str, int]]:
+    """What stands on each of the books, by currency."""
+    return ledger.totals
+
+
+def _balanced(ledger: Ledger) -> bool:
+    """Whether everything adds up."""
+    return ledger.balanced
 
 
 def _secret(webhooks: Webhooks) -> str:
@@ -119,6 +130,15 @@ class AsyncEmails(AsyncProxy[Emails]):
     raw = AsyncMethod(Emails.raw)
 
 
+class AsyncLedger(AsyncProxy[Ledger]):
+    """:class:`Ledger`, asynchronous."""
+
+    totals = AsyncMethod(_totals)
+    entries = AsyncMethod(Ledger.entries)
+    balanced = AsyncMethod(_balanced)
+    assert_balanced = AsyncMethod(Ledger.assert_balanced)
+
+
 class AsyncWebhooks(AsyncProxy[Webhooks]):
     """:class:`Webhooks`, asynchronous."""
 
@@ -147,6 +167,7 @@ class AsyncEmulator(AsyncProxy[Emulator]):
         self.clock = AsyncClock(plain.clock)
         self.events = AsyncEvents(plain.events)
         self.emails = AsyncEmails(plain.emails)
+        self.ledger = AsyncLedger(plain.ledger)
         self.webhooks = AsyncWebhooks(plain.webhooks)
         self.client = httpx.AsyncClient(
             base_url=plain.url, headers=plain.client.headers, trust_env=False, verify=plain.url.startswith("https:")

@@ -16,6 +16,7 @@ from emulator.testing.api import JSON, RACING, Api
 from emulator.testing.clock import WorldClock
 from emulator.testing.emails import Emails
 from emulator.testing.events import Events, Expectation
+from emulator.testing.ledger import Ledger
 from emulator.testing.options import WorldOptions
 from emulator.testing.servers import AnyServer, LocalServer, RemoteServer, app
 from emulator.testing.webhooks import Webhooks
@@ -76,6 +77,7 @@ class Emulator:
         self.clock = WorldClock(self.api)
         self.events = Events(self.api, self.clock)
         self.emails = Emails(self.api)
+        self.ledger = Ledger(self.api)
         self.webhooks = Webhooks(self.api, self.clock, self.events, self.server.receiver, app(self.key))
         self._snapshots = 0
 

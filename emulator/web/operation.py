@@ -150,6 +150,9 @@ class OperationHandler:
             return Response(self.status, result, media_type=next(iter(self._content)))
         if isinstance(result, Page):
             result = envelope(result, context)
+        elif isinstance(result, dict):
+            lists = {name: envelope(each, context) for name, each in result.items() if isinstance(each, Page)}
+            result = {**result, **lists} if lists else result
         body = b"" if result is None else encode(result)
         if self._strict:
             self._require_conformance(body)

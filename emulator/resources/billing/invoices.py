@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 from msgspec.structs import replace
@@ -13,7 +13,7 @@ from emulator.core.events import Event
 from emulator.core.handlers import get_handler, get_or_404, list_handler
 from emulator.core.jobs import Job
 from emulator.core.messages import N_
-from emulator.core.records import Metadata, Record, merge_metadata, pick
+from emulator.core.records import HIDDEN, Metadata, Record, merge_metadata, pick
 from emulator.core.state_machine import StateMachine
 from emulator.core.world import World
 from emulator.errors import ApiError, invalid_field
@@ -60,6 +60,8 @@ class Invoice(Record, frozen=True, kw_only=True):
     livemode: bool
     created_at: str
     updated_at: str
+    # Whether it was paid outside the service: then no payment here stands against ``amount_paid``.
+    paid_manually: Annotated[bool, HIDDEN] = False
 
 
 STATE_MACHINE = StateMachine(
@@ -150,7 +152,7 @@ def void(world: World, id: str) -> Invoice:
 
 def pay(world: World, id: str) -> Invoice:
     """POST /invoices/{id}/pay/: it was paid outside the service; a payment under way is canceled (B-45, B-62)."""
-    invoice = mark_paid(world, get_or_404(world, Invoice, id))
+    invoice = mark_paid(world, get_or_404(world, Invoice, id), paid_manually=True)
     current_payment.cancel(world, invoice)
     return invoice
 
@@ -247,10 +249,11 @@ def send_email(world: World, invoice: Invoice) -> None:
     world.schedule(world.now, "invoice.mail", invoice)
 
 
-def mark_paid(world: World, invoice: Invoice) -> Invoice:
+def mark_paid(world: World, invoice: Invoice, *, paid_manually: bool = False) -> Invoice:
     """The invoice is paid in full, by a payment or manually."""
     world.cancel_jobs(invoice, "invoice.overdue")
-    return STATE_MACHINE.transition(world, invoice, "pay", amount_paid=invoice.total, amount_remaining=0)
+    paid = {"amount_paid": invoice.total, "amount_remaining": 0, "paid_manually": paid_manually}
+    return STATE_MACHINE.transition(world, invoice, "pay", **paid)
 
 
 def write_off(world: World, invoice: Invoice) -> Invoice:
