@@ -143,6 +143,7 @@ def _with_callback(paths: Node, model: Node) -> Node:
         "summary": "An event is delivered",
         "description": "Sent to the endpoint for each event that it subscribes to.",
         "requestBody": {"required": True, "content": content},
+        "responses": model["responses"] | {"4XX": {"description": "The delivery failed."}},
     }
     receive = {key: value for key, value in receive.items() if key != "x-assumption"}
     path = "/webhooks/"
