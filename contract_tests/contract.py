@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from contract_tests.document.judges import Judge
+from contract_tests.document.judges import Judge, StrictJudge
 from contract_tests.document.reader import (
     Document,
     Operation,
@@ -67,6 +67,7 @@ class Contract:
         self.document = closed(bundles.load(name))
         self.base_path = urlsplit(self.document["servers"][0]["url"]).path
         self.judge = Judge(self.document)
+        self.strict = StrictJudge(bundles.load(f"{name}-3.0"))
         self.operations = list(operations(self.document))
         self._properties: dict[Pointer, dict[str, Part]] = {}
 
@@ -131,7 +132,7 @@ class Contract:
     def _body(self, schema: Pointer, body: bytes) -> list[str]:
         value = json.loads(body)
         undeclared = self._undeclared(Part(schema, at(self.document, schema)), value, "$")
-        return self.judge.faults(schema, value) + list(undeclared)
+        return self.judge.faults(schema, value) + self.strict.faults(schema, value) + list(undeclared)
 
     def _undeclared(self, schema: Part, value: Any, path: str) -> Iterator[str]:
         """The fields that no part of a schema declares; closing cannot tell them where several are combined."""

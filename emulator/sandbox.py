@@ -175,6 +175,7 @@ class Sandbox:
             [
                 ("/v1/", service),
                 ("/_emulator/openapi.json", site),
+                ("/_emulator/openapi-3.1.json", site),
                 # A webhook cannot carry the token; reading the inbox requires it.
                 (inbox.PREFIX, self._guarded(inbox.receiving(self.engine, guarded_control), None)),
                 (CONSOLE, console),

@@ -7,6 +7,7 @@ from typing import Any
 
 from jsonschema import Draft4Validator, Draft202012Validator
 from jsonschema.validators import extend
+from openapi_schema_validator import OAS30Validator
 from referencing import Registry, Specification
 
 from contract_tests.document.formats import format_checker
@@ -56,3 +57,14 @@ class Judge:
     def _validator(self, schema: Pointer) -> Any:
         reference = {"$ref": f"{BASE}{fragment(schema)}"}
         return self.validator(reference, registry=self.registry, format_checker=self.formats)
+
+
+class StrictJudge:
+    """Validates values against the 3.0 document that is served, as openapi-core does: by the letter of the standard."""
+
+    def __init__(self, document: Document) -> None:
+        self.registry: Registry[Any] = Registry().with_resource(BASE, OPAQUE.create_resource(document))
+
+    def faults(self, schema: Pointer, value: object) -> list[str]:
+        validator: Any = OAS30Validator({"$ref": f"{BASE}{fragment(schema)}"}, registry=self.registry)
+        return [f"by the standard, {error.json_path}: {error.message}" for error in validator.iter_errors(value)]

@@ -31,7 +31,14 @@ CONTROL = documented("control")
 ANY_METHOD = "/inbox/{name}"
 """The one path of the control API that takes whatever comes, as a receiver does."""
 
-PAGES = ["/docs/", "/openapi.json", "/openapi.yaml", "/openapi-3.1.json", "/_emulator/openapi.json"]
+PAGES = [
+    "/docs/",
+    "/openapi.json",
+    "/openapi.yaml",
+    "/openapi-3.1.json",
+    "/_emulator/openapi.json",
+    "/_emulator/openapi-3.1.json",
+]
 
 
 def actual(path: str) -> str:

@@ -50,7 +50,8 @@ class LinkWalker:
         if link.source.method == "POST":
             self.fixtures.add(link.source.path, answer, scene)
         given = filled_in(link.node.get("parameters", {}), answer)
-        fields = filled_in(link.node.get("requestBody", {}), answer)
+        # Our own document has the body under a name that generators accept.
+        fields = filled_in(link.node.get("requestBody", link.node.get("x-request-body", {})), answer)
         return int(self._call(link.target, scene, given, fields).status_code)
 
     def _call(self, operation: Operation, scene: Scene, given: Mapping[str, Any], fields: Mapping[str, Any]) -> Any:

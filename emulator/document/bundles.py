@@ -18,18 +18,20 @@ from pathlib import Path
 import msgspec
 
 from emulator.document.events import EACH_EVENT, EACH_KIND, object_kinds, with_enumerations, with_events
+from emulator.document.openapi30 import with_strict_null
 from emulator.document.openapi31 import to_openapi_3_1
+from emulator.document.published import published
 from emulator.document.tree import Document
 from emulator.events import EVENTS
 from emulator.paths import PACKAGE, openapi_folder
 
 SOURCES = ("service", "control")
-OPENAPI_3_1 = "-3.1"
-"""What is added to the name of a document for its OpenAPI 3.1 version."""
+OPENAPI_3_0, OPENAPI_3_1 = "-3.0", "-3.1"
+"""What is added to the name of a document for the versions of it that are served."""
 
 
 def load(name: str) -> Document:
-    """The document ``service`` or ``control``, or its 3.1 version ``service-3.1`` or ``control-3.1``."""
+    """The document ``service`` or ``control`` as it is written, or as it is served, such as ``service-3.0``."""
     text = _not_written(openapi_folder()).get(name) or bundle_file(name).read_bytes()
     return msgspec.json.decode(text, type=Document)
 
@@ -52,8 +54,10 @@ def write_bundles() -> list[Path]:
 def fresh_bundles() -> dict[str, str]:
     """Every bundle by its name, as its file ought to read."""
     originals = fresh_documents()
-    twins = {name + OPENAPI_3_1: to_openapi_3_1(document) for name, document in originals.items()}
-    return {name: _text(document) for name, document in (originals | twins).items()}
+    served = {name: published(document) for name, document in originals.items()}
+    strict = {name + OPENAPI_3_0: with_strict_null(document) for name, document in served.items()}
+    twins = {name + OPENAPI_3_1: to_openapi_3_1(document) for name, document in served.items()}
+    return {name: _text(document) for name, document in (originals | strict | twins).items()}
 
 
 def fresh_documents() -> dict[str, Document]:

@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Any
 
+from emulator.document.schema_walk import SCHEMA_LISTS, WEBHOOKS, Schema, map_schemas
 from emulator.document.tree import Document
 
-Schema = dict[str, Any]
-
-PAYLOADS = frozenset({"example", "examples", "links"})
-"""Keys that hold data of any form, which is copied as it is even where it looks like a schema."""
-
-SCHEMA_LISTS = ("allOf", "anyOf", "oneOf")
 ANNOTATIONS = frozenset({"title", "description", "default", "example", "deprecated", "readOnly", "writeOnly"})
 """Keywords that describe a schema and validate nothing; they stay outside when null becomes one of two alternatives."""
 
@@ -22,11 +15,11 @@ SPDX = re.compile(r"[A-Za-z0-9.+-]+")
 
 def to_openapi_3_1(document: Document) -> Document:
     """The OpenAPI 3.1 version of a 3.0 document. The 3.0 document is not changed."""
-    twin = {_KEYS.get(key, key): _part(key, value) for key, value in document.items()}
+    twin = {_KEYS.get(key, key): value for key, value in map_schemas(document, _schema).items()}
     return twin | {"openapi": "3.1.0", "info": _info(document["info"])}
 
 
-_KEYS = {"x-webhooks": "webhooks"}
+_KEYS = {WEBHOOKS: "webhooks"}
 
 
 def _info(info: Document) -> Document:
@@ -36,50 +29,10 @@ def _info(info: Document) -> Document:
     return info | {"license": {"name": name, "identifier": name}} if SPDX.fullmatch(name) else info
 
 
-def _part(key: str, value: Any) -> Any:
-    """Convert anything but a schema: the schemas in it are converted."""
-    if key in PAYLOADS or (key.startswith("x-") and key not in _KEYS):
-        return value
-    if key == "schema":
-        return _schema(value)
-    if key == "schemas":
-        return {name: _schema(schema) for name, schema in value.items()}
-    return _inner(value)
-
-
-def _inner(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _part(key, item) for key, item in value.items()}
-    return [_inner(item) for item in value] if isinstance(value, list) else value
-
-
-def _schema(schema: Any) -> Any:
-    if not isinstance(schema, dict) or "$ref" in schema:
-        return schema
-    for step in (_subschemas, _nullable, _bounds, _binary, _keys, _example):
+def _schema(schema: Schema) -> Schema:
+    for step in (_nullable, _bounds, _binary, _keys, _example):
         schema = step(schema)
     return schema
-
-
-def _subschemas(schema: Schema) -> Schema:
-    return {key: _SUBSCHEMAS[key](value) if key in _SUBSCHEMAS else value for key, value in schema.items()}
-
-
-def _schema_list(schemas: list[Any]) -> list[Any]:
-    return [_schema(schema) for schema in schemas]
-
-
-def _schema_map(schemas: dict[str, Any]) -> dict[str, Any]:
-    return {name: _schema(schema) for name, schema in schemas.items()}
-
-
-_SUBSCHEMAS: dict[str, Callable[[Any], Any]] = {
-    **dict.fromkeys(SCHEMA_LISTS, _schema_list),
-    "properties": _schema_map,
-    "items": _schema,
-    "additionalProperties": _schema,
-    "not": _schema,
-}
 
 
 def _nullable(schema: Schema) -> Schema:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,23 +16,28 @@ from emulator.html.application import application
 from emulator.pages import docs, guide, swagger_ui
 from emulator.pages.hosted_pages import Pages
 from emulator.pages.render import api_error
+from emulator.web.context import context_of
 
 
-@cache
-def _text(name: str, form: str) -> str:
+@lru_cache(maxsize=32)
+def _text(name: str, form: str, base_url: str) -> str:
+    """A served document. Its ``servers`` have the whole address: a document that was saved to a file has no base."""
     # Loaded on first use: most servers are never asked for their document.
     import json
 
+    document = bundles.load(name)
+    servers = [server | {"url": base_url + server["url"]} for server in document["servers"]]
+    whole = document | {"servers": servers}
     if form == "json":
-        return json.dumps(bundles.load(name), ensure_ascii=False, indent=1)
+        return json.dumps(whole, ensure_ascii=False, indent=1)
     import yaml
 
-    return yaml.safe_dump(bundles.load(name), sort_keys=False, allow_unicode=True)
+    return yaml.safe_dump(whole, sort_keys=False, allow_unicode=True)
 
 
 def _document(path: str, name: str, form: str) -> Route:
     async def show(request: Request) -> Response:
-        return Response(_text(name, form), media_type=f"application/{form}")
+        return Response(_text(name, form, context_of(request.scope).base_url), media_type=f"application/{form}")
 
     return Route(path, show)
 
@@ -58,11 +63,12 @@ def site(engine: Engine) -> ASGIApp:
             *Pages(engine).routes(),
             Route(guide.PATH, guide.with_slash),
             Mount(guide.PATH, guide.Guide()),
-            _document("/openapi.json", "service", "json"),
-            _document("/openapi.yaml", "service", "yaml"),
+            _document("/openapi.json", "service-3.0", "json"),
+            _document("/openapi.yaml", "service-3.0", "yaml"),
             _document("/openapi-3.1.json", "service-3.1", "json"),
             _document("/openapi-3.1.yaml", "service-3.1", "yaml"),
-            _document("/_emulator/openapi.json", "control", "json"),
+            _document("/_emulator/openapi.json", "control-3.0", "json"),
+            _document("/_emulator/openapi-3.1.json", "control-3.1", "json"),
         ],
         _not_found,
         _method_not_allowed,

@@ -1,0 +1,105 @@
+"""The documents that are served say what the written ones say, in a form that strict readers and generators accept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from openapi_schema_validator import OAS30Validator
+
+from emulator.document import bundles
+from emulator.document.openapi30 import with_strict_null
+from emulator.document.published import LIMITS, published
+from emulator.web.formats import FORMATS
+
+SERVED = ["service-3.0", "service-3.1", "control-3.0", "control-3.1"]
+STANDARD_FORMATS = {"date-time", "date", "email", "uri"}
+
+
+def nodes(node: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(node, list):
+        for item in node:
+            yield from nodes(item)
+    elif isinstance(node, dict):
+        yield node
+        for value in node.values():
+            yield from nodes(value)
+
+
+def schema_of(written: dict[str, Any], **others: Any) -> dict[str, Any]:
+    document = {"info": {}, "paths": {}, "components": {"schemas": {"A": written, **others}}}
+    schema: dict[str, Any] = with_strict_null(published(document))["components"]["schemas"]["A"]
+    return schema
+
+
+REF = {"$ref": "#/components/schemas/B"}
+OTHERS = [
+    {"type": "object", "properties": {"x": {"type": "string"}}},
+    {"type": "string", "enum": ["a"]},
+    {"type": "string", "format": "date-time"},
+]
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_a_strict_validator_allows_null_beside_a_reference(other: dict[str, Any]) -> None:
+    schema = schema_of({"nullable": True, "allOf": [REF]}, B=other)
+    resolved = {**schema, "anyOf": [other, *schema["anyOf"][1:]]} if "anyOf" in schema else schema
+    assert OAS30Validator(resolved).is_valid(None)
+    assert not OAS30Validator(resolved).is_valid(0)
+
+
+@pytest.mark.parametrize("name", ["service-3.0", "control-3.0"])
+def test_nullable_stands_beside_a_type_and_an_enumeration_beside_it_has_null(name: str) -> None:
+    for node in nodes(bundles.load(name)["components"]["schemas"]):
+        if node.get("nullable") is True:
+            assert "type" in node, node
+            assert None in node.get("enum", [None]), node
+
+
+@pytest.mark.parametrize("name", SERVED)
+def test_no_property_has_a_default_and_no_link_a_body(name: str) -> None:
+    document = bundles.load(name)
+    assert [node for node in nodes(document["components"]["schemas"]) if "default" in node] == []
+    links = (link for node in nodes(document["paths"]) for link in node.get("links", {}).values())
+    assert [link for link in links if "requestBody" in link] == []
+
+
+def test_each_format_of_our_own_has_a_pattern() -> None:
+    assert LIMITS.keys() == FORMATS.keys() - STANDARD_FORMATS
+
+
+@pytest.mark.parametrize(
+    ("body", "is_valid"),
+    [
+        ({}, False),
+        ({"plan": "p"}, True),
+        ({"interval": "month"}, False),
+        ({"interval": "month", "unit_amount": 1}, True),
+    ],
+)
+def test_a_field_that_is_required_unless_another_is_given(body: dict[str, Any], is_valid: bool) -> None:
+    unless = {"unit_amount": {"required": ["plan"]}, "interval": {"required": ["plan"]}}
+    schema = schema_of({"type": "object", "x-required-unless": unless})
+    assert OAS30Validator(schema).is_valid(body) is is_valid
+
+
+@pytest.mark.parametrize("name", ["service-3.0", "service-3.1"])
+def test_each_sandbox_operation_is_marked_and_says_what_to_use_instead(name: str) -> None:
+    document = bundles.load(name)
+    tags = {tag["name"] for tag in document["tags"] if tag.get("x-sandbox-only")}
+    operations = [each for item in document["paths"].values() for each in item.values() if isinstance(each, dict)]
+    marked = [each for each in operations if each.get("x-sandbox-only")]
+    assert marked == [each for each in operations if tags.intersection(each.get("tags", ()))] != []
+    assert all(each["x-use-instead"] in each["description"] for each in marked)
+
+
+def test_any_event_is_one_schema_and_what_a_new_webhook_is_sent() -> None:
+    document = bundles.load("service-3.1")
+    any_event = document["components"]["schemas"]["AnyEvent"]
+    assert any_event["discriminator"]["mapping"].keys() == document["webhooks"].keys()
+    ids = [item["post"]["operationId"] for item in document["webhooks"].values()]
+    assert len(set(ids)) == len(document["webhooks"])
+    [callback] = document["paths"]["/webhooks/"]["post"]["callbacks"]["event"].values()
+    body = callback["post"]["requestBody"]["content"]["application/json"]["schema"]
+    assert body == {"$ref": "#/components/schemas/AnyEvent"}
