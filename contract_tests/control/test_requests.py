@@ -108,3 +108,19 @@ def test_what_is_not_in_the_journal_cannot_be_gone_back_to(sandbox: Sandbox) -> 
     sandbox.control.refused("POST", "/rewind", 404, "NOT_FOUND", json={"to": "req_unknown"})
     sandbox.control.refused("POST", "/rewind", 422, "INVALID_FIELD", json={"steps": 900})
     sandbox.control.refused("GET", "/requests/req_unknown", 404, "NOT_FOUND")
+
+
+@pytest.mark.parametrize("number", ["fr7630006000011234567890189", "fr76 3000 6000 0112 3456 7890 189"])
+def test_an_account_in_small_letters_is_masked(sandbox: Sandbox, number: str) -> None:
+    sandbox.api.request("POST", "/customers/", json={"email": "a@example.com", "name": f"pay to {number}"})
+    (entry,) = journal(sandbox)[:1]
+    assert "11234567890189" not in str(sandbox.control.get(f"/requests/{entry['id']}")).replace(" ", "")
+
+
+def test_a_card_written_in_escapes_is_masked(sandbox: Sandbox) -> None:
+    escaped = "".join(f"\\u{ord(digit):04x}" for digit in "4242424242424242")
+    body = f'{{"email": "a@example.com", "name": "{escaped}"}}'
+    sandbox.api.http.post("/customers/", content=body, headers={"Content-Type": "application/json"})
+    (entry,) = journal(sandbox)[:1]
+    shown = sandbox.control.get(f"/requests/{entry['id']}")["request_body"]
+    assert shown["name"] == "****4242"
