@@ -47,7 +47,7 @@ async def rewind(engine: Engine, runtime: Runtime, query: Query, body: Query) ->
         )
     undone = runtime.journal.count - entry.checkpoint.units
     await runtime.history.rewind(entry.checkpoint)
-    return {"to": entry.id, "now": runtime.clock.now(), "turns": undone}
+    return {"to": entry.id, "now": runtime.now(), "turns": undone}
 
 
 def target(journal: Journal, body: Query) -> LoggedRequest:

@@ -39,7 +39,7 @@ class History:
 
     def checkpoint(self) -> Checkpoint:
         """The present place in the world's history."""
-        return Checkpoint(self._journal.count, self._runner.clock.now(), self._runner.world.counters.copy())
+        return Checkpoint(self._journal.count, self._runner.now(), self._runner.world.counters.copy())
 
     async def rewind(self, to: Checkpoint) -> None:
         """Undo every unit of work since a checkpoint, and put clock and counters back."""
@@ -65,8 +65,9 @@ class History:
     async def restore(self, snapshot: Snapshot) -> None:
         """Put a snapshot in the place of the world; its history begins with it."""
         world = snapshot.world.copy()
-        world.now = snapshot.now
-        await self.replace(world, self._runner.clock.another(snapshot.now, snapshot.mode, snapshot.rate), "restore")
+        clock = self._runner.clock.another(snapshot.now, snapshot.mode, snapshot.rate)
+        world.now = clock.reached(world)
+        await self.replace(world, clock, "restore")
 
     async def replace(self, world: World, clock: Clock, cause: str) -> None:
         """Put an unrelated world in the place of this one; it has no history."""
@@ -96,5 +97,5 @@ class History:
         await self._outbox.close()
 
     def _publish_restart(self, cause: str) -> None:
-        self._broker.publish("reset", restarted(cause, self._runner.clock.now()))
+        self._broker.publish("reset", restarted(cause, self._runner.now()))
         self._broker.publish("clock", self._runner.clock_state())
