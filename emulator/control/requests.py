@@ -45,8 +45,7 @@ async def rewind(engine: Engine, runtime: Runtime, query: Query, body: Query) ->
         raise invalid_field(
             "to" if "to" in body else "steps", "is too long ago; its changes are no longer in the journal"
         )
-    undone = runtime.journal.count - entry.checkpoint.units
-    await runtime.history.rewind(entry.checkpoint)
+    undone = await runtime.history.rewind(entry.checkpoint)
     return {"to": entry.id, "now": runtime.now(), "turns": undone}
 
 
