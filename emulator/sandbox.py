@@ -124,6 +124,7 @@ class Sandbox:
         if start.clock is None:
             clock = clock.another(world.now, saved.head.mode, saved.head.rate)
             clock.resume_from(world.now, saved.head.since)
+        world.now = clock.reached(world)
         return world, clock
 
     def _knows(self, key: Key) -> bool:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from httpx import Response
 
 from contract_tests.sandbox import Sandbox
 
@@ -124,3 +126,34 @@ def test_a_card_written_in_escapes_is_masked(sandbox: Sandbox) -> None:
     (entry,) = journal(sandbox)[:1]
     shown = sandbox.control.get(f"/requests/{entry['id']}")["request_body"]
     assert shown["name"] == "****4242"
+
+
+def test_changes_of_history_take_turns(sandbox: Sandbox) -> None:
+    """Rewinds, restores and resets at the same time: each is done, or told in a sentence that it came too late."""
+    sandbox.subscribe()
+    sandbox.control.post("/snapshots", {"name": "start"})
+
+    def change(number: int) -> tuple[str, Response]:
+        path, body = [
+            ("/rewind", {"steps": 1 + number % 3}),
+            ("/rewind", {"steps": 2}),
+            ("/snapshots/start/restore", None),
+            ("/reset", {"clock": "frozen@2026-01-01T00:00:00Z"}),
+        ][number % 4]
+        return path, sandbox.control.request("POST", path, json=body)
+
+    def create(number: int) -> tuple[str, Response]:
+        return "", sandbox.api.request("POST", "/customers/", json={"email": f"r{number}@x.io", "name": "A"})
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda number: (change if number % 2 else create)(number // 2), range(160)))
+    statuses = {path: {answer.status_code for each, answer in answers if each == path} for path, _ in answers}
+    assert statuses["/rewind"] <= {200, 409, 422}
+    assert statuses["/snapshots/start/restore"] <= {200, 404}
+    assert statuses["/reset"] == {200}
+    assert statuses[""] <= {201, 409}
+    late = [answer.json()["message"] for _, answer in answers if answer.status_code == 409 and "rewind" in answer.text]
+    assert all("came first" in message for message in late)
+    sandbox.control.post("/trigger", {"event": "customer.created"})
+    numbers = [row["email"] for row in sandbox.api.pages("/customers/", page_size=100)]
+    assert len(numbers) == len(set(numbers))

@@ -21,6 +21,7 @@ from emulator.engine.engine import Engine
 from emulator.engine.pubsub import MAX_WAITING, Message
 from emulator.engine.reference_data import ReferenceData
 from emulator.engine.runtime import Runtime
+from emulator.engine.scheduler import Scheduler
 from emulator.engine.webhook_sender import WebhookSender
 from emulator.resources.app.keys import Key
 from emulator.resources.webhooks.endpoints import RetryPolicy, WebhookEndpoint
@@ -281,7 +282,7 @@ def test_an_advance_to_the_end_of_the_calendar_ends() -> None:
     assert result.jobs == 9999 - 2026 + 1
     assert runtime.clock.now() == calendar.END
     assert [job.due for job in agenda(runtime.world)] == [calendar.LAST]
-    runtime.run_due()
+    runtime.runner.run_due()
     assert len(agenda(runtime.world)) == 1
 
 
@@ -439,13 +440,15 @@ def test_running_clocks_run_their_jobs_by_themselves_whatever_happens_to_other_w
     runtimes: dict[str, Runtime] = {}
 
     def build(key: Key) -> tuple[World, Clock]:
-        return toy_world(JOBS), Clock(RUNNING, NOW)
+        world = toy_world(JOBS)
+        with world.unit_of_work():
+            world.schedule(NOW, "play")
+        return world, Clock(RUNNING, NOW)
 
     async def go() -> None:
         engine = Engine(build, ReferenceData(), Answering())
         for name in ("broken", "sound"):
             runtimes[name] = engine.open(Key(name, livemode=False))
-            plan(runtimes[name], (0, "play"))
         monkeypatch.setattr(runtimes["broken"].world.jobs, "next", lambda: 1 / 0)
         await engine.start()
         while not runtimes["sound"].world.table(Toy):
@@ -456,12 +459,54 @@ def test_running_clocks_run_their_jobs_by_themselves_whatever_happens_to_other_w
 
 
 @pytest.mark.usefixtures("pause_after_each_job")
-def test_other_tasks_run_while_a_backlog_is_worked_off() -> None:
+def test_worlds_with_a_backlog_take_turns_and_nothing_is_visited_that_is_not_due() -> None:
+    """Two worlds are a job apart at most; a third one, whose clock is frozen, is never asked for a slice."""
+    scheduler, runtimes = Scheduler(), []
+    for mode in (RUNNING, RUNNING, FROZEN):
+        runtime = Runtime(toy_world(JOBS), Clock(mode, NOW), Answering(), scheduler=scheduler)
+        plan(runtime, *((0 if mode == RUNNING else 1, "play") for _ in range(MANY)))
+        scheduler.plan(runtime.runner)
+        runtimes.append(runtime)
+    first, second, frozen = runtimes
+
+    async def watch() -> None:
+        scheduler.look()
+        while any(len(toys(runtime.world)) < MANY for runtime in (first, second)):
+            await asyncio.sleep(0)
+            assert abs(len(toys(first.world)) - len(toys(second.world))) <= 1
+        assert not scheduler.is_working_on(frozen.runner)
+        await scheduler.close()
+
+    run(asyncio.wait_for(watch(), 10))
+    assert not toys(frozen.world)
+
+
+@pytest.mark.usefixtures("pause_after_each_job")
+def test_an_overloaded_world_answers_at_the_instant_it_has_reached_and_can_be_frozen_there() -> None:
+    runtime = new_runtime(RUNNING)
+    plan(runtime, *((number / 24, "play") for number in range(MANY)))
+    runtime.runner.clock = Clock(RUNNING, later(MANY))
+
+    async def freeze() -> None:
+        runtime.runner.run_due()
+        behind = runtime.clock_state()
+        assert (behind.now, behind.lag > 0) == (later(1 / 24), True)
+        runtime.runner.freeze()
+        assert (runtime.clock_state().now, runtime.clock_state().lag) == (later(1 / 24), 0)
+        await runtime.catch_up()
+        await runtime.runner.scheduler.close()
+
+    run(freeze())
+    assert len(toys(runtime.world)) == 2  # what is due at that very instant has run, and nothing after it
+
+
+@pytest.mark.usefixtures("pause_after_each_job")
+def test_a_backlog_is_worked_off_with_turns_for_others() -> None:
     runtime = new_runtime(RUNNING)
     plan(runtime, *((0, "play") for _ in range(MANY)))
 
     async def watch() -> set[int]:
-        work = asyncio.create_task(runtime.runner.run_due_cooperatively())
+        work = asyncio.create_task(runtime.runner.scheduler.catch_up(runtime.runner, None))
         seen = set()
         while not work.done():
             await asyncio.sleep(0)

@@ -241,7 +241,7 @@ def test_worlds_share_nothing(sandbox: Sandbox, neighbour: Sandbox) -> None:
 
 def test_a_frozen_clock_is_frozen_and_a_running_one_runs(sandbox: Sandbox) -> None:
     clock = sandbox.control.get("/clock")
-    assert clock == {"now": START, "mode": "frozen", "rate": 1, "next_due_at": None, "pending": 0, "lag": 0}
+    assert clock == {"now": START, "mode": "frozen", "rate": 1, "lag": 0, "next_due_at": None, "pending": 0}
     running = sandbox.control.post("/clock/run", {"rate": 86400})
     assert (running["mode"], running["rate"]) == ("running", 86400)
     frozen = sandbox.control.post("/clock/freeze")

@@ -118,9 +118,10 @@ def run(emulator: ControlClient, rate: float, as_json: bool) -> None:
 def reading(clock: Any) -> str:
     """The clock on one line."""
     speed = "" if clock["mode"] == "frozen" or clock["rate"] == 1 else f" ({clock['rate']:g} times as fast)"
+    behind = f" ({clock['lag']:.0f} s behind)" if clock["lag"] else ""
     due = clock["next_due_at"]
     planned = f"{counted(clock['pending'], 'job')} planned, the next at {when(due)}" if due else "nothing is planned"
-    return f"{when(clock['now'])}  {clock['mode']}{speed}; {planned}"
+    return f"{when(clock['now'])}  {clock['mode']}{speed}{behind}; {planned}"
 
 
 def advanced(emulator: ControlClient, body: dict[str, Any], as_json: bool) -> int:

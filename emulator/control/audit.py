@@ -16,7 +16,7 @@ MAX_IDS = 20
 
 async def show(engine: Engine, runtime: Runtime, query: Mapping[str, Any]) -> dict[str, Any]:
     """GET /audit: the rules that were broken, those that were followed, and those that no request was about."""
-    runtime.run_due()
+    await runtime.catch_up()
     history = ClientHistory(runtime)
     findings = [found for rule in RULES if (found := finding(rule, history))]
     broken = {found["rule"] for found in findings}

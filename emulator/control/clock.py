@@ -13,7 +13,7 @@ from emulator.engine.advance_result import AdvanceResult
 from emulator.engine.advances import Target
 from emulator.engine.clock import ClockState
 from emulator.engine.engine import Engine
-from emulator.engine.runtime import Runtime
+from emulator.engine.runtime import MOMENT, Runtime
 from emulator.errors import invalid_field
 from emulator.web.response import Response
 
@@ -22,13 +22,12 @@ Body = Mapping[str, Any]
 
 async def show(engine: Engine, runtime: Runtime, query: Body) -> ClockState:
     """GET /clock."""
-    runtime.run_due()
+    await runtime.catch_up(MOMENT)
     return runtime.clock_state()
 
 
 def changed(runtime: Runtime) -> ClockState:
     """Publish the clock after a change, and return it."""
-    runtime.run_due()
     state = runtime.clock_state()
     runtime.broker.publish("clock", state)
     return state
@@ -38,7 +37,7 @@ async def freeze(engine: Engine, runtime: Runtime, query: Body, body: Body) -> C
     """POST /clock/freeze: stop the clock now, or at a later instant after running what is due until then."""
     target = not_past(runtime, body["at"], "at") if "at" in body else None
     # Stopped first: a running clock could pass the instant asked for.
-    runtime.clock.freeze()
+    await runtime.freeze()
     if target:
         await runtime.advance(lambda: Target(target))
     return changed(runtime)
@@ -46,7 +45,7 @@ async def freeze(engine: Engine, runtime: Runtime, query: Body, body: Body) -> C
 
 async def run(engine: Engine, runtime: Runtime, query: Body, body: Body) -> ClockState:
     """POST /clock/run: run the clock from its present instant, at ``rate`` times real time."""
-    runtime.clock.run(body["rate"])
+    await runtime.run_clock(body["rate"])
     return changed(runtime)
 
 
@@ -65,10 +64,10 @@ def destination(runtime: Runtime, body: Body) -> Target:
         return Target(not_past(runtime, body["to"], "to"))
     if "until" in body:
         job = runtime.world.jobs.next()
-        return Target(job.due if job else runtime.clock.now())
+        return Target(job.due if job else runtime.now())
     if "until_event" not in body:
         return Target(later(runtime, body["by"], may_be_zero=True))
-    furthest = later(runtime, body["by"]) if "by" in body else calendar.step(runtime.clock.now(), "year", 1)
+    furthest = later(runtime, body["by"]) if "by" in body else calendar.step(runtime.now(), "year", 1)
     return Target(furthest, on_event(body["until_event"]))
 
 
@@ -80,14 +79,14 @@ def on_event(type: str) -> Callable[[AdvanceResult], bool]:
 def later(runtime: Runtime, duration: str, *, may_be_zero: bool = False) -> Timestamp:
     """The instant a duration after the present one; 422 for an invalid duration."""
     try:
-        return after(runtime.clock.now(), duration, may_be_zero=may_be_zero)
+        return after(runtime.now(), duration, may_be_zero=may_be_zero)
     except ValueError as error:
         raise invalid_field("by", str(error)) from None
 
 
 def not_past(runtime: Runtime, instant: str, param: str) -> Timestamp:
     """A valid instant to advance to; 422 if it is before the present one or after the calendar's end (B-95)."""
-    target, now = calendar.normalise(instant), runtime.clock.now()
+    target, now = calendar.normalise(instant), runtime.now()
     if target < now:
         raise invalid_field(param, f"is before the clock's present instant, {now}; the clock never goes back")
     if target > calendar.END:

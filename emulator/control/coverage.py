@@ -100,7 +100,7 @@ GROUPS: Mapping[str, Callable[[Coverage], Points]] = {
 
 async def show(engine: Engine, runtime: Runtime, query: Query) -> dict[str, Any]:
     """GET /coverage: the groups asked for in ``group``, or all."""
-    runtime.run_due()
+    await runtime.catch_up()
     coverage = runtime.journal.flush_coverage()
     calls = _calls(coverage)
     wanted = query.get("group", GROUPS)

@@ -69,25 +69,27 @@ def _matches(table: Table[Email], query: Query) -> Page[Email]:
 
 async def show(engine: Engine, runtime: Runtime, id: str, query: Query) -> dict[str, Any]:
     """GET /emails/{id}."""
-    return shown(_found(runtime, id))
+    return shown(await _found(runtime, id))
 
 
 async def html(engine: Engine, runtime: Runtime, id: str, query: Query) -> Response:
     """GET /emails/{id}/html: the HTML part."""
     from emulator.rendering import mime
 
-    return Response(200, mime.html(_found(runtime, id)).encode(), SAFE_HEADERS, media_type="text/html; charset=utf-8")
+    return Response(
+        200, mime.html(await _found(runtime, id)).encode(), SAFE_HEADERS, media_type="text/html; charset=utf-8"
+    )
 
 
 async def raw(engine: Engine, runtime: Runtime, id: str, query: Query) -> bytes:
     """GET /emails/{id}/raw: the MIME message with attachments, rendered in a thread, so that no other request waits."""
     from emulator.rendering import mime
 
-    return await asyncio.to_thread(mime.message, _found(runtime, id))
+    return await asyncio.to_thread(mime.message, await _found(runtime, id))
 
 
-def _found(runtime: Runtime, id: str) -> Email:
-    runtime.run_due()
+async def _found(runtime: Runtime, id: str) -> Email:
+    await runtime.catch_up()
     return get_or_404(runtime.world, Email, id)
 
 

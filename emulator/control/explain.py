@@ -16,7 +16,7 @@ MAX_STEPS = 1000
 
 async def show(engine: Engine, runtime: Runtime, id: str, query: Mapping[str, Any]) -> dict[str, Any]:
     """GET /explain/{id}."""
-    runtime.run_due()
+    await runtime.catch_up()
     record = find(runtime.world, id)
     explanation = Explanation(runtime, record)
     explanation.build()

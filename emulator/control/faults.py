@@ -68,7 +68,7 @@ def _seconds(runtime: Runtime, then: Body) -> float:
     """The length of a ``delay`` in seconds, counted from now; 0 without one."""
     if "delay" not in then:
         return 0
-    now = runtime.clock.now()
+    now = runtime.now()
     try:
         return (calendar.parse(after(now, then["delay"])) - calendar.parse(now)).total_seconds()
     except ValueError as error:

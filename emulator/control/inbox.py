@@ -87,7 +87,7 @@ async def _store(engine: Engine, request: Request) -> Response:
         method=request.method,
         url=str(request.url),
         answered=rule.status,
-        created_at=runtime.clock.now(),
+        created_at=runtime.now(),
     )
     await asyncio.sleep(rule.delay_ms / 1000)
     return _response(rule)

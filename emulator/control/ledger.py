@@ -33,7 +33,7 @@ class Entry(NamedTuple):
 
 async def show(engine: Engine, runtime: Runtime, query: Query) -> dict[str, Any]:
     """GET /ledger: ``object`` and ``currency`` filter the entries, ``currency`` the totals too."""
-    runtime.run_due()
+    await runtime.catch_up()
     causality = Causality(runtime.journal)
     entries = [*_entries(causality)]
     found = [entry for entry in reversed(entries) if entry.concerns(query)]

@@ -16,7 +16,7 @@ async def first_match(runtime: Runtime, seconds: float, look: Callable[[], Page[
     loop_time = asyncio.get_running_loop().time
     deadline = loop_time() + seconds
     while True:
-        runtime.run_due()
+        await runtime.catch_up()
         page = look()
         left = deadline - loop_time()
         if page.count or left <= 0 or runtime.broker.closed.is_set():

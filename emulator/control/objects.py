@@ -27,7 +27,7 @@ FIXED = ("id", "object")
 
 async def show(engine: Engine, runtime: Runtime, id: str, query: Body) -> Record:
     """GET /objects/{id}."""
-    runtime.run_due()
+    await runtime.catch_up()
     return find(runtime.world, id)
 
 

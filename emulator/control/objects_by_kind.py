@@ -21,7 +21,7 @@ FIELD_NAMES = {"subscription_plan": "plan", "webhook_endpoint": "webhook"}
 
 async def index(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
     """GET /objects: those of one kind, newest first; with ``query`` or ``related`` only the matching ones."""
-    runtime.run_due()
+    await runtime.catch_up()
     table = tables(runtime.world)[query["kind"]]
     filters: dict[str, Any] = {"page": query["page"], "page_size": query["page_size"], "text": query.get("query")}
     if "related" in query:
@@ -34,7 +34,7 @@ async def index(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
 
 async def count(engine: Engine, runtime: Runtime, query: Query) -> dict[str, int]:
     """GET /counts: how many objects there are of each kind; with ``related`` how many belong to that object."""
-    runtime.run_due()
+    await runtime.catch_up()
     all = tables(runtime.world)
     if "related" not in query:
         return {kind: len(table) for kind, table in all.items()}

@@ -16,7 +16,7 @@ Query = Mapping[str, Any]
 
 async def index(engine: Engine, runtime: Runtime, number: str, query: Query) -> Page[Any]:
     """GET /phones/{number}: the prompts waiting on the phone, newest first."""
-    runtime.run_due()
+    await runtime.catch_up()
     waiting = mobile_money_prompts.waiting(runtime.world, mobile_money_prompts.number_in(number))
     page, size = query["page"], query["page_size"]
     shown = [mobile_money_prompts.shown(runtime.world, intent) for intent in waiting[(page - 1) * size : page * size]]

@@ -54,9 +54,8 @@ async def rewind(engine: Engine, runtime: Runtime, query: Query, body: Query) ->
         raise invalid_field(
             "to" if "to" in body else "steps", "is too long ago; its changes are no longer in the journal"
         )
-    undone = runtime.journal.count - entry.checkpoint.units
-    await runtime.history.rewind(entry.checkpoint)
-    return {"to": entry.id, "now": runtime.clock.now(), "turns": undone}
+    undone = await runtime.history.rewind(entry.checkpoint)
+    return {"to": entry.id, "now": runtime.now(), "turns": undone}
 
 
 def target(journal: Journal, body: Query) -> LoggedRequest:

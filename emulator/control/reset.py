@@ -27,7 +27,7 @@ async def reset(engine: Engine, runtime: Runtime, query: Body, body: Body) -> di
         raise invalid_field("fixtures", str(error)) from None
     app = app_settings.app_view(runtime.world)
     world = {"object": "reset", "app": app["id"], "settings": app["settings"]}
-    return {**world, "now": runtime.clock.now(), "mode": runtime.clock.mode}
+    return {**world, "now": runtime.now(), "mode": runtime.clock.mode}
 
 
 def _fixture(value: Body) -> Fixture:

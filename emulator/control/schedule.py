@@ -44,7 +44,7 @@ Entry = dict[str, Any]
 
 async def index(engine: Engine, runtime: Runtime, query: Mapping[str, Any]) -> Page[Any]:
     """GET /schedule: soonest first; with ``until``, a preview of all jobs up to that instant."""
-    runtime.run_due()
+    await runtime.catch_up()
     page, size = query["page"], query["page_size"]
     first = (page - 1) * size
     if "until" not in query:
@@ -85,7 +85,7 @@ def _events(world: World, job: Job) -> list[str]:
 
 def horizon(runtime: Runtime, until: str) -> Timestamp:
     """The instant that ``until`` gives, itself or as a duration from now; 422 if it is invalid or in the past."""
-    now = runtime.clock.now()
+    now = runtime.now()
     try:
         instant = calendar.normalise(until) if until[:1].isdigit() and "-" in until else after(now, until)
     except ValueError as error:

@@ -33,6 +33,7 @@ async def index(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
 
 async def create(engine: Engine, runtime: Runtime, query: Query, body: Query) -> dict[str, Any]:
     """POST /snapshots: saves the world as it is now, in place of a snapshot with the same name."""
+    await runtime.catch_up()
     return _save(runtime, body["name"], runtime.history.snapshot())
 
 

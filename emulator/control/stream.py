@@ -40,7 +40,7 @@ async def messages(runtime: Runtime, kinds: Collection[str]) -> AsyncGenerator[b
 def lost(runtime: Runtime, subscriber: Subscriber) -> dict[str, Any]:
     """The message to a client that was too slow: how many messages it lost, and so should read everything again."""
     number, subscriber.lost = subscriber.lost, 0
-    return restarted("lost", runtime.clock.now(), lost=number)
+    return restarted("lost", runtime.now(), lost=number)
 
 
 def encode_message(message: Message) -> bytes:

@@ -65,6 +65,11 @@ def plus(instant: Timestamp, *, days: float = 0, hours: float = 0, seconds: floa
 
 
 @lru_cache(maxsize=4096)
+def seconds_between(start: Timestamp, end: Timestamp) -> float:
+    """The seconds from one instant to another; negative if it is the later one."""
+    return (parse(end) - parse(start)).total_seconds()
+
+
 def step(anchor: Timestamp, interval: str, count: int) -> Timestamp:
     """``count`` intervals (day, week, month, year) after the anchor, the day clamped to its month's end (B-42).
 

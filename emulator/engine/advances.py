@@ -189,7 +189,7 @@ class Advances:
         del self._by_id[ended]
 
     def _start(self, resolver: TargetResolver) -> Advance:
-        advance = Advance(IDS.id("adv", next(self._numbers)), resolver, self._runner.clock.now())
+        advance = Advance(IDS.id("adv", next(self._numbers)), resolver, self._runner.now())
         advance.task = asyncio.create_task(self._run(advance))
         advance.task.add_done_callback(lambda task: self._ended(advance))
         self._current.add(advance)
@@ -206,19 +206,20 @@ class Advances:
             # Attempts under way before this advance are not its own; counting them would make its result a matter of
             # how quick receivers are.
             await self._outbox.deliveries_settled()
-            advance.result = runner.result = AdvanceResult(runner.clock.now())
+            advance.result = runner.result = AdvanceResult(runner.now())
             try:
+                await runner.scheduler.catch_up(runner, None)
                 runner.run_due()
                 advance.target = advance.resolver()
                 await self._run_jobs(advance)
                 await self._outbox.emails_settled()
             finally:
                 runner.result = None
-                advance.result.now = runner.clock.now()
+                advance.result.now = runner.now()
                 self._broker.publish("clock", runner.clock_state())
 
     async def _run_jobs(self, advance: Advance) -> None:
-        runner, time_slice = self._runner, TimeSlice()
+        runner, time_slice = self._runner, TimeSlice(self._runner.scheduler.pauses)
         to = min(advance.target.to, calendar.END)
         while True:
             # The outcome of an attempt decides on a retry, which may be due before any other job.
@@ -235,3 +236,4 @@ class Advances:
             await time_slice.pause_if_over()
         runner.clock.set(to)
         runner.run_due()
+        runner.scheduler.plan(runner)

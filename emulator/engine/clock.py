@@ -21,15 +21,15 @@ FROZEN: Final = "frozen"
 class ClockState(msgspec.Struct, frozen=True, kw_only=True):
     """What a clock shows. ``rate`` is seconds of the world for each real second; ``pending`` counts planned jobs.
 
-    ``lag`` is how many seconds of the world it is behind: since when the earliest job that is due has been due.
+    ``lag`` is how many seconds the world is behind its clock, because jobs that are due are not done yet.
     """
 
     now: Timestamp
     mode: ClockMode
     rate: float
+    lag: float
     next_due_at: Timestamp | None
     pending: int
-    lag: float
 
 
 def parse_start(text: str) -> tuple[ClockMode, Timestamp | None]:
@@ -63,18 +63,27 @@ class Clock:
             self._catch_up()
         return self._position
 
+    def reached(self, world: World) -> Timestamp:
+        """The instant that a world has reached: this clock's, or that of the first job that is due and not done."""
+        now, job = self.now(), world.jobs.next()
+        return now if job is None else min(now, job.due)
+
+    def wall_at(self, instant: Timestamp) -> float | None:
+        """When a running clock will show an instant (Unix time, seconds); None for a frozen one and past the end."""
+        if self.mode == FROZEN or instant > calendar.END:
+            return None
+        return self._since + calendar.seconds_between(self._anchor, instant) / self.rate
+
     def read(self, world: World) -> ClockState:
         """What it shows, as the clock of this world."""
-        job = world.jobs.next()
-        now = self.now()
-        behind = 0.0 if job is None else (calendar.parse(now) - calendar.parse(job.due)).total_seconds()
+        job, now = world.jobs.next(), self.reached(world)
         return ClockState(
             now=now,
             mode=self.mode,
             rate=self.rate,
+            lag=max(calendar.seconds_between(now, self.now()), 0.0),
             next_due_at=None if job is None else job.due,
             pending=len(world.table(Job)),
-            lag=max(behind, 0.0),
         )
 
     def set(self, to: Timestamp) -> None:

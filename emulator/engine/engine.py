@@ -17,6 +17,7 @@ from emulator.engine.mailer import Mailer
 from emulator.engine.persistence import WorldPersistence
 from emulator.engine.reference_data import ReferenceData
 from emulator.engine.runtime import Runtime
+from emulator.engine.scheduler import Scheduler
 from emulator.engine.webhook_sender import WebhookSender
 from emulator.errors import ApiError
 from emulator.resources.app.keys import Key
@@ -58,6 +59,7 @@ class Engine:
         self._ticker: asyncio.Task[None] | None = None
         self.runtimes: dict[Key, Runtime] = {}
         self._last_store_check = 0.0
+        self._scheduler = Scheduler()
         self.when_discarded: list[Callable[[Runtime], None]] = []
 
     def open(self, key: Key) -> Runtime:
@@ -65,6 +67,7 @@ class Engine:
         runtime = self.runtimes.get(key)
         if runtime is None:
             runtime = self.runtimes[key] = self._runtime(key)
+            self._scheduler.plan(runtime.runner)
             if self._ticker:
                 runtime.outbox.resume()
         return runtime
@@ -85,12 +88,12 @@ class Engine:
 
     def _runtime(self, key: Key) -> Runtime:
         if self.store is None:
-            return Runtime(*self._build(key), self._sender, self._mailer)
+            return Runtime(*self._build(key), self._sender, self._mailer, scheduler=self._scheduler)
         saved = self.store.load(key)
         try:
             world, clock = self._build(key, saved=saved)
             persistence = WorldPersistence(self.store, key)
-            runtime = Runtime(world, clock, self._sender, self._mailer, persistence)
+            runtime = Runtime(world, clock, self._sender, self._mailer, persistence, scheduler=self._scheduler)
             for name, snapshot in self.store.snapshots(key).items():
                 runtime.history.snapshots[name] = snapshots.load_world(snapshot, world)
         except InvalidState as error:
@@ -122,6 +125,7 @@ class Engine:
         # Nothing awaits from here on, so no request comes in between: until now this process answered those of this
         # world, and as soon as the store has released it another process may.
         if self.runtimes.pop(key, None) is not None:
+            self._scheduler.forget(runtime.runner)
             for forget in self.when_discarded:
                 forget(runtime)
             if self.store:
@@ -144,6 +148,7 @@ class Engine:
             self._ticker.cancel()
             with suppress(asyncio.CancelledError):
                 await self._ticker
+        await self._scheduler.close()
         for runtime in self.runtimes.values():
             await runtime.close()
         if self.store:
@@ -165,12 +170,8 @@ class Engine:
             await asyncio.sleep(TICK_SECONDS)
             if self.store and self.store.shared:
                 await self._share_worlds(self.store)
-            for runtime in list(self.runtimes.values()):
-                try:
-                    await runtime.runner.run_due_cooperatively()
-                    # Reading draws ids of requests, too. They are stored here, so that no answer waits for it.
+            self._scheduler.look()
+            for runtime in list(self.runtimes.values()) if self.store else ():
+                # Reading draws ids of requests, too. They are stored here, so that no answer waits for it.
+                with suppress(StorageError):  # the store has logged it, once
                     runtime.flush()
-                except StorageError:  # the store has logged it, once; the jobs stay planned
-                    pass
-                except Exception:  # what is wrong with one world must not stop the clocks of the others
-                    logger.exception("the due jobs of %s could not be run", runtime.world.name)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from emulator.core.unit_of_work import UnitOfWork
 from emulator.core.world import World
 from emulator.engine import snapshots
@@ -13,10 +15,14 @@ from emulator.engine.outbox import Outbox
 from emulator.engine.pubsub import Broker, restarted
 from emulator.engine.snapshots import Snapshot
 from emulator.engine.unit_runner import UnitRunner
+from emulator.errors import ApiError
 
 
 class History:
     """Replaces the world by an earlier one, or by another. Advances and deliveries under way are canceled first.
+
+    These changes take turns. A rewind counts on a past that a change before it may have taken away; then it is a
+    conflict. A restore and a reset need no past. ``_replaced`` counts the changes; ``_start`` is where the last led.
 
     ``snapshots`` are the named ones, the oldest first.
     """
@@ -30,6 +36,9 @@ class History:
         self._broker = broker
         self._outbox = outbox
         self._advances = advances
+        self._changing = asyncio.Lock()
+        self._replaced = 0
+        self._start: Checkpoint | None = None
 
     def on_commit(self, unit: UnitOfWork) -> None:
         """A unit of work that removed all records is the end of what was under way, too."""
@@ -39,11 +48,31 @@ class History:
 
     def checkpoint(self) -> Checkpoint:
         """The present place in the world's history."""
-        return Checkpoint(self._journal.count, self._runner.clock.now(), self._runner.world.counters.copy())
+        counters = self._runner.world.counters.copy()
+        return Checkpoint(self._journal.count, self._runner.now(), counters, self._replaced)
 
-    async def rewind(self, to: Checkpoint) -> None:
-        """Undo every unit of work since a checkpoint, and put clock and counters back."""
-        await self._cancel()
+    def beginning(self, checkpoint: Checkpoint | None) -> Checkpoint:
+        """Where a request that is answered now began: at its checkpoint, or where a change since then led.
+
+        The checkpoint of a request that was under way during a rewind may lie in a past that no longer exists.
+        """
+        if checkpoint is not None and checkpoint.replaced == self._replaced:
+            return checkpoint
+        return self._start or self.checkpoint()
+
+    async def rewind(self, to: Checkpoint) -> int:
+        """Undo every unit of work since a checkpoint, and put clock and counters back; how many there were.
+
+        Raises 409 if another rewind, a restore or a reset came first, or if the journal no longer goes back so far.
+        """
+        replaced = self._replaced
+        async with self._changing:
+            await self._cancel()
+            if self._replaced != replaced or not self._journal.reaches(to):
+                raise _too_late()
+            return self._undo_since(to)
+
+    def _undo_since(self, to: Checkpoint) -> int:
         units = self._journal.since(to)
         world = self._runner.world.copy()
         for unit in units:
@@ -55,7 +84,9 @@ class History:
         finally:
             self._outbox.resume()
         self._journal.rewind(to)
+        self._restarted()
         self._publish_restart("rewind")
+        return len(units)
 
     def snapshot(self) -> Snapshot:
         """The world as it is now. Records never change, so only their filing is copied."""
@@ -65,18 +96,21 @@ class History:
     async def restore(self, snapshot: Snapshot) -> None:
         """Put a snapshot in the place of the world; its history begins with it."""
         world = snapshot.world.copy()
-        world.now = snapshot.now
-        await self.replace(world, self._runner.clock.another(snapshot.now, snapshot.mode, snapshot.rate), "restore")
+        clock = self._runner.clock.another(snapshot.now, snapshot.mode, snapshot.rate)
+        world.now = clock.reached(world)
+        await self.replace(world, clock, "restore")
 
     async def replace(self, world: World, clock: Clock, cause: str) -> None:
         """Put an unrelated world in the place of this one; it has no history."""
-        await self._cancel()
-        try:
-            self._runner.replace(world, clock)
-        finally:
-            self._outbox.resume()
-        self._journal.clear()
-        self._publish_restart(cause)
+        async with self._changing:
+            await self._cancel()
+            try:
+                self._runner.replace(world, clock)
+            finally:
+                self._outbox.resume()
+            self._journal.clear()
+            self._restarted()
+            self._publish_restart(cause)
 
     def store_snapshot(self, name: str, snapshot: Snapshot) -> None:
         """Store a snapshot under a name, as the newest one. Raises ``StorageError``."""
@@ -95,6 +129,15 @@ class History:
         await self._advances.close()
         await self._outbox.close()
 
+    def _restarted(self) -> None:
+        self._replaced += 1
+        self._start = self.checkpoint()
+
     def _publish_restart(self, cause: str) -> None:
-        self._broker.publish("reset", restarted(cause, self._runner.clock.now()))
+        self._broker.publish("reset", restarted(cause, self._runner.now()))
         self._broker.publish("clock", self._runner.clock_state())
+
+
+def _too_late() -> ApiError:
+    message = "Another rewind, a restore or a reset of this world came first; look at the journal again."
+    return ApiError("INVALID_STATUS_TRANSITION", http_status=409, message=message)

@@ -14,11 +14,15 @@ MAX_BODY_BYTES = 64 * 1024
 
 
 class Checkpoint(msgspec.Struct, frozen=True, gc=False):
-    """A place in a world's history: how many units of work came before, and what clock and counters were then."""
+    """A place in a world's history: how many units of work came before, and what clock and counters were then.
+
+    ``replaced`` is how often the world had been rewound, restored or reset by then.
+    """
 
     units: int
     now: Timestamp
     counters: dict[str, int]
+    replaced: int
 
 
 class LoggedRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):

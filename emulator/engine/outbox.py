@@ -14,6 +14,7 @@ from emulator.engine.mailer import Mailer
 from emulator.engine.unit_runner import UnitRunner
 from emulator.engine.webhook_sender import WebhookSender
 from emulator.engine.work_queues import WorkQueues
+from emulator.errors import ApiError
 from emulator.resources.payments.outcomes import Outcome
 from emulator.resources.payments.outcomes import consume as consume_outcome
 from emulator.resources.sandbox import emails
@@ -118,7 +119,8 @@ class Outbox:
     async def close(self) -> None:
         """Cancel what is under way."""
         for outcome in self._awaited.values():
-            outcome.cancel()
+            if not outcome.done():
+                outcome.set_exception(_interrupted())
         await self._emails.close()
         await self._deliveries.close()
         self._held.clear()
@@ -140,7 +142,7 @@ class Outbox:
 
     async def _attempt(self, effect: DeliverWebhook, *, exempt_from_faults: bool = False) -> HttpResult:
         runner = self._runner
-        at = runner.clock.now()
+        at = runner.now()
         request = deliveries.outgoing(runner.world, effect, int(time.time()))
         if request is None:
             runner.commit(deliveries.mark_missed, {"post": effect})
@@ -193,3 +195,8 @@ class Outbox:
         if error is not None:
             logger.warning("email %s to %s was not sent: %s", email.id, email.to, error)
         self._runner.commit(emails.record_outcome, {"id": email.id, "error": error})
+
+
+def _interrupted() -> ApiError:
+    message = "This world was put back, or is being closed, while the delivery was under way."
+    return ApiError("INVALID_STATUS_TRANSITION", http_status=409, message=message)

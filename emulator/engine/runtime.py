@@ -7,6 +7,7 @@ from contextlib import suppress
 from inspect import isgenerator
 from typing import Any, cast
 
+from emulator.core.calendar import Timestamp
 from emulator.core.effects import Effect, HttpResult
 from emulator.core.world import World
 from emulator.engine.advance_result import AdvanceResult
@@ -20,12 +21,16 @@ from emulator.engine.outbox import Outbox
 from emulator.engine.persistence import WorldPersistence
 from emulator.engine.pubsub import Broker
 from emulator.engine.rate_limit import RateLimiter
+from emulator.engine.scheduler import PATIENCE, Scheduler
 from emulator.engine.unit_runner import Command, UnitRunner
 from emulator.engine.webhook_sender import WebhookSender
 from emulator.state.store import StorageError
 
 Steps = Generator[Effect, HttpResult, Any]
 """A command that waits for effects: it yields each one and is sent its outcome."""
+
+MOMENT = 0.1
+"""Seconds (real time) that a change of the clock waits for jobs that are due."""
 
 
 class Runtime:
@@ -42,8 +47,10 @@ class Runtime:
         sender: WebhookSender,
         mailer: Mailer | None = None,
         persistence: WorldPersistence | None = None,
+        *,
+        scheduler: Scheduler | None = None,
     ) -> None:
-        self.runner = UnitRunner(world, clock, persistence)
+        self.runner = UnitRunner(world, clock, persistence, scheduler)
         self.journal = Journal()
         self.broker = Broker()
         self.outbox = Outbox(self.runner, sender, mailer)
@@ -84,12 +91,13 @@ class Runtime:
         A command that is a generator yields effects whose outcome it must know; each stretch between two is a unit of
         work. Raises what the command raises, with none of that unit committed.
         """
+        await self.catch_up()
         result = self.runner.commit(command, arguments, cause)
         if isgenerator(result):
             result = await self._drive(cast("Steps", result), cause)
         # The command is committed. A job that cannot be stored now stays planned, and is no reason to report failure.
         with suppress(StorageError):
-            self.runner.run_until(self.world.now)
+            await self.runner.run_until(self.world.now)
         return result
 
     async def _drive(self, steps: Steps, cause: str | None) -> Any:
@@ -114,9 +122,27 @@ class Runtime:
         """What the clock shows, and when the next job is due."""
         return self.runner.clock_state()
 
-    def run_due(self) -> None:
-        """Run every job that is due, each at its own instant, then bring the world to the present (B-91)."""
+    def now(self) -> Timestamp:
+        """The instant this world has reached: its clock's, unless it lags behind."""
+        return self.runner.now()
+
+    async def catch_up(self, patience: float = PATIENCE) -> None:
+        """Wait until every job that is due now has run, each at its own instant, then bring the world there (B-91).
+
+        A world that takes longer than ``patience`` seconds (real time) is served at the instant it has reached.
+        """
+        await self.runner.scheduler.catch_up(self.runner, patience)
         self.runner.run_due()
+
+    async def freeze(self) -> None:
+        """Stop the clock, after a moment for jobs that are due, at the instant this world has reached."""
+        await self.catch_up(MOMENT)
+        self.runner.freeze()
+
+    async def run_clock(self, rate: float) -> None:
+        """Run the clock on from the instant this world has reached, at ``rate`` times real time."""
+        await self.catch_up(MOMENT)
+        self.runner.run_at(rate)
 
     async def advance(self, resolver: TargetResolver) -> AdvanceResult:
         """Advance the clock, and wait until the advance ends (:meth:`Advances.run`)."""

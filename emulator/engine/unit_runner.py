@@ -12,8 +12,9 @@ from emulator.core.unit_of_work import Change, UnitOfWork
 from emulator.core.world import World
 from emulator.engine import snapshots
 from emulator.engine.advance_result import AdvanceResult
-from emulator.engine.clock import Clock, ClockState
+from emulator.engine.clock import FROZEN, RUNNING, Clock, ClockState
 from emulator.engine.persistence import WorldPersistence
+from emulator.engine.scheduler import Scheduler
 from emulator.engine.time_slice import TimeSlice
 
 logger = logging.getLogger("emulator")
@@ -29,7 +30,14 @@ class UnitRunner:
     ``observers`` is given every unit of work once it is committed. ``result``, during an advance, counts what happens.
     """
 
-    def __init__(self, world: World, clock: Clock, persistence: WorldPersistence | None = None) -> None:
+    def __init__(
+        self,
+        world: World,
+        clock: Clock,
+        persistence: WorldPersistence | None = None,
+        scheduler: Scheduler | None = None,
+    ) -> None:
+        self.scheduler = scheduler or Scheduler()
         self.world = world
         self.clock = clock
         self.persistence = persistence
@@ -47,23 +55,68 @@ class UnitRunner:
         self._committed(unit)
         return result
 
+    def now(self) -> Timestamp:
+        """The instant this world has reached: its clock's, unless it lags behind."""
+        return self.clock.reached(self.world)
+
     def run_due(self) -> None:
-        """Run every job that is due, each at its own instant, then bring the world to the present (B-91)."""
-        now = self.clock.now()
-        self.run_until(now)
-        self.world.now = max(self.world.now, now)
+        """Run jobs that are due, each at its own instant, then bring the world to the instant reached (B-91).
 
-    def run_until(self, instant: Timestamp) -> None:
-        """Run every job that is due by an instant."""
+        What takes longer than some milliseconds is left to the scheduler, and until then the world lags.
+        """
+        if not self.scheduler.is_working_on(self) and self.run_slice():
+            self.scheduler.add(self)
+        self.world.now = max(self.world.now, self.now())
+
+    def run_slice(self) -> bool:
+        """Run due jobs for some milliseconds; whether more are due."""
+        instant, time_slice = self.clock.now(), TimeSlice()
         while self._run_next(instant):
-            pass
+            if time_slice.is_over:
+                return self.is_behind(self.clock.now())
+        return False
 
-    async def run_due_cooperatively(self) -> None:
-        """Run every job that is due, with other tasks of the event loop in between; for a running clock."""
-        now = self.clock.now()
-        time_slice = TimeSlice()
-        while self._run_next(now):
+    async def run_until(self, instant: Timestamp) -> None:
+        """Run every job that is due by an instant, with other tasks of the event loop in between."""
+        time_slice = TimeSlice(self.scheduler.pauses)
+        while self._run_next(instant):
             await time_slice.pause_if_over()
+
+    # -- the clock
+
+    def freeze(self) -> None:
+        """Stop the clock at the instant this world has reached; what it was behind is not made up for."""
+        self._set_clock(self.clock.another(self.now(), FROZEN))
+
+    def run_at(self, rate: float) -> None:
+        """Run the clock from the instant this world has reached, ``rate`` seconds of the world for each real second."""
+        self._set_clock(self.clock.another(self.now(), RUNNING, rate))
+
+    def _set_clock(self, clock: Clock) -> None:
+        self.clock = clock
+        self.scheduler.plan(self)
+
+    # -- what the scheduler asks
+
+    def next_due(self) -> float | None:
+        """When the next job is due (Unix time): 0 if that is due already, None if nothing will be."""
+        job = self.world.jobs.next()
+        if job is None:
+            return None
+        return 0.0 if job.due <= self.clock.now() else self.clock.wall_at(job.due)
+
+    def wall(self) -> float:
+        """Real time by this world's clock (Unix time, seconds)."""
+        return self.clock.wall()
+
+    def due_until(self) -> Timestamp:
+        """The instant up to which jobs are due, which is what the clock calls for."""
+        return self.clock.now()
+
+    def is_behind(self, instant: Timestamp) -> bool:
+        """Whether a job is due by an instant and not done."""
+        job = self.world.jobs.next()
+        return job is not None and job.due <= instant
 
     def _run_next(self, until: Timestamp) -> bool:
         """Run the next job if it is due by then; whether there was one."""
@@ -92,6 +145,7 @@ class UnitRunner:
             self.persistence.add(self.world, self.clock, unit)
         for observe in self.observers:
             observe(unit)
+        self.scheduler.plan(self)
 
     def clock_state(self) -> ClockState:
         """What the clock shows, and when the next job is due."""
@@ -110,3 +164,4 @@ class UnitRunner:
         if self.persistence:
             self.persistence.replace_world(snapshots.take(world, clock), changes)
         self.world, self.clock = world, clock
+        self.scheduler.plan(self)

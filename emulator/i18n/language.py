@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from decimal import Decimal, localcontext
 from functools import cache
 from typing import TYPE_CHECKING
@@ -105,6 +105,12 @@ class Language:
         if abs(span.total_seconds()) < 1:
             return self.gettext("now")
         return str(format_timedelta(span, add_direction=True, threshold=1, locale=self.code))
+
+    def span(self, seconds: float) -> str:
+        """How long a time is: ``3 days``."""
+        from babel.dates import format_timedelta
+
+        return str(format_timedelta(timedelta(seconds=seconds), threshold=1, locale=self.code))
 
     def period(self, interval: str, count: int) -> str:
         """How long a period is: ``month``, ``3 mois``."""

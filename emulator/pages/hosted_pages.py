@@ -73,7 +73,7 @@ class Pages:
     def _page(self, kind: str) -> Callable[[Request], Awaitable[Response]]:
         async def answer(http: Request) -> Response:
             request = PageRequest(http, kind, self._tokens)
-            runtime = self._runtime(KINDS[kind][0], request.id)
+            runtime = await self._runtime(KINDS[kind][0], request.id)
             if runtime is None or request.payable(runtime.world) is None:
                 return _unknown(request)
             if http.method == "POST":
@@ -82,17 +82,17 @@ class Pages:
 
         return answer
 
-    def _runtime(self, kind: type[Record], id: str) -> Runtime | None:
+    async def _runtime(self, kind: type[Record], id: str) -> Runtime | None:
         """The runtime of the world that has this object, after the jobs that are due."""
         runtimes = self._engine.runtimes.values()
         found = next((runtime for runtime in runtimes if runtime.world.get(kind, id)), None)
         if found is not None:
-            found.run_due()
+            await found.catch_up()
         return found
 
     async def _receipt(self, http: Request) -> Response:
         request = PageRequest(http, "receipt", self._tokens)
-        runtime = self._runtime(Receipt, request.id)
+        runtime = await self._runtime(Receipt, request.id)
         if runtime is None:
             return _unknown(request)
         receipt = runtime.world.require(Receipt, request.id)

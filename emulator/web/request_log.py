@@ -43,7 +43,7 @@ class RequestLog:
         context = self._context
         entry = LoggedRequest(
             id=context.request_id,
-            checkpoint=context.checkpoint or runtime.history.checkpoint(),
+            checkpoint=runtime.history.beginning(context.checkpoint),
             last_unit=runtime.journal.count,
             operation=context.operation_id or None,
             method=self._method,
