@@ -40,6 +40,42 @@ def test_each_assumption_of_a_document_is_a_decision(name: str) -> None:
     assert set(cited(bundles.load(name))) <= DECISIONS.keys()
 
 
+ELSEWHERE = {
+    "B-01": "how worlds are told apart; no field or status of the document shows it",
+    "B-42": "when a period ends; the dates are plain timestamps",
+    "B-44": "what a renewal does, and the order of its events",
+    "B-61": "when a payment counts as received; statuses are as documented",
+    "B-62": "that only one payment is under way; the error is a documented one",
+    "B-67": "what emails and pages show",
+    "B-72": "CORS headers, which OpenAPI does not describe",
+    "B-96": "when a subscription recovers; statuses are as documented",
+    "B-99": "readings, which are settings",
+}
+"""Decisions that no place of a document shows, each with the cause."""
+
+
+def test_each_decision_is_cited_in_a_document_or_is_not_on_the_wire() -> None:
+    numbers = {number for name in ("service", "control") for number in cited(bundles.load(name))}
+    assert DECISIONS.keys() - numbers - ELSEWHERE.keys() == set()
+
+
+def test_readers_of_the_document_see_the_decisions() -> None:
+    """Descriptions link to them: Swagger UI and generated clients do not show ``x-assumption``."""
+    unlinked = [node for node in described(bundles.load("service")) if not node["description"].endswith("))")]
+    assert unlinked == []
+
+
+def described(node: Any) -> Iterator[dict[str, Any]]:
+    """Every part of a document that has a description and cites a decision."""
+    if isinstance(node, list):
+        for part in node:
+            yield from described(part)
+    if isinstance(node, dict):
+        if "x-assumption" in node and isinstance(node.get("description"), str):
+            yield node
+        yield from described(list(node.values()))
+
+
 def test_each_number_in_code_templates_and_pages_is_a_decision() -> None:
     files = [*HOUSE.rglob("*.py"), *HOUSE.rglob("*.html"), *PAGES]
     unknown = {str(file): set(NUMBER.findall(file.read_text("utf-8"))) - DECISIONS.keys() for file in files}

@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 
 from emulator.document.list_schemas import list_schema, listed_item
-from emulator.document.tree import Document, DocumentError, Pointer, at, exists, fragment, pointer_of
+from emulator.document.tree import Document, DocumentError, Pointer, at, exists, fragment, pointer_of, with_links
 
 Origin = tuple[Path, Pointer]
 """The file in which a component is written, and its place there."""
@@ -72,7 +72,7 @@ class _Bundler:
             return node
         if isinstance(node.get("$ref"), str):
             return self.follow(node, here)
-        walked = {key: self.walk(value, here) for key, value in node.items()}
+        walked = with_links({key: self.walk(value, here) for key, value in node.items()})
         return self.with_mapping(walked, here) if "mapping" in node and "propertyName" in node else walked
 
     def with_mapping(self, discriminator: Document, here: Path) -> Document:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 
-from emulator.document.tree import Document, DocumentError, resolve
+from emulator.document.tree import Document, DocumentError, resolve, with_links
 from emulator.events import EVENTS, EventSpec
 
 MODEL = "webhook.test"
@@ -84,7 +84,7 @@ class _Event:
             "data": {**own["properties"]["data"], "properties": fields},
         }
         whole = {**model, "description": self._spec.meaning, "allOf": [base, {**own, "properties": properties}]}
-        return whole | {"x-assumption": "B-80"}
+        return with_links(whole | {"x-assumption": "B-80"})
 
     def webhook(self) -> Node:
         model = {key: value for key, value in self._model().items() if key != "x-assumption"}

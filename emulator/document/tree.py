@@ -52,3 +52,13 @@ def resolve(document: Document, node: Any) -> Any:
 def component_name(reference: str) -> str:
     """The name of the component that a reference leads to."""
     return pointer_of(reference)[-1]
+
+
+def with_links(node: Document) -> Document:
+    """The node with a link to each decision that it cites in its description, where readers of the document see it."""
+    cited, description = node.get("x-assumption"), node.get("description")
+    if cited is None or not isinstance(description, str):
+        return node
+    numbers = [cited] if isinstance(cited, str) else cited
+    links = ", ".join(f"[{number}](/docs/decisions#{number})" for number in numbers)
+    return node | {"description": f"{description.rstrip()} ({links})"}
