@@ -15,13 +15,11 @@ const made = await api.POST("/customers/", {
 });
 const customer = sure(made.data, "no customer");
 const terms = await api.POST("/subscription-plans/", {
-  body: { name: "Basic", amount: 5000, currency: "XAF", interval: "month", interval_count: 1, trial_period_days: 0 },
+  body: { name: "Basic", amount: 5000, currency: "XAF", interval: "month" },
 });
 const plan = sure(terms.data, "no plan");
-const wish = await api.POST("/subscriptions/", {
-  body: { customer: customer.id, plan: plan.id } as paths["/subscriptions/"]["post"]["requestBody"]["content"]["application/json"],
-});
-const subscription = sure(wish.data, "no subscription");
+const created = await api.POST("/subscriptions/", { body: { customer: customer.id, plan: plan.id } });
+const subscription = sure(created.data, "no subscription");
 if (subscription.status !== "active") throw new Error(subscription.status);
 
 const listed = await api.GET("/subscriptions/", { params: { query: { customer: customer.id } } });
