@@ -194,3 +194,37 @@ def test_a_snapshot_belongs_to_its_world(sandbox: Sandbox) -> None:
     live = Client(sandbox.url, sandbox.control.contract, sandbox.key.replace("sk_test_", "sk_prod_"))
     assert live.get("/snapshots")["data"] == []
     live.close()
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields"),
+    [
+        ("job", {"name": "moon.landing"}),
+        ("job", {"due": "xxx"}),
+        ("event", {"created_at": "xxx"}),
+        ("email", {"created_at": "xxx"}),
+        ("email", {"topic": "gossip"}),
+        ("email", {"language": "xx"}),
+        ("email", {"receipt": None}),
+        ("customer", {"email": 7 * "x"}),
+        ("customer", {"created_at": "2026-13-01T00:00:00.000Z"}),
+    ],
+    ids=str,
+)
+def test_a_snapshot_with_a_record_that_cannot_be_shown_is_rejected(
+    sandbox: Sandbox, kind: str, fields: Mapping[str, Any]
+) -> None:
+    """The whole file, in one line; what was saved before stays."""
+    sandbox.subscribe()
+    sandbox.pay()
+    sandbox.control.post("/snapshots", {"name": "s"})
+    exported = sandbox.control.get("/snapshots/s")
+    assert sandbox.control.request("PUT", "/snapshots/s", json=exported).status_code == 200
+    table = exported[f"{exported['worlds']['1']['key']}/{kind}"]
+    row = next(row for row in table.values() if fields.keys() <= row.keys() or kind != "email")
+    row.update(fields)
+    rejected = sandbox.control.request("PUT", "/snapshots/s", json=exported)
+    assert (rejected.status_code, rejected.json()["code"]) == (422, "INVALID_FIELD")
+    assert kind in rejected.json()["message"]
+    assert "\n" not in rejected.json()["message"]
+    assert sandbox.control.get("/snapshots/s") != exported

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Mapping
 from typing import Any
 
+from emulator.control.snapshot_validation import validate
 from emulator.core.handlers import Page
 from emulator.engine import snapshots
 from emulator.engine.engine import Engine
@@ -48,6 +50,8 @@ async def import_snapshot(engine: Engine, runtime: Runtime, name: str, query: Qu
         raise ApiError("NOT_FOUND", message="A snapshot has a name of 1 to 64 of A-Z a-z 0-9 . _ -")
     try:
         snapshot = snapshots.restore(body, runtime.world)
+        # In a thread, so that nobody waits for it: this world is not served yet.
+        await asyncio.to_thread(validate, snapshot.world)
     except InvalidState as error:
         raise invalid_field("worlds", str(error)) from None
     return _save(runtime, name, snapshot)

@@ -1,0 +1,57 @@
+"""Validation of an imported snapshot: every record must be one that can be shown, and every job one that can run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from emulator.control import emails
+from emulator.control.objects import documented, schema_of
+from emulator.core import calendar
+from emulator.core.jobs import Job
+from emulator.core.records import Record
+from emulator.core.world import World, encode
+from emulator.i18n.catalogs import languages
+from emulator.resources.sandbox.emails import Email
+from emulator.state.serialization import InvalidState
+
+
+def validate(world: World) -> None:
+    """Raise ``InvalidState``, with one line about the first record that is invalid."""
+    for table in world.tables():
+        for record in table:
+            problem = next(_problems(world, record), None)
+            if problem is not None:
+                raise InvalidState(f"{record.kind} {record.id[:60]}: {problem}")
+
+
+def _problems(world: World, record: Record) -> Iterator[str]:
+    yield from _invalid_instants(record)
+    if isinstance(record, Job) and record.name not in world.registry.jobs:
+        yield f"there is no job {record.name[:60]!r}"
+    if isinstance(record, Email):
+        yield from _unreadable(record)
+    if documented(type(record)):
+        for violation in schema_of(type(record)).violations(json.loads(encode(record))):
+            yield f"{violation.path}: {violation.message}"
+
+
+def _invalid_instants(record: Record) -> Iterator[str]:
+    """Fields that hold instants are ``due`` and those whose names end in ``_at``, in every kind of record."""
+    for name in record.__struct_fields__:
+        value = getattr(record, name)
+        if isinstance(value, str) and (name == "due" or name.endswith("_at")):
+            try:
+                calendar.parse(value)
+            except ValueError:
+                yield f"{name}: is not an instant"
+
+
+def _unreadable(email: Email) -> Iterator[str]:
+    """An email whose topic, language or objects do not fit together cannot be shown, whatever is missing."""
+    if email.language not in languages():
+        yield f"language: is none of {', '.join(languages())}"
+    try:
+        emails.shown(email)
+    except Exception as error:  # rendering may fail in any way on records that nobody made
+        yield f"cannot be shown: {type(error).__name__}: {error}"
