@@ -45,6 +45,7 @@ class Options:
     """How a sandbox starts.
 
     ``clock_at`` is the instant worlds open at (now, if None). Without a ``seed`` every start draws another one.
+    ``readings`` are values of readings, by name (B-99).
     ``base_url`` is where the sandbox is reached, for links in objects. ``strict`` checks every answer against the
     document. ``geoip`` is a MaxMind database of the countries of addresses. ``allow_hosts`` are names, beside those of
     loopback, that the control API may be called by; ``control_token`` is a token it requires.
@@ -59,6 +60,7 @@ class Options:
     seed: int | None = None
     listed_keys_only: bool = False
     fixtures: tuple[Path, ...] = ()
+    readings: Mapping[str, str] = field(default_factory=dict)
     base_url: str = "http://127.0.0.1:4747"
     strict: bool = False
     geoip: Path | None = None
@@ -78,7 +80,7 @@ class Sandbox:
     options: Options = field(default_factory=Options)
 
     def __post_init__(self) -> None:
-        self.fixtures = Fixtures(self.options.fixtures)
+        self.fixtures = Fixtures(self.options.fixtures, self.options.readings)
         self.reference_data = ReferenceData(self.options.geoip)
         self.seed = str(secrets.randbits(64) if self.options.seed is None else self.options.seed)
         mailer = Mailer(self.options.smtp) if self.options.smtp else None

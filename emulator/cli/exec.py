@@ -10,10 +10,12 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import click
 
+from emulator.cli.exec_readings import report, run_all
 from emulator.cli.options import DEFAULT_KEY, option, variable
 from emulator.cli.serve import make_server, serve
 from emulator.cli.server_thread import serving
@@ -31,25 +33,46 @@ PARAMETERS = [parameter for parameter in serve.params if parameter.name not in (
 @click.command("exec", params=PARAMETERS, context_settings={"allow_interspersed_args": False})
 @click.option("--port", type=click.IntRange(0, 65535), default=0, show_default=True, help="0 picks a free port.")
 @option("--key", default=DEFAULT_KEY, metavar="KEY", help="API key for COMMAND.")
+@click.option(
+    "--readings",
+    "under_all",
+    type=click.Choice(["all"]),
+    help="Run COMMAND again under each other reading, and report on which it depends.",
+)
+@click.option(
+    "--junit", type=click.Path(dir_okay=False, path_type=Path), help="With --readings: a report as JUnit XML."
+)
+@click.option("--json", "as_json", is_flag=True, help="With --readings: the report as JSON lines.")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
-def execute(command: tuple[str, ...], key: str, **chosen: Any) -> int:
+def execute(
+    command: tuple[str, ...], key: str, *, under_all: str | None, junit: Path | None, as_json: bool, **chosen: Any
+) -> int:
     """Run COMMAND with a sandbox of its own.
 
     \b
     payments-emulator exec -- npm test
     payments-emulator exec --clock frozen@2026-01-01T00:00:00Z --seed 7 -- pytest -x
-    payments-emulator exec -- node checkout.test.js
+    payments-emulator exec --readings all -- npm test
 
     COMMAND finds the sandbox in the environment variables PAYMENTS_EMULATOR_URL and PAYMENTS_EMULATOR_KEY, which this
     command line also reads. The exit status is that of COMMAND. Ctrl-C and SIGTERM end both.
     """
     # A SIGTERM before the command runs must also stop the server.
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+
+    def environment(server: Any) -> dict[str, str]:
+        values = {"--url": server.url, "--key": key, "--control-token": chosen["control_token"]}
+        return {variable(name): value for name, value in values.items() if value}
+
+    if under_all:
+        if chosen["state"] != "memory":
+            raise click.UsageError("--readings runs several sandboxes at once, which cannot share one --state")
+        return report(run_all(command, environment, chosen), as_json=as_json, junit=junit)
+    if junit or as_json:
+        raise click.UsageError("--junit and --json go with --readings all")
     server = make_server(**chosen)
-    environment = {"--url": server.url, "--key": key, "--control-token": chosen["control_token"]}
-    given = {variable(name): value for name, value in environment.items() if value}
     with serving(server):
-        return Child().run(command, {**os.environ, **given})
+        return Child().run(command, {**os.environ, **environment(server)})
 
 
 class Child:

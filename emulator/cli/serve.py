@@ -64,6 +64,24 @@ class Smtp(click.ParamType):  # type: ignore[type-arg]  # older clicks have no g
             return self.fail(str(error), param, ctx)
 
 
+class ReadingValue(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
+    """``NAME=VALUE`` of a reading (B-99)."""
+
+    name = "NAME=VALUE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The name and the value, if there is such a reading with such a value."""
+        from emulator.engine.readings import readings
+
+        name, _, chosen = value.partition("=")
+        known = readings()
+        if name not in known:
+            self.fail(f"{name!r} is no reading; there are {', '.join(known)}", param, ctx)
+        if chosen not in known[name].values:
+            self.fail(f"{name} is {' or '.join(known[name].values)}, not {chosen!r}", param, ctx)
+        return name, chosen
+
+
 OPTIONS = (
     option("--host", default="127.0.0.1", metavar="ADDRESS", help="Address to listen on."),
     option(
@@ -93,6 +111,13 @@ OPTIONS = (
         multiple=True,
         metavar="FILE",
         help="Initial settings and keys (YAML or JSON); may be repeated.",
+    ),
+    option(
+        "--reading",
+        "chosen_readings",
+        type=ReadingValue(),
+        multiple=True,
+        help="How a sentence of the specification is read (/docs/decisions); may be repeated.",
     ),
     option(
         "--geoip",
@@ -201,6 +226,7 @@ def make_server(**chosen: Any) -> Any:
         seed=chosen["seed"],
         listed_keys_only=chosen["keys"] == "listed",
         fixtures=chosen["fixtures"],
+        readings=dict(chosen["chosen_readings"]),
         strict=chosen["strict"],
         geoip=chosen["geoip"],
         allow_hosts=chosen["allow_hosts"],

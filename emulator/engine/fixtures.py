@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -47,8 +47,9 @@ class Start(NamedTuple):
 class Fixtures:
     """The content of several files; values in later files override those in earlier ones."""
 
-    def __init__(self, files: Iterable[Path] = ()) -> None:
-        self._all: list[Fixture] = []
+    def __init__(self, files: Iterable[Path] = (), readings: Mapping[str, str] | None = None) -> None:
+        # Readings of the command line come first, so that a file can differ from them for single Apps.
+        self._all: list[Fixture] = [Fixture(settings={"readings": dict(readings)})] if readings else []
         self.worlds: dict[Key, StoredWorld] = {}
         for file in files:
             found = _read(file)
