@@ -53,15 +53,18 @@ numbers = st.integers(0, 3)
 class Interleavings(RuleBasedStateMachine):
     """Every rule is one request or the passing of time; what the service rejects changes nothing, and is allowed.
 
-    ``checks``: the checks of every unit of work, the model's among them unless told otherwise.
+    ``settings``: those of the App. ``with_ledger``: whether the ledger checks each unit of work, beside the model.
+    ``begins_with``: the method that the subscription charges at first; drawn where it is None.
     """
 
     settings: ClassVar[dict[str, Any]] = {}
     with_ledger: ClassVar[bool] = True
+    begins_with: ClassVar[str | None] = None
 
     @initialize(method=methods)
     def begin(self, method: str) -> None:
         """A subscription that is charged, an open invoice of the same customer, and a session."""
+        method = self.begins_with or method
         self.kernel = Kernel(refund_timing="instant", **self.settings)
         self.model = Model()
         own = self.kernel.world.registry.checks if self.with_ledger else ()

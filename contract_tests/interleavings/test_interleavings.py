@@ -72,5 +72,8 @@ def test_a_double_payment_is_found(
     mistake: Callable[[pytest.MonkeyPatch], None], with_ledger: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mistake(monkeypatch)
+    unneeded = dict.fromkeys((*RARE, "void", "pay_manually") if mistake is retries_do_not_look else RARE)
+    begins_with = "card without funds" if mistake is retries_do_not_look else None
+    drawn = machine("transaction", with_ledger=with_ledger, begins_with=begins_with, **unneeded)
     with pytest.raises(Exception, match=r"paid 2 times|not owed any more|out of balance: payments"):
-        run_state_machine_as_test(machine("transaction", with_ledger=with_ledger, **dict.fromkeys(RARE)), settings=FIND)
+        run_state_machine_as_test(drawn, settings=FIND)
