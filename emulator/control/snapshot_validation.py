@@ -53,5 +53,5 @@ def _unreadable(email: Email) -> Iterator[str]:
         yield f"language: is none of {', '.join(languages())}"
     try:
         emails.shown(email)
-    except Exception as error:  # rendering may fail in any way on records that nobody made
+    except Exception as error:  # rendering may fail in any way on records that were edited
         yield f"cannot be shown: {type(error).__name__}: {error}"

@@ -50,7 +50,7 @@ async def import_snapshot(engine: Engine, runtime: Runtime, name: str, query: Qu
         raise ApiError("NOT_FOUND", message="A snapshot has a name of 1 to 64 of A-Z a-z 0-9 . _ -")
     try:
         snapshot = snapshots.restore(body, runtime.world)
-        # In a thread, so that nobody waits for it: this world is not served yet.
+        # In a thread, so that no other request waits for it: this world is not served yet.
         await asyncio.to_thread(validate, snapshot.world)
     except InvalidState as error:
         raise invalid_field("worlds", str(error)) from None

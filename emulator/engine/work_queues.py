@@ -41,7 +41,8 @@ class WorkQueues(Generic[T]):
         workers = list(self._workers.values())
         for worker in workers:
             worker.cancel()
-        await asyncio.gather(*workers, return_exceptions=True)
+        if workers:  # tens of thousands of worlds that do nothing are closed at once
+            await asyncio.gather(*workers, return_exceptions=True)
         # A worker canceled before its first step had no chance to clear up.
         self._workers.clear()
         self._waiting.clear()
