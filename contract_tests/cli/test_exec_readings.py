@@ -30,20 +30,20 @@ def test_a_reading_can_be_chosen_for_a_run(tmp_path: Path) -> None:
 def test_a_reading_that_is_none_is_named_with_those_there_are() -> None:
     refused = run("exec", "--reading", "search=error", "--", "true")
     assert refused.status == 2
-    assert "search_nothing_found" in refused.stderr
+    assert "search_nothing_found" in refused.errors
 
 
 def test_the_readings_that_a_suite_depends_on_are_named(tmp_path: Path) -> None:
     done = run("exec", "--readings", "all", "--", *script(tmp_path, SEARCH))
     assert done.status == 1
-    assert "Your tests fail when search_nothing_found is error." in done.stdout
-    assert "depends on 1 of" in done.stdout
+    assert "Your tests fail when search_nothing_found is error." in done.output
+    assert "depends on 1 of" in done.output
 
 
 def test_a_suite_that_depends_on_none_passes_as_json_too(tmp_path: Path) -> None:
     done = run("exec", "--readings", "all", "--json", "--", *script(tmp_path, "pass"))
     assert done.status == 0
-    rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    rows = [json.loads(line) for line in done.output.splitlines() if line.startswith("{")]
     assert rows[0] == {"reading": None, "value": None, "status": 0}
     assert {row["status"] for row in rows} == {0}
     assert {"reading": "webhook_success", "value": "2xx", "status": 0} in rows
