@@ -348,9 +348,7 @@ def test_no_name_breaks_an_email(sandbox: Sandbox, name: str) -> None:
     assert invoice["invoice_number"] in html(sandbox, email)
 
 
-@pytest.mark.parametrize(
-    "address", ["zoé@example.com", "a'b%c@example.com", "x" * 64 + "@example.com", "a..b@example.com"]
-)
+@pytest.mark.parametrize("address", ["a'b%c@example.com", "x" * 64 + "@example.com", "a..b@example.com"])
 def test_no_address_breaks_an_email(sandbox: Sandbox, address: str) -> None:
     sandbox.api.post(
         f"/invoices/{draft(sandbox, sandbox.customer(email=address))['id']}/finalize/", {"auto_send": True}

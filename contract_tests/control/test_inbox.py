@@ -158,7 +158,7 @@ def test_a_slow_inbox_is_a_receiver_out_of_time(impatient: Sandbox) -> None:
 
 
 @pytest.mark.parametrize(
-    "query", ["?status=199", "?status=600", "?status=x", "?delay_ms=-1", "?delay_ms=60001", "?app=no", "?status=²"]
+    "query", ["?status=199", "?status=600", "?status=x", "?delay_ms=-1", "?delay_ms=60001", "?app=a%20b", "?status=²"]
 )
 def test_a_wrong_wish_is_refused_and_nothing_kept(sandbox: Sandbox, http: httpx.Client, query: str) -> None:
     key = {} if "app" in query else {"authorization": f"Bearer {sandbox.key}"}

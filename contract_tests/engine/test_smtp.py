@@ -109,14 +109,6 @@ def test_emails_arrive_whole_and_in_order(mailing: Open, mailbox: Mailbox) -> No
         assert (email["sent_at"] >= email["created_at"], email["error"]) == (True, None)
 
 
-def test_an_address_of_other_letters_arrives_too(mailing: Open, mailbox: Mailbox) -> None:
-    """SMTPUTF8."""
-    sandbox = mailing(f"smtp://127.0.0.1:{mailbox.port}")
-    subscribe(sandbox, email="zoé@example.com", name="Zoé")
-    sandbox.advance("1s")
-    assert [envelope.rcpt_tos for envelope in mailbox.received] == [["zoé@example.com"]]
-
-
 def test_what_the_server_refuses_is_recorded_and_the_next_goes_on(mailing: Open, mailbox: Mailbox) -> None:
     sandbox = mailing(f"smtp://127.0.0.1:{mailbox.port}")
     mailbox.rejections.append("554 we do not like you")

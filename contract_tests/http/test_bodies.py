@@ -257,7 +257,6 @@ def test_faults_are_told_all_at_once_by_dotted_path(sandbox: Sandbox) -> None:
         "due_date",
         "metadata.a",
         "metadata.b",
-        f"metadata.{'c' * 41}",
         "metadata.",
         "colour",
     }
@@ -356,9 +355,9 @@ def test_unknown_fields_can_be_ignored(sandbox: Sandbox) -> None:
     told = sandbox.api.refused("POST", "/customers/", 422, "INVALID_FIELD", json={**body, "name": 1})
     assert list(told["errors"]) == ["name"]
     lines = {"customer": "cust_x", "line_items": [{"wood": 1, "quantity": 0}], "wood": 1}
-    assert list(sandbox.api.refused("POST", "/invoices/", 422, "INVALID_FIELD", json=lines)["errors"]) == [
-        "line_items.0.quantity"
-    ]
+    told = sandbox.api.refused("POST", "/invoices/", 422, "VALIDATION_ERROR", json=lines)
+    assert "line_items.0.quantity" in told["errors"]
+    assert not [field for field in told["errors"] if "wood" in field]
     sandbox.api.refused("GET", "/customers/?colour=red", 422, "INVALID_FILTER_PARAM")
     sandbox.control.refused("PATCH", "/app", 422, "INVALID_FIELD", json={"settings": {"colour": "red"}})
 

@@ -59,3 +59,13 @@ def test_pages_of_other_origins_may_read_answers_by_one_reading(sandbox: Sandbox
         assert "access-control-allow-origin" not in page.get("/v1/customers/").headers
         sandbox.settings(readings={"cors_without_domains": "any"})
         assert page.get("/v1/customers/").headers["access-control-allow-origin"] == "https://shop.example"
+
+
+def test_metadata_is_scalars_or_any_json_of_500_characters(sandbox: Sandbox) -> None:
+    nested = {"order": {"lines": [1, 2]}}
+    body = {"email": "awa@example.com", "name": "Awa", "metadata": nested}
+    sandbox.api.refused("POST", "/customers/", 422, "INVALID_FIELD", json=body)
+    sandbox.settings(readings={"metadata_values": "any"})
+    assert sandbox.customer(**body)["metadata"] == nested
+    long = {**body, "email": "ben@example.com", "metadata": {"order": ["W" * 500]}}
+    sandbox.api.refused("POST", "/customers/", 422, "INVALID_FIELD", json=long)

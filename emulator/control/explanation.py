@@ -21,6 +21,7 @@ from emulator.resources.webhooks.deliveries import WebhookDelivery
 from emulator.resources.webhooks.endpoints import WebhookEndpoint
 
 REACTING_KINDS: Mapping[str, frozenset[str]] = {
+    "payment_intent.succeeded": frozenset({"invoice", "checkout_session", "subscription"}),
     "transaction.succeeded": frozenset({"receipt", "invoice", "checkout_session", "subscription"}),
     "payment_intent.failed": frozenset({"subscription", "invoice", "checkout_session"}),
     "invoice.paid": frozenset({"subscription"}),

@@ -37,6 +37,7 @@ class RequestContext:
     request began; layers that need a world get the runtime as an argument. ``raw`` is the body, as far as it was read.
     ``find_runtime`` finds that of the request's key before authentication, for the shape of errors only (B-10).
     ``ignores_unknown_fields`` is the App's setting ``unknown_fields`` (B-13); the control API never ignores any.
+    ``takes_any_metadata`` is its reading ``metadata_values`` (B-22).
     ``hold_ms`` is how long an injected fault holds the request once its Idempotency-Key is taken, in milliseconds.
     ``abort`` cuts the connection, where there is one.
     """
@@ -60,6 +61,7 @@ class RequestContext:
         "raw",
         "raw_headers",
         "runtime",
+        "takes_any_metadata",
     )
 
     def __init__(self, base_url: str, new_id: Callable[[], str], scope: Mapping[str, Any] = MALFORMED) -> None:
@@ -73,6 +75,7 @@ class RequestContext:
         self.operation_id = ""
         self.runtime: Runtime | None = None
         self.ignores_unknown_fields = False
+        self.takes_any_metadata = False
         self.find_runtime: Callable[[RequestContext], Runtime | None] | None = None
         self.checkpoint: Checkpoint | None = None
         self.raw = b""

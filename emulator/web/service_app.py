@@ -93,7 +93,9 @@ class Authenticator:
         runtime, rules = self._cached.get(value or "") or self._resolve(value)
         # Set before anything is raised: the App has a say in the shape of errors.
         context.runtime = runtime
-        context.ignores_unknown_fields = settings(runtime.world).unknown_fields == "ignore"
+        own = settings(runtime.world)
+        context.ignores_unknown_fields = own.unknown_fields == "ignore"
+        context.takes_any_metadata = own.readings.metadata_values == "any"
         if rules:
             keys.admit(rules, context.operation_id, writes=context.method != "GET")
         if runtime.world.livemode:

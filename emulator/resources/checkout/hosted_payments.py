@@ -134,19 +134,6 @@ def pay_invoice(world: World, id: str, payment: HostedPayment) -> PaymentIntent:
     return charging.charge(world, intent, details)
 
 
-def confirm_action(world: World, id: str, code: str | None = None) -> PaymentIntent:
-    """The buyer passes the card check that an intent in ``requires_action`` waits for, or fails it with a ``code``.
-
-    Raises ``PAYMENT_INTENT_NOT_FOUND`` and, where no card check is pending, ``INVALID_STATUS_TRANSITION``.
-    """
-    intent = get_or_404(world, PaymentIntent, id)
-    if intent.status != "requires_action" or (intent.next_action or {}).get("type") != "confirm_card":
-        raise ApiError(
-            "INVALID_STATUS_TRANSITION", object="payment intent", status=intent.status, trigger="be confirmed"
-        )
-    return charging.answer(world, intent, code)
-
-
 # -- reading the input
 
 

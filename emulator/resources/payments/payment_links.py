@@ -75,14 +75,16 @@ STATE_MACHINE = StateMachine(
 
 def check(found: Violations, world: World, body: Body) -> None:
     """The rules for a new link: its currency, its products or its amount, and its limits."""
-    body = {"payment_link_type": _default_type(body), **body}
     currency: str | None = None
+    kind: str | None = None
+    with found:
+        kind = body["payment_link_type"] if "payment_link_type" in body else _default_type(body)
     with found:
         currency = amounts.enabled(world, body["currency"])
     with found:
-        _check_products(found, world, body, currency)
+        _check_products(found, world, kind, body, currency)
     with found:
-        _amount(world, body, body["currency"])
+        _amount(world, kind, body, body["currency"])
     with found:
         _check_limits(found, world, body, body["validity_type"])
 
@@ -109,7 +111,7 @@ def create(world: World, body: Mapping[str, Any]) -> PaymentLink:
             url=f"{world.base_url}/pay/{id}",
             payment_link_type=body["payment_link_type"],
             currency=currency,
-            amount=_amount(world, body, currency),
+            amount=_amount(world, body["payment_link_type"], body, currency),
             products=tuple(product.id for product in products),
             prices={each.id: each.unit_amount if each.price_type == "fixed" else None for each in products},
             status="active",
@@ -133,8 +135,8 @@ def _default_type(body: Mapping[str, Any]) -> str:
     return "custom" if "amount" in body else "donation"
 
 
-def _check_products(found: Violations, world: World, body: Body, currency: str | None) -> None:
-    if body["payment_link_type"] != "product":
+def _check_products(found: Violations, world: World, kind: str | None, body: Body, currency: str | None) -> None:
+    if kind != "product":
         return
     if not body["products"]:
         raise invalid_field("products", "must name at least one product")
@@ -151,9 +153,9 @@ def _products(world: World, body: Mapping[str, Any], currency: str) -> list[Prod
     return [line_items.on_sale(world, id, currency, params[id]) for id in dict.fromkeys(body["products"])]
 
 
-def _amount(world: World, body: Mapping[str, Any], currency: str) -> int | None:
+def _amount(world: World, kind: str | None, body: Mapping[str, Any], currency: str) -> int | None:
     """The amount of a ``custom`` link in minor units; ignored for other types."""
-    if body["payment_link_type"] != "custom":
+    if kind != "custom":
         return None
     return amounts.chargeable(world, body["amount"], currency, "amount")
 
