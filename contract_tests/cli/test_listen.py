@@ -112,7 +112,7 @@ def test_json_gives_one_object_a_delivery(sandbox: Sandbox, receiver: Receiver, 
         (["--forward-to", "ftp://x"], "'--forward-to'"),
         (["--forward-to", "x", "--url", "http://127.0.0.1:1"], "no emulator at http://127.0.0.1:1 "),
         (["--forward-to", "x", "--events", "invoice.lost"], "events.0"),
-        (["--forward-to", "x", "--key", "sk_test_x"], "INVALID_TOKEN"),
+        (["--forward-to", "x", "--key", "sk_test_a.b"], "INVALID_TOKEN"),
     ],
 )
 def test_a_mistake_is_told_in_one_line(sandbox: Sandbox, arguments: list[str], said: str) -> None:

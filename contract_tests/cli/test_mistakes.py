@@ -58,7 +58,7 @@ from emulator.events import EVENTS
         (["rewind"], "only 0 requests in the journal"),
         (["events", "--key", "sk_test_a.b"], "INVALID_TOKEN"),
         (["events", "--key", "sk_test_demo", "--app", "demo"], "--key and --app both name the App"),
-        (["events", "--app", "x"], "must be an App's name"),
+        (["events", "--app", "a b"], "must be an App's name"),
         (["clock", "--url", "ftp://127.0.0.1"], "'ftp://127.0.0.1': a URL such as http://127.0.0.1:4747"),
         (["logs", "../health"], "'../health': an id such as req_"),
         (["emails", ".."], "an id such as"),
