@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from emulator.cli.options import DEFAULT_PORT, decorated, option
-from emulator.state.urls import FORMS, is_place
+from emulator.state.urls import FORMS, is_state_url
 
 RUNNING = "running"
 
@@ -44,7 +44,7 @@ class StateUrl(click.ParamType):  # type: ignore[type-arg]  # older clicks have 
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The URL itself, if it has a valid form."""
-        if not is_place(value):
+        if not is_state_url(value):
             self.fail(f"{value!r}: {FORMS}", param, ctx)
         return value
 

@@ -1,1 +1,1 @@
-"""State that lasts: where worlds are kept while no process runs them, and in what form."""
+"""Persistent state: the stores that worlds are saved in, and the format in which they are saved."""

@@ -1,4 +1,4 @@
-"""The lock on a file of worlds: one process at a time works on it, and the system frees it when that process ends."""
+"""The lock on a state file: one process at a time uses it, and the system frees it when that process ends."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from emulator.state.store import CorruptStore
 
 
 def lock_file(path: Path) -> FileLock:
-    """Lock ``FILE.lock`` beside the file. Raises :class:`BrokenState` where another process has it, or none can."""
+    """Lock ``FILE.lock`` beside the file. Raises :class:`CorruptStore` if it cannot be locked, or is locked already."""
     if not path.parent.is_dir():
         raise CorruptStore(f"{path}: there is no folder {path.parent}")
     lock = FileLock(f"{path}.lock", mode=0o600, thread_local=False)
@@ -18,13 +18,13 @@ def lock_file(path: Path) -> FileLock:
         lock.acquire(blocking=False)
     except Timeout:
         raise CorruptStore(f"{path}: another process works on it") from None
-    except OSError as fault:
-        raise CorruptStore(f"{path}: cannot be locked: {fault.strerror or fault}") from None
+    except OSError as error:
+        raise CorruptStore(f"{path}: cannot be locked: {error.strerror or error}") from None
     if path.is_dir():
         lock.release()
         raise CorruptStore(f"{path}: is a directory")
     if path.exists() and not path.stat().st_mode & 0o222:
-        # Said to the superuser as well, to whom the system would not say it.
+        # The system would let the superuser write to the file.
         lock.release()
         raise CorruptStore(f"{path}: is read-only")
     return lock

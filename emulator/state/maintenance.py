@@ -1,4 +1,4 @@
-"""The care of states: a look at what one holds, making it small, and taking everything to another place."""
+"""Maintenance of stored state: check it, compact it, convert it from one store to another."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from emulator.state.urls import FORMS, MEMORY, file_of, needed, open_store
 
 
 class Finding(NamedTuple):
-    """What a world holds."""
+    """One world that a check has read. ``records`` does not count the jobs."""
 
     key: Key
     now: str
@@ -27,15 +27,15 @@ class Finding(NamedTuple):
     snapshots: int
 
 
-def check(place: str) -> list[Finding]:
-    """Read everything there is, as a server would that starts. Raises :class:`BrokenState`; nothing is changed."""
-    found = contents(place)
+def check(url: str) -> list[Finding]:
+    """Read everything as a server does at its start. Raises :class:`CorruptStore`; nothing is changed."""
+    found = contents(url)
     try:
         for saved in found.snapshots.values():
             restored(saved)
         return [_finding(saved, found) for saved in found.worlds.values()]
-    except InvalidState as fault:
-        raise CorruptStore(f"{place}: {fault}") from None
+    except InvalidState as error:
+        raise CorruptStore(f"{url}: {error}") from None
 
 
 def _finding(saved: StoredWorld, found: Content) -> Finding:
@@ -46,7 +46,7 @@ def _finding(saved: StoredWorld, found: Content) -> Finding:
 
 
 def restored(saved: StoredWorld) -> World:
-    """The world that was saved, to be looked at. Raises :class:`Unreadable`."""
+    """The world that was saved, to be read only. Raises :class:`InvalidState`."""
     key = saved.key
     world = World(
         name=key.name,
@@ -59,40 +59,40 @@ def restored(saved: StoredWorld) -> World:
     )
     try:
         serialization.fill(world, saved)
-    except InvalidState as fault:
-        raise InvalidState(f"the world {key}: {fault}") from None
+    except InvalidState as error:
+        raise InvalidState(f"the world {key}: {error}") from None
     return world
 
 
-def contents(place: str) -> Content:
-    """Everything a place holds, read at one moment; another process may work on it. Raises :class:`BrokenState`."""
-    if place == MEMORY:
-        raise CorruptStore("memory: holds nothing that lasts")
-    file = file_of(place)
+def contents(url: str) -> Content:
+    """Everything in a store, read at one moment; another process may be using it. Raises :class:`CorruptStore`."""
+    if url == MEMORY:
+        raise CorruptStore("memory: nothing is stored")
+    file = file_of(url)
     if file is not None and not file.exists():
-        raise CorruptStore(f"{place}: there is no such file")
-    # Each kind is loaded where it is asked for, and says so where its library is missing.
-    if place.startswith("tinydb:"):
+        raise CorruptStore(f"{url}: there is no such file")
+    # Imported on first use; a missing library is reported.
+    if url.startswith("tinydb:"):
         from emulator.state import tinydb_file
 
-        return tinydb_file.read(Path(place.removeprefix("tinydb:")))
+        return tinydb_file.read(Path(url.removeprefix("tinydb:")))
     with needed("sqlalchemy", "psycopg"):
-        if place.startswith("sqlite:///"):
+        if url.startswith("sqlite:///"):
             from emulator.state import sqlite
 
-            return sqlite.read(Path(place.removeprefix("sqlite:///")))
+            return sqlite.read(Path(url.removeprefix("sqlite:///")))
         from emulator.state import postgres
 
-        return postgres.read(place)
+        return postgres.read(url)
 
 
 def convert(source: str, target: str) -> list[Finding]:
-    """Take every world and snapshot to a place that holds none yet. Raises :class:`BrokenState`."""
+    """Copy every world and snapshot into a store that has none yet. Raises :class:`CorruptStore`."""
     findings = check(source)
     found = contents(source)
     with _opened(target) as store:
         if store.unleased():
-            raise CorruptStore(f"{target}: holds worlds already; convert into a new place")
+            raise CorruptStore(f"{target}: holds worlds already; convert into an empty store")
         for key, saved in found.worlds.items():
             store.load(key)
             store.replace(saved)
@@ -101,18 +101,18 @@ def convert(source: str, target: str) -> list[Finding]:
     return findings
 
 
-def compact(place: str) -> None:
-    """Have a place take no more room than it needs. Raises :class:`BrokenState`, also while a server works on it."""
-    check(place)
-    with _opened(place) as store:
+def compact(url: str) -> None:
+    """Have a store take no more disk space than it needs. Raises :class:`CorruptStore`, also while a server uses it."""
+    check(url)
+    with _opened(url) as store:
         store.compact()
 
 
 @contextmanager
-def _opened(place: str) -> Iterator[Store]:
-    store = open_store(place)
+def _opened(url: str) -> Iterator[Store]:
+    store = open_store(url)
     if store is None:
-        raise CorruptStore(f"{place!r}: {FORMS}, memory aside")
+        raise CorruptStore(f"{url!r}: {FORMS}, memory aside")
     try:
         yield store
     finally:

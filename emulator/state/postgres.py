@@ -1,9 +1,9 @@
-"""Worlds in a PostgreSQL database that several processes share, each world run by one of them at a time.
+"""A store in a PostgreSQL database that several processes share; each world is run by one of them at a time.
 
-A process holds an advisory lock for every world it runs, and it writes on the very session that holds them. So a
-session is the lease: one that ends, because its process died, its host went silent or the database was restarted, frees
-the worlds, and what it might still send is no longer heard. A process that is asked for a world of another one asks
-that one for it, and gets it as soon as no request is under way in it.
+A process holds an advisory lock for every world it runs, and writes on the same database session that holds the locks.
+So the session is the lease. It ends when the process dies, its host stops responding or the database restarts; then the
+worlds are free, and the process can no longer write. A process that needs a world of another process asks it for the
+world, and gets it as soon as no request is in progress there.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from emulator.state.store import CorruptStore, LeasedElsewhere, StorageError
 logger = logging.getLogger("emulator")
 
 LOCKS = 0x7061_7965
-"""The first half of the number of each advisory lock; the other is the world's. World 0 stands for the tables."""
+"""The first half of the number of each advisory lock; the second is the world's. World 0 stands for the tables."""
 
 CHANNEL = "emulator_claims"
 
 LEASE = 8
-"""Seconds after which the database gives up a session whose host has gone silent."""
+"""Seconds after which the database ends a session whose host no longer responds."""
 
 PATIENCE = 5
-"""Seconds the database has for an answer; longer, and the turn is undone. Other worlds wait meanwhile."""
+"""Seconds that the database has to respond, or the unit of work is undone. All worlds of the process wait for it."""
 
-AGAIN = 1.0
-"""Seconds between two tries to connect again."""
+RETRY_SECONDS = 1.0
+"""Seconds between two attempts to reconnect."""
 
 SESSION = {
     "tcp_keepalives_idle": LEASE // 2,
@@ -58,19 +58,19 @@ IS_FREE = sa.text(
 
 
 def opened(url: str) -> sa.Engine:
-    """An engine whose sessions end with the process they belong to."""
-    place = parsed(url).set(drivername="postgresql+psycopg")
+    """An engine whose sessions end with their process."""
+    address = parsed(url).set(drivername="postgresql+psycopg")
     options = " ".join(f"-c {name}={value}" for name, value in SESSION.items())
     arguments: dict[str, Any] = {
         "connect_timeout": PATIENCE,
         "options": options,
         "application_name": "payments-emulator",
     }
-    return sa.create_engine(place, poolclass=sa.pool.NullPool, connect_args=arguments)
+    return sa.create_engine(address, poolclass=sa.pool.NullPool, connect_args=arguments)
 
 
 def parsed(url: str) -> sa.URL:
-    """The parts of a URL. Raises :class:`BrokenState`; what it says does not repeat a password."""
+    """The parts of a URL. Raises :class:`CorruptStore`, with a message that does not repeat the password."""
     try:
         return sa.make_url(url)
     except (sa.exc.ArgumentError, ValueError):
@@ -78,33 +78,33 @@ def parsed(url: str) -> sa.URL:
 
 
 def read(url: str) -> serialization.Content:
-    """Everything a database holds. Raises :class:`BrokenState`."""
+    """Everything in a database. Raises :class:`CorruptStore`."""
     return contents(opened(url), parsed(url).render_as_string(hide_password=True))
 
 
 class PostgresStore(SqlStore):
-    """One session of one process."""
+    """The session of one process."""
 
     shared = True
 
     def __init__(self, url: str) -> None:
-        self._lost = False
+        self._session_lost = False
         self._tried = 0.0
-        place = parsed(url).render_as_string(hide_password=True)
-        super().__init__(opened(url), place, alone=sa.select(sa.func.pg_advisory_xact_lock(LOCKS, 0)))
+        name = parsed(url).render_as_string(hide_password=True)
+        super().__init__(opened(url), name, alone=sa.select(sa.func.pg_advisory_xact_lock(LOCKS, 0)))
 
     def unleased(self) -> list[Key]:
-        """The worlds whose lock nobody holds."""
-        with self._turn() as connection:
+        """The worlds whose lock is free."""
+        with self._transaction() as connection:
             chosen = sa.select(WORLDS.c.key).where(IS_FREE).order_by(WORLDS.c.id)
             return [serialization.key(text) for text in connection.execute(chosen).scalars()]
 
     def load(self, key: Key) -> StoredWorld | None:
-        with self._turn() as connection:
+        with self._transaction() as connection:
             row = postgresql.insert(WORLDS).values(key=str(key), head=NEW)
             connection.execute(row.on_conflict_do_nothing())
             number = connection.execute(sa.select(WORLDS.c.id).where(WORLDS.c.key == str(key))).scalar_one()
-        with self._turn() as connection:
+        with self._transaction() as connection:
             owned = connection.execute(sa.select(sa.func.pg_try_advisory_lock(LOCKS, number))).scalar()
             if not owned:
                 connection.execute(sa.select(sa.func.pg_notify(CHANNEL, str(key))))
@@ -112,7 +112,7 @@ class PostgresStore(SqlStore):
             raise LeasedElsewhere(key)
         self._numbers[key] = number
         try:
-            # Read in a transaction of its own, so that what the owner before committed last is seen.
+            # A new transaction sees what the previous owner committed last.
             return super().load(key)
         except BaseException:
             self.release(key)
@@ -121,7 +121,7 @@ class PostgresStore(SqlStore):
     def release(self, key: Key) -> None:
         number = self._numbers.pop(key, None)
         if number is not None and not self._is_lost():
-            with self._turn() as connection:
+            with self._transaction() as connection:
                 connection.execute(sa.select(sa.func.pg_advisory_unlock(LOCKS, number)))
 
     def compact(self) -> None:
@@ -145,34 +145,34 @@ class PostgresStore(SqlStore):
         self._driver: Any = self._connection.connection.driver_connection
         self._connection.execute(sa.text(f"LISTEN {CHANNEL}"))
         self._connection.commit()
-        self._lost = False
+        self._session_lost = False
 
     def _connect_again(self) -> None:
-        if time.monotonic() - self._tried < AGAIN:
+        if time.monotonic() - self._tried < RETRY_SECONDS:
             return
         self._tried = time.monotonic()
         with suppress(DBAPIError):
             self._connect()
-            logger.info("%s is there again", self._place)
+            logger.info("%s is connected again", self._name)
 
     def _asked_for(self) -> list[Key]:
-        """What came in from other processes; on the occasion the session is found to be there, or not."""
+        """The worlds that other processes have asked for since the last call; notes whether the session is lost."""
         if self._is_lost():
             return []
         try:
             return [serialization.key(notice.payload) for notice in self._driver.notifies(timeout=0)]
-        except psycopg.Error as fault:
-            logger.error("%s: %s", self._place, " ".join(str(fault).split()))
-            self._lost = True
+        except psycopg.Error as error:
+            logger.error("%s: %s", self._name, " ".join(str(error).split()))
+            self._session_lost = True
             return []
 
     def _is_lost(self) -> bool:
-        """Whether the session is gone, and with it every lock. SQLAlchemy would go on with a new one, without them."""
-        return self._lost or self._connection.invalidated or self._connection.closed
+        """Whether the session ended, and with it every lock. SQLAlchemy would open a new one, which has none."""
+        return self._session_lost or self._connection.invalidated or self._connection.closed
 
     @contextmanager
-    def _turn(self) -> Iterator[sa.Connection]:
+    def _transaction(self) -> Iterator[sa.Connection]:
         if self._is_lost():
-            raise StorageError(f"{self._place}: the connection was lost")
-        with super()._turn() as connection:
+            raise StorageError(f"{self._name}: the connection was lost")
+        with super()._transaction() as connection:
             yield connection

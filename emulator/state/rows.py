@@ -34,7 +34,7 @@ RECORDS = sa.Table(
     sa.Column("number", sa.BigInteger, nullable=False),
     sa.Column("data", sa.Text, nullable=False),
 )
-"""Every record, in JSON; it is text, for a database that knows JSON may put the keys of metadata into another order."""
+"""Every record, in JSON. It is text because a JSON column may change the order of the keys of metadata."""
 
 SNAPSHOTS = sa.Table(
     "emulator_snapshots",
@@ -48,13 +48,13 @@ SNAPSHOTS = sa.Table(
 """Named snapshots, each as it would be exported."""
 
 NEW = ""
-"""The head of a world that was asked for and has nothing yet."""
+"""The head of a world that was opened and has nothing stored yet."""
 
 # -- the format
 
 
 def prepare(connection: sa.Connection, alone: sa.Executable | None = None) -> None:
-    """Make the tables where there are none, and bring older ones up to date. Raises :class:`Unreadable`."""
+    """Create the tables if there are none, and migrate those of an older format. Raises :class:`InvalidState`."""
     with connection.begin():
         if alone is not None:
             connection.execute(alone)
@@ -66,7 +66,7 @@ def prepare(connection: sa.Connection, alone: sa.Executable | None = None) -> No
 
 
 def format_of(connection: sa.Connection) -> int:
-    """The version of the tables. Raises :class:`Unreadable` for one that cannot be read."""
+    """The format of the tables. Raises :class:`InvalidState` if it is unknown."""
     numbers = connection.execute(sa.select(FORMAT.c.format)).scalars().all()
     if len(numbers) != 1:
         raise InvalidState("it does not say the version of its format")
@@ -76,7 +76,7 @@ def format_of(connection: sa.Connection) -> int:
 
 
 def _migrate(connection: sa.Connection) -> None:
-    """Take everything out as a file of the older version, bring that up to date and put it in again."""
+    """Read everything as a file of the older format, migrate that, and write it."""
     found = serialization.content(as_tables(connection))
     for table in (RECORDS, SNAPSHOTS, WORLDS, FORMAT):
         connection.execute(sa.delete(table))
@@ -85,7 +85,7 @@ def _migrate(connection: sa.Connection) -> None:
 
 
 def as_tables(connection: sa.Connection) -> serialization.Tables:
-    """The whole database as a file of its version."""
+    """The whole database as a file of its format."""
     tables: serialization.Tables = {"emulator": {"1": {"format": format_of(connection)}}, "worlds": {}, "snapshots": {}}
     keys = {}
     for row in connection.execute(sa.select(WORLDS).order_by(WORLDS.c.id)):
@@ -101,7 +101,7 @@ def as_tables(connection: sa.Connection) -> serialization.Tables:
 
 
 def put_all(connection: sa.Connection, found: serialization.Content) -> None:
-    """Put worlds and snapshots into tables that do not have them yet."""
+    """Insert worlds and snapshots into tables that do not have them yet."""
     numbers = {key: put_in(connection, saved) for key, saved in found.worlds.items()}
     for (key, name), saved in found.snapshots.items():
         connection.execute(snapshot_row(numbers[key], name, saved))
@@ -111,7 +111,7 @@ def put_all(connection: sa.Connection, found: serialization.Content) -> None:
 
 
 def saved_in(connection: sa.Connection, key: Key) -> tuple[int, StoredWorld | None]:
-    """The number of a world and the world, its records as JSON; None for one that has a row and nothing else yet."""
+    """The number of a world, and the world with its records as JSON; None for one that has nothing stored yet."""
     row = connection.execute(sa.select(WORLDS).where(WORLDS.c.key == str(key))).first()
     if row is None:
         made = connection.execute(sa.insert(WORLDS).values(key=str(key), head=NEW))
@@ -124,12 +124,12 @@ def saved_in(connection: sa.Connection, key: Key) -> tuple[int, StoredWorld | No
         rows.setdefault(kind, []).append((number, msgspec.Raw(data)))
     try:
         return row.id, StoredWorld(key, msgspec.json.decode(row.head, type=WorldHeader), rows)
-    except msgspec.MsgspecError as fault:
-        raise InvalidState(f"the world {key}: {fault}") from None
+    except msgspec.MsgspecError as error:
+        raise InvalidState(f"the world {key}: {error}") from None
 
 
 def put_in(connection: sa.Connection, saved: StoredWorld) -> int:
-    """Put a world in the place of the one of its key, if there is one; its number."""
+    """Insert a world, or replace the one of its key; its number."""
     number = connection.execute(sa.select(WORLDS.c.id).where(WORLDS.c.key == str(saved.key))).scalar()
     if number is None:
         made = connection.execute(sa.insert(WORLDS).values(key=str(saved.key), head=in_json(saved.head)))
@@ -173,5 +173,5 @@ def in_json(value: Any) -> str:
 def _plain(text: str) -> Any:
     try:
         return msgspec.json.decode(text)
-    except msgspec.DecodeError as fault:
-        raise InvalidState(f"it holds what is not JSON: {fault}") from None
+    except msgspec.DecodeError as error:
+        raise InvalidState(f"it holds what is not JSON: {error}") from None

@@ -1,4 +1,4 @@
-"""The form of a world outside memory: tables of documents as TinyDB has them, with a version.
+"""The format of a stored world: tables of documents as in TinyDB, with the version of the format.
 
 One file holds any number of worlds: ``emulator`` (the version), ``worlds`` (key, clock, counters), ``snapshots``, and
 for each world and kind of record a table ``sk_test_demo/customer``, its documents by their number in the order of
@@ -24,27 +24,27 @@ from emulator.resources.app.keys import SECRET, Key
 from emulator.resources.app.settings import settings
 
 FORMAT = 2
-"""The version of the form that is written. Older ones are migrated when they are read, newer ones refused."""
+"""The format that is written. Older ones are migrated when they are read, newer ones rejected."""
 
 LARGEST = 2**53
-"""The largest number that means the same to everybody who reads JSON."""
+"""The largest integer that every reader of JSON represents exactly."""
 
 Tables = dict[str, Any]
-"""What a file holds: tables by name, each with its documents by number."""
+"""The content of a file: tables by name, each with its documents by number."""
 
 Rows = Mapping[str, Iterable[tuple[int, Any]]]
 """By kind its records, each with its number: a record, its fields as plain values, or its JSON (``msgspec.Raw``)."""
 
 
 class InvalidState(ValueError):
-    """What was to be brought back is no world of ours; the message says why."""
+    """A stored or exported state cannot be read; the message says why."""
 
 
 class WorldHeader(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a world is beside its records.
+    """The part of a world that is not its records.
 
-    The clock read ``now`` when real time was ``since`` (Unix time); without one it goes on from ``now`` whenever that
-    is. ``seed`` is that of the world's ids, or None where it is not known.
+    The clock read ``now`` when real time was ``since`` (Unix time in seconds); if that is None, the clock goes on from
+    ``now``. ``seed`` is that of the world's ids, or None if it is unknown.
     """
 
     now: Timestamp
@@ -56,7 +56,7 @@ class WorldHeader(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class StoredWorld(NamedTuple):
-    """A world at rest."""
+    """A world as it is stored."""
 
     key: Key
     head: WorldHeader
@@ -64,7 +64,7 @@ class StoredWorld(NamedTuple):
 
 
 class RowChange(NamedTuple):
-    """Where a record stands after some changes: ``record`` is None for one that is gone."""
+    """A record after some changes; ``record`` is None if it was removed."""
 
     kind: str
     id: str
@@ -73,7 +73,7 @@ class RowChange(NamedTuple):
 
 
 def row_changes(world: World, changes: Iterable[Change]) -> Iterator[RowChange]:
-    """What a list of changes comes to, each record once."""
+    """The result of a list of changes: each record once."""
     numbers: dict[tuple[type[Record], str], int] = {}
     for change in changes:
         record = change.record
@@ -85,7 +85,7 @@ def row_changes(world: World, changes: Iterable[Change]) -> Iterator[RowChange]:
 
 
 def row_of(record: Any) -> Any:
-    """A record as it is kept. An event keeps its object as it was shown; the rest was for nobody else's eyes."""
+    """A record as it is stored. Of an event, only what the service shows is stored."""
     return record.public_view() if isinstance(record, Event) else record
 
 
@@ -96,7 +96,7 @@ def id_of(row: Any) -> str:
 
 
 def all_rows(world: World) -> dict[str, list[tuple[int, Any]]]:
-    """Every record of a world as it is kept."""
+    """Every record of a world as it is stored, by kind."""
     return {
         table.kind.kind: [(table.slots[record.id].number, row_of(record)) for record in table]
         for table in world.tables()
@@ -105,7 +105,7 @@ def all_rows(world: World) -> dict[str, list[tuple[int, Any]]]:
 
 
 def fill(world: World, saved: StoredWorld) -> None:
-    """Put what was saved into a world that has no records. Raises :class:`Unreadable`."""
+    """Load a stored world into a world that has no records. Raises :class:`InvalidState`."""
     known = {table.kind.kind: table.kind for table in world.tables()}
     try:
         with world.unit_of_work():
@@ -119,13 +119,13 @@ def fill(world: World, saved: StoredWorld) -> None:
         settings(world)
     except KeyError:
         raise InvalidState("it has no settings") from None
-    except (msgspec.MsgspecError, ValueError) as fault:
-        raise InvalidState(str(fault)) from None
+    except (msgspec.MsgspecError, ValueError) as error:
+        raise InvalidState(str(error)) from None
     world.counters = dict(saved.head.counters)
 
 
 def restored(kind: type[Record], row: Any) -> Record:
-    """A record from its JSON, from its plain values or from itself."""
+    """The record of a row: JSON, plain values, or already a record."""
     if isinstance(row, Record):
         return row
     return msgspec.json.decode(row, type=kind) if isinstance(row, msgspec.Raw) else msgspec.convert(row, kind)
@@ -135,7 +135,7 @@ def restored(kind: type[Record], row: Any) -> Record:
 
 
 def tables(worlds: Iterable[StoredWorld], snapshots: Mapping[tuple[Key, str], StoredWorld] | None = None) -> Tables:
-    """The file of these worlds. Records stand in it as they are; whoever writes it down encodes them."""
+    """The tables of a file with these worlds. Records are not encoded yet."""
     made: Tables = {"emulator": {"1": {"format": FORMAT}}, "worlds": {}}
     for position, saved in enumerate(worlds, 1):
         made["worlds"][str(position)] = row_of_world(saved.key, saved.head)
@@ -166,27 +166,27 @@ def world_of_row(row: Mapping[str, Any], rows: Rows) -> StoredWorld:
 
 
 class Content(NamedTuple):
-    """What a file holds, its tables understood."""
+    """The worlds and snapshots of a file."""
 
     worlds: dict[Key, StoredWorld]
     snapshots: dict[tuple[Key, str], StoredWorld]
 
 
 def content(found: Any) -> Content:
-    """The worlds and snapshots of a file of this version or an older one. Raises :class:`Unreadable`."""
+    """The worlds and snapshots of a file of this format or an older one. Raises :class:`InvalidState`."""
     migrated = up_to_date(found)
     try:
         worlds = {saved.key: saved for saved in _worlds(migrated)}
         snapshots = {
             (key(row["key"]), row["name"]): only_world(row["tables"]) for row in migrated.get("snapshots", {}).values()
         }
-    except (KeyError, AttributeError, TypeError, StopIteration, ValueError) as fault:
-        raise InvalidState(str(fault) or type(fault).__name__) from None
+    except (KeyError, AttributeError, TypeError, StopIteration, ValueError) as error:
+        raise InvalidState(str(error) or type(error).__name__) from None
     return Content(worlds, snapshots)
 
 
 def only_world(found: Any) -> StoredWorld:
-    """The world of a file that has one, such as a snapshot. Raises :class:`Unreadable`."""
+    """The world of a file that has one, such as a snapshot. Raises :class:`InvalidState`."""
     try:
         return next(_worlds(up_to_date(found)))
     except StopIteration:
@@ -223,7 +223,7 @@ def key(text: Any) -> Key:
 
 
 def version(found: Any) -> int:
-    """The version of a file's form. Raises :class:`Unreadable` where it has none."""
+    """The format of a file. Raises :class:`InvalidState` if the file does not say it."""
     try:
         number = found["format"] if "format" in found else found["emulator"]["1"]["format"]
     except (KeyError, TypeError):
@@ -234,7 +234,7 @@ def version(found: Any) -> int:
 
 
 def up_to_date(found: Any) -> Tables:
-    """The tables of a file, whatever version it was written in. Raises :class:`Unreadable`."""
+    """The tables of a file, migrated if it has an older format. Raises :class:`InvalidState`."""
     while (number := version(found)) != FORMAT:
         step = MIGRATIONS.get(number)
         if step is None:
@@ -246,24 +246,24 @@ def up_to_date(found: Any) -> Tables:
 
 
 def invalid(number: int) -> str:
-    """Why a version cannot be read."""
+    """The message for a format that cannot be read."""
     return f"its format is {number}; this version of the emulator reads formats {min(MIGRATIONS)} to {FORMAT}"
 
 
 def from_1(found: Any) -> Tables:
-    """Format 1 was the export of a snapshot alone: one world, that of nobody in particular, its records in lists."""
+    """Format 1 was only an exported snapshot: one world without its key, its records in lists."""
     try:
         head = {name: found[name] for name in ("now", "mode", "rate", "counters")}
         records = {
             f"{EXPORTED}/{kind}": {str(number): row for number, row in rows} for kind, rows in found["records"].items()
         }
-    except (KeyError, AttributeError, TypeError, ValueError) as fault:
-        raise InvalidState(f"it is not of format 1: {fault or type(fault).__name__}") from None
+    except (KeyError, AttributeError, TypeError, ValueError) as error:
+        raise InvalidState(f"it is not of format 1: {error or type(error).__name__}") from None
     return {"emulator": {"1": {"format": 2}}, "worlds": {"1": {"key": EXPORTED, **head}}, **records}
 
 
 EXPORTED = "sk_test_demo"
-"""The key of a world whose export does not tell it."""
+"""The key that is given to a world whose export does not have one."""
 
 MIGRATIONS: dict[int, Callable[[Any], Tables]] = {1: from_1}
-"""What leads from the version before to the next one."""
+"""For each older format, the function that converts it to the next one."""

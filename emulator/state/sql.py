@@ -1,4 +1,4 @@
-"""Worlds in a SQL database: every turn is one transaction, committed before anybody hears of it."""
+"""A store in a SQL database: every unit of work is one transaction, committed before its result is visible anywhere."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ INSERTS: dict[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.ins
 
 
 class SqlStore:
-    """Worlds in one database, on one connection. The subclasses open it and see to who may.
+    """Worlds in one database, on one connection, which the subclasses open and lock.
 
-    ``alone`` is what makes sure that no other process makes the tables at the same time.
+    ``alone`` is a statement that keeps other processes from creating the tables at the same time.
     """
 
     shared = False
 
-    def __init__(self, engine: sa.Engine, place: str, alone: sa.Executable | None = None) -> None:
+    def __init__(self, engine: sa.Engine, name: str, alone: sa.Executable | None = None) -> None:
         self._engine = engine
-        self._place = place
+        self._name = name
         self._numbers: dict[Key, int] = {}
         self._failing = False
         insert = INSERTS[engine.dialect.name](RECORDS)
@@ -65,23 +65,23 @@ class SqlStore:
     def _connect(self) -> None:
         self._connection = self._engine.connect()
 
-    # -- what is there
+    # -- reading
 
     def unleased(self) -> list[Key]:
-        with self._opening(), self._turn() as connection:
+        with self._opening(), self._transaction() as connection:
             found = connection.execute(sa.select(WORLDS.c.key).order_by(WORLDS.c.id)).scalars().all()
         return [serialization.key(text) for text in found]
 
     def load(self, key: Key) -> StoredWorld | None:
-        with self._opening(), self._turn() as connection:
+        with self._opening(), self._transaction() as connection:
             self._numbers[key], saved = saved_in(connection, key)
         return saved
 
     def snapshots(self, key: Key) -> dict[str, StoredWorld]:
-        with self._opening(), self._turn() as connection:
+        with self._opening(), self._transaction() as connection:
             return snapshots_in(connection, self._numbers.get(key))
 
-    # -- what changes
+    # -- changes
 
     def write(self, key: Key, world: World, changes: Iterable[Change], head: WorldHeader) -> None:
         number = self._number(key)
@@ -91,7 +91,7 @@ class SqlStore:
                 gone.append({"of": number, "k": each.kind, "i": each.id})
             else:
                 put.append(row_of(number, each))
-        with self._turn() as connection:
+        with self._transaction() as connection:
             if gone:
                 connection.execute(self._drop, gone)
             if put:
@@ -99,19 +99,19 @@ class SqlStore:
             connection.execute(self._head, {"of": number, "text": in_json(head)})
 
     def replace(self, saved: StoredWorld) -> None:
-        with self._turn() as connection:
+        with self._transaction() as connection:
             self._numbers[saved.key] = put_in(connection, saved)
 
     def remove(self, key: Key) -> None:
         number = self._number(key)
-        with self._turn() as connection:
+        with self._transaction() as connection:
             connection.execute(sa.delete(RECORDS).where(RECORDS.c.world == number))
             connection.execute(sa.delete(SNAPSHOTS).where(SNAPSHOTS.c.world == number))
             connection.execute(sa.delete(WORLDS).where(WORLDS.c.id == number))
 
     def put_snapshot(self, key: Key, name: str, saved: StoredWorld | None) -> None:
         number = self._number(key)
-        with self._turn() as connection:
+        with self._transaction() as connection:
             connection.execute(sa.delete(SNAPSHOTS).where(SNAPSHOTS.c.world == number, SNAPSHOTS.c.name == name))
             if saved is not None:
                 connection.execute(snapshot_row(number, name, saved))
@@ -123,14 +123,14 @@ class SqlStore:
         return []
 
     def save(self) -> None:
-        """Nothing waits: a turn is committed when it is kept."""
+        """Does nothing: every change is committed at once."""
 
     def close(self) -> None:
         self._connection.close()
         self._engine.dispose()
 
     def _number(self, key: Key) -> int:
-        """The number of a world that this process runs; what ran it until just now must not write any more."""
+        """The number of a world that this process runs. Raises :class:`LeasedElsewhere` once it was released."""
         if key not in self._numbers:
             raise LeasedElsewhere(key)
         return self._numbers[key]
@@ -138,14 +138,14 @@ class SqlStore:
     # -- failures
 
     @contextmanager
-    def _turn(self) -> Iterator[sa.Connection]:
-        """One transaction. What goes wrong undoes it; it is told once in the log, and to each client."""
+    def _transaction(self) -> Iterator[sa.Connection]:
+        """One transaction, undone if it fails. Repeated failures are logged once. Raises :class:`StorageError`."""
         try:
             with self._connection.begin():
                 yield self._connection
             self._failing = False
-        except DBAPIError as fault:
-            why = f"{self._place}: {describe_error(fault)}"
+        except DBAPIError as error:
+            why = f"{self._name}: {describe_error(error)}"
             if not self._failing:
                 logger.error("%s", why)
             self._failing = True
@@ -155,25 +155,25 @@ class SqlStore:
     def _opening(self) -> Iterator[None]:
         try:
             yield
-        except DBAPIError as fault:
-            raise CorruptStore(f"{self._place}: {describe_error(fault)}") from None
-        except InvalidState as fault:
-            raise CorruptStore(f"{self._place}: {fault}") from None
+        except DBAPIError as error:
+            raise CorruptStore(f"{self._name}: {describe_error(error)}") from None
+        except InvalidState as error:
+            raise CorruptStore(f"{self._name}: {error}") from None
 
 
-def contents(engine: sa.Engine, place: str) -> serialization.Content:
-    """Everything a database holds, read at one moment. Raises :class:`BrokenState`."""
+def contents(engine: sa.Engine, name: str) -> serialization.Content:
+    """Everything in a database, read at one moment. Raises :class:`CorruptStore`."""
     try:
         with engine.connect() as connection:
             return serialization.content(as_tables(connection))
-    except DBAPIError as fault:
-        raise CorruptStore(f"{place}: {describe_error(fault)}") from None
-    except InvalidState as fault:
-        raise CorruptStore(f"{place}: {fault}") from None
+    except DBAPIError as error:
+        raise CorruptStore(f"{name}: {describe_error(error)}") from None
+    except InvalidState as error:
+        raise CorruptStore(f"{name}: {error}") from None
     finally:
         engine.dispose()
 
 
-def describe_error(fault: DBAPIError) -> str:
-    """What the database said, on one line."""
-    return " ".join(str(fault.orig).split())
+def describe_error(error: DBAPIError) -> str:
+    """The message of the database, on one line."""
+    return " ".join(str(error.orig).split())

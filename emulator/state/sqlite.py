@@ -1,4 +1,4 @@
-"""Worlds in a SQLite file, which one process works on and others may read meanwhile."""
+"""A store in a SQLite file, which one process uses and others may read at the same time."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ MAGIC = b"SQLite format 3\0"
 
 SETTINGS = (
     "PRAGMA journal_mode = WAL",
-    # A commit is safe from the death of this process as soon as it is made. Only when the whole machine loses its
-    # power may the last ones be gone, the file being in order; FULL outlasts that too, at four times the time.
+    # A commit survives the death of this process. A power failure may lose the last commits but does not damage the
+    # file; FULL would not lose them and takes four times as long.
     "PRAGMA synchronous = NORMAL",
-    # The log is worked into the file, for which a turn waits, every 40 MB and not every 4: half the cost of a turn.
+    # A commit waits while the log is copied into the file: every 40 MB instead of every 4 MB halves its cost.
     "PRAGMA wal_autocheckpoint = 10000",
 )
 
 
 class SqliteStore(SqlStore):
-    """A file, locked for this process."""
+    """Worlds in one file, locked for this process."""
 
     def __init__(self, path: Path) -> None:
         self._lock = lock_file(path)
         try:
-            look(path)
-            # What it holds, the secrets of webhook endpoints included, is for its owner alone.
+            check_file(path)
+            # The file has the secrets of webhook endpoints in it, so only its owner may read it.
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
             super().__init__(opened(path), str(path))
-        except BaseException as fault:
+        except BaseException as error:
             self._lock.release()
-            if isinstance(fault, OSError):
-                raise CorruptStore(f"{path}: cannot be opened: {fault.strerror}") from None
+            if isinstance(error, OSError):
+                raise CorruptStore(f"{path}: cannot be opened: {error.strerror}") from None
             raise
 
     def compact(self) -> None:
@@ -54,9 +54,9 @@ class SqliteStore(SqlStore):
 
 
 def opened(path: Path) -> sa.Engine:
-    """An engine for a file that was looked at; its transactions include changes of the tables themselves."""
-    place = sa.URL.create("sqlite", database=str(path))
-    engine = sa.create_engine(place, poolclass=sa.pool.StaticPool, connect_args={"check_same_thread": False})
+    """An engine for a file that was checked; its transactions include changes to the tables themselves."""
+    url = sa.URL.create("sqlite", database=str(path))
+    engine = sa.create_engine(url, poolclass=sa.pool.StaticPool, connect_args={"check_same_thread": False})
 
     @sa.event.listens_for(engine, "connect")
     def set_up(connection: Any, _: object) -> None:
@@ -71,8 +71,8 @@ def opened(path: Path) -> sa.Engine:
     return engine
 
 
-def look(path: Path) -> None:
-    """Look at a file without touching it. Raises :class:`BrokenState` for one that is not ours to open."""
+def check_file(path: Path) -> None:
+    """Read a file without changing it. Raises :class:`CorruptStore` if it is damaged or not the emulator's."""
     if not path.exists() or path.stat().st_size == 0:
         return
     with path.open("rb") as file:
@@ -84,28 +84,28 @@ def look(path: Path) -> None:
             if not sa.inspect(connection).has_table(FORMAT.name):
                 raise CorruptStore(f"{path}: is a SQLite database, but not one of the emulator")
             format_of(connection)
-            told = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar()
-            if told != "ok":
-                raise CorruptStore(f"{path}: is damaged: {' '.join(str(told).split())}")
-    except sa.exc.DBAPIError as fault:
-        raise CorruptStore(f"{path}: {describe_error(fault)}") from None
-    except InvalidState as fault:
-        raise CorruptStore(f"{path}: {fault}") from None
+            verdict = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar()
+            if verdict != "ok":
+                raise CorruptStore(f"{path}: is damaged: {' '.join(str(verdict).split())}")
+    except sa.exc.DBAPIError as error:
+        raise CorruptStore(f"{path}: {describe_error(error)}") from None
+    except InvalidState as error:
+        raise CorruptStore(f"{path}: {error}") from None
     finally:
         engine.dispose()
 
 
 def read(path: Path) -> serialization.Content:
-    """Everything a file holds, which is looked at down to the last page. Raises :class:`BrokenState`."""
-    look(path)
+    """Everything in a file, every page of which is checked. Raises :class:`CorruptStore`."""
+    check_file(path)
     with reading(path).connect() as connection:
-        told = connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar()
-    if told != "ok":
-        raise CorruptStore(f"{path}: is damaged: {' '.join(str(told).split())}")
+        verdict = connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar()
+    if verdict != "ok":
+        raise CorruptStore(f"{path}: is damaged: {' '.join(str(verdict).split())}")
     return contents(reading(path), str(path))
 
 
 def reading(path: Path) -> sa.Engine:
-    """An engine that only reads a file."""
-    place = sa.URL.create("sqlite", database=f"file:{quote(str(path))}", query={"mode": "ro", "uri": "true"})
-    return sa.create_engine(place, poolclass=sa.pool.StaticPool)
+    """An engine that can only read a file."""
+    url = sa.URL.create("sqlite", database=f"file:{quote(str(path))}", query={"mode": "ro", "uri": "true"})
+    return sa.create_engine(url, poolclass=sa.pool.StaticPool)

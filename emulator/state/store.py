@@ -1,4 +1,4 @@
-"""A store: what keeps worlds for as long as no process runs them, and what it can refuse."""
+"""A store: the interface of everything that worlds can be saved in, and its errors."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from emulator.state.serialization import StoredWorld, WorldHeader
 
 
 class CorruptStore(Exception):
-    """A state that cannot be used and was left as it is; the message says which and why, in one line."""
+    """A state that cannot be used and was left as it is; the message says which one and why, in one line."""
 
 
 class StorageError(ApiError):
-    """What was to be kept could not be; it is undone, and the client told 500 ``DATABASE_ERROR``."""
+    """A change could not be stored; it is undone, and the client gets 500 ``DATABASE_ERROR``."""
 
     def __init__(self, why: str) -> None:
         self.why = why
@@ -25,7 +25,7 @@ class StorageError(ApiError):
 
 
 class LeasedElsewhere(StorageError):
-    """Another process runs this world at the moment; the client is told 503 and when to try again."""
+    """Another process runs this world at the moment; the client gets 503 with ``Retry-After``."""
 
     def __init__(self, key: Key) -> None:
         message = f"The world {key.name} is run by another process; it was asked to hand it over. Try again."
@@ -34,47 +34,49 @@ class LeasedElsewhere(StorageError):
 
 
 class Store(Protocol):
-    """Keeps worlds. Everything raises :class:`NotStored` for what cannot be kept now, and then has kept none of it."""
+    """Stores worlds. Every change is stored as a whole, or raises :class:`StorageError` and nothing of it is stored."""
 
     shared: bool
     """Whether other processes may use it at the same time."""
 
     def unleased(self) -> list[Key]:
-        """The keys of the worlds that are kept here and that no process runs."""
+        """The keys of the stored worlds that no process runs."""
 
     def load(self, key: Key) -> StoredWorld | None:
-        """The world of a key, which this process runs from now on; None if there is none yet.
+        """The world of a key, which this process runs from now on; None if it is not stored yet.
 
-        Raises :class:`Elsewhere` where another process runs it, and :class:`BrokenState`.
+        Raises :class:`LeasedElsewhere` if another process runs it, and :class:`CorruptStore`.
         """
 
     def snapshots(self, key: Key) -> dict[str, StoredWorld]:
         """The named snapshots of a world, oldest first."""
 
     def write(self, key: Key, world: World, changes: Iterable[Change], head: WorldHeader) -> None:
-        """Keep what these changes made of a world: all of it or nothing."""
+        """Store the changes of one or more units of work."""
 
     def replace(self, saved: StoredWorld) -> None:
-        """Keep this world in place of what was kept of it."""
+        """Store this world in place of what is stored of it."""
 
     def remove(self, key: Key) -> None:
-        """Forget a world and its snapshots."""
+        """Delete a world and its snapshots."""
 
     def put_snapshot(self, key: Key, name: str, saved: StoredWorld | None) -> None:
-        """Keep a snapshot as the newest; None forgets the one of this name."""
+        """Store a snapshot as the newest; None deletes the one of this name."""
 
     def release(self, key: Key) -> None:
-        """Let others run this world; what is kept of it stays."""
+        """Let other processes run this world; it stays stored."""
 
     def lease_requests(self, busy: Collection[Key]) -> list[Key]:
-        """The keys of worlds this process has to let go: others ask for them and they are not ``busy``, or it may not
-        run them any longer."""
+        """The worlds that this process has to release.
+
+        They are those that other processes ask for and that are not ``busy``, and those that it lost the lease of.
+        """
 
     def save(self) -> None:
-        """Write down at once what is not yet; for a store that waits a little."""
+        """Write pending changes at once; only a store that collects changes has any."""
 
     def compact(self) -> None:
-        """Take no more room than is needed."""
+        """Take no more disk space than needed."""
 
     def close(self) -> None:
-        """Write down what is not yet, and let others in."""
+        """Write pending changes and release everything."""

@@ -1,4 +1,4 @@
-"""Places: what ``--state`` may say, and the store that is meant."""
+"""State URLs: what ``--state`` accepts, and the store that each names."""
 
 from __future__ import annotations
 
@@ -18,50 +18,50 @@ FORMS = "memory, tinydb:FILE, sqlite:///FILE or postgresql://…"
 _FORM = re.compile(r"memory|tinydb:.+|sqlite:///.+|postgresql(\+psycopg)?://.+")
 
 
-def is_place(text: str) -> bool:
-    """Whether this has the form of one."""
+def is_state_url(text: str) -> bool:
+    """Whether a text has the form of a state URL."""
     return bool(_FORM.fullmatch(text))
 
 
-def file_of(place: str) -> Path | None:
-    """The file of a place that has one."""
+def file_of(url: str) -> Path | None:
+    """The file that a state URL names, if it names one."""
     for start in ("tinydb:", "sqlite:///"):
-        if place.startswith(start):
-            return Path(place.removeprefix(start))
+        if url.startswith(start):
+            return Path(url.removeprefix(start))
     return None
 
 
-def open_store(place: str) -> Store | None:
-    """The store at a place; None for memory. Raises :class:`BrokenState`."""
-    # Each is loaded where it is asked for: most servers keep their worlds in memory, and the help needs none.
+def open_store(url: str) -> Store | None:
+    """The store of a state URL; None for memory. Raises :class:`CorruptStore`."""
+    # Imported on first use: most servers have their worlds in memory.
     from emulator.state.store import CorruptStore
 
-    if place == MEMORY:
+    if url == MEMORY:
         return None
-    if place.startswith("tinydb:"):
+    if url.startswith("tinydb:"):
         from emulator.state.tinydb_store import TinyDBStore
 
-        return TinyDBStore(Path(place.removeprefix("tinydb:")))
-    if place.startswith("sqlite:///"):
+        return TinyDBStore(Path(url.removeprefix("tinydb:")))
+    if url.startswith("sqlite:///"):
         with needed("sqlalchemy"):
             from emulator.state.sqlite import SqliteStore
 
-            return SqliteStore(Path(place.removeprefix("sqlite:///")))
-    if place.startswith("postgresql"):
+            return SqliteStore(Path(url.removeprefix("sqlite:///")))
+    if url.startswith("postgresql"):
         with needed("sqlalchemy", "psycopg"):
             from emulator.state.postgres import PostgresStore
 
-            return PostgresStore(place)
-    raise CorruptStore(f"{place!r}: {FORMS}")
+            return PostgresStore(url)
+    raise CorruptStore(f"{url!r}: {FORMS}")
 
 
 @contextmanager
 def needed(*modules: str) -> Iterator[None]:
-    """Say what to install where a database asks for a library that is not there."""
+    """Raises :class:`CorruptStore`, saying what to install, if one of these modules is missing."""
     try:
         yield
-    except ModuleNotFoundError as fault:
-        if fault.name not in modules:
+    except ModuleNotFoundError as error:
+        if error.name not in modules:
             raise
         from emulator.state.store import CorruptStore  # as above
 
