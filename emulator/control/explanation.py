@@ -22,6 +22,7 @@ from emulator.resources.webhooks.endpoints import WebhookEndpoint
 
 REACTING_KINDS: Mapping[str, frozenset[str]] = {
     "transaction.succeeded": frozenset({"receipt", "invoice", "checkout_session", "subscription"}),
+    "payment_intent.succeeded": frozenset({"invoice", "checkout_session", "subscription"}),
     "payment_intent.failed": frozenset({"subscription", "invoice", "checkout_session"}),
     "invoice.paid": frozenset({"subscription"}),
     "invoice.payment_overdue": frozenset({"subscription"}),

@@ -18,13 +18,16 @@ from emulator.engine.time_slice import TimeSlice
 from emulator.errors import invalid_field
 
 SUMMARIES = {
+    "checkout_session.answer": "The operator answers whether the payment method can be saved.",
     "checkout_session.expire": "The checkout session was not paid in time; it expires.",
     "invoice.mail": "The invoice is emailed to its customer.",
     "invoice.overdue": "The day after the invoice's due date begins; if it is still open, it is overdue.",
+    "invoice.payment_canceled": "The merchant canceled the invoice's payment; its subscription's charge failed.",
     "invoice.voided": "The invoice was voided; a subscription that waited for it goes on.",
     "payment_intent.answer": "The operator answers the payment.",
     "payment_intent.canceled": "The merchant canceled the payment; the checkout session that waited for it goes on.",
     "payment_method.expire": "The card's last month is over; it expires.",
+    "payment_method.removed": "The payment method was removed; subscriptions on it charge the customer's default.",
     "refund.answer": "The operator answers the refund.",
     "refund.expire": "The operator never answered; the refund expires.",
     "refund.send": "The refund's review is over; it is sent to the operator.",

@@ -13,7 +13,7 @@ from emulator.core.handlers import get_handler, get_or_404, list_handler
 from emulator.core.jobs import Job
 from emulator.core.records import Metadata, Record, merge_metadata, pick
 from emulator.core.state_machine import StateMachine
-from emulator.core.world import Event, World
+from emulator.core.world import World
 from emulator.errors import ApiError, invalid_field
 from emulator.resources.app import amounts
 from emulator.resources.app.settings import settings
@@ -21,6 +21,7 @@ from emulator.resources.billing import invoice_lines
 from emulator.resources.billing.invoice_lines import Lines
 from emulator.resources.customers.customers import Customer
 from emulator.resources.payments import current_payment
+from emulator.resources.payments.payment_intents import PaymentIntent
 
 DAYS_TO_PAY = 30
 """Due date when none is given, counted from finalization (Limits)."""
@@ -268,10 +269,9 @@ def mark_overdue(world: World, job: Job) -> None:
         LIFECYCLE.transition(world, invoice, "fall overdue")
 
 
-def payment_received(world: World, event: Event) -> None:
-    """Reaction to ``payment_intent.succeeded`` and ``transaction.succeeded``: pay the invoice it was for (B-61)."""
-    intent = current_payment.received_by(world, event)
-    invoice = None if intent is None else world.get(Invoice, intent.invoice)
+def payment_received(world: World, intent: PaymentIntent) -> None:
+    """Pay the invoice that the received payment was for, if any (B-61)."""
+    invoice = world.get(Invoice, intent.invoice)
     if invoice is not None and LIFECYCLE.allows(invoice, "pay"):
         mark_paid(world, invoice)
 
