@@ -102,13 +102,8 @@ JOBS: Mapping[str, JobFunction] = (
 
 REACTIONS: Mapping[str, tuple[Reaction, ...]] = {
     "*": (deliveries.enqueue_deliveries,),
-    "payment_intent.succeeded": (invoices.payment_received, fulfilment.payment_received),
-    "transaction.succeeded": (
-        receipts.issue,
-        emails.receipt,
-        invoices.payment_received,
-        fulfilment.payment_received,
-    ),
+    "payment_intent.succeeded": (fulfilment.payment_received,),
+    "transaction.succeeded": (receipts.issue, emails.receipt, fulfilment.payment_received),
     "payment_intent.failed": (dunning.charge_failed, fulfilment.attempt_failed),
     "refund.succeeded": (emails.refund,),
     "subscription.payment_failed": (emails.renewal_failed,),

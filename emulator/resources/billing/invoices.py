@@ -9,7 +9,6 @@ import msgspec
 from msgspec.structs import replace
 
 from emulator.core import calendar
-from emulator.core.events import Event
 from emulator.core.handlers import get_handler, get_or_404, list_handler
 from emulator.core.jobs import Job
 from emulator.core.messages import N_
@@ -23,6 +22,7 @@ from emulator.resources.billing import invoice_lines
 from emulator.resources.billing.invoice_lines import Lines
 from emulator.resources.customers.records import Customer
 from emulator.resources.payments import current_payment
+from emulator.resources.payments.payment_intents import PaymentIntent
 
 DAYS_TO_PAY = 30
 """Due date when none is given, counted from finalization (Limits)."""
@@ -274,10 +274,9 @@ def mark_overdue(world: World, job: Job) -> None:
         STATE_MACHINE.transition(world, invoice, "fall overdue")
 
 
-def payment_received(world: World, event: Event) -> None:
-    """Reaction to ``payment_intent.succeeded`` and ``transaction.succeeded``: pay the invoice it was for (B-61)."""
-    intent = current_payment.received_by(world, event)
-    invoice = None if intent is None else world.get(Invoice, intent.invoice)
+def payment_received(world: World, intent: PaymentIntent) -> None:
+    """Pay the invoice that the received payment was for, if any (B-61)."""
+    invoice = world.get(Invoice, intent.invoice)
     if invoice is not None and STATE_MACHINE.allows(invoice, "pay"):
         mark_paid(world, invoice)
 

@@ -123,7 +123,9 @@ def _is_collected(world: World, subscription: Subscription, customer: Customer) 
     """Whether its invoices are charged; one of a customer who never had a method is emailed, by one reading (B-41)."""
     if subscription.collection_method == "send_invoice":
         return False
-    return payment_methods.has_had_method(world, customer) or settings(world).readings.renewal_without_method == "fail"
+    if subscription.payment_method is not None or payment_methods.has_had_method(world, customer):
+        return True
+    return settings(world).readings.renewal_without_method == "fail"
 
 
 def _draft(world: World, subscription: Subscription, customer: Customer) -> Invoice:

@@ -20,10 +20,13 @@ from emulator.resources.payments.payment_intents import PaymentIntent
 
 
 def payment_received(world: World, event: Event) -> None:
-    """Reaction to ``payment_intent.succeeded`` and ``transaction.succeeded``: complete the session paid (B-61)."""
+    """Reaction to ``payment_intent.succeeded`` and ``transaction.succeeded``: the invoice or session it pays (B-61)."""
     intent = current_payment.received_by(world, event)
-    session = None if intent is None else _session_of(world, intent, "complete")
-    if intent is not None and session is not None:
+    if intent is None:
+        return
+    invoices.payment_received(world, intent)
+    session = _session_of(world, intent, "complete")
+    if session is not None:
         complete(world, session, intent.instrument)
 
 

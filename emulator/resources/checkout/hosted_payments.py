@@ -47,6 +47,7 @@ def pay_session(world: World, id: str, payment: HostedPayment) -> PaymentIntent 
     """
     keys.admit_buyer(world, "payCheckoutSession")
     session = _require_payable(get_or_404(world, CheckoutSession, id))
+    current_payment.require_none(world, session)
     _reject_unasked(payment)
     details = _details(world, payment, session.payment_method_types)
     customer, email = _buyer(world, payment, session.customer, session.customer_email)
@@ -83,6 +84,8 @@ def pay_link(world: World, id: str, payment: HostedPayment) -> PaymentIntent:
     link = get_or_404(world, PaymentLink, id)
     if (reason := payment_links.closed(world, link)) is not None:
         raise ApiError("INVALID_STATUS_TRANSITION", message=f"This payment link is {reason}: it takes no payment.")
+    if link.validity_type == "one_time":
+        current_payment.require_none(world, link)
     amount, product = _choice(world, link, payment)
     details = _details(world, payment, link.payment_method_types)
     customer, email = _link_buyer(world, link, payment)
