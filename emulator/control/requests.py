@@ -47,10 +47,14 @@ async def show(engine: Engine, runtime: Runtime, req_id: str, query: Query) -> d
     return detail(entry, runtime.journal)
 
 
+REPLACES_WORLD = ("resetWorld", "restoreSnapshot")
+"""Operations that put another world in the place of the one before, which is gone."""
+
+
 async def rewind(engine: Engine, runtime: Runtime, query: Query, body: Query) -> dict[str, Any]:
     """POST /rewind: puts the world and its clock back to before a request."""
     entry = target(runtime.journal, body)
-    if not runtime.journal.reaches(entry.checkpoint):
+    if entry.operation in REPLACES_WORLD or not runtime.journal.reaches(entry.checkpoint):
         raise invalid_field(
             "to" if "to" in body else "steps", "is too long ago; its changes are no longer in the journal"
         )
