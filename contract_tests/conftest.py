@@ -57,6 +57,45 @@ if not HAS_SERVERS and os.environ.get("PAYMENTS_EMULATOR_SHARED_TESTS") != "requ
     collect_ignore.append("shared")
 
 
+FAST = {
+    "core": ("essay", "handlers", "money", "state_machine"),
+    "document": ("answers", "bundler", "examples", "schemas"),
+    "drift": (
+        *("command_line", "decisions", "examiner", "faces", "golden", "imports", "kinds", "life_cycles", "magic"),
+        *("operations", "records", "settings", "vocabulary"),
+    ),
+    "engine": ("events", "failures", "http_client", "masking"),
+    "http": ("keys", "order"),
+    "resources": (
+        "checkout_sessions",
+        "invoices",
+        "payment_intents",
+        "payment_methods",
+        "subscription_states",
+        "subscriptions",
+    ),
+    "web": ("streaming", "uvicorn", "write_coalescing"),
+}
+"""The test modules, by folder, that are quick and together touch every part: ``pytest -m fast -n 2``."""
+
+HERE = Path(__file__).parent
+
+FAST_MODULES = {HERE / folder / f"test_{name}.py" for folder, names in FAST.items() for name in names}
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Importing every module alone takes longer than the fast ones: with ``-m fast`` the others are not collected."""
+    fast_only = config.option.markexpr == "fast"
+    return True if fast_only and collection_path.is_file() and collection_path not in FAST_MODULES else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of the fast modules carry the marker."""
+    for item in items:
+        if item.path in FAST_MODULES:
+            item.add_marker(pytest.mark.fast)
+
+
 @pytest.fixture(autouse=True)
 def _every_answer(request: pytest.FixtureRequest) -> Iterator[None]:
     """Every answer of every server in this process is one the documents allow, whoever asked for it."""
