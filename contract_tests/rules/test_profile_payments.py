@@ -22,6 +22,26 @@ def test_the_cap_is_on_the_raw_amount_before_anything_is_made(sandbox: Sandbox, 
     assert sandbox.api.get("/payment-intents/")["pagination"]["count"] == int(allowed)
 
 
+@pytest.mark.parametrize(("amount", "allowed"), [(10_000, True), (10_001, False)])
+def test_the_cap_is_before_taxes(sandbox: Sandbox, amount: int, allowed: bool) -> None:
+    """Rule 3: "before discounts or taxes", for an invoice, a checkout session and a renewal alike (B-51)."""
+    sandbox.settings(tax_rate=18, maximum_amount=99_999_999)
+    profile(sandbox, max_amount=10_000)
+    lines = [{"description": "Advice", "unit_amount": amount}]
+    customer = sandbox.customer(phone="+24177001234")
+    invoice = sandbox.api.post("/invoices/", {"customer": customer["id"], "line_items": lines})
+    sandbox.api.post(f"/invoices/{invoice['id']}/finalize/")
+    session = sandbox.session(mode="subscription", customer=customer["id"], line_items=lines)
+    for what, id in (("invoices", invoice["id"]), ("checkout-sessions", session["id"])):
+        body = {"method": {"type": "mobile_money", "phone": "+24177001234"}}
+        answer = sandbox.control.request("POST", f"/{what}/{id}/pay", json=body)
+        assert answer.status_code == (200 if allowed else 403)
+    body = {"customer": customer["id"], "unit_amount": amount, "interval": "month"}
+    made = sandbox.api.post("/subscriptions/", body)
+    status = sandbox.api.get(f"/subscriptions/{made['id']}/")["status"]
+    assert status == ("active" if allowed else "past_due")
+
+
 def test_a_cap_that_came_later_stops_the_confirmation(sandbox: Sandbox) -> None:
     """Rule 6: a profile applies at once."""
     intent = sandbox.intent(sandbox.method())

@@ -11,7 +11,9 @@ from emulator.core.records import merge_metadata, pick
 from emulator.core.validation import Body, Violations
 from emulator.core.world import World
 from emulator.errors import ApiError, invalid_field
+from emulator.resources.app import amounts
 from emulator.resources.app.settings import settings
+from emulator.resources.billing import invoice_lines
 from emulator.resources.billing import subscription_periods as periods
 from emulator.resources.billing import subscription_terms as terms
 from emulator.resources.billing.subscription_terms import Terms
@@ -38,6 +40,7 @@ def create(world: World, body: Mapping[str, Any]) -> Subscription:
     agreed = terms.agreed(world, body)
     if "trial_period_days" in body:
         agreed["trial_period_days"] = body["trial_period_days"]
+    _require_chargeable(world, agreed["unit_amount"], "plan" if "plan" in body else "unit_amount")
     subscription = start(
         world,
         agreed,
@@ -51,6 +54,12 @@ def create(world: World, body: Mapping[str, Any]) -> Subscription:
     if subscription.status == "active":
         world.schedule(world.now, "subscription.charge", subscription)
     return subscription
+
+
+def _require_chargeable(world: World, unit_amount: int, param: str) -> None:
+    """422 ``AMOUNT_TOO_LARGE`` where a period with its tax is more than the App may charge (B-23)."""
+    period = invoice_lines.line(product=None, description="", quantity=1, unit_amount=unit_amount)
+    amounts.bounded(world, invoice_lines.totals(world, (period,))["total"], param)
 
 
 def start(world: World, agreed: Terms, **fields: Any) -> Subscription:
