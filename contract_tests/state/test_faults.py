@@ -72,6 +72,11 @@ def overwritten(file: Path) -> None:
     file.write_bytes(content)
 
 
+def exported(tables: Tables) -> Tables:
+    """These tables without their snapshots, as a snapshot has them."""
+    return {name: table for name, table in tables.items() if name != "snapshots"}
+
+
 BROKEN: dict[str, tuple[str, Callable[[Path], None], str]] = {
     "newer JSON": (
         "tinydb",
@@ -85,6 +90,20 @@ BROKEN: dict[str, tuple[str, Callable[[Path], None], str]] = {
         "tinydb",
         in_json(lambda tables: tables["sk_test_lasting/customer"].update({"99": {"id": "cust_1"}})),
         "missing required field",
+    ),
+    "a world twice": (
+        "tinydb",
+        in_json(lambda tables: tables["worlds"].update({"9": tables["worlds"]["1"]})),
+        "the world sk_test_lasting is there twice",
+    ),
+    "a snapshot of no world": (
+        "tinydb",
+        in_json(
+            lambda tables: tables.update(
+                snapshots={"1": {"key": "sk_test_gone", "name": "a", "tables": exported(tables)}}
+            )
+        ),
+        "a snapshot of sk_test_gone, but no such world",
     ),
     "newer SQL": ("sqlite", in_sql("UPDATE emulator_format SET format = 99"), "its format is 99; this version"),
     "no version": ("sqlite", in_sql("DELETE FROM emulator_format"), "does not say the version of its format"),
