@@ -42,7 +42,7 @@ def renew(world: World, job: Job) -> None:
     subscription = world.get(Subscription, job.about)
     if subscription is None or not STATE_MACHINE.allows(subscription, "renew"):
         return
-    if _retry_due(world, subscription):
+    if subscription.status == "past_due" and _retry_due(world, subscription):
         # Scheduled again, the boundary comes after the retry of the same instant (B-45).
         world.schedule(world.now, "subscription.renew", subscription)
         return
@@ -57,8 +57,6 @@ def renew(world: World, job: Job) -> None:
 
 def _retry_due(world: World, subscription: Subscription) -> bool:
     """Whether the failed charge is to be retried at this very instant."""
-    if subscription.status != "past_due":
-        return False
     return any(job.due <= world.now for job in dunning.retries(world, subscription))
 
 
@@ -135,9 +133,9 @@ def _draft(world: World, subscription: Subscription, customer: Customer) -> Invo
         quantity=1,
         unit_amount=subscription.unit_amount,
     )
-    plan = world.get(SubscriptionPlan, subscription.plan)
     # The line shows the product, so the plan's name goes into the header (B-67).
-    header = plan.name if plan is not None and subscription.product is not None else None
+    plan = world.get(SubscriptionPlan, subscription.plan) if subscription.product is not None else None
+    header = None if plan is None else plan.name
     return invoices.draft(
         world, customer, (line,), subscription.currency, description=header, subscription=subscription.id
     )
