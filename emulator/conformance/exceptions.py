@@ -91,6 +91,9 @@ RULES: dict[str, dict[str, str]] = {
 }
 """By operation and field: rules that no schema can express and that are reported with a code of :data:`FORM`."""
 
+MONEY = ("*currency", "*amount")
+"""Fields whose rules have codes of their own, except among several violations, which share one code (B-12)."""
+
 ARCHIVED = ("/products/{id}/", "/subscription-plans/{id}/")
 """Objects that a DELETE only archives, by the specification; they can still be read and changed."""
 
@@ -115,7 +118,7 @@ def _rejected_by_rule(response: Any, case: Any) -> bool:
     if response.status_code not in (400, 422):
         return False
     error = response.json().get("error", response.json())
-    rules = RULES.get(case.operation.definition.raw["operationId"], {})
+    rules = [*RULES.get(case.operation.definition.raw["operationId"], {}), *MONEY]
     fields = error.get("errors") or [error.get("param") or ""]
     ruled = all(any(fnmatchcase(field, rule) for rule in rules) for field in fields)
     return ruled or error["code"] not in FORM or _has_long_number(case.query) or _has_long_number(case.body)
