@@ -344,7 +344,8 @@ FAULTS = (
         "metadata replaced instead of merged",
         f"{CORE}.handlers.merge_metadata",
         lambda real: lambda old, patch: dict(patch),
-        DOCUMENT,
+        # Metadata that is returned may hold any JSON, by the reading `metadata_values`.
+        RULE,
         "resources.test_customers.test_metadata_is_merged",
     ),
     Fault(
