@@ -21,9 +21,9 @@ from emulator.resources.billing.invoices import Invoice
 from emulator.resources.billing.subscriptions import Subscription
 from emulator.resources.catalog.products import Product
 from emulator.resources.customers import payment_methods
+from emulator.resources.customers.customer_records import Customer
 from emulator.resources.customers.payment_details import PaymentDetails
 from emulator.resources.customers.payment_methods import PaymentMethod
-from emulator.resources.customers.records import Customer
 from emulator.resources.registry import OPERATIONS, REGISTRY
 
 FACTS = ReferenceData()

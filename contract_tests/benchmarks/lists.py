@@ -20,8 +20,8 @@ from emulator.core.world import World
 from emulator.engine.runtime import Runtime
 from emulator.resources.app.keys import Key
 from emulator.resources.customers import customers
+from emulator.resources.customers.customer_records import Customer
 from emulator.resources.customers.payment_details import PaymentDetails
-from emulator.resources.customers.records import Customer
 from emulator.resources.payments import transactions
 from emulator.sandbox import Options, Sandbox
 

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from contract_tests.console.visitor import HOME, PLACE
 from contract_tests.sandbox import FAILING_PHONE, Sandbox
-from emulator.console.pages import PAGES
+from emulator.console.views import PAGES
 
 Surf = Callable[..., Any]
 

@@ -40,7 +40,7 @@ from emulator.certifier.checks import CHECKS, METHODS, checks_of
 from emulator.certifier.service_world import ServiceWorld
 from emulator.document import bundles
 from emulator.engine.webhook_sender import WebhookSender
-from emulator.events import EVENTS
+from emulator.event_types import EVENTS
 
 PATIENCE = 60
 """Seconds a receiver has here: none of them depends on how busy the machine is."""

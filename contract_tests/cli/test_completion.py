@@ -12,7 +12,7 @@ import pytest
 
 from contract_tests.cli.conftest import Cli
 from contract_tests.sandbox import Sandbox
-from emulator.events import EVENTS
+from emulator.event_types import EVENTS
 
 
 @pytest.fixture

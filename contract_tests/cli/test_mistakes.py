@@ -11,7 +11,7 @@ from contract_tests.cli.conftest import Cli
 from contract_tests.receiver import Receiver, Reply
 from contract_tests.sandbox import RunningServer
 from emulator.cli.main import cli as commands
-from emulator.events import EVENTS
+from emulator.event_types import EVENTS
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,8 @@ from typing import Any
 import httpx
 
 from contract_tests.sandbox import RunningServer
-from emulator.conformance.fixture_factory import FixtureFactory, webhook_receiver
 from emulator.conformance.link_walker import headers
+from emulator.conformance.object_factory import ObjectFactory, webhook_receiver
 from emulator.conformance.report import Report
 from emulator.conformance.suite import Suite
 from emulator.document import bundles
@@ -164,7 +164,7 @@ class Workshop:
     def prism(self, url: str) -> None:
         """Walk every link through a proxy that answers with an error wherever request or answer break the document."""
         with self._proxy(url) as proxy, webhook_receiver() as receiver:
-            stage = FixtureFactory(proxy, headers("sk_test_prism"), receiver.url, "prism")
+            stage = ObjectFactory(proxy, headers("sk_test_prism"), receiver.url, "prism")
             stage.http.event_hooks = {"response": [no_violation]}
             suite = Suite(bundles.load("service"), proxy, "sk_test_prism", 1, 1, stage, phases=("stateful",))
             told = failures(suite.run())

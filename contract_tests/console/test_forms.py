@@ -11,7 +11,7 @@ import pytest
 
 from contract_tests.console.visitor import visiting
 from contract_tests.sandbox import Sandbox
-from emulator.console import forms
+from emulator.console import request_body
 from emulator.console.actions import ACTIONS, back
 from emulator.console.api_client import ApiRequestError
 from emulator.console.labels import DONE
@@ -172,7 +172,7 @@ def test_forms_of_other_sites_do_nothing(sandbox: Sandbox, headers: dict[str, st
 
 def test_a_form_too_large_or_no_form_is_refused(sandbox: Sandbox) -> None:
     with visiting(sandbox) as visitor:
-        for body, status in ((b"a" * (forms.MAX_BYTES + 1), 413), (b"\xff", 400), (b"a&" * 300, 400)):
+        for body, status in ((b"a" * (request_body.MAX_BYTES + 1), 413), (b"\xff", 400), (b"a&" * 300, 400)):
             assert visitor.http.post("/_emulator/console/do/advance", content=body).status_code == status
         assert visitor.http.post("/_emulator/console/do/nothing", data={}).status_code == 404
 
@@ -211,7 +211,7 @@ def test_and_there_to_where_it_was(path: str) -> None:
     ],
 )
 def test_a_form_is_read_as_its_names_say(form: dict[str, str], expected: Any) -> None:
-    assert forms.body(form) == expected
+    assert request_body.body(form) == expected
 
 
 @pytest.mark.parametrize(
@@ -219,7 +219,7 @@ def test_a_form_is_read_as_its_names_say(form: dict[str, str], expected: Any) ->
 )
 def test_a_form_that_cannot_be_read_is_refused(form: dict[str, str]) -> None:
     with pytest.raises(ApiRequestError):
-        forms.body(form)
+        request_body.body(form)
 
 
 def test_every_action_has_a_message() -> None:

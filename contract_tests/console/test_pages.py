@@ -10,7 +10,7 @@ import pytest
 from contract_tests.console.visitor import Visitor, visiting, within
 from contract_tests.html import Page
 from contract_tests.sandbox import CARD, FAILING_PHONE, Sandbox
-from emulator.console.pages import PAGES
+from emulator.console.views import PAGES
 
 NASTY = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)> {{ 7*7 }} </textarea></pre> \u202e 😀"
 WORD = "Hostile"

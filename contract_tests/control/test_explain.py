@@ -14,8 +14,8 @@ from emulator.core.jobs import Job
 from emulator.core.world import World
 from emulator.engine import journal
 from emulator.resources.registry import JOBS, REACTIONS, REGISTRY, STATE_MACHINES
-from emulator.resources.sandbox import emails
-from emulator.resources.sandbox.emails import Email
+from emulator.resources.simulation import emails
+from emulator.resources.simulation.emails import Email
 
 
 def explain(sandbox: Sandbox, id: str) -> Any:

@@ -14,7 +14,7 @@ from contract_tests.sandbox import CHARGED, FAILED, Sandbox
 from emulator.control.trigger import kinds
 from emulator.control.trigger_actions import TRIGGERS
 from emulator.document import bundles
-from emulator.events import EVENTS
+from emulator.event_types import EVENTS
 
 WITH: dict[str, tuple[str, ...]] = {
     "payment_intent.succeeded": ("customer.created", "transaction.succeeded"),

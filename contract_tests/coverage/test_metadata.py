@@ -6,9 +6,9 @@ import pytest
 
 from contract_tests.receiver import Receiver
 from contract_tests.sandbox import Sandbox
-from emulator.conformance.fixture_factory import FixtureFactory, Scene
-from emulator.conformance.fixtures import FIXTURES
 from emulator.conformance.link_walker import headers
+from emulator.conformance.object_factory import ObjectFactory, Scene
+from emulator.conformance.prerequisites import PREREQUISITES
 
 KINDS = ("session", "invoice", "intent", "link", "method", "refund", "subscription", "webhook", "customer", "product")
 
@@ -16,11 +16,11 @@ KINDS = ("session", "invoice", "intent", "link", "method", "refund", "subscripti
 @pytest.mark.parametrize("kind", KINDS)
 def test_metadata_has_fifty_keys_at_most(sandbox: Sandbox, receiver: Receiver, kind: str) -> None:
     """Metadata: 50 keys."""
-    stage = FixtureFactory(f"{sandbox.url}/v1", headers(sandbox.key), receiver.url, "metadata")
+    stage = ObjectFactory(f"{sandbox.url}/v1", headers(sandbox.key), receiver.url, "metadata")
     scene: Scene = {}
-    body = stage.filled(FIXTURES[kind].body, scene)
+    body = stage.filled(PREREQUISITES[kind].body, scene)
     fifty = {f"key{number}": number for number in range(50)}
-    path = FIXTURES[kind].path
+    path = PREREQUISITES[kind].path
     sandbox.api.refused("POST", path, 422, "INVALID_FIELD", json=body | {"metadata": {**fifty, "one more": 51}})
     assert len(sandbox.api.post(path, body | {"metadata": fifty})["metadata"]) == 50
     stage.http.close()

@@ -21,7 +21,7 @@ from emulator.engine.decisions import decisions
 from emulator.engine.error_examples import error_examples
 from emulator.engine.reference_data import ReferenceData
 from emulator.errors import ERRORS
-from emulator.events import EVENTS
+from emulator.event_types import EVENTS
 from emulator.resources.app.settings import Settings
 from emulator.resources.registry import STATE_MACHINES
 

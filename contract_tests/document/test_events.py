@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from contract_tests.document.reader import Document
-from emulator.document.events import object_kinds, with_enumerations, with_events
+from emulator.document.event_schemas import object_kinds, with_enumerations, with_events
 from emulator.document.tree import DocumentError, resolve
-from emulator.events import EVENTS, EventSpec
+from emulator.event_types import EVENTS, EventSpec
 
 PROBES = ["webhook.ping", "webhook.test"]
 

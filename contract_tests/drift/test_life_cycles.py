@@ -16,7 +16,7 @@ from contract_tests.drift import progress
 from emulator import resources
 from emulator.core.state_machine import StateMachine
 from emulator.document import bundles
-from emulator.events import EVENTS
+from emulator.event_types import EVENTS
 from emulator.resources.registry import JOBS
 
 SERVICE = bundles.load("service")

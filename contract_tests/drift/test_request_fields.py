@@ -20,8 +20,8 @@ from contract_tests.document.reader import (
 )
 from contract_tests.sandbox import Sandbox
 from contract_tests.state.golden import differences
-from emulator.conformance.fixture_factory import FixtureFactory, webhook_receiver
-from emulator.conformance.fixtures import FIXTURES, OF_FIELD
+from emulator.conformance.object_factory import ObjectFactory, webhook_receiver
+from emulator.conformance.prerequisites import OF_FIELD, PREREQUISITES
 from emulator.document import bundles
 
 SERVICE: Document = bundles.load("service")
@@ -83,7 +83,7 @@ VALUES: dict[str, Any] = {
     "createPaymentMethod.cvc": "321",
     "createPaymentMethod.iban": "GB29 NWBK 6016 1331 9268 19",
 }
-"""Values that a schema does not tell; ``{kind}`` stands for an object, as in the fixtures of the conformance run."""
+"""Values that a schema does not tell; ``{kind}`` stands for an object, as the conformance suite has it."""
 
 PRICE = {"plan": ..., "unit_amount": 500, "interval": "month"}
 
@@ -120,7 +120,7 @@ OBJECTS: dict[str, tuple[str, dict[str, Any]]] = {
     "updatePaymentLink.max_usage": ("link", {"validity_type": "limited", "max_usage": 5}),
     "updatePaymentLink.expires_at": ("link", {"validity_type": "limited", "max_usage": 5}),
 }
-"""Objects that differ from the fixtures because an operation can change a field only then, by kind."""
+"""Objects that differ from the prerequisites because an operation can change a field only then, by kind."""
 
 NOT_ALONE: dict[str, str] = {
     "createPaymentMethod.type": "another type takes other fields; those are sent, each with its type",
@@ -194,7 +194,7 @@ FORMATS: dict[str | None, str] = {
 class Sender:
     """Calls operations on objects of their own."""
 
-    def __init__(self, case: Case, factory: FixtureFactory) -> None:
+    def __init__(self, case: Case, factory: ObjectFactory) -> None:
         self._case, self._factory = case, factory
 
     def without_field(self) -> Answer:
@@ -212,8 +212,8 @@ class Sender:
         operation_id, operation = self._case.operation_id, self._case.operation
         if self._case.name in OBJECTS:
             kind, fields = OBJECTS[self._case.name]
-            body = self._factory.filled(FIXTURES[kind].body, scene) | fields
-            scene[kind] = self._factory.http.post(FIXTURES[kind].path.lstrip("/"), json=body).json()
+            body = self._factory.filled(PREREQUISITES[kind].body, scene) | fields
+            scene[kind] = self._factory.http.post(PREREQUISITES[kind].path.lstrip("/"), json=body).json()
         self._path = operation.path.format(**self._factory.parameters(operation_id, operation.path, scene))
         body = self._factory.body(operation_id, operation.path, operation.method, scene)
         more = self._factory.filled(WITH.get(self._case.name, {}), scene)
@@ -236,18 +236,18 @@ class Sender:
 
 
 @pytest.fixture
-def factory(sandbox: Sandbox) -> Iterator[FixtureFactory]:
+def factory(sandbox: Sandbox) -> Iterator[ObjectFactory]:
     """Makes what operations need, in the world of this test."""
     with webhook_receiver() as receiver:
         headers = {"Authorization": f"Bearer {sandbox.key}"}
-        made = FixtureFactory(f"{sandbox.url}/v1", headers, f"{receiver.url}/hook", "fields")
+        made = ObjectFactory(f"{sandbox.url}/v1", headers, f"{receiver.url}/hook", "fields")
         made.learn(SERVICE)
         yield made
         made.http.close()
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_field_that_is_sent_is_used(name: str, factory: FixtureFactory) -> None:
+def test_a_field_that_is_sent_is_used(name: str, factory: ObjectFactory) -> None:
     """It is in the answer, and without it the answer is another one."""
     case = CASES[name]
     sender = Sender(case, factory)

@@ -11,7 +11,7 @@ from contract_tests.document import specification
 from emulator.document import bundles
 from emulator.document.tree import resolve
 from emulator.errors import ERRORS, ApiError, ErrorSpec
-from emulator.events import EVENTS
+from emulator.event_types import EVENTS
 from emulator.resources.registry import REACTIONS
 
 SERVICE = bundles.load("service")

@@ -17,7 +17,7 @@ ROOT = Path(emulator.__path__[0])
 GLOSSARY = ROOT.parent / "docs/guide/glossary.md"
 MODULES = [
     *sorted(file for folder in ("core", "resources", "state", "control") for file in (ROOT / folder).rglob("*.py")),
-    *(ROOT / "errors.py", ROOT / "events.py"),
+    *(ROOT / "errors.py", ROOT / "event_types.py"),
 ]
 """The parts of the emulator that use these terms throughout. A part that is reworded joins them."""
 

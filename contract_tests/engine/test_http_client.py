@@ -12,13 +12,15 @@ from typing import Any
 import pytest
 
 from emulator.core.effects import HttpResult
-from emulator.engine.http_client import Body
+from emulator.engine.http_client import RawBody
 from emulator.engine.webhook_sender import WebhookSender
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 
-def send(answer: bytes, *, url: str = "http://{}/hook", body: Body = b"{}", **headers: str) -> tuple[HttpResult, bytes]:
+def send(
+    answer: bytes, *, url: str = "http://{}/hook", body: RawBody = b"{}", **headers: str
+) -> tuple[HttpResult, bytes]:
     """Send one POST to a receiver that reads the request's head, writes an answer and closes; result and head."""
     heads: list[bytes] = []
 

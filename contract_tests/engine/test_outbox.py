@@ -19,7 +19,7 @@ from emulator.core.world import World
 from emulator.engine.clock import Clock
 from emulator.engine.mailer import SmtpServer
 from emulator.engine.persistence import WorldPersistence
-from emulator.resources.sandbox.emails import Email
+from emulator.resources.simulation.emails import Email
 from emulator.resources.webhooks.deliveries import WebhookDelivery
 from emulator.state.store import StorageError
 

@@ -10,7 +10,7 @@ import pytest
 from contract_tests.client import http_client
 from contract_tests.receiver import Receiver
 from contract_tests.sandbox import RunningServer
-from emulator.events import EVENTS
+from emulator.event_types import EVENTS
 
 JSON = {"Content-Type": "application/json"}
 SHOP, OTHER = ({"Authorization": f"Bearer sk_test_{name}"} for name in ("shop", "other"))

@@ -22,7 +22,7 @@ from emulator.resources.billing.subscriptions import Subscription
 from emulator.resources.checkout import hosted_payments
 from emulator.resources.checkout.checkout_sessions import CheckoutSession
 from emulator.resources.customers import payment_methods
-from emulator.resources.customers.records import Customer
+from emulator.resources.customers.customer_records import Customer
 from emulator.resources.payments import charging, refunds
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.refunds import Refund

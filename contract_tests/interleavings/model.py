@@ -11,7 +11,7 @@ from emulator.resources import ledger
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.billing.subscriptions import Subscription
 from emulator.resources.checkout.checkout_sessions import CheckoutSession
-from emulator.resources.customers.records import Customer
+from emulator.resources.customers.customer_records import Customer
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.transactions import Transaction
 

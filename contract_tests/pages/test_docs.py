@@ -11,7 +11,7 @@ import pytest
 from contract_tests.client import http_client
 from contract_tests.sandbox import RunningServer, Sandbox
 from emulator.errors import CODES
-from emulator.events import EVENTS
+from emulator.event_types import EVENTS
 
 PAGES = ["/docs/", "/docs/errors", "/docs/events", "/docs/decisions", "/docs/life-cycles", "/docs/magic-values"]
 

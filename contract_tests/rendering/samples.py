@@ -9,8 +9,8 @@ from typing import Any
 from emulator.rendering.invoice_pdf import render
 from emulator.resources.billing.invoice_lines import line
 from emulator.resources.billing.invoices import Invoice
-from emulator.resources.customers.records import Address, Customer
-from emulator.resources.sandbox.invoice_documents import InvoiceDocument
+from emulator.resources.customers.customer_records import Address, Customer
+from emulator.resources.simulation.invoice_documents import InvoiceDocument
 
 NOW = "2026-01-15T09:30:00.000Z"
 

@@ -20,7 +20,7 @@ import trustme
 from contract_tests.contract import Contract
 from contract_tests.receiver import Received, Receiver, Reply
 from contract_tests.sandbox import START, RunningServer, Sandbox
-from emulator.events import EVENTS
+from emulator.event_types import EVENTS
 
 MINUTE, HOUR = 60, 3600
 EXPONENTIAL = [MINUTE, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 8 * HOUR]

@@ -11,7 +11,7 @@ from emulator.core.world import World
 from emulator.resources import ledger
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.checkout import hosted_payments
-from emulator.resources.customers.records import Customer
+from emulator.resources.customers.customer_records import Customer
 from emulator.resources.ledger import Imbalance
 from emulator.resources.payments.transactions import Transaction
 from emulator.resources.registry import OPERATIONS

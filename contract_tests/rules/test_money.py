@@ -23,9 +23,9 @@ from emulator.core.world import World, encode
 from emulator.engine.reference_data import ReferenceData
 from emulator.errors import ApiError
 from emulator.resources.app.settings import Settings, changed
+from emulator.resources.customers.customer_records import Customer
 from emulator.resources.customers.payment_details import FIELDS
 from emulator.resources.customers.payment_methods import PaymentMethod
-from emulator.resources.customers.records import Customer
 from emulator.resources.payments import charging, outcomes, payment_intents, refunds
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.refunds import Refund

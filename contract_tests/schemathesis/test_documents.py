@@ -13,9 +13,9 @@ import pytest
 
 from contract_tests.contract import Contract
 from contract_tests.sandbox import RunningServer, Sandbox
-from emulator.conformance.document import links, operations
-from emulator.conformance.fixture_factory import FixtureFactory, webhook_receiver
 from emulator.conformance.link_walker import headers
+from emulator.conformance.object_factory import ObjectFactory, webhook_receiver
+from emulator.conformance.operation_links import links, operations
 from emulator.conformance.report import Report
 from emulator.conformance.suite import Suite
 from emulator.document import bundles
@@ -73,7 +73,7 @@ def examine(
         base_url = f"{server.url}/v1"
 
         def run(*phases: str) -> Report:
-            stage = FixtureFactory(base_url, headers(sandbox.key), receiver.url, "test")
+            stage = ObjectFactory(base_url, headers(sandbox.key), receiver.url, "test")
             suite = Suite(bundles.load("service"), base_url, sandbox.key, EXAMPLES, SEED, stage, phases=phases)
             return suite.run()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from emulator.certifier.service_world import ServiceWorld
-from emulator.events import EVENTS
+from emulator.event_types import EVENTS
 from emulator.resources.webhooks.signing import TOKEN_LIFETIME, SignedRequest
 
 THREE_DAYS = 3 * 24 * 3600

@@ -64,7 +64,7 @@ def server_and_document(url: str) -> tuple[str, dict[str, Any]]:
     # Imported here: the help of a command line needs no HTTP client and no document.
     import httpx
 
-    from emulator.conformance.document import is_usable
+    from emulator.conformance.operation_links import is_usable
     from emulator.document import bundles
 
     url = url.rstrip("/").removesuffix("/v1")
@@ -82,13 +82,13 @@ def server_and_document(url: str) -> tuple[str, dict[str, Any]]:
 
 def _report(document: Any, base_url: str, key: str, *, examples: int, seed: int | None, receiver: str | None) -> Report:
     # Imported here: schemathesis is an extra, and slow to import.
-    from emulator.conformance.fixture_factory import FixtureFactory, webhook_receiver
     from emulator.conformance.link_walker import headers
+    from emulator.conformance.object_factory import ObjectFactory, webhook_receiver
     from emulator.conformance.suite import Suite
 
     with webhook_receiver() as own, _progress() as progress:
-        fixtures = FixtureFactory(base_url, headers(key), receiver or own.url, secrets.token_hex(4))
-        return Suite(document, base_url, key, examples, seed, fixtures).run(progress)
+        objects = ObjectFactory(base_url, headers(key), receiver or own.url, secrets.token_hex(4))
+        return Suite(document, base_url, key, examples, seed, objects).run(progress)
 
 
 @contextmanager

@@ -23,7 +23,7 @@ Environment = Callable[[Any], Mapping[str, str]]
 """The variables for the command, from the server it is to use."""
 
 
-class Run(NamedTuple):
+class CommandRun(NamedTuple):
     """One run of the command. ``reading`` and ``value`` are None for the run under the defaults."""
 
     reading: str | None
@@ -37,7 +37,7 @@ class Run(NamedTuple):
         return "under the defaults" if self.reading is None else f"when {self.reading} is {self.value}"
 
 
-def run_all(command: Sequence[str], environment: Environment, chosen: Mapping[str, Any]) -> list[Run]:
+def run_all(command: Sequence[str], environment: Environment, chosen: Mapping[str, Any]) -> list[CommandRun]:
     """Run the command under the defaults and, if it passes, under each other value, one run for each core at a time.
 
     Each run has a sandbox of its own.
@@ -45,7 +45,7 @@ def run_all(command: Sequence[str], environment: Environment, chosen: Mapping[st
     # Imported here: the help of exec needs no fixtures.
     from emulator.engine.readings import readings
 
-    def run(reading: str | None, value: str | None) -> Run:
+    def run(reading: str | None, value: str | None) -> CommandRun:
         own = () if reading is None else ((reading, value),)
         server = make_server(**{**chosen, "port": 0, "chosen_readings": (*chosen["chosen_readings"], *own)})
         with serving(server):
@@ -58,7 +58,7 @@ def run_all(command: Sequence[str], environment: Environment, chosen: Mapping[st
                 stdin=subprocess.DEVNULL,
                 check=False,
             )
-        return Run(reading, value, ended.returncode, ended.stdout.decode(errors="replace"))
+        return CommandRun(reading, value, ended.returncode, ended.stdout.decode(errors="replace"))
 
     first = run(None, None)
     if first.status != 0:
@@ -68,7 +68,7 @@ def run_all(command: Sequence[str], environment: Environment, chosen: Mapping[st
         return [first, *pool.map(lambda other: run(*other), others)]
 
 
-def report(runs: Sequence[Run], *, as_json: bool, junit: Path | None) -> int:
+def report(runs: Sequence[CommandRun], *, as_json: bool, junit: Path | None) -> int:
     """Print which readings the command depends on; exit status 1 if it depends on any, or fails under the defaults."""
     if junit is not None:
         junit.write_text(as_junit(runs), "utf-8")
@@ -81,7 +81,7 @@ def report(runs: Sequence[Run], *, as_json: bool, junit: Path | None) -> int:
     return int(any(run.status for run in runs))
 
 
-def summary(runs: Sequence[Run]) -> list[str]:
+def summary(runs: Sequence[CommandRun]) -> list[str]:
     """The report as lines to read."""
     failed = [run for run in runs if run.status]
     lines = [line for run in failed for line in (*run.output.splitlines()[-LAST_LINES:], "")]
@@ -92,7 +92,7 @@ def summary(runs: Sequence[Run]) -> list[str]:
     return [*lines, f"The command {depends} {len(runs) - 1} other values of readings (/docs/decisions)."]
 
 
-def as_junit(runs: Sequence[Run]) -> str:
+def as_junit(runs: Sequence[CommandRun]) -> str:
     """The report as JUnit XML: a test case for each run."""
     suite = ElementTree.Element("testsuite", name="readings", tests=str(len(runs)))
     for run in runs:

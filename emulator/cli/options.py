@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
-from emulator.events import EVENTS
+from emulator.event_types import EVENTS
 
 DEFAULT_PORT = 4747
 DEFAULT_URL = f"http://127.0.0.1:{DEFAULT_PORT}"

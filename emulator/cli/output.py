@@ -10,19 +10,19 @@ from typing import Any
 
 import click
 
-Line = Callable[[Any], str]
+LineFormat = Callable[[Any], str]
 
 CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """Characters that control a terminal or change the direction of text."""
 
 
-def print_line(item: Any, line: Line, as_json: bool) -> None:
+def print_line(item: Any, line: LineFormat, as_json: bool) -> None:
     """Print one object and flush, since the reader of a stream waits for it."""
     click.echo(json.dumps(item) if as_json else line(printable(item)))
     sys.stdout.flush()
 
 
-def print_lines(items: Iterable[Any], line: Line, as_json: bool, nothing: str) -> None:
+def print_lines(items: Iterable[Any], line: LineFormat, as_json: bool, nothing: str) -> None:
     """Print objects; without any, print ``nothing`` to the error output, except with ``--json``."""
     empty = True
     for item in items:

@@ -10,7 +10,7 @@ import click
 from emulator.cli.events import line
 from emulator.cli.options import EVENT_TYPE, as_json, with_client
 from emulator.cli.output import print_line
-from emulator.events import EVENTS
+from emulator.event_types import EVENTS
 
 if TYPE_CHECKING:
     from emulator.cli.client import ControlClient

@@ -8,8 +8,8 @@ from typing import Any
 
 from schemathesis.core.failures import Failure, FailureGroup
 
-from emulator.conformance.document import Link, Operation, filled_in, links
-from emulator.conformance.fixture_factory import CannotCreate, FixtureFactory, Scene
+from emulator.conformance.object_factory import CannotCreate, ObjectFactory, Scene
+from emulator.conformance.operation_links import Link, Operation, filled_in, links
 from emulator.conformance.report import Failing, Report
 from emulator.document.tree import Document
 
@@ -19,12 +19,12 @@ PATIENCE = 60
 
 @dataclass(frozen=True)
 class LinkWalker:
-    """Follows the links of ``document`` with the objects of ``fixtures``; reports statuses and failed checks."""
+    """Follows the links of ``document`` with ``objects``; reports statuses and failed checks."""
 
     document: Document
     schema: Any
     key: str
-    fixtures: FixtureFactory
+    objects: ObjectFactory
     report: Report
 
     def run(self, progress: Callable[[str], None]) -> None:
@@ -40,7 +40,7 @@ class LinkWalker:
     def _follow(self, link: Link) -> int:
         """The status of the linked operation after a successful response of the source."""
         scene: Scene = {}
-        path = self.fixtures.parameters(link.source.id, link.source.path, scene)
+        path = self.objects.parameters(link.source.id, link.source.path, scene)
         source = self._call(link.source, scene, path, {})
         if source.status_code >= 300:
             raise CannotCreate(
@@ -48,7 +48,7 @@ class LinkWalker:
             )
         answer = source.json()
         if link.source.method == "POST":
-            self.fixtures.add(link.source.path, answer, scene)
+            self.objects.add(link.source.path, answer, scene)
         given = filled_in(link.node.get("parameters", {}), answer)
         # Our own document has the body under a name that generators accept.
         fields = filled_in(link.node.get("requestBody", link.node.get("x-request-body", {})), answer)
@@ -56,7 +56,7 @@ class LinkWalker:
 
     def _call(self, operation: Operation, scene: Scene, given: Mapping[str, Any], fields: Mapping[str, Any]) -> Any:
         """The response to a request that can succeed; all checks run on it."""
-        body = self.fixtures.body(operation.id, operation.path, operation.method, scene)
+        body = self.objects.body(operation.id, operation.path, operation.method, scene)
         case = self.schema[operation.path][operation.method].Case(
             path_parameters={name: value for name, value in given.items() if f"{{{name}}}" in operation.path},
             query={name: value for name, value in given.items() if f"{{{name}}}" not in operation.path},

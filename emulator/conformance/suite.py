@@ -14,12 +14,12 @@ from schemathesis.engine import Status, events, from_schema
 from schemathesis.generation.meta import TestPhase
 from schemathesis.generation.modes import GenerationMode
 
-from emulator.conformance.document import links, operations, with_key_patterns
 from emulator.conformance.exceptions import is_excused
-from emulator.conformance.fixture_factory import CannotCreate, FixtureFactory
-from emulator.conformance.fixtures import LEFT_OUT
-from emulator.conformance.formats import register
+from emulator.conformance.format_strategies import register
 from emulator.conformance.link_walker import PATIENCE, LinkWalker, failing, headers
+from emulator.conformance.object_factory import CannotCreate, ObjectFactory
+from emulator.conformance.operation_links import links, operations, with_key_patterns
+from emulator.conformance.prerequisites import LEFT_OUT
 from emulator.conformance.report import Report
 from emulator.document.tree import Document
 
@@ -38,7 +38,7 @@ class Suite:
     """A check of one server against one document.
 
     ``examples`` is the number of random requests for each operation, and of random runs along the links. With
-    ``fixtures``, valid requests refer to existing objects, and every link is followed once. ``adjust`` may change each
+    ``objects``, valid requests refer to existing objects, and every link is followed once. ``adjust`` may change each
     request before it is sent.
     """
 
@@ -47,7 +47,7 @@ class Suite:
     key: str
     examples: int = 10
     seed: int | None = None
-    fixtures: FixtureFactory | None = None
+    objects: ObjectFactory | None = None
     adjust: Callable[[Any], None] = lambda case: None
     phases: tuple[str, ...] = PHASES
     report: Report = field(default_factory=Report)
@@ -55,11 +55,11 @@ class Suite:
     def run(self, progress: Callable[[str], None] = lambda operation: None) -> Report:
         """Run the whole suite; ``progress`` is called with each operation or link."""
         started = time.monotonic()
-        if self.fixtures:
-            self.fixtures.learn(self.document)
-        if self.fixtures and "stateful" in self.phases:
+        if self.objects:
+            self.objects.learn(self.document)
+        if self.objects and "stateful" in self.phases:
             # First, because a generated security profile may forbid requests of the walk.
-            LinkWalker(self.document, self._schema(PHASES), self.key, self.fixtures, self.report).run(progress)
+            LinkWalker(self.document, self._schema(PHASES), self.key, self.objects, self.report).run(progress)
         with self._prepared():
             for ids in self._groups():
                 self._explore(ids, progress)
@@ -134,30 +134,30 @@ class Suite:
     def _prepare(self, case: Any) -> None:
         """Replace the references of a request by ids of existing objects, except in deliberately invalid parts."""
         self.adjust(case)
-        if not self.fixtures or not case.meta:
+        if not self.objects or not case.meta:
             return
         invalid = {
             location.name for location, part in case.meta.components.items() if part.mode is GenerationMode.NEGATIVE
         }
         if "Idempotency-Key" in (case.headers or {}) and "HEADER" not in invalid:
             case.headers["Idempotency-Key"] = (
-                self.fixtures.new()
+                self.objects.new()
             )  # a repeated key with another body is an error of its own
         if case.meta.phase.name is not TestPhase.STATEFUL:
             try:
-                self._refer(case, self.fixtures, invalid)
+                self._refer(case, self.objects, invalid)
             except CannotCreate as error:
                 self.report.notes.append(f"{case.operation.label}: {error}")
 
-    def _refer(self, case: Any, fixtures: FixtureFactory, invalid: set[str]) -> None:
+    def _refer(self, case: Any, objects: ObjectFactory, invalid: set[str]) -> None:
         id = case.operation.definition.raw["operationId"]
-        scene = fixtures.scene(id, case.operation.method.upper())
+        scene = objects.scene(id, case.operation.method.upper())
         if case.path_parameters and "PATH" not in invalid:
-            case.path_parameters.update(fixtures.parameters(id, case.operation.path, scene))
+            case.path_parameters.update(objects.parameters(id, case.operation.path, scene))
         if case.query and "QUERY" not in invalid:
             case.query.pop(LEFT_OUT.get(id), None)
         if isinstance(case.body, dict) and "BODY" not in invalid:
-            case.body = fixtures.with_references(case.body, scene)
+            case.body = objects.with_references(case.body, scene)
 
     def _count(self, event: events.ScenarioFinished) -> None:
         recorder = event.recorder

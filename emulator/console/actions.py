@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from emulator.console import forms, labels
+from emulator.console import labels, request_body
 from emulator.console.api_client import ApiRequestError
 from emulator.console.mount import CONSOLE, HOME, PHONES
 from emulator.console.request import ConsoleRequest
@@ -92,7 +92,7 @@ def _path(action: Action, form: Mapping[str, str]) -> str:
 
 
 def _body(action: Action, form: Mapping[str, str]) -> Any:
-    return None if action.method == "DELETE" else forms.body(form)
+    return None if action.method == "DELETE" else request_body.body(form)
 
 
 def _values(language: Language, answer: Any) -> dict[str, Any]:

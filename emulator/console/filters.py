@@ -18,7 +18,7 @@ ID = re.compile(r"[a-z]{2,8}_[A-Za-z0-9]{24}", re.ASCII)
 DEEPEST = 30
 """Levels of JSON that are indented; what is deeper is on one line."""
 
-Link = Callable[[str], str]
+UrlOf = Callable[[str], str]
 
 
 FULL = "d MMM y HH:mm:ss"
@@ -29,19 +29,19 @@ def instant(at: str, pattern: str = FULL, *, language: Language) -> Markup:
     return Markup('<time datetime="{0}" title="{0}">{1}</time>').format(at, language.instant(at, pattern))
 
 
-def id_link(id: str, *, page_of: Link) -> Markup:
+def id_link(id: str, *, page_of: UrlOf) -> Markup:
     """An id as a link to its page."""
     return Markup('<a class="id" href="{}">{}</a>').format(page_of(id), id)
 
 
-def linked(text: str, *, page_of: Link) -> Markup:
+def linked(text: str, *, page_of: UrlOf) -> Markup:
     """A text in which every id is a link to its page."""
     parts = ID.split(text)
     links = [id_link(id, page_of=page_of) for id in ID.findall(text)]
     return Markup("").join(part for pair in zip_longest(map(escape, parts), links, fillvalue="") for part in pair)
 
 
-def tree(value: Any, *, page_of: Link, depth: int = 0) -> Markup:
+def tree(value: Any, *, page_of: UrlOf, depth: int = 0) -> Markup:
     """A value as indented JSON, highlighted by type, in which ids are links."""
     if isinstance(value, dict) and value and depth < DEEPEST:
         lines = [_key(name) + tree(item, page_of=page_of, depth=depth + 1) for name, item in value.items()]
@@ -60,7 +60,7 @@ def _block(start: str, lines: list[Markup], end: str, depth: int) -> Markup:
     return Markup("{}\n{}\n{}{}").format(start, inner, "  " * depth, end)
 
 
-def _leaf(value: Any, page_of: Link) -> Markup:
+def _leaf(value: Any, page_of: UrlOf) -> Markup:
     text = json.dumps(value, ensure_ascii=False)
     if isinstance(value, str):
         shown = Markup('<a href="{}">{}</a>').format(page_of(value), text) if ID.fullmatch(value) else escape(text)

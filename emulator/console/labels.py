@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from emulator.core.events import Event
-from emulator.core.messages import N_
 from emulator.core.records import Record
+from emulator.core.translatable import N_
 from emulator.resources.registry import REGISTRY
 
 PAGES: Mapping[str, str] = {

@@ -6,14 +6,14 @@ from urllib.parse import quote
 
 from starlette.responses import RedirectResponse, Response
 
-from emulator.console import forms
+from emulator.console import request_body
 from emulator.console.api_client import ApiRequestError
 from emulator.console.mount import PHONES
 from emulator.console.request import ConsoleRequest
 from emulator.html.request import url
 from emulator.pages.messages import PROMPT_ANSWERS
 from emulator.pages.render import buyer_page
-from emulator.resources.sandbox import mobile_money_prompts
+from emulator.resources.simulation import mobile_money_prompts
 
 ANSWERS = ("approve", "reject", "ignore")
 
@@ -25,7 +25,7 @@ async def show(request: ConsoleRequest) -> Response:
 
 async def answer(request: ConsoleRequest) -> Response:
     """POST …/phones/{number}/answer: the button that was pressed. The prompt may no longer be there."""
-    form = await forms.read(request.http)
+    form = await request_body.read(request.http)
     pressed = form.get("answer", "")
     if pressed not in ANSWERS:
         return await _page(request, "gone", 422)

@@ -12,22 +12,22 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from emulator.console import actions, downloads, forms, labels, pages, phone_page, static
+from emulator.console import actions, downloads, labels, phone_page, request_body, static, views
 from emulator.console.actions import Notice, Notices
 from emulator.console.api_client import CONTROL, ApiClient, ApiRequestError
 from emulator.console.filters import ID
 from emulator.console.login import Login
 from emulator.console.mount import CONSOLE, HOME, PHONES
-from emulator.console.pages import PAGES, Reader
 from emulator.console.render import page, page_of
 from emulator.console.request import THEME_COOKIE, ConsoleRequest
+from emulator.console.views import PAGES, Reader
 from emulator.html.application import application
 from emulator.html.request import remember_language
 from emulator.resources.app.keys import Key
 from emulator.web.context import context_of
 from emulator.web.origin_guard import is_link_from_elsewhere
 
-Handler = Callable[[ConsoleRequest], Awaitable[Response]]
+PageHandler = Callable[[ConsoleRequest], Awaitable[Response]]
 
 YEAR = 365 * 86400
 """Seconds that a browser remembers a choice of language or theme."""
@@ -51,10 +51,10 @@ class Console:
         await self._app(scope, receive, send)
 
     def _routes(self) -> list[Route]:
-        handlers: dict[str, Handler] = {path: partial(self._read, reader) for path, reader in PAGES.items()}
+        handlers: dict[str, PageHandler] = {path: partial(self._read, reader) for path, reader in PAGES.items()}
         handlers |= {**downloads.HANDLERS, "search": self._search}
         return [
-            Route(HOME, self._logged_in(partial(self._read, pages.overview))),
+            Route(HOME, self._logged_in(partial(self._read, views.overview))),
             *(Route(CONSOLE + path, self._logged_in(handler)) for path, handler in handlers.items()),
             Route(CONSOLE + "do/{action}", self._logged_in(self._do), methods=["POST"]),
             Route(PHONES + "{number}", self._logged_in(phone_page.show)),
@@ -62,12 +62,12 @@ class Console:
             Route(CONSOLE + "login", self._log_in, methods=["POST"]),
             Route(CONSOLE + "choose", self._choose, methods=["POST"]),
             Route(CONSOLE + "static/{hash}/{name}", static.show),
-            Route(CONSOLE + "stream", _Stream(self._api, self._login)),
+            Route(CONSOLE + "stream", _EventStream(self._api, self._login)),
             Route(CONSOLE, _home),
             Route(HOME.rstrip("/"), _home),
         ]
 
-    def _logged_in(self, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
+    def _logged_in(self, handler: PageHandler) -> Callable[[Request], Awaitable[Response]]:
         """A handler that is called only after login, and whose API errors become a page."""
 
         async def show(http: Request) -> Response:
@@ -92,7 +92,7 @@ class Console:
         text = request.query.get("q", "").strip()
         if ID.fullmatch(text):
             return RedirectResponse(page_of(request, text), 303)
-        return await self._read(pages.search, request)
+        return await self._read(views.search, request)
 
     async def _frame(self, request: ConsoleRequest) -> dict[str, Any]:
         """The values that every page needs for its header."""
@@ -123,7 +123,7 @@ class Console:
         name = request.http.path_params["action"]
         if name not in actions.ACTIONS:
             raise request.not_found()
-        form = await forms.read(request.http)
+        form = await request_body.read(request.http)
         return self._redirect(actions.back(form.get("_back")), await actions.perform(request, name, form))
 
     def _redirect(self, path: str, notice: Notice) -> Response:
@@ -132,7 +132,7 @@ class Console:
 
     async def _choose(self, http: Request) -> Response:
         """POST …/choose: another theme or language."""
-        form = await forms.read(http)
+        form = await request_body.read(http)
         response = RedirectResponse(actions.back(form.get("_back")), 303)
         if form.get("theme") in labels.THEMES:
             response.set_cookie(THEME_COOKIE, form["theme"], YEAR, path=HOME, httponly=True, samesite="strict")
@@ -155,7 +155,7 @@ class Console:
         return page(request, "apart.html", 401, problem=None, wrong=False, next_page=next_page)
 
     async def _log_in(self, http: Request) -> Response:
-        form = await forms.read(http)
+        form = await request_body.read(http)
         next_page = actions.back(form.get("_back"))
         if not self._login.accepts(form.get("token", "")):
             request = ConsoleRequest(http, self._api)
@@ -165,7 +165,7 @@ class Console:
         return response
 
 
-class _Stream:
+class _EventStream:
     """GET …/stream: the control API's stream for a browser, which cannot send an API key or a token with it."""
 
     def __init__(self, api: ApiClient, login: Login) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from emulator.core.handlers import Query
 from emulator.core.world import encode
 from emulator.engine.advance_result import AdvanceResult
 from emulator.engine.advances import Advance
@@ -14,8 +15,6 @@ from emulator.errors import ApiError
 from emulator.web.response import Response
 
 PREFERENCE = "respond-async"
-
-Query = Mapping[str, Any]
 
 
 def prefers_async(headers: Mapping[str, str]) -> bool:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from emulator.core.handlers import Page
+from emulator.core.validation import Body
 from emulator.core.world import World
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
 from emulator.errors import invalid_field
 from emulator.resources.app.keys import Key
 from emulator.resources.app.settings import OLDER_READINGS, changed, readings, settings
-
-Body = Mapping[str, Any]
 
 
 def app_view(world: World) -> dict[str, Any]:

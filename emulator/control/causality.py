@@ -13,7 +13,7 @@ from emulator.core.records import Record
 from emulator.core.unit_of_work import UnitOfWork
 from emulator.engine.journal import Journal
 from emulator.engine.logged_request import LoggedRequest
-from emulator.resources.sandbox.emails import Email
+from emulator.resources.simulation.emails import Email
 
 
 class LoggedUnit(NamedTuple):

@@ -12,7 +12,6 @@ from emulator.control import (
     advances,
     app_settings,
     audit,
-    catalog,
     clock,
     coverage,
     emails,
@@ -31,6 +30,7 @@ from emulator.control import (
     requests,
     reset,
     schedule,
+    service_catalog,
     snapshots,
     stream,
     trigger,
@@ -64,7 +64,7 @@ SETTLING = frozenset(
 
 MODULES = (
     health,
-    catalog,
+    service_catalog,
     clock,
     advances,
     schedule,

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from emulator.control.long_poll import first_match
-from emulator.core.handlers import Page, get_or_404, paginate
+from emulator.core.handlers import Page, Query, get_or_404, paginate
 from emulator.core.tables import Table
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
-from emulator.resources.sandbox.emails import Email
+from emulator.resources.simulation.emails import Email
 from emulator.web.response import Response
 
 # The renderer is loaded on first use in each of these functions: most servers never show an email.
 
-Query = Mapping[str, Any]
 
 SAFE_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'",

@@ -15,8 +15,8 @@ from emulator.core.events import Event
 from emulator.core.jobs import FailedJob, Job
 from emulator.core.records import Record
 from emulator.engine.runtime import Runtime
-from emulator.events import EVENTS
-from emulator.resources.sandbox.emails import Email
+from emulator.event_types import EVENTS
+from emulator.resources.simulation.emails import Email
 from emulator.resources.webhooks.deliveries import WebhookDelivery
 from emulator.resources.webhooks.endpoints import WebhookEndpoint
 

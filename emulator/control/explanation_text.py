@@ -13,7 +13,7 @@ from emulator.core.records import Record, hidden_fields
 from emulator.core.unit_of_work import Change
 from emulator.engine.logged_request import LoggedRequest
 from emulator.resources.registry import STATE_MACHINES
-from emulator.resources.sandbox.emails import Email
+from emulator.resources.simulation.emails import Email
 from emulator.resources.webhooks.deliveries import DeliveryAttempt, WebhookDelivery
 
 FIELDS = 6

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from functools import cache
-from typing import Any
 
 from emulator.control.durations import after
 from emulator.core import calendar
 from emulator.core.handlers import Page
+from emulator.core.validation import Body
 from emulator.document import bundles
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
 from emulator.errors import invalid_field
-from emulator.resources.sandbox import faults
-from emulator.resources.sandbox.faults import OF_DELIVERIES, Fault, FaultEffect
+from emulator.resources.simulation import faults
+from emulator.resources.simulation.faults import OF_DELIVERIES, Fault, FaultEffect
 from emulator.web.service_app import paths
-
-Body = Mapping[str, Any]
 
 WITHOUT_BODY = (204, 205, 304)
 """Statuses whose responses have no body (RFC 9110)."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping
-from typing import Any
 
 import msgspec
 from starlette.requests import Request
@@ -13,7 +11,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from emulator.control import world_lookup
-from emulator.core.handlers import Page, paginate
+from emulator.core.handlers import Page, Query, paginate
 from emulator.engine.engine import Engine
 from emulator.engine.inbox import InboxRequest, ResponseRule
 from emulator.engine.runtime import Runtime
@@ -27,9 +25,6 @@ MANNER = re.compile(re.escape(PREFIX) + r"[^/]*/manner")
 """The paths below the prefix that set how an inbox answers."""
 
 RANGES = {"status": (200, 599), "delay_ms": (0, 60_000)}
-
-
-Query = Mapping[str, Any]
 
 
 async def index(engine: Engine, runtime: Runtime, name: str, query: Query) -> Page[InboxRequest]:

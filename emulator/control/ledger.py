@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from emulator.control import explanation_text
 from emulator.control.causality import Causality, LoggedUnit
-from emulator.core.handlers import Page
+from emulator.core.handlers import Page, Query
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
 from emulator.resources import ledger
 from emulator.resources.ledger import Imbalance, Posting
 
-Query = Mapping[str, Any]
 
-
-class Entry(NamedTuple):
+class LedgerEntry(NamedTuple):
     """One posting: the object it comes from, and the unit of work that posted it."""
 
     object: str
@@ -57,14 +55,14 @@ async def show(engine: Engine, runtime: Runtime, query: Query) -> dict[str, Any]
     }
 
 
-def _entries(causality: Causality) -> Iterator[Entry]:
+def _entries(causality: Causality) -> Iterator[LedgerEntry]:
     """Every posting that the journal knows, oldest first."""
     for logged in causality.units:
         for id, posting in ledger.entries(logged.unit):
-            yield Entry(id, posting, logged)
+            yield LedgerEntry(id, posting, logged)
 
 
-def _shown(causality: Causality, entry: Entry) -> dict[str, Any]:
+def _shown(causality: Causality, entry: LedgerEntry) -> dict[str, Any]:
     return {
         "object": entry.object,
         "account": entry.posting.name,
@@ -75,7 +73,7 @@ def _shown(causality: Causality, entry: Entry) -> dict[str, Any]:
     }
 
 
-def _break(causality: Causality, entries: list[Entry], logged: LoggedUnit, failure: Imbalance) -> dict[str, Any]:
+def _break(causality: Causality, entries: list[LedgerEntry], logged: LoggedUnit, failure: Imbalance) -> dict[str, Any]:
     """What a unit of work broke, with the last one before it that touched the account."""
     posting = failure.posting
     before = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
 from typing import Any, get_type_hints
@@ -11,15 +10,14 @@ import msgspec
 
 from emulator.core import calendar
 from emulator.core.records import Record, hidden_fields, to_wire
+from emulator.core.validation import Body
 from emulator.core.world import World
 from emulator.document import bundles
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
 from emulator.errors import ApiError, invalid_field
 from emulator.web.error_responses import error_of
-from emulator.web.schemas import Schema
-
-Body = Mapping[str, Any]
+from emulator.web.schemas import CompiledSchema
 
 FIXED = ("id", "object")
 """Fields that cannot be changed."""
@@ -89,9 +87,9 @@ def _typed(kind: type[Record], fields: Body) -> dict[str, Any]:
 
 
 @cache
-def schema_of(kind: type[Record]) -> Schema:
+def schema_of(kind: type[Record]) -> CompiledSchema:
     """The schema of a kind in the OpenAPI document, with all schemas it refers to."""
-    return Schema({"$ref": f"#/components/schemas/{_name(kind)}", "components": {"schemas": _schemas()}})
+    return CompiledSchema({"$ref": f"#/components/schemas/{_name(kind)}", "components": {"schemas": _schemas()}})
 
 
 def documented(kind: type[Record]) -> bool:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from emulator.control import objects
-from emulator.core.handlers import Page, paginate
+from emulator.core.handlers import Page, Query, paginate
 from emulator.core.records import Record
 from emulator.core.tables import Table
 from emulator.core.world import World, encode
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
-
-Query = Mapping[str, Any]
 
 FIELD_NAMES = {"subscription_plan": "plan", "webhook_endpoint": "webhook"}
 """Kinds for which other objects have a field that is not named like the kind."""

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from emulator.core.handlers import Page
+from emulator.core.handlers import Page, Query
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
 from emulator.resources.payments import charging, outcomes, refunds
 from emulator.resources.payments.outcomes import Outcome
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.refunds import Refund
-
-Query = Mapping[str, Any]
 
 
 async def arrange(engine: Engine, runtime: Runtime, query: Query, body: Query) -> Outcome:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from emulator.control import working_method
+from emulator.core.handlers import Query
 from emulator.core.records import Record
 from emulator.core.world import World
 from emulator.engine.engine import Engine
@@ -15,8 +16,6 @@ from emulator.resources.checkout import hosted_payments
 from emulator.resources.checkout.checkout_sessions import CheckoutSession
 from emulator.resources.customers.payment_details import EVERY_TYPE
 from emulator.resources.payments.payment_links import PaymentLink
-
-Query = Mapping[str, Any]
 
 
 def paying(kind: type[Record], command: Callable[..., Any]) -> Callable[..., Any]:

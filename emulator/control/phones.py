@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from emulator.core.handlers import Page
+from emulator.core.handlers import Page, Query
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
 from emulator.resources.payments.payment_intents import PaymentIntent
-from emulator.resources.sandbox import mobile_money_prompts
-
-Query = Mapping[str, Any]
+from emulator.resources.simulation import mobile_money_prompts
 
 
 async def index(engine: Engine, runtime: Runtime, number: str, query: Query) -> Page[Any]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from emulator.control import request_code
-from emulator.core.handlers import Page
+from emulator.core.handlers import Page, Query
 from emulator.core.records import Record, to_wire
 from emulator.core.unit_of_work import Change
 from emulator.core.world import encode
@@ -19,8 +18,6 @@ from emulator.engine.logged_request import LoggedRequest, redacted_headers, reda
 from emulator.engine.runtime import Runtime
 from emulator.errors import ApiError, invalid_field
 from emulator.web.response import Response
-
-Query = Mapping[str, Any]
 
 
 async def index(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:

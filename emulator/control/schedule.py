@@ -42,7 +42,7 @@ SUMMARIES = {
 }
 """What each job does, in one sentence."""
 
-Entry = dict[str, Any]
+ScheduleEntry = dict[str, Any]
 
 
 async def index(engine: Engine, runtime: Runtime, query: Mapping[str, Any]) -> Page[Any]:
@@ -62,12 +62,12 @@ async def index(engine: Engine, runtime: Runtime, query: Mapping[str, Any]) -> P
     return Page(shown, count, page, size)
 
 
-def entry(job: Job) -> Entry:
+def entry(job: Job) -> ScheduleEntry:
     """A job as it is sent."""
     return {"due_at": job.due, "kind": job.name, "object": job.about, "summary": SUMMARIES[job.name]}
 
 
-async def preview(world: World, until: Timestamp) -> AsyncIterator[Entry]:
+async def preview(world: World, until: Timestamp) -> AsyncIterator[ScheduleEntry]:
     """Run the jobs of a copied world up to an instant, and yield each with its events; effects are not performed.
 
     Other requests are served in between.

@@ -12,7 +12,7 @@ from emulator.core.jobs import Job
 from emulator.core.records import Record
 from emulator.core.world import World, encode
 from emulator.i18n.catalogs import languages
-from emulator.resources.sandbox.emails import Email
+from emulator.resources.simulation.emails import Email
 from emulator.state.serialization import InvalidState
 
 

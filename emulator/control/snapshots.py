@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from emulator.control.snapshot_validation import validate
-from emulator.core.handlers import Page
+from emulator.core.handlers import Page, Query
 from emulator.engine import snapshots
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
-from emulator.engine.snapshots import Snapshot
+from emulator.engine.snapshots import WorldSnapshot
 from emulator.errors import ApiError, invalid_field
 from emulator.resources.app.settings import Settings
-from emulator.resources.sandbox.reset import TRACES
+from emulator.resources.simulation.reset import TRACES
 from emulator.state.serialization import InvalidState
-
-Query = Mapping[str, Any]
 
 NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
@@ -70,14 +67,14 @@ async def delete(engine: Engine, runtime: Runtime, name: str, query: Query) -> N
     runtime.history.delete_snapshot(name)
 
 
-def _save(runtime: Runtime, name: str, snapshot: Snapshot) -> dict[str, Any]:
+def _save(runtime: Runtime, name: str, snapshot: WorldSnapshot) -> dict[str, Any]:
     if name not in runtime.history.snapshots and len(runtime.history.snapshots) >= MAX_SNAPSHOTS:
         raise invalid_field("name", f"there are {MAX_SNAPSHOTS} snapshots; delete one first")
     runtime.history.store_snapshot(name, snapshot)
     return summary(name, snapshot)
 
 
-def find(runtime: Runtime, name: str) -> Snapshot:
+def find(runtime: Runtime, name: str) -> WorldSnapshot:
     """The snapshot with this name; 404 ``NOT_FOUND`` if there is none."""
     snapshot = runtime.history.snapshots.get(name)
     if snapshot is None:
@@ -85,7 +82,7 @@ def find(runtime: Runtime, name: str) -> Snapshot:
     return snapshot
 
 
-def summary(name: str, snapshot: Snapshot) -> dict[str, Any]:
+def summary(name: str, snapshot: WorldSnapshot) -> dict[str, Any]:
     """A snapshot as it is sent."""
     tables = (table for table in snapshot.world.tables() if table.kind not in (*TRACES, Settings))
     return {"object": "snapshot", "name": name, "now": snapshot.now, "objects": sum(map(len, tables))}

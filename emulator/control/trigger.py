@@ -14,6 +14,7 @@ from emulator.control.trigger_actions import TRIGGERS, TriggerRecipe
 from emulator.core.events import Event
 from emulator.core.handlers import get_or_404
 from emulator.core.records import Record
+from emulator.core.validation import Body
 from emulator.core.world import World
 from emulator.document import bundles
 from emulator.document.tree import resolve
@@ -23,13 +24,11 @@ from emulator.engine.runtime import Runtime
 from emulator.errors import CODES, ApiError, invalid_field, nest
 from emulator.paths import fixtures_folder
 from emulator.resources.app.settings import settings
-from emulator.resources.customers.records import Customer
+from emulator.resources.customers.customer_records import Customer
 from emulator.resources.registry import OPERATIONS as SERVICE
 from emulator.resources.registry import REGISTRY
 from emulator.web.error_responses import error_of
-from emulator.web.schemas import Schema
-
-Body = Mapping[str, Any]
+from emulator.web.schemas import CompiledSchema
 
 
 class CreationStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -53,13 +52,13 @@ def kinds() -> Mapping[str, type[Record]]:
 
 
 @cache
-def body_of(operation_id: str) -> Schema:
+def body_of(operation_id: str) -> CompiledSchema:
     """What the document says of the body of an operation."""
     document = bundles.load("service")
     operations = (each for item in document["paths"].values() for each in item.values() if isinstance(each, dict))
     node = next(each for each in operations if each.get("operationId") == operation_id)
     schema = node["requestBody"]["content"]["application/json"]["schema"]
-    return Schema({**resolve(document, schema), "components": document["components"]})
+    return CompiledSchema({**resolve(document, schema), "components": document["components"]})
 
 
 async def trigger(engine: Engine, runtime: Runtime, query: Body, body: Body) -> Event:
@@ -153,7 +152,7 @@ class TriggerRun:
         made: Record = SERVICE[step.make](self._world, body=schema.complete(body))
         return made
 
-    def _fields(self, kind: str, schema: Schema) -> Body:
+    def _fields(self, kind: str, schema: CompiledSchema) -> Body:
         """The overrides that are fields of an object to be made: those under its name, and those it has first."""
         own = self._overrides.get(kind)
         if isinstance(own, dict):

@@ -20,7 +20,7 @@ from emulator.resources.billing.subscriptions import Subscription
 from emulator.resources.checkout import hosted_payments
 from emulator.resources.checkout.checkout_sessions import CheckoutSession
 from emulator.resources.customers import customers
-from emulator.resources.customers.records import Customer
+from emulator.resources.customers.customer_records import Customer
 from emulator.resources.payments import charging, intent_operations, outcomes, payment_intents, refunds
 from emulator.resources.payments.outcomes import Outcome
 from emulator.resources.payments.payment_intents import PaymentIntent

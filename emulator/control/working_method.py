@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
 
 from emulator.core.world import World
 from emulator.errors import ApiError
 from emulator.resources.app import security_profiles
 from emulator.resources.app.settings import settings
 from emulator.resources.customers import magic_values, payment_methods
-from emulator.resources.customers.payment_details import EVERY_TYPE
+from emulator.resources.customers.payment_details import EVERY_TYPE, Fields
 from emulator.resources.customers.payment_methods import PaymentMethod
-
-Fields = Mapping[str, Any]
 
 CARD = {"number": "4242424242424242", "exp_month": 12, "exp_year": 2099, "cvc": "123"}
 

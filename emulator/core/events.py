@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Self
 import msgspec
 
 from emulator.core.calendar import Timestamp
-from emulator.core.messages import N_
 from emulator.core.records import Record, to_wire
+from emulator.core.translatable import N_
 
 
 class EventData(msgspec.Struct, frozen=True, gc=False):

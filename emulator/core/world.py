@@ -124,7 +124,7 @@ Reaction = Callable[["World", Event], None]
 JobFunction = Callable[["World", Job], None]
 
 
-Check = Callable[["World", UnitOfWork], Exception | None]
+CommitCheck = Callable[["World", UnitOfWork], Exception | None]
 """Finds what is wrong with a unit of work that is about to be committed: a mistake of the rules, never of a client."""
 
 
@@ -136,7 +136,7 @@ class Registry(NamedTuple):
     kinds: tuple[type[Record], ...]
     reactions: Mapping[str, tuple[Reaction, ...]]
     jobs: Mapping[str, JobFunction]
-    checks: tuple[Check, ...] = ()
+    checks: tuple[CommitCheck, ...] = ()
 
 
 class World:

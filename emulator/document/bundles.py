@@ -17,12 +17,12 @@ from pathlib import Path
 
 import msgspec
 
-from emulator.document.events import EACH_EVENT, EACH_KIND, object_kinds, with_enumerations, with_events
+from emulator.document.event_schemas import EACH_EVENT, EACH_KIND, object_kinds, with_enumerations, with_events
 from emulator.document.openapi30 import with_strict_null
 from emulator.document.openapi31 import to_openapi_3_1
 from emulator.document.published import published
 from emulator.document.tree import Document
-from emulator.events import EVENTS
+from emulator.event_types import EVENTS
 from emulator.paths import PACKAGE, openapi_folder
 
 SOURCES = ("service", "control")

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
-Schema = dict[str, Any]
+from emulator.document.schema_walk import Schema
 
 ENDING = "List"
 PAGINATION = "../schemas/Pagination.yaml"

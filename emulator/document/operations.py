@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from emulator.document import bundles
-from emulator.document.tree import Document, resolve
-
-Node = dict[str, Any]
+from emulator.document.tree import Document, Node, resolve
 
 COMBINATORS = ("allOf", "anyOf", "oneOf")
 
 
-class Fields(NamedTuple):
+class FieldNames(NamedTuple):
     """The fields of an object, and the fields of those that are objects; for a list, the fields of its items."""
 
     names: Mapping[str, None] = {}
-    nested: Mapping[str, Fields] = {}
+    nested: Mapping[str, FieldNames] = {}
 
     def dotted(self, before: str = "") -> Iterator[str]:
         """Their names in order, nested ones with dots: ``retry_policy.max_attempts``."""
@@ -32,7 +30,7 @@ class OperationSpec(NamedTuple):
     """What the document says of one operation: statuses, fields of the body and parameters of the query."""
 
     statuses: tuple[int, ...]
-    fields: Fields
+    fields: FieldNames
     parameters: tuple[str, ...]
 
 
@@ -70,10 +68,10 @@ def _body(document: Document, operation: Node) -> Node:
     return schema
 
 
-def _fields(document: Document, schema: Node) -> Fields:
+def _fields(document: Document, schema: Node) -> FieldNames:
     declared = _properties(document, schema)
     nested = {name: own for name, part in declared.items() if (own := _fields(document, part)).names}
-    return Fields(dict.fromkeys(declared), nested)
+    return FieldNames(dict.fromkeys(declared), nested)
 
 
 def _properties(document: Document, schema: Node) -> dict[str, Node]:

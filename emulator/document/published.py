@@ -10,9 +10,7 @@ import json
 from typing import Any
 
 from emulator.document.schema_walk import WEBHOOKS, Schema, map_schemas
-from emulator.document.tree import Document
-
-Node = dict[str, Any]
+from emulator.document.tree import Document, Node
 
 ANY_EVENT = "AnyEvent"
 LINK_BODY = "x-request-body"

@@ -8,7 +8,7 @@ from typing import Any
 from emulator.document.tree import Document
 
 Schema = dict[str, Any]
-Change = Callable[[Schema], Schema]
+SchemaChange = Callable[[Schema], Schema]
 
 PAYLOADS = frozenset({"example", "examples", "links"})
 """Keys that hold data of any form, which is copied as it is even where it looks like a schema."""
@@ -17,7 +17,7 @@ SCHEMA_LISTS = ("allOf", "anyOf", "oneOf")
 WEBHOOKS = "x-webhooks"
 
 
-def map_schemas(document: Document, change: Change) -> Document:
+def map_schemas(document: Document, change: SchemaChange) -> Document:
     """A copy of the document with every schema changed, inner schemas before the one they are part of.
 
     References are not passed to ``change``.
@@ -25,7 +25,7 @@ def map_schemas(document: Document, change: Change) -> Document:
     return {key: _part(key, value, change) for key, value in document.items()}
 
 
-def _part(key: str, value: Any, change: Change) -> Any:
+def _part(key: str, value: Any, change: SchemaChange) -> Any:
     """Change the schemas in anything but a schema."""
     if key in PAYLOADS or (key.startswith("x-") and key != WEBHOOKS):
         return value
@@ -36,19 +36,19 @@ def _part(key: str, value: Any, change: Change) -> Any:
     return _inner(value, change)
 
 
-def _inner(value: Any, change: Change) -> Any:
+def _inner(value: Any, change: SchemaChange) -> Any:
     if isinstance(value, dict):
         return {key: _part(key, item, change) for key, item in value.items()}
     return [_inner(item, change) for item in value] if isinstance(value, list) else value
 
 
-def _schema(schema: Any, change: Change) -> Any:
+def _schema(schema: Any, change: SchemaChange) -> Any:
     if not isinstance(schema, dict) or "$ref" in schema:
         return schema
     return change({key: _subschemas(key, value, change) for key, value in schema.items()})
 
 
-def _subschemas(key: str, value: Any, change: Change) -> Any:
+def _subschemas(key: str, value: Any, change: SchemaChange) -> Any:
     if key in SCHEMA_LISTS:
         return [_schema(schema, change) for schema in value]
     if key == "properties":

@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 Document = dict[str, Any]
+Node = dict[str, Any]
+"""Any object of a document, such as an operation or a schema."""
 Pointer = tuple[str, ...]
 
 

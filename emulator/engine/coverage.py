@@ -14,7 +14,7 @@ import msgspec
 from emulator.core.events import Event
 from emulator.core.records import Record
 from emulator.core.unit_of_work import Change, UnitOfWork
-from emulator.document.operations import Fields, operation_specs
+from emulator.document.operations import FieldNames, operation_specs
 from emulator.engine.logged_request import LoggedRequest
 from emulator.errors import ERRORS, public_code
 from emulator.resources.payments.payment_intents import PaymentIntent
@@ -99,7 +99,7 @@ class Coverage:
             names = (pair.partition("=")[0] for pair in entry.query.decode("latin-1").split("&"))
             self.parameters[operation].update(map(unquote_plus, names))
 
-    def _note_fields(self, within: str, fields: Fields, sent: Any) -> None:
+    def _note_fields(self, within: str, fields: FieldNames, sent: Any) -> None:
         if isinstance(sent, dict):
             noted = self.fields[within]
             if not noted.issuperset(sent):

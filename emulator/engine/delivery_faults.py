@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from msgspec.structs import replace
 
 from emulator.core.effects import HttpResult
-from emulator.resources.sandbox.faults import FaultEffect
+from emulator.resources.simulation.faults import FaultEffect
 from emulator.resources.webhooks.signing import SignedRequest
 
 Send = Callable[[SignedRequest], Awaitable[HttpResult]]

@@ -24,7 +24,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     advance: str | None = None
 
 
-class _Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _ExampleSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     explain: str
     steps: tuple[Step, ...] = ()
     pays: str | None = None
@@ -40,14 +40,14 @@ class ErrorExample(msgspec.Struct, frozen=True):
 
 def error_examples() -> dict[str, ErrorExample]:
     """Every example by its code."""
-    entries = msgspec.convert(read_yaml(fixtures_folder() / "errors.yaml"), dict[str, _Entry])
+    entries = msgspec.convert(read_yaml(fixtures_folder() / "errors.yaml"), dict[str, _ExampleSpec])
     return {code: ErrorExample(entry.explain, entry.steps or _payment(entry)) for code, entry in entries.items()}
 
 
 _AWA = {"email": "awa@example.com", "name": "Awa Diop"}
 
 
-def _payment(entry: _Entry) -> tuple[Step, ...]:
+def _payment(entry: _ExampleSpec) -> tuple[Step, ...]:
     """The steps of a payment that fails because of the number it is made with."""
     if entry.pays is None:
         return ()

@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from emulator.resources.app.client_ip import Address, network
+from emulator.resources.app.client_ip import IpAddress, network
 
-CountryLookup = Callable[[Address], str | None]
+CountryLookup = Callable[[IpAddress], str | None]
 """The country of an IP address as an ISO 3166-1 alpha-2 code, or None if it is not known."""
 
 
@@ -45,7 +45,7 @@ def from_database(file: Path) -> CountryLookup:
     return lambda address: _country(reader, address)
 
 
-def _country(reader: Any, address: Address) -> str | None:
+def _country(reader: Any, address: IpAddress) -> str | None:
     if address.version == 6 and reader.metadata().ip_version == 4:
         return None
     record = reader.get(str(address))

@@ -13,7 +13,7 @@ from emulator.engine.journal import Journal
 from emulator.engine.logged_request import Checkpoint
 from emulator.engine.outbox import Outbox
 from emulator.engine.pubsub import Broker, restarted
-from emulator.engine.snapshots import Snapshot
+from emulator.engine.snapshots import WorldSnapshot
 from emulator.engine.unit_runner import UnitRunner
 from emulator.errors import ApiError
 
@@ -30,7 +30,7 @@ class History:
     def __init__(
         self, runner: UnitRunner, journal: Journal, broker: Broker, outbox: Outbox, advances: Advances
     ) -> None:
-        self.snapshots: dict[str, Snapshot] = {}
+        self.snapshots: dict[str, WorldSnapshot] = {}
         self._runner = runner
         self._journal = journal
         self._broker = broker
@@ -88,12 +88,12 @@ class History:
         self._publish_restart("rewind")
         return len(units)
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> WorldSnapshot:
         """The world as it is now. Records never change, so only their filing is copied."""
         self._runner.run_due()
         return snapshots.take(self._runner.world.copy(), self._runner.clock)
 
-    async def restore(self, snapshot: Snapshot) -> None:
+    async def restore(self, snapshot: WorldSnapshot) -> None:
         """Put a snapshot in the place of the world; its history begins with it."""
         world = snapshot.world.copy()
         clock = self._runner.clock.another(snapshot.now, snapshot.mode, snapshot.rate)
@@ -112,7 +112,7 @@ class History:
             self._restarted()
             self._publish_restart(cause)
 
-    def store_snapshot(self, name: str, snapshot: Snapshot) -> None:
+    def store_snapshot(self, name: str, snapshot: WorldSnapshot) -> None:
         """Store a snapshot under a name, as the newest one. Raises ``StorageError``."""
         if self._runner.persistence:
             self._runner.persistence.store_snapshot(name, snapshot)

@@ -19,7 +19,7 @@ import httptools
 
 from emulator.resources.webhooks.egress_policy import forbidden
 
-Body = bytes | AsyncIterable[bytes]
+RawBody = bytes | AsyncIterable[bytes]
 """What is posted, whole or in pieces; with pieces goes a ``Content-Length`` among the headers."""
 
 READ_BYTES = 64 * 1024
@@ -42,7 +42,7 @@ class RequestFailed(Exception):
     """There is no answer. The message says why, without the URL: that may hold secrets, which belong in no log."""
 
 
-class Target(NamedTuple):
+class UrlParts(NamedTuple):
     """The parts of a URL that a request is made of."""
 
     tls: bool
@@ -73,13 +73,13 @@ class HttpClient:
     """No cookies, redirects or proxies of the environment, and a connection for each POST: none affects another."""
 
     async def post(
-        self, url: str, headers: dict[str, str], body: Body, *, verify: bool, max_bytes: int
+        self, url: str, headers: dict[str, str], body: RawBody, *, verify: bool, max_bytes: int
     ) -> tuple[int, bytes]:
         """The status of the answer and at most ``max_bytes`` of its body; raises :class:`RequestFailed`.
 
         ``verify`` demands a certificate that the system trusts.
         """
-        target = Target.of(url)
+        target = UrlParts.of(url)
         reader, writer = await self._connect(target, await _addresses(target), verify)
         try:
             async with _sending(writer, _head(target, headers, body), body):
@@ -88,7 +88,7 @@ class HttpClient:
         finally:
             writer.close()
 
-    async def _connect(self, target: Target, addresses: list[str], verify: bool) -> tuple[StreamReader, StreamWriter]:
+    async def _connect(self, target: UrlParts, addresses: list[str], verify: bool) -> tuple[StreamReader, StreamWriter]:
         try:
             return await self._first_connection(target, addresses, verify)
         except ssl.SSLCertVerificationError:
@@ -100,7 +100,7 @@ class HttpClient:
             raise RequestFailed(f"cannot connect: {reason}") from None
 
     async def _first_connection(
-        self, target: Target, addresses: list[str], verify: bool
+        self, target: UrlParts, addresses: list[str], verify: bool
     ) -> tuple[StreamReader, StreamWriter]:
         tls = (self._verifying if verify else self._unverifying) if target.tls else None
         name = target.host if tls else None
@@ -130,7 +130,7 @@ class HttpClient:
         return context
 
 
-async def _addresses(target: Target) -> list[str]:
+async def _addresses(target: UrlParts) -> list[str]:
     """The addresses of a host, looked up for this very call. Raises :class:`RequestFailed` if one is never called.
 
     ``*.localhost`` is this machine, whatever the name server knows (RFC 6761).
@@ -147,7 +147,7 @@ async def _addresses(target: Target) -> list[str]:
     return addresses
 
 
-def _head(target: Target, headers: dict[str, str], body: Body) -> bytes:
+def _head(target: UrlParts, headers: dict[str, str], body: RawBody) -> bytes:
     """The request line and the headers, whose names and values are the service's own."""
     length = {"Content-Length": str(len(body))} if isinstance(body, bytes) else {}
     fields = {"Host": target.authority, **COMMON_HEADERS, **headers, **length}
@@ -156,7 +156,7 @@ def _head(target: Target, headers: dict[str, str], body: Body) -> bytes:
 
 
 @asynccontextmanager
-async def _sending(writer: StreamWriter, head: bytes, body: Body) -> AsyncIterator[None]:
+async def _sending(writer: StreamWriter, head: bytes, body: RawBody) -> AsyncIterator[None]:
     """Send a request; its answer may come, and is read, before the whole body was sent."""
     if isinstance(body, bytes):
         writer.write(head + body)  # one write, because each is a system call

@@ -7,7 +7,7 @@ import re
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from emulator.resources.sandbox.emails import Email
+from emulator.resources.simulation.emails import Email
 
 ANSWER_TIME = 10.0
 """Seconds (real time) the server has for each step of a session."""

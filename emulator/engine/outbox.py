@@ -17,9 +17,9 @@ from emulator.engine.work_queues import WorkQueues
 from emulator.errors import ApiError
 from emulator.resources.payments.outcomes import Outcome
 from emulator.resources.payments.outcomes import consume as consume_outcome
-from emulator.resources.sandbox import emails
-from emulator.resources.sandbox.emails import Email
-from emulator.resources.sandbox.faults import DELIVERY, Fault, pick_delivery_fault
+from emulator.resources.simulation import emails
+from emulator.resources.simulation.emails import Email
+from emulator.resources.simulation.faults import DELIVERY, Fault, pick_delivery_fault
 from emulator.resources.webhooks import deliveries, signing
 from emulator.resources.webhooks.signing import SignedRequest
 

@@ -9,7 +9,7 @@ from emulator.core.unit_of_work import Change, UnitOfWork
 from emulator.core.world import World
 from emulator.engine import snapshots
 from emulator.engine.clock import Clock
-from emulator.engine.snapshots import Snapshot
+from emulator.engine.snapshots import WorldSnapshot
 from emulator.resources.app.keys import Key
 from emulator.state.store import StorageError, Store
 
@@ -36,7 +36,7 @@ class WorldPersistence:
         if self._stored_state != (clock.settings, world.counters):
             self._write(world, clock)
 
-    def replace_world(self, snapshot: Snapshot, changes: Iterable[Change] | None = None) -> None:
+    def replace_world(self, snapshot: WorldSnapshot, changes: Iterable[Change] | None = None) -> None:
         """Store another world: by the changes that led to it, or, with None, in place of all that was stored."""
         saved = snapshots.saved(snapshot)
         if changes is None:
@@ -45,7 +45,7 @@ class WorldPersistence:
             self._store.write(self._key, snapshot.world, changes, saved.head)
         self._stored_state = ()
 
-    def store_snapshot(self, name: str, snapshot: Snapshot | None) -> None:
+    def store_snapshot(self, name: str, snapshot: WorldSnapshot | None) -> None:
         """Store a snapshot under a name, as the newest one; None deletes it."""
         self._store.put_snapshot(self._key, name, None if snapshot is None else snapshots.saved(snapshot))
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from emulator.core.events import Event
 from emulator.core.unit_of_work import Change, UnitOfWork
-from emulator.resources.sandbox.emails import Email
+from emulator.resources.simulation.emails import Email
 from emulator.resources.webhooks.deliveries import WebhookDelivery
 
 KINDS = ("request", "event", "delivery", "email", "clock", "reset")

@@ -10,7 +10,7 @@ import msgspec
 
 from emulator.document import bundles
 from emulator.engine.geoip import CountryLookup, NetworkEntry, from_database, from_table
-from emulator.events import EVENTS
+from emulator.event_types import EVENTS
 from emulator.i18n import catalogs
 from emulator.paths import fixtures_folder
 from emulator.resources.app.keys import MagicKey

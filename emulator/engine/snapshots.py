@@ -16,7 +16,7 @@ from emulator.state import serialization
 from emulator.state.serialization import InvalidState, StoredWorld, WorldHeader
 
 
-class Snapshot(NamedTuple):
+class WorldSnapshot(NamedTuple):
     """A world at one instant, with the mode and rate of its clock."""
 
     world: World
@@ -25,18 +25,18 @@ class Snapshot(NamedTuple):
     rate: float
 
 
-def take(world: World, clock: Clock) -> Snapshot:
+def take(world: World, clock: Clock) -> WorldSnapshot:
     """A snapshot of a world at the present instant of its clock. It holds this very world, not a copy."""
-    return Snapshot(world, clock.now(), clock.mode, clock.rate)
+    return WorldSnapshot(world, clock.now(), clock.mode, clock.rate)
 
 
-def export(snapshot: Snapshot) -> dict[str, Any]:
+def export(snapshot: WorldSnapshot) -> dict[str, Any]:
     """The snapshot as plain values: the content of a TinyDB file with this one world."""
     plain: dict[str, Any] = msgspec.to_builtins(serialization.tables([saved(snapshot)]))
     return plain
 
 
-def saved(snapshot: Snapshot) -> StoredWorld:
+def saved(snapshot: WorldSnapshot) -> StoredWorld:
     """The snapshot as it is stored. Its clock will go on from its instant, however long ago that is then."""
     world, now, mode, rate = snapshot
     head = WorldHeader(now=now, mode=mode, rate=rate, counters=dict(world.counters), seed=world.seed)
@@ -49,7 +49,7 @@ def head(world: World, clock: Clock) -> WorldHeader:
     return WorldHeader(now=now, mode=clock.mode, rate=clock.rate, counters=counters, since=time.time(), seed=world.seed)
 
 
-def restore(value: Any, into: World) -> Snapshot:
+def restore(value: Any, into: World) -> WorldSnapshot:
     """The snapshot in exported values, as a world like ``into`` (same App, same mode). Raises ``InvalidState``.
 
     Among several worlds it is the one of that App.
@@ -61,11 +61,11 @@ def restore(value: Any, into: World) -> Snapshot:
     return load_world(own or next(iter(worlds.values())), into)
 
 
-def load_world(saved: StoredWorld, into: World) -> Snapshot:
+def load_world(saved: StoredWorld, into: World) -> WorldSnapshot:
     """The stored world, as a world like ``into``. Raises ``InvalidState``."""
     world = _emptied(into)
     serialization.fill(world, saved)
-    return Snapshot(world, world.now, saved.head.mode, saved.head.rate)
+    return WorldSnapshot(world, world.now, saved.head.mode, saved.head.rate)
 
 
 def _emptied(world: World) -> World:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from emulator.core.effects import HttpResult
 
 if TYPE_CHECKING:
-    from emulator.engine.http_client import Body, HttpClient
+    from emulator.engine.http_client import HttpClient, RawBody
 
 ANSWER_TIME = 10.0
 """Seconds (real time) a receiver has to answer (Limits)."""
@@ -31,7 +31,7 @@ class WebhookSender:
         self.answer_time = answer_time
         self._client: HttpClient | None = None
 
-    async def send(self, url: str, headers: dict[str, str], body: Body, *, verify: bool = True) -> HttpResult:
+    async def send(self, url: str, headers: dict[str, str], body: RawBody, *, verify: bool = True) -> HttpResult:
         """One attempt. A timeout and a connection error are results without a status code."""
         # Loaded on first use: a server that sends no webhook starts without an HTTP client.
         from emulator.engine.http_client import HttpClient, RequestFailed

@@ -6,12 +6,12 @@ from collections.abc import Collection, Iterator, Mapping
 from io import BufferedIOBase
 from typing import Any
 
-Message = tuple[int, str, str, list[str]]
+ExtractedMessage = tuple[int, str, str, list[str]]
 
 
 def magic_values(
     file: BufferedIOBase, keywords: Collection[str], comment_tags: Collection[str], options: Mapping[str, Any]
-) -> Iterator[Message]:
+) -> Iterator[ExtractedMessage]:
     """What each magic value of ``fixtures/magic.yaml`` means, one value a line."""
     # Loaded on first use, as in the rest of the emulator.
     import yaml

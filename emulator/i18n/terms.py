@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from emulator.core.messages import N_
+from emulator.core.translatable import N_
 
 PAYMENT_METHOD_TYPES: Mapping[str, str] = {
     "mobile_money": N_("Mobile money"),

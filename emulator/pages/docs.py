@@ -15,7 +15,7 @@ from emulator.engine.decisions import Decision, decisions
 from emulator.engine.error_examples import ErrorExample, Step, error_examples
 from emulator.engine.reference_data import ReferenceData
 from emulator.errors import ERRORS, ErrorSpec
-from emulator.events import EVENTS
+from emulator.event_types import EVENTS
 from emulator.pages.render import page
 from emulator.resources.registry import STATE_MACHINES
 from emulator.web.context import context_of
@@ -34,7 +34,7 @@ ADVICE = {
 """What to do about each status (retry guidance of the error model)."""
 
 
-class Entry(NamedTuple):
+class ErrorSection(NamedTuple):
     """One error code on the page."""
 
     code: str
@@ -43,10 +43,10 @@ class Entry(NamedTuple):
     lines: list[str]
 
 
-def entries() -> list[Entry]:
+def entries() -> list[ErrorSection]:
     """Every documented code with the requests that provoke it, by status."""
     known = error_examples()
-    found = [Entry(code, ERRORS[code], known[code], list(map(_line, known[code].steps))) for code in known]
+    found = [ErrorSection(code, ERRORS[code], known[code], list(map(_line, known[code].steps))) for code in known]
     return sorted(found, key=lambda entry: entry.row.status)
 
 

@@ -22,11 +22,11 @@ from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
 from emulator.errors import ApiError
 from emulator.html import forms as posted
-from emulator.pages import forms, messages, views
+from emulator.pages import messages, payment_form, views
 from emulator.pages.form_tokens import FormTokens
-from emulator.pages.forms import Form
 from emulator.pages.json_view import as_json
 from emulator.pages.payables import Payable
+from emulator.pages.payment_form import Form
 from emulator.pages.render import api_error, buyer_headers, buyer_page
 from emulator.pages.request import COOKIE, KINDS, PageRequest, Pay, idempotency_key
 from emulator.resources.app import security_profiles
@@ -144,7 +144,7 @@ async def _pay(request: PageRequest, runtime: Runtime, payable: Payable, form: F
         return _go_on(request, runtime, known.body.decode())
     if payable.state != "payable":
         return _go_on(request, runtime, "")
-    reading = forms.read(payable, form, request.language)
+    reading = payment_form.read(payable, form, request.language)
     if reading.errors:
         return _again(request, runtime, payable, 422, form, errors=reading.errors)
     arguments = {"key": key, "id": request.id, "pay": KINDS[request.kind][2], "payment": reading.payment}
@@ -163,7 +163,7 @@ def _failed(request: PageRequest, runtime: Runtime, form: Form, error: ApiError)
     payable = _present(request, runtime)
     if payable.state != "payable":
         return _go_on(request, runtime, "")
-    if errors := forms.field_errors(error):
+    if errors := payment_form.field_errors(error):
         return _again(request, runtime, payable, error.status, form, errors=errors)
     problem = messages.ERRORS.get(error.code, messages.NOT_POSSIBLE)
     return _again(request, runtime, payable, error.status, form, problem=problem)

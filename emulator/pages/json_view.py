@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from emulator.core.records import pick
-from emulator.pages.forms import FIELDS
 from emulator.pages.payables import Payable
+from emulator.pages.payment_form import FIELDS
 from emulator.pages.views import View
 from emulator.resources.payments.payment_intents import PaymentIntent
 

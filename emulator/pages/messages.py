@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from emulator.core.messages import N_
+from emulator.core.translatable import N_
 
 FIELD_ERRORS: Mapping[str, str] = {
     "name": N_("Enter your name."),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from emulator.core.messages import N_
+from emulator.core.translatable import N_
 from emulator.core.world import World
 from emulator.resources.app import security_profiles
 from emulator.resources.app.settings import settings
@@ -15,7 +15,7 @@ from emulator.resources.billing import invoice_lines, invoices
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.catalog.products import Product
 from emulator.resources.checkout.checkout_sessions import CheckoutSession
-from emulator.resources.customers.records import Customer
+from emulator.resources.customers.customer_records import Customer
 from emulator.resources.payments import current_payment, payment_links
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.payment_links import PaymentLink

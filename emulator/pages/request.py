@@ -13,8 +13,8 @@ from emulator.core.records import Record
 from emulator.core.world import World
 from emulator.html.request import BrowserRequest, url
 from emulator.pages.form_tokens import FormTokens
-from emulator.pages.forms import Form
 from emulator.pages.payables import UNDER_WAY, Payable, of_invoice, of_link, of_session
+from emulator.pages.payment_form import Form
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.checkout import hosted_payments
 from emulator.resources.checkout.checkout_sessions import CheckoutSession

@@ -7,13 +7,13 @@ from typing import Any
 
 import msgspec
 
-from emulator.core.messages import N_
+from emulator.core.translatable import N_
 from emulator.core.world import World
 from emulator.i18n.language import Language, decimals
 from emulator.i18n.terms import PAYMENT_METHOD_TYPES
 from emulator.pages import messages
-from emulator.pages.forms import FIELDS, NEVER_SHOWN, Form
 from emulator.pages.payables import Payable
+from emulator.pages.payment_form import FIELDS, NEVER_SHOWN, Form
 from emulator.resources.customers.magic_values import MagicValue
 from emulator.resources.payments.receipts import Receipt
 from emulator.resources.payments.transactions import Transaction

@@ -22,10 +22,10 @@ _CLASSES = {
 All other classes are neutral, N.
 """
 
-_Rule = tuple[re.Pattern[str], Callable[[re.Match[str]], str]]
+_Substitution = tuple[re.Pattern[str], Callable[[re.Match[str]], str]]
 
 
-def _rule(pattern: str, become: Callable[[re.Match[str]], str]) -> _Rule:
+def _rule(pattern: str, become: Callable[[re.Match[str]], str]) -> _Substitution:
     return re.compile(pattern), become
 
 
@@ -33,7 +33,7 @@ def _as(letter: str) -> Callable[[re.Match[str]], str]:
     return lambda match: letter * len(match[0])
 
 
-_RULES: tuple[_Rule, ...] = (
+_RULES: tuple[_Substitution, ...] = (
     _rule(r"(.)M+", lambda match: match[1] * len(match[0])),  # W1: a mark has the class of the character it is on
     _rule(r"A[^LRA]*", lambda match: match[0].replace("1", "2")),  # W2: numbers after Arabic letters
     _rule(r"A", _as("R")),  # W3

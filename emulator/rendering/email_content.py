@@ -10,7 +10,7 @@ from emulator.i18n.terms import PAYMENT_METHOD_TYPES
 from emulator.rendering.invoice_pdf import HEADLINES, payable
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.billing.subscriptions import Subscription
-from emulator.resources.sandbox.emails import Email
+from emulator.resources.simulation.emails import Email
 
 
 class EmailContent(NamedTuple):

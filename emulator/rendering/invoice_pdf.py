@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from emulator.core.messages import N_
+from emulator.core.translatable import N_
 from emulator.i18n.language import language_of
 from emulator.rendering.canvas import HEIGHT, WIDTH, Box, PdfPage
 from emulator.rendering.page_flow import BOTTOM, LEFT, RIGHT, PageFlow
@@ -29,7 +29,7 @@ from emulator.rendering.styles import (
 )
 from emulator.rendering.text import Style, wrap
 from emulator.resources.billing.invoices import Invoice
-from emulator.resources.sandbox.invoice_documents import InvoiceDocument
+from emulator.resources.simulation.invoice_documents import InvoiceDocument
 
 GUTTER = 18.0
 NUMBERS = 118.0

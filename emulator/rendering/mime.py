@@ -13,8 +13,8 @@ from emulator.core import calendar
 from emulator.i18n.language import language_of
 from emulator.rendering.email_content import email_content
 from emulator.rendering.invoice_pdf import render
-from emulator.resources.sandbox.emails import Email
-from emulator.resources.sandbox.invoice_documents import InvoiceDocument
+from emulator.resources.simulation.emails import Email
+from emulator.resources.simulation.invoice_documents import InvoiceDocument
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -29,7 +29,7 @@ class Style(NamedTuple):
         return self.size * self.leading
 
 
-class Run(NamedTuple):
+class GlyphRun(NamedTuple):
     """Characters ``start`` to ``end`` of a paragraph, which share one font and one level."""
 
     face: Face
@@ -83,7 +83,7 @@ class _Paragraph(NamedTuple):
     text: str
     style: Style
     rtl: bool
-    runs: list[Run]
+    runs: list[GlyphRun]
 
     def lines(self, width: float) -> Iterator[Line]:
         """Its lines, none wider than ``width`` points."""
@@ -98,7 +98,7 @@ class _Paragraph(NamedTuple):
                 advances[run.start + glyph.at] += glyph.advance
         return advances
 
-    def _shape(self, run: Run) -> list[Glyph]:
+    def _shape(self, run: GlyphRun) -> list[Glyph]:
         return run.face.shape(self.text[run.start : run.end], rtl=run.level % 2 == 1)
 
     def _line(self, start: int, end: int) -> Line:
@@ -116,7 +116,7 @@ def _paragraph(text: str, style: Style) -> _Paragraph:
     return _Paragraph(text, style, rtl, _runs(text, style.bold, bidi.levels(text, rtl)))
 
 
-def _runs(text: str, bold: bool, levels: Sequence[int]) -> list[Run]:
+def _runs(text: str, bold: bool, levels: Sequence[int]) -> list[GlyphRun]:
     """Split into runs. Marks, joiners and spaces always use the font of the character before them."""
     faces: list[Face] = []
     for character in text:
@@ -124,7 +124,7 @@ def _runs(text: str, bold: bool, levels: Sequence[int]) -> list[Run]:
         faces.append(faces[-1] if attached else face_for(character, bold))
     places = groupby(range(len(text)), key=lambda at: (faces[at].name, levels[at]))
     stretches = [list(stretch) for _, stretch in places]
-    return [Run(faces[part[0]], levels[part[0]], part[0], part[-1] + 1) for part in stretches]
+    return [GlyphRun(faces[part[0]], levels[part[0]], part[0], part[-1] + 1) for part in stretches]
 
 
 def _breaks(text: str, advances: Sequence[int], room: float) -> Iterator[tuple[int, int]]:

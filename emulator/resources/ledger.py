@@ -24,7 +24,7 @@ from emulator.core.unit_of_work import UnitOfWork
 from emulator.core.world import World
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.checkout.checkout_sessions import CheckoutSession
-from emulator.resources.customers.records import Customer
+from emulator.resources.customers.customer_records import Customer
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.refunds import Refund
 from emulator.resources.payments.transactions import Transaction
@@ -51,7 +51,7 @@ class Posting(NamedTuple):
         return self.account if self.owner is None else f"{self.account} of {self.owner}"
 
 
-Rows = tuple[tuple[str, str | None, int, str], ...]
+PostingRows = tuple[tuple[str, str | None, int, str], ...]
 """Postings as plain tuples, which are made in a fraction of the time: every unit of work is checked."""
 
 
@@ -68,7 +68,7 @@ class Imbalance(Exception):
 # -- positions
 
 
-def _transaction_books(transaction: Transaction) -> Rows:
+def _transaction_books(transaction: Transaction) -> PostingRows:
     amount, currency = transaction.amount, transaction.currency
     if transaction.type == "refund":
         return (("buyers", None, amount, currency), ("merchant", None, -amount, currency))
@@ -82,14 +82,14 @@ def _transaction_books(transaction: Transaction) -> Rows:
     )
 
 
-def _invoice_books(invoice: Invoice) -> Rows:
+def _invoice_books(invoice: Invoice) -> PostingRows:
     if not invoice.paid_manually:
         return ()
     amount, currency = invoice.amount_paid, invoice.currency
     return (("buyers", None, -amount, currency), ("paid manually", None, amount, currency))
 
 
-def _transaction_claims(transaction: Transaction) -> Rows:
+def _transaction_claims(transaction: Transaction) -> PostingRows:
     amount, currency, refunded = transaction.amount, transaction.currency, transaction.amount_refunded
     if transaction.type == "refund":
         return (("returned", None, -amount, currency),)
@@ -99,7 +99,7 @@ def _transaction_claims(transaction: Transaction) -> Rows:
     return (spent, ("refunds", transaction.id, -refunded, currency)) if refunded else (spent,)
 
 
-def _intent_claims(intent: PaymentIntent) -> Rows:
+def _intent_claims(intent: PaymentIntent) -> PostingRows:
     if intent.status != "succeeded":
         return ()
     amount, currency = intent.amount_received, intent.currency
@@ -107,32 +107,35 @@ def _intent_claims(intent: PaymentIntent) -> Rows:
     return (*invoice, ("payments", intent.checkout_session, amount, currency)) if intent.checkout_session else invoice
 
 
-def _refund_claims(refund: Refund) -> Rows:
+def _refund_claims(refund: Refund) -> PostingRows:
     if refund.status != "succeeded":
         return ()
     amount, currency = refund.amount, refund.currency
     return (("refunds", refund.transaction, amount, currency), ("returned", None, amount, currency))
 
 
-def _customer_claims(customer: Customer) -> Rows:
+def _customer_claims(customer: Customer) -> PostingRows:
     spent = customer.total_spent
     return (("spending", customer.id, -spent, customer.currency),) if spent else ()
 
 
-def _invoice_claims(invoice: Invoice) -> Rows:
+def _invoice_claims(invoice: Invoice) -> PostingRows:
     if invoice.paid_manually or not invoice.amount_paid:
         return ()
     return (("payments", invoice.id, -invoice.amount_paid, invoice.currency),)
 
 
-def _session_claims(session: CheckoutSession) -> Rows:
+def _session_claims(session: CheckoutSession) -> PostingRows:
     return (("payments", session.id, -session.amount_total, session.currency),) if session.status == "complete" else ()
 
 
-BOOKINGS: Mapping[type[Record], Callable[[Any], Rows]] = {Transaction: _transaction_books, Invoice: _invoice_books}
+BOOKINGS: Mapping[type[Record], Callable[[Any], PostingRows]] = {
+    Transaction: _transaction_books,
+    Invoice: _invoice_books,
+}
 """The part of a position that is on the books."""
 
-CLAIMS: Mapping[type[Record], Callable[[Any], Rows]] = {
+CLAIMS: Mapping[type[Record], Callable[[Any], PostingRows]] = {
     Transaction: _transaction_claims,
     PaymentIntent: _intent_claims,
     Refund: _refund_claims,
@@ -143,7 +146,7 @@ CLAIMS: Mapping[type[Record], Callable[[Any], Rows]] = {
 """The part of a position that is on accounts which compare two kinds of record. Other kinds of record hold no money."""
 
 
-def _position(record: Record | None) -> Rows:
+def _position(record: Record | None) -> PostingRows:
     """All that a record stands for; nothing where it is absent."""
     if record is None:
         return ()

@@ -22,7 +22,7 @@ from emulator.resources.billing import (
 )
 from emulator.resources.catalog import plans, products
 from emulator.resources.checkout import checkout_sessions, fulfilment
-from emulator.resources.customers import addresses, customers, payment_methods, records
+from emulator.resources.customers import addresses, customer_records, customers, payment_methods
 from emulator.resources.payments import (
     charging,
     intent_operations,
@@ -33,7 +33,7 @@ from emulator.resources.payments import (
     refunds,
     transactions,
 )
-from emulator.resources.sandbox import emails, faults, invoice_documents, reset
+from emulator.resources.simulation import emails, faults, invoice_documents, reset
 from emulator.resources.webhooks import deliveries, endpoints
 
 _MODULES = (
@@ -135,8 +135,8 @@ STATE_MACHINES: tuple[StateMachine[Any], ...] = (
 REGISTRY = Registry(
     kinds=(
         settings.Settings,
-        records.Customer,
-        records.Address,
+        customer_records.Customer,
+        customer_records.Address,
         payment_methods.PaymentMethod,
         products.Product,
         plans.SubscriptionPlan,

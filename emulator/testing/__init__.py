@@ -5,9 +5,9 @@ from emulator.testing.api import Api, RequestRefused
 from emulator.testing.collector import Delivery
 from emulator.testing.emulator import Emulator, Snapshot
 from emulator.testing.ledger import Ledger
-from emulator.testing.options import WorldOptions
 from emulator.testing.servers import LocalServer, RemoteServer
 from emulator.testing.webhooks import Webhooks
+from emulator.testing.world_options import WorldOptions
 
 __all__ = [
     "Api",

@@ -17,9 +17,9 @@ from emulator.testing.clock import WorldClock
 from emulator.testing.emails import Emails
 from emulator.testing.events import Events, Expectation
 from emulator.testing.ledger import Ledger
-from emulator.testing.options import WorldOptions
 from emulator.testing.servers import AnyServer, LocalServer, RemoteServer, app
 from emulator.testing.webhooks import Webhooks
+from emulator.testing.world_options import WorldOptions
 
 if TYPE_CHECKING:
     import httpx

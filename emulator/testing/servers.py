@@ -10,7 +10,7 @@ import httpx
 
 from emulator.testing.api import JSON, Api
 from emulator.testing.collector import Receiver
-from emulator.testing.options import WorldOptions
+from emulator.testing.world_options import WorldOptions
 
 if TYPE_CHECKING:
     from emulator.engine.fixtures import Start

@@ -9,9 +9,8 @@ from connexion import ConnexionMiddleware
 from connexion.resolver import Resolver
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from emulator.document.tree import at, pointer_of
+from emulator.document.tree import Document, at, pointer_of
 
-Document = Mapping[str, Any]
 Definition = Mapping[str, Any]
 """An operation as the document defines it, with every reference replaced by what it refers to."""
 

@@ -13,7 +13,7 @@ from emulator.core.world import World
 from emulator.engine.logged_request import Checkpoint
 from emulator.engine.runtime import Runtime
 from emulator.errors import ApiError
-from emulator.resources.app.client_ip import Address, resolve
+from emulator.resources.app.client_ip import IpAddress, resolve
 from emulator.resources.app.settings import settings
 from emulator.web.error_responses import body_of
 from emulator.web.response import Response
@@ -125,7 +125,7 @@ class RequestContext:
         retry = {} if error.retry_after is None else {"Retry-After": str(error.retry_after)}
         return Response(error.status, self.body_of(error), {**error.headers, **retry})
 
-    def client_address(self, world: World) -> Address:
+    def client_address(self, world: World) -> IpAddress:
         """The client's address, by what the world's App believes of ``X-Forwarded-For`` (B-70)."""
         peer = self._client and self._client[0]
         return resolve(peer, self.header_values(b"x-forwarded-for"), settings(world).trusted_proxies)

@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from emulator.core.world import World
 from emulator.engine.runtime import Runtime
 from emulator.errors import ApiError
-from emulator.resources.sandbox.faults import REQUEST, Fault, FaultEffect, FaultMatch, mentions_customer, pick_fault
+from emulator.resources.simulation.faults import REQUEST, Fault, FaultEffect, FaultMatch, mentions_customer, pick_fault
 from emulator.web import strict_json
 from emulator.web.context import RequestContext
 from emulator.web.forced_errors import RETRY_AFTER, ForcedErrors

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable
 from inspect import isgenerator
 from typing import Any
 
 from emulator.core.idempotency import lookup, store
 from emulator.core.world import World, encode
 from emulator.engine.runtime import Runtime
+from emulator.engine.unit_runner import Command
 from emulator.errors import ApiError
 from emulator.web import strict_json
 from emulator.web.context import RequestContext
@@ -23,8 +23,6 @@ STORED_ERRORS = (404, 409)
 """Statuses of errors that depend on the objects and are stored; any other is raised before an object is read."""
 
 _PRINTABLE = re.compile(r"[\x20-\x7e]{1,255}")
-
-Command = Callable[..., Any]
 
 
 class IdempotentRequest:

@@ -24,13 +24,13 @@ from emulator.web.pagination import envelope
 from emulator.web.query import cast, explain, fields
 from emulator.web.response import Response, send_response
 from emulator.web.routing import OperationLayer
-from emulator.web.schemas import Schema, Violation
+from emulator.web.schemas import CompiledSchema, Violation
 from emulator.web.streaming import Stream, send_stream
 
 MAX_BODY = 1024 * 1024
 """Bytes of a request body that are read, unless the document says ``x-max-bytes`` beside the body's content."""
 
-NO_BODY = Schema({"type": "object", "properties": {}, "additionalProperties": False})
+NO_BODY = CompiledSchema({"type": "object", "properties": {}, "additionalProperties": False})
 """The body of a POST for which none is documented: absent or an empty object, under the same rules (B-12, B-13)."""
 
 Executor = Callable[[RequestContext, Any, "OperationHandler", dict[str, Any]], Awaitable[Any]]
@@ -59,7 +59,7 @@ class OperationHandler:
         self._execute = execute
         self._strict = strict
         self._parameters = {
-            parameter["name"]: Schema(parameter["schema"])
+            parameter["name"]: CompiledSchema(parameter["schema"])
             for parameter in definition["parameters"]
             if parameter["in"] == "query"
         }
@@ -72,7 +72,7 @@ class OperationHandler:
         request_body = definition.get("requestBody", {})
         content = request_body.get("content", {})
         self._max_bytes = request_body.get("x-max-bytes", MAX_BODY)
-        self._body = Schema(content["application/json"]["schema"]) if content else None
+        self._body = CompiledSchema(content["application/json"]["schema"]) if content else None
         # The body of a GET or a DELETE has no meaning (RFC 9110) and is ignored.
         self._body_schema = self._body or (NO_BODY if self._method == "post" else None)
         self.status = next(int(status) for status in definition["responses"] if status.startswith("2"))
@@ -122,7 +122,7 @@ class OperationHandler:
         return {**self._defaults, **given}
 
     def _validated(
-        self, body: dict[str, Any], schema: Schema, context: RequestContext, violations: list[Violation]
+        self, body: dict[str, Any], schema: CompiledSchema, context: RequestContext, violations: list[Violation]
     ) -> dict[str, Any]:
         if not schema.accepts(body):
             if context.ignores_unknown_fields:
@@ -176,9 +176,9 @@ class OperationHandler:
             raise InvalidResponse(f"the response of {self.operation_id} breaks the document: {problem}")
 
     @cached_property
-    def _response(self) -> Schema | None:
+    def _response(self) -> CompiledSchema | None:
         media = self._content.get("application/json")
-        return Schema(media["schema"]) if media else None
+        return CompiledSchema(media["schema"]) if media else None
 
 
 class InvalidResponse(Exception):

@@ -17,23 +17,23 @@ from emulator.web.context import ContextLayer, RequestContext
 API = TypeVar("API", bound=RoutedAPI[Any])
 
 
-class Node:
+class PathSegment:
     """One segment of a path: the fixed segments and the parameter that may follow it, and its operations by method."""
 
     __slots__ = ("children", "name", "operations", "parameter")
 
     def __init__(self) -> None:
-        self.children: dict[str, Node] = {}
-        self.parameter: Node | None = None
+        self.children: dict[str, PathSegment] = {}
+        self.parameter: PathSegment | None = None
         self.name = ""
         self.operations: dict[str, str] = {}
 
-    def child(self, segment: str) -> Node:
+    def child(self, segment: str) -> PathSegment:
         """The node after this one for a segment of a documented path."""
         if not segment.startswith("{"):
-            return self.children.setdefault(segment, Node())
+            return self.children.setdefault(segment, PathSegment())
         if self.parameter is None:
-            self.parameter = Node()
+            self.parameter = PathSegment()
             self.parameter.name = segment[1:-1]
         return self.parameter
 
@@ -59,7 +59,7 @@ class Router(ContextLayer, SpecMiddleware):
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
-        self._root = Node()
+        self._root = PathSegment()
         self._base_path = ""
 
     def add_api(self, specification: Specification, base_path: str | None = None, **_: Any) -> None:
@@ -86,14 +86,14 @@ class Router(ContextLayer, SpecMiddleware):
         context.path_params = parameters
         await self.app(scope, receive, send)
 
-    def _node_of(self, path: str) -> Node:
+    def _node_of(self, path: str) -> PathSegment:
         node = self._root
         for segment in (self._base_path + path).split("/"):
             node = node.child(segment)
         return node
 
-    def _find(self, path: Sequence[str], parameters: dict[str, str]) -> Node | None:
-        node: Node | None = self._root
+    def _find(self, path: Sequence[str], parameters: dict[str, str]) -> PathSegment | None:
+        node: PathSegment | None = self._root
         for segment in path:
             following = node.children.get(segment)  # type: ignore[union-attr]  # the loop ends where there is none
             if following is None and segment and (following := node.parameter) is not None:  # type: ignore[union-attr]  # likewise

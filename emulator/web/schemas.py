@@ -22,7 +22,7 @@ class Violation(NamedTuple):
     code: str = "INVALID_FIELD"
 
 
-class Schema:
+class CompiledSchema:
     """One schema of the document, compiled on first use."""
 
     def __init__(self, source: dict[str, Any]) -> None:
@@ -52,12 +52,12 @@ class Schema:
         return {name: part["default"] for name, part in properties.items() if "default" in part}
 
     @cached_property
-    def _nested(self) -> list[tuple[str, bool, Schema]]:
+    def _nested(self) -> list[tuple[str, bool, CompiledSchema]]:
         """The properties whose objects have defaults: name, whether it is a list, schema of the objects."""
         nested = []
         for name, part in self.source.get("properties", {}).items():
             many = part.get("type") == "array"
-            inner = Schema(part.get("items", {}) if many else part)
+            inner = CompiledSchema(part.get("items", {}) if many else part)
             if inner.defaults or inner._nested:
                 nested.append((name, many, inner))
         return nested

@@ -17,8 +17,8 @@ from emulator.resources.app import keys
 from emulator.resources.app.settings import settings
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.registry import OPERATIONS
-from emulator.resources.sandbox import invoice_documents
-from emulator.resources.sandbox.invoice_documents import InvoiceDocument
+from emulator.resources.simulation import invoice_documents
+from emulator.resources.simulation.invoice_documents import InvoiceDocument
 from emulator.web.context import RequestContext
 from emulator.web.cors import Cors
 from emulator.web.forced_errors import ForcedErrors

@@ -19,8 +19,8 @@ import httpx
 from contract_tests import postgres
 from contract_tests.crash_recovery.servers import Emulator, started
 from contract_tests.state.golden import FOLDER, KEY, PUBLIC_URL
-from emulator.conformance.fixture_factory import FixtureFactory, webhook_receiver
-from emulator.conformance.fixtures import FIXTURES, OF_PATH
+from emulator.conformance.object_factory import ObjectFactory, webhook_receiver
+from emulator.conformance.prerequisites import OF_PATH, PREREQUISITES
 from emulator.core.events import Event
 from emulator.core.jobs import FailedJob, Job
 from emulator.resources.registry import REGISTRY
@@ -55,7 +55,7 @@ class World:
     """The world on one server, made by requests that all releases understand."""
 
     def __init__(self, url: str, receiver: str) -> None:
-        self._factory = FixtureFactory(f"{url}/v1", {"Authorization": f"Bearer {KEY}"}, receiver, "golden")
+        self._factory = ObjectFactory(f"{url}/v1", {"Authorization": f"Bearer {KEY}"}, receiver, "golden")
         self._http = httpx.Client(base_url=url, headers={"Authorization": f"Bearer {KEY}"}, timeout=60, trust_env=False)
         self._scene: dict[str, Any] = {}
         self.exported: Any = None
@@ -71,7 +71,7 @@ class World:
         self.ask("PATCH", "/_emulator/app", {"settings": {"tax_rate": 18}})
         self._factory.object("customer", self._scene)
         self.ask("POST", "/_emulator/snapshots", {"name": "before"})
-        for kind in FIXTURES:
+        for kind in PREREQUISITES:
             # A "paused subscription" is another subscription than the "canceled" one.
             plain = kind.rpartition(" ")[2]
             scene = (

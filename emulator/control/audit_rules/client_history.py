@@ -16,7 +16,7 @@ from emulator.core.world import World
 from emulator.engine.logged_request import LoggedRequest, redacted_text
 from emulator.engine.runtime import Runtime
 from emulator.errors import public_code
-from emulator.resources.sandbox.faults import Fault
+from emulator.resources.simulation.faults import Fault
 from emulator.resources.webhooks.deliveries import WebhookDelivery
 from emulator.resources.webhooks.endpoints import WebhookEndpoint
 from emulator.web.request_log import SERVICE

@@ -7,7 +7,7 @@ from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from urllib.parse import urlsplit
 
-Address = IPv4Address | IPv6Address
+IpAddress = IPv4Address | IPv6Address
 
 LOCALHOST = IPv4Address("127.0.0.1")
 """The address of a request that did not come over the network."""
@@ -16,7 +16,7 @@ _LONGEST = 60
 """Characters of the longest text that can be an address, port included."""
 
 
-def resolve(peer: str | None, forwarded: Sequence[str], trusted: Iterable[str]) -> Address:
+def resolve(peer: str | None, forwarded: Sequence[str], trusted: Iterable[str]) -> IpAddress:
     """The address of the client: the socket's ``peer`` or, if that is a trusted proxy, the address it forwards for.
 
     ``forwarded`` are the values of ``X-Forwarded-For``, read from the end as long as the address found so far is one of
@@ -33,13 +33,13 @@ def resolve(peer: str | None, forwarded: Sequence[str], trusted: Iterable[str]) 
     return nearest
 
 
-def address(text: str) -> Address | None:
+def address(text: str) -> IpAddress | None:
     """The address in a text, with or without a port, or None; an IPv4-mapped IPv6 address becomes the IPv4 one."""
     return None if len(text) > _LONGEST else _address(text.strip())
 
 
 @lru_cache(maxsize=1024)
-def _address(text: str) -> Address | None:
+def _address(text: str) -> IpAddress | None:
     bare = text[1:].partition("]")[0] if text.startswith("[") else text
     if bare.count(":") == 1:
         bare = bare.partition(":")[0]

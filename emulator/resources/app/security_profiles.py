@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from emulator.core.handlers import apply_patch, get_handler, get_or_404, list_handler, new_record
-from emulator.core.messages import N_
 from emulator.core.records import Record
+from emulator.core.translatable import N_
 from emulator.core.world import World
 from emulator.errors import ApiError, invalid_field
-from emulator.resources.app.client_ip import Address, domain, network
+from emulator.resources.app.client_ip import IpAddress, domain, network
 from emulator.resources.app.settings import settings
 
 WITHOUT_PROFILES = "starter"
@@ -77,7 +77,7 @@ def in_force(world: World) -> Sequence[SecurityProfile]:
     return () if not len(profiles) or settings(world).pricing_plan == WITHOUT_PROFILES else tuple(profiles)
 
 
-def check_request(world: World, address: Address, origin: str | None, operation_id: str | None) -> None:
+def check_request(world: World, address: IpAddress, origin: str | None, operation_id: str | None) -> None:
     """Raise 403 if a profile forbids a request by its address, its ``Origin`` or its country (rules 1, 2, 5)."""
     for profile in in_force(world):
         if profile.allowed_ips and not any(address in network(each) for each in profile.allowed_ips):
@@ -88,7 +88,7 @@ def check_request(world: World, address: Address, origin: str | None, operation_
         check_country(world, address)
 
 
-def check_country(world: World, address: Address) -> None:
+def check_country(world: World, address: IpAddress) -> None:
     """Raise 403 for a payment that the merchant or the buyer initiates from a blocked country (rule 5)."""
     for profile in in_force(world):
         if (

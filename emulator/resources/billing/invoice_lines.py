@@ -25,7 +25,7 @@ class InvoiceLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     amount: int
 
 
-Lines = tuple[InvoiceLine, ...]
+InvoiceLines = tuple[InvoiceLine, ...]
 
 
 def line(*, product: str | None, description: str, quantity: int, unit_amount: int) -> InvoiceLine:
@@ -39,26 +39,26 @@ def line(*, product: str | None, description: str, quantity: int, unit_amount: i
     )
 
 
-def check(found: Violations, world: World, items: Sequence[Body], currency: str | None) -> Lines | None:
+def check(found: Violations, world: World, items: Sequence[Body], currency: str | None) -> InvoiceLines | None:
     """The rules for the lines a merchant asks for; the lines, or None where one breaks a rule."""
     sold = [line_items.check(found, world, item, currency, f"line_items.{number}") for number, item in enumerate(items)]
     return None if None in sold else tuple(line(**msgspec.structs.asdict(each)) for each in sold if each)
 
 
-def priced(world: World, items: Sequence[Mapping[str, Any]], currency: str) -> Lines:
+def priced(world: World, items: Sequence[Mapping[str, Any]], currency: str) -> InvoiceLines:
     """The lines a merchant asks for (Invoices)."""
     sold = line_items.priced(world, items, currency)
     return tuple(line(**msgspec.structs.asdict(each)) for each in sold)
 
 
-def totals(world: World, lines: Lines) -> dict[str, Any]:
+def totals(world: World, lines: InvoiceLines) -> dict[str, Any]:
     """The amounts of an invoice with these lines (minor units); tax is a rate of the subtotal, half up (B-23, B-65)."""
     subtotal = sum(line.amount for line in lines)
     tax = money.percent(subtotal, settings(world).tax_rate)
     return {"subtotal": subtotal, "tax_amount": tax, "total": subtotal + tax, "amount_remaining": subtotal + tax}
 
 
-def check_currency(world: World, lines: Lines, currency: str) -> None:
+def check_currency(world: World, lines: InvoiceLines, currency: str) -> None:
     """422 when the lines bill a product that is sold in another currency."""
     for billed in lines:
         product = world.get(Product, billed.product)

@@ -11,16 +11,16 @@ from msgspec.structs import replace
 from emulator.core import calendar
 from emulator.core.handlers import get_handler, get_or_404, list_handler
 from emulator.core.jobs import Job
-from emulator.core.messages import N_
 from emulator.core.records import HIDDEN, Metadata, Record, merge_metadata, pick
 from emulator.core.state_machine import StateMachine
+from emulator.core.translatable import N_
 from emulator.core.world import World
 from emulator.errors import ApiError, invalid_field
 from emulator.resources.app import amounts
 from emulator.resources.app.settings import settings
 from emulator.resources.billing import invoice_lines
-from emulator.resources.billing.invoice_lines import Lines
-from emulator.resources.customers.records import Customer
+from emulator.resources.billing.invoice_lines import InvoiceLines
+from emulator.resources.customers.customer_records import Customer
 from emulator.resources.payments import current_payment
 from emulator.resources.payments.payment_intents import PaymentIntent
 
@@ -55,7 +55,7 @@ class Invoice(Record, frozen=True, kw_only=True):
     footer: str | None = None
     payment_url: str | None = None
     pdf_url: str | None = None
-    line_items: Lines
+    line_items: InvoiceLines
     metadata: Metadata = msgspec.field(default_factory=dict)
     livemode: bool
     created_at: str
@@ -170,7 +170,7 @@ def valid_due_date(world: World, due_date: str | None) -> str | None:
 def draft(
     world: World,
     customer: Customer,
-    lines: Lines,
+    lines: InvoiceLines,
     currency: str,
     *,
     id: str | None = None,

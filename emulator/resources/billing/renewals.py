@@ -13,7 +13,7 @@ from emulator.resources.billing.subscriptions import STATE_MACHINE, Subscription
 from emulator.resources.catalog.plans import SubscriptionPlan
 from emulator.resources.catalog.products import Product
 from emulator.resources.customers import payment_methods
-from emulator.resources.customers.records import Customer
+from emulator.resources.customers.customer_records import Customer
 from emulator.resources.payments import charging, current_payment, payment_intents
 
 # -- jobs

@@ -19,7 +19,7 @@ from emulator.resources.billing import subscription_terms as terms
 from emulator.resources.billing.subscription_terms import Terms
 from emulator.resources.billing.subscriptions import STATE_MACHINE, Subscription, end
 from emulator.resources.catalog.plans import SubscriptionPlan
-from emulator.resources.customers.records import Customer
+from emulator.resources.customers.customer_records import Customer
 
 
 def check(found: Violations, world: World, body: Body) -> None:

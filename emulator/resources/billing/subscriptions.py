@@ -8,9 +8,9 @@ from typing import Annotated, Any, ClassVar
 from emulator.core.events import Event
 from emulator.core.handlers import get_handler, list_handler
 from emulator.core.jobs import Job
-from emulator.core.messages import N_
 from emulator.core.records import HIDDEN, Metadata, Record
 from emulator.core.state_machine import StateMachine
+from emulator.core.translatable import N_
 from emulator.core.world import World
 from emulator.resources.catalog.plans import SubscriptionPlan
 

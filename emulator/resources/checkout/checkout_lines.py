@@ -31,10 +31,10 @@ class CheckoutLine(msgspec.Struct, frozen=True, kw_only=True):
     amount_total: int
 
 
-Lines = tuple[CheckoutLine, ...]
+CheckoutLines = tuple[CheckoutLine, ...]
 
 
-def check(found: Violations, world: World, items: Sequence[Body], currency: str | None) -> Lines | None:
+def check(found: Violations, world: World, items: Sequence[Body], currency: str | None) -> CheckoutLines | None:
     """The rules for each line; the lines, or None where one breaks a rule."""
     sold = [_check(found, world, item, currency, f"line_items.{number}") for number, item in enumerate(items)]
     return None if None in sold else tuple(_with_total(each) for each in sold if each)
@@ -73,7 +73,7 @@ def _check_plan_line(found: Violations, item: Body, mode: str | None, param: str
             raise invalid_field(f"{param}.quantity", "must be 1 on a line with a plan")
 
 
-def priced(world: World, items: Sequence[Item], currency: str) -> Lines:
+def priced(world: World, items: Sequence[Item], currency: str) -> CheckoutLines:
     """The lines a merchant asks for, names and prices copied as they are now."""
     sold = (_priced(world, item, currency, f"line_items.{number}") for number, item in enumerate(items))
     return tuple(map(_with_total, sold))
@@ -96,7 +96,7 @@ def _plan_line(world: World, item: Item, currency: str | None, param: str) -> Pr
     return Priced(product=None, description=plan.name, quantity=1, unit_amount=plan.amount)
 
 
-def terms(world: World, body: Item, lines: Lines, currency: str) -> Terms:
+def terms(world: World, body: Item, lines: CheckoutLines, currency: str) -> Terms:
     """The terms of a session in ``subscription`` mode (B-58): its plan's, or the lines' total each period, which is a
     month where ``subscription_data`` does not say otherwise.
     """
@@ -109,14 +109,14 @@ def terms(world: World, body: Item, lines: Lines, currency: str) -> Terms:
     return {**subscription_terms.agreed(world, {**price, **product, **data}), **data}
 
 
-def one_off(items: Sequence[Item], lines: Lines) -> Lines:
+def one_off(items: Sequence[Item], lines: CheckoutLines) -> CheckoutLines:
     """The lines that are billed once, beside the plan; without a plan there are none."""
     if not any("plan" in item for item in items):
         return ()
     return tuple(line for item, line in zip(items, lines, strict=True) if "plan" not in item)
 
 
-def billed(lines: Lines) -> tuple[InvoiceLine, ...]:
+def billed(lines: CheckoutLines) -> tuple[InvoiceLine, ...]:
     """The same lines on an invoice."""
     return tuple(
         invoice_lines.line(

@@ -9,9 +9,9 @@ from emulator.core import calendar
 from emulator.core.events import Event
 from emulator.core.handlers import get_handler, get_or_404, list_handler
 from emulator.core.jobs import Job
-from emulator.core.messages import N_
 from emulator.core.records import HIDDEN, Metadata, Record
 from emulator.core.state_machine import StateMachine
+from emulator.core.translatable import N_
 from emulator.core.validation import Body, Violations
 from emulator.core.world import World
 from emulator.errors import ApiError, invalid_field, missing_field
@@ -21,10 +21,10 @@ from emulator.resources.billing import invoice_lines
 from emulator.resources.billing.subscription_terms import Terms
 from emulator.resources.catalog.products import Product
 from emulator.resources.checkout import checkout_lines
-from emulator.resources.checkout.checkout_lines import Lines
+from emulator.resources.checkout.checkout_lines import CheckoutLines
 from emulator.resources.customers import payment_details
+from emulator.resources.customers.customer_records import Customer
 from emulator.resources.customers.payment_details import PaymentDetails
-from emulator.resources.customers.records import Customer
 
 
 class CheckoutSession(Record, frozen=True, kw_only=True):
@@ -48,7 +48,7 @@ class CheckoutSession(Record, frozen=True, kw_only=True):
     url: str
     success_url: str | None
     cancel_url: str | None
-    line_items: Lines
+    line_items: CheckoutLines
     payment_method_types: tuple[str, ...]
     expires_at: str
     livemode: bool
@@ -57,13 +57,13 @@ class CheckoutSession(Record, frozen=True, kw_only=True):
     # The terms of the subscription to create, as they were when the session was created.
     terms: Annotated[Terms | None, HIDDEN] = None
     # The lines beside the plan, which are billed once.
-    one_off: Annotated[Lines, HIDDEN] = ()
+    one_off: Annotated[CheckoutLines, HIDDEN] = ()
     # A method that is saved without a payment: its details, and the code with which the last attempt failed.
     instrument: Annotated[PaymentDetails | None, HIDDEN] = None
     failure: Annotated[str | None, HIDDEN] = None
 
     @property
-    def lines_due(self) -> Lines:
+    def lines_due(self) -> CheckoutLines:
         """The lines paid for on the page: none in ``setup`` mode, with a trial only those that do not recur (B-58)."""
         return _lines_due(self.mode, self.line_items, self.terms, self.one_off)
 
@@ -179,7 +179,7 @@ def _buyer(world: World, body: Mapping[str, Any]) -> tuple[Customer | None, str 
     return (None if email is None else world.table(Customer).find("email", email)), email
 
 
-def _subtotal(world: World, mode: str, lines: Lines, currency: str) -> int:
+def _subtotal(world: World, mode: str, lines: CheckoutLines, currency: str) -> int:
     """The sum of the lines in minor units; it must be an amount that can be charged (B-23)."""
     subtotal = sum(line.amount_total for line in lines)
     if mode == "setup":
@@ -187,13 +187,13 @@ def _subtotal(world: World, mode: str, lines: Lines, currency: str) -> int:
     return amounts.chargeable(world, subtotal, currency, "line_items")
 
 
-def _lines_due(mode: str, lines: Lines, terms: Terms | None, one_off: Lines) -> Lines:
+def _lines_due(mode: str, lines: CheckoutLines, terms: Terms | None, one_off: CheckoutLines) -> CheckoutLines:
     if mode == "setup":
         return ()
     return one_off if terms is not None and terms["trial_period_days"] else lines
 
 
-def _total(world: World, due: Lines, terms: Terms | None, currency: str) -> int:
+def _total(world: World, due: CheckoutLines, terms: Terms | None, currency: str) -> int:
     """What is paid now in minor units: the lines due; in ``subscription`` mode they are its first invoice, with tax."""
     subtotal = sum(line.amount_total for line in due)
     if terms is None or not subtotal:

@@ -12,9 +12,9 @@ from emulator.resources.billing.subscriptions import Subscription
 from emulator.resources.checkout import checkout_lines, checkout_sessions
 from emulator.resources.checkout.checkout_sessions import STATE_MACHINE, CheckoutSession
 from emulator.resources.customers import customers, payment_methods
+from emulator.resources.customers.customer_records import Customer
 from emulator.resources.customers.payment_details import PaymentDetails
 from emulator.resources.customers.payment_methods import PaymentMethod
-from emulator.resources.customers.records import Customer
 from emulator.resources.payments import current_payment, operator
 from emulator.resources.payments.payment_intents import PaymentIntent
 

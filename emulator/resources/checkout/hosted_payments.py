@@ -18,8 +18,8 @@ from emulator.resources.billing.invoices import Invoice
 from emulator.resources.checkout import checkout_sessions, fulfilment
 from emulator.resources.checkout.checkout_sessions import CheckoutSession
 from emulator.resources.customers import customers, payment_details
+from emulator.resources.customers.customer_records import Customer
 from emulator.resources.customers.payment_details import EVERY_TYPE, PaymentDetails
-from emulator.resources.customers.records import Customer
 from emulator.resources.payments import charging, current_payment, payment_intents, payment_links
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.payment_links import PaymentLink
@@ -166,14 +166,14 @@ def _details(world: World, payment: HostedPayment, types: Sequence[str]) -> Paym
         raise nest("method", error) from None
 
 
-class _Choice(NamedTuple):
+class _LinkPurchase(NamedTuple):
     """What the buyer pays for through a link: the whole amount in minor units, and the product."""
 
     amount: int
     product: str | None
 
 
-def _choice(world: World, link: PaymentLink, payment: HostedPayment) -> _Choice:
+def _choice(world: World, link: PaymentLink, payment: HostedPayment) -> _LinkPurchase:
     """A product at its price when the link was created, or the link's amount, or the amount the buyer enters (B-59)."""
     product = _product(link, payment) if link.products else None
     price = link.amount if product is None else link.prices[product]
@@ -182,7 +182,7 @@ def _choice(world: World, link: PaymentLink, payment: HostedPayment) -> _Choice:
     if price is None and "amount" not in payment:
         raise missing_field("amount", "is required: the buyer says how much")
     unit, param = (payment["amount"], "amount") if price is None else (price, "quantity")
-    return _Choice(amounts.chargeable(world, unit * payment.get("quantity", 1), link.currency, param), product)
+    return _LinkPurchase(amounts.chargeable(world, unit * payment.get("quantity", 1), link.currency, param), product)
 
 
 def _product(link: PaymentLink, payment: HostedPayment) -> str:

@@ -11,7 +11,7 @@ from emulator.core.validation import Body, Violations
 from emulator.core.world import World
 from emulator.errors import ApiError, invalid_field
 from emulator.resources.app.settings import settings
-from emulator.resources.customers.records import Address, Customer
+from emulator.resources.customers.customer_records import Address, Customer
 
 
 def create(world: World, id: str, body: Mapping[str, Any]) -> Address:

@@ -13,7 +13,7 @@ from emulator.core.calendar import Timestamp
 from emulator.core.validation import Violations
 from emulator.core.world import World
 from emulator.errors import combine, invalid_field, missing_field
-from emulator.resources.customers import magic_values, phones
+from emulator.resources.customers import magic_values, phone_numbers
 from emulator.resources.customers.magic_values import MagicValue
 
 Fields = Mapping[str, Any]
@@ -104,7 +104,7 @@ def _check_fields(found: Violations, fields: Fields, type: str) -> None:
 
 
 def _mobile_money(world: World, fields: Fields) -> PaymentDetails:
-    return PaymentDetails(type="mobile_money", details=phones.details(fields["phone"]))
+    return PaymentDetails(type="mobile_money", details=phone_numbers.details(fields["phone"]))
 
 
 def _paypal(world: World, fields: Fields) -> PaymentDetails:

@@ -9,14 +9,14 @@ import msgspec
 
 from emulator.core.handlers import get_handler, get_or_404
 from emulator.core.jobs import Job
-from emulator.core.messages import N_
 from emulator.core.records import HIDDEN, Metadata, Record
 from emulator.core.state_machine import StateMachine
+from emulator.core.translatable import N_
 from emulator.core.validation import Body, Violations
 from emulator.core.world import World
 from emulator.resources.customers import payment_details
+from emulator.resources.customers.customer_records import Customer
 from emulator.resources.customers.payment_details import PaymentDetails
-from emulator.resources.customers.records import Customer
 
 
 class PaymentMethod(Record, frozen=True, kw_only=True):

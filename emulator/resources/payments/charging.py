@@ -10,9 +10,9 @@ from emulator.core.jobs import Job
 from emulator.core.world import World
 from emulator.errors import ERRORS, ApiError
 from emulator.resources.customers import customers
+from emulator.resources.customers.customer_records import Customer
 from emulator.resources.customers.payment_details import PaymentDetails
 from emulator.resources.customers.payment_methods import PaymentMethod
-from emulator.resources.customers.records import Customer
 from emulator.resources.payments import operator, transactions
 from emulator.resources.payments.operator import OperatorDecision
 from emulator.resources.payments.payment_intents import STATE_MACHINE, PaymentError, PaymentIntent

@@ -12,8 +12,8 @@ from emulator.core.world import World
 from emulator.errors import ApiError, invalid_field
 from emulator.resources.app import amounts, security_profiles
 from emulator.resources.customers import payment_details
+from emulator.resources.customers.customer_records import Customer
 from emulator.resources.customers.payment_methods import PaymentMethod
-from emulator.resources.customers.records import Customer
 from emulator.resources.payments import charging, payment_intents, transactions
 from emulator.resources.payments.payment_intents import STATE_MACHINE, PaymentIntent
 from emulator.resources.payments.transactions import Transaction

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from emulator.core.events import Event
 from emulator.core.handlers import get_handler, list_handler
-from emulator.core.messages import N_
 from emulator.core.records import HIDDEN, Metadata, Record
 from emulator.core.state_machine import StateMachine
+from emulator.core.translatable import N_
 from emulator.core.world import World
 from emulator.resources.app import security_profiles
 from emulator.resources.catalog.products import Product

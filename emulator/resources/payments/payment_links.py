@@ -9,9 +9,9 @@ import msgspec
 
 from emulator.core import calendar
 from emulator.core.handlers import apply_patch, get_handler, get_or_404, list_handler
-from emulator.core.messages import N_
 from emulator.core.records import HIDDEN, Metadata, Record, pick
 from emulator.core.state_machine import StateMachine
+from emulator.core.translatable import N_
 from emulator.core.validation import Body, Violations
 from emulator.core.world import World
 from emulator.errors import invalid_field

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 from emulator.core.events import Event
 from emulator.core.handlers import get_handler, list_handler
-from emulator.core.messages import N_
 from emulator.core.records import Record
+from emulator.core.translatable import N_
 from emulator.core.world import World
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.transactions import Transaction

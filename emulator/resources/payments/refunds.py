@@ -10,9 +10,9 @@ import msgspec
 from emulator.core import calendar
 from emulator.core.handlers import get_handler, get_or_404, list_handler
 from emulator.core.jobs import Job
-from emulator.core.messages import N_
 from emulator.core.records import Metadata, Record
 from emulator.core.state_machine import StateMachine
+from emulator.core.translatable import N_
 from emulator.core.world import World
 from emulator.errors import ApiError
 from emulator.resources.app.settings import settings

@@ -11,14 +11,14 @@ from msgspec.structs import replace
 from emulator.core import money
 from emulator.core.handlers import Page, Query, apply_patch, get_handler, get_or_404, list_handler, sublist_handler
 from emulator.core.jobs import Job
-from emulator.core.messages import N_
 from emulator.core.records import HIDDEN, Metadata, Record
 from emulator.core.state_machine import StateMachine
+from emulator.core.translatable import N_
 from emulator.core.world import World
 from emulator.resources.app.settings import FEE_RATES, settings
 from emulator.resources.customers import payment_details
+from emulator.resources.customers.customer_records import Customer
 from emulator.resources.customers.payment_details import PaymentDetails
-from emulator.resources.customers.records import Customer
 from emulator.resources.payments import operator
 
 

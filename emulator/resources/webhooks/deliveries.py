@@ -12,9 +12,9 @@ from emulator.core.effects import DeliverWebhook, HttpResult
 from emulator.core.events import Event, EventData
 from emulator.core.handlers import Page, Query, get_or_404, list_handler
 from emulator.core.jobs import Job
-from emulator.core.messages import N_
 from emulator.core.records import HIDDEN, Record, to_wire
 from emulator.core.state_machine import StateMachine
+from emulator.core.translatable import N_
 from emulator.core.world import World, encode
 from emulator.errors import ApiError
 from emulator.resources.app.settings import settings

@@ -12,7 +12,7 @@ from emulator.core.records import Metadata
 from emulator.core.world import World
 from emulator.errors import ApiError
 from emulator.resources.billing.invoices import Invoice
-from emulator.resources.customers.records import Customer
+from emulator.resources.customers.customer_records import Customer
 
 
 class InvoiceDocument(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,8 +9,8 @@ from emulator.core.idempotency import StoredResponse
 from emulator.core.jobs import FailedJob, Job
 from emulator.core.world import World
 from emulator.resources.app.settings import Settings
-from emulator.resources.sandbox.emails import Email
-from emulator.resources.sandbox.faults import Fault
+from emulator.resources.simulation.emails import Email
+from emulator.resources.simulation.faults import Fault
 from emulator.resources.webhooks.deliveries import WebhookDelivery
 
 TRACES = (Job, FailedJob, Event, WebhookDelivery, Email, Fault, StoredResponse)

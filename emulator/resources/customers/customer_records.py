@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar
 
-from emulator.core.messages import N_
 from emulator.core.records import HIDDEN, Metadata, Record
+from emulator.core.translatable import N_
 
 
 class Address(Record, frozen=True, kw_only=True):

@@ -15,12 +15,12 @@ from emulator.core.world import World
 from emulator.resources.billing import dunning, renewals
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.billing.subscriptions import Subscription
-from emulator.resources.customers.records import Customer
+from emulator.resources.customers.customer_records import Customer
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.receipts import Receipt
 from emulator.resources.payments.refunds import Refund
 from emulator.resources.payments.transactions import Transaction
-from emulator.resources.sandbox import invoice_documents
+from emulator.resources.simulation import invoice_documents
 
 
 class Email(Record, frozen=True, kw_only=True):

@@ -1,7 +1,7 @@
 """The table of events: everything a merchant's server can be notified of, one row a type.
 
 The documents' enumerations of events, the schema of each event and its entry under ``x-webhooks`` are made from it
-(``emulator/document/events.py``); the catalog, the command line and the guide list it.
+(``emulator/document/event_schemas.py``); the catalog, the command line and the guide list it.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from emulator.engine.engine import Engine
 from emulator.engine.error_examples import error_examples
 from emulator.engine.runtime import Runtime
 from emulator.errors import ERRORS
-from emulator.events import EVENTS
+from emulator.event_types import EVENTS
 from emulator.resources.registry import STATE_MACHINES
 
 

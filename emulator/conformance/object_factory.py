@@ -11,14 +11,14 @@ from typing import Any
 
 import httpx
 
-from emulator.conformance.fixtures import (
+from emulator.conformance.prerequisites import (
     CHANGES,
-    FIXTURES,
     MADE_BY,
     OF_FIELD,
     OF_OPERATION,
     OF_PARAMETER,
     OF_PATH,
+    PREREQUISITES,
     anonymous,
     documented,
 )
@@ -35,8 +35,8 @@ class CannotCreate(Exception):
     """The server did not create an object that is needed; the message contains its response."""
 
 
-class FixtureFactory:
-    """Creates fixtures on one server. ``name`` makes values differ from those of earlier runs."""
+class ObjectFactory:
+    """Creates objects on one server. ``name`` makes values differ from those of earlier runs."""
 
     def __init__(self, base_url: str, headers: Mapping[str, str], receiver: str, name: str) -> None:
         self.http = httpx.Client(base_url=base_url, headers=headers, timeout=60, trust_env=False)
@@ -44,12 +44,12 @@ class FixtureFactory:
         self._name, self._numbers = name, count(1)
         self._scenes: dict[str, Scene] = defaultdict(dict)
         self._sent: set[str] = set()
-        self._fixtures, self._of_path, self._made_by = FIXTURES, OF_PATH, MADE_BY
+        self._known, self._of_path, self._made_by = PREREQUISITES, OF_PATH, MADE_BY
 
     def learn(self, document: Document) -> None:
-        """Make fixtures for the resources of a document that are not listed, too."""
+        """Create objects of the resources of a document that are not listed, too."""
         more = documented(document)
-        self._fixtures = FIXTURES | more
+        self._known = PREREQUISITES | more
         self._of_path = OF_PATH | {word: word for word in more}
         self._made_by = MADE_BY | {anonymous(spec.path): word for word, spec in more.items()}
 
@@ -72,7 +72,7 @@ class FixtureFactory:
         if method == "PATCH":
             return CHANGES.get(operation_id, {"metadata": {"checked": "yes"}})
         kind = self._made_by.get(anonymous(path))
-        return self.filled(self._fixtures[kind].body, scene) if kind else {}
+        return self.filled(self._known[kind].body, scene) if kind else {}
 
     def filled(self, template: Any, scene: Scene) -> Any:
         """The template with its references replaced."""
@@ -125,17 +125,15 @@ class FixtureFactory:
         return scene[kind]
 
     def _created(self, kind: str, scene: Scene) -> Any:
-        fixture = self._fixtures[kind]
-        if fixture.after:
-            self.object(fixture.after, scene)
-        body = self.filled(fixture.body, scene) or None
-        answer = self.http.request(fixture.method, self.filled(fixture.path, scene).lstrip("/"), json=body)
+        spec = self._known[kind]
+        if spec.after:
+            self.object(spec.after, scene)
+        body = self.filled(spec.body, scene) or None
+        answer = self.http.request(spec.method, self.filled(spec.path, scene).lstrip("/"), json=body)
         if not answer.is_success:
-            raise CannotCreate(
-                f"{kind}: {fixture.method} {fixture.path} answered {answer.status_code}: {answer.text[:300]}"
-            )
+            raise CannotCreate(f"{kind}: {spec.method} {spec.path} answered {answer.status_code}: {answer.text[:300]}")
         found = answer.json()
-        for step in filter(None, fixture.pointer.split("/")):
+        for step in filter(None, spec.pointer.split("/")):
             found = found[int(step) if isinstance(found, list) else step]
         return found
 

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 
-from emulator.document.tree import Document, DocumentError, resolve, with_links
-from emulator.events import EVENTS, EventSpec
+from emulator.document.tree import Document, DocumentError, Node, resolve, with_links
+from emulator.event_types import EVENTS, EventSpec
 
 MODEL = "webhook.test"
 JSON = "application/json"
@@ -21,13 +21,11 @@ EACH_EVENT, EACH_KIND = "x-each-event", "x-each-kind"
 _LETTERS = ascii_uppercase + ascii_lowercase
 """They make the ids of the examples different."""
 
-Node = dict[str, Any]
-
 
 def with_events(document: Document) -> Document:
     """The document with a webhook and a schema for each event of the table."""
     rows = enumerate(EVENTS.items())
-    events = [_Event(document, type, spec, _LETTERS[number]) for number, (type, spec) in rows]
+    events = [_DocumentedEvent(document, type, spec, _LETTERS[number]) for number, (type, spec) in rows]
     components = document["components"]
     schemas = components["schemas"] | {event.schema_name: event.schema() for event in events}
     return {
@@ -60,7 +58,7 @@ def object_kinds(document: Document) -> list[str]:
     return sorted({tag for [tag] in tags})
 
 
-class _Event:
+class _DocumentedEvent:
     """One row of the table as the document shows it."""
 
     def __init__(self, document: Document, type: str, spec: EventSpec, letter: str) -> None:

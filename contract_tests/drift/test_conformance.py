@@ -1,4 +1,4 @@
-"""Conformance suite ↔ document: its fixtures and exceptions exist, and it has a fixture for every operation."""
+"""Conformance suite ↔ document: the objects and exceptions it lists exist, and every operation has its objects."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import pytest
 from contract_tests.document.reader import operations as read
 from contract_tests.document.reader import parameters, properties, request_schema
 from contract_tests.sandbox import Sandbox
-from emulator.conformance.document import operations
 from emulator.conformance.exceptions import RULES
-from emulator.conformance.fixtures import (
+from emulator.conformance.operation_links import operations
+from emulator.conformance.prerequisites import (
     CHANGES,
-    FIXTURES,
     LEFT_OUT,
     OF_FIELD,
     OF_OPERATION,
     OF_PARAMETER,
     OF_PATH,
+    PREREQUISITES,
     documented,
 )
 from emulator.document import bundles
@@ -39,17 +39,17 @@ def test_what_is_excused_is_there_to_be_excused() -> None:
         assert words - {""} <= fields, id
 
 
-def test_it_has_a_fixture_for_every_path_with_an_id() -> None:
+def test_it_has_an_object_for_every_path_with_an_id() -> None:
     """Listed, or made as the document's example is."""
     words = {each.path.split("/")[1] for each in OPERATIONS.values() if "{id}" in each.path}
     assert words <= OF_PATH.keys() | documented(SERVICE).keys()
     assert OF_OPERATION.keys() | CHANGES.keys() | LEFT_OUT.keys() <= OPERATIONS.keys()
 
 
-def test_every_fixture_it_names_is_one() -> None:
+def test_every_object_it_names_is_one_it_can_create() -> None:
     named = [*OF_PATH.values(), *OF_OPERATION.values(), *OF_PARAMETER.values()]
     named += [value.strip("{}") for value in OF_FIELD.values() if value != "{receiver}"]
-    assert {name.split("/")[0] for name in named} <= FIXTURES.keys()
+    assert {name.split("/")[0] for name in named} <= PREREQUISITES.keys()
 
 
 @pytest.mark.parametrize("id", OPERATIONS)

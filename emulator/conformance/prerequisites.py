@@ -1,6 +1,6 @@
-"""Fixtures: the objects that operations need in order to succeed, and the calls that make each, as data.
+"""Prerequisites: the objects that operations need in order to succeed, and the calls that make each, as data.
 
-``{kind}`` stands for the id of another fixture, ``{kind/field}`` for a field of it, ``{new}`` for a word never used
+``{kind}`` stands for the id of another object, ``{kind/field}`` for a field of it, ``{new}`` for a word never used
 before, ``{receiver}`` for the address of a webhook receiver that answers 200, or 500 to events sent to ``/failing``.
 """
 
@@ -14,8 +14,8 @@ from emulator.document.tree import Document, resolve
 
 
 @dataclass(frozen=True)
-class FixtureSpec:
-    """One object: made by a call, ``after`` another fixture, and found in the answer at ``pointer``."""
+class Prerequisite:
+    """One object: made by a call, ``after`` another one, and found in the answer at ``pointer``."""
 
     method: str
     path: str
@@ -29,52 +29,54 @@ _PLAN = {"name": "Basic", "amount": 5000, "currency": "XAF", "interval": "month"
 _LINE = {"description": "Raphia basket", "unit_amount": 15000, "quantity": 2}
 _WEBHOOK = {"name": "Examiner", "events": ["refund.failed"], "retry_policy": {"max_attempts": 0}}
 
-FIXTURES: dict[str, FixtureSpec] = {
-    "customer": FixtureSpec(
+PREREQUISITES: dict[str, Prerequisite] = {
+    "customer": Prerequisite(
         "POST", "/customers/", {"email": "{new}@example.com", "name": "Awa Diop", "phone": "+24177000000"}
     ),
-    "address": FixtureSpec(
+    "address": Prerequisite(
         "POST", "/customers/{customer}/addresses/", {"line1": "12 Rue du Port", "city": "Libreville", "country": "GA"}
     ),
-    "method": FixtureSpec(
+    "method": Prerequisite(
         "POST", "/payment-methods/", {"customer": "{customer}", "type": "mobile_money", "phone": "+24177123456"}
     ),
-    "transfer": FixtureSpec(
+    "transfer": Prerequisite(
         "POST",
         "/payment-methods/",
         {"customer": "{customer}", "type": "bank_transfer", "iban": "FR14 2004 1010 0505 0001 3M02 606"},
     ),
-    "product": FixtureSpec("POST", "/products/", {"name": "Basket {new}", "unit_amount": 2000, "currency": "XAF"}),
-    "plan": FixtureSpec("POST", "/subscription-plans/", _PLAN),
-    "subscription": FixtureSpec("POST", "/subscriptions/", {"customer": "{customer}", "plan": "{plan}"}),
-    "paused subscription": FixtureSpec("POST", "/subscriptions/{subscription}/pause/"),
-    "canceled subscription": FixtureSpec("POST", "/subscriptions/{subscription}/cancel/"),
-    "profile": FixtureSpec("POST", "/security-profiles/", {"name": "Shop"}),
-    "invoice": FixtureSpec("POST", "/invoices/", {"customer": "{customer}", "line_items": [_LINE], "currency": "XAF"}),
-    "open invoice": FixtureSpec("POST", "/invoices/{invoice}/finalize/"),
-    "intent": FixtureSpec("POST", "/payment-intents/", _INTENT | {"payment_method": "{method}"}),
-    "manual intent": FixtureSpec(
+    "product": Prerequisite("POST", "/products/", {"name": "Basket {new}", "unit_amount": 2000, "currency": "XAF"}),
+    "plan": Prerequisite("POST", "/subscription-plans/", _PLAN),
+    "subscription": Prerequisite("POST", "/subscriptions/", {"customer": "{customer}", "plan": "{plan}"}),
+    "paused subscription": Prerequisite("POST", "/subscriptions/{subscription}/pause/"),
+    "canceled subscription": Prerequisite("POST", "/subscriptions/{subscription}/cancel/"),
+    "profile": Prerequisite("POST", "/security-profiles/", {"name": "Shop"}),
+    "invoice": Prerequisite("POST", "/invoices/", {"customer": "{customer}", "line_items": [_LINE], "currency": "XAF"}),
+    "open invoice": Prerequisite("POST", "/invoices/{invoice}/finalize/"),
+    "intent": Prerequisite("POST", "/payment-intents/", _INTENT | {"payment_method": "{method}"}),
+    "manual intent": Prerequisite(
         "POST", "/payment-intents/", _INTENT | {"payment_method": "{method}", "capture_method": "manual"}
     ),
-    "held intent": FixtureSpec("POST", "/payment-intents/{manual intent}/confirm/"),
-    "paid intent": FixtureSpec("POST", "/payment-intents/{intent}/confirm/"),
-    "transaction": FixtureSpec("GET", "/transactions/{paid intent/transaction}/"),
-    "transfer intent": FixtureSpec("POST", "/payment-intents/", _INTENT | {"payment_method": "{transfer}"}),
-    "sent intent": FixtureSpec("POST", "/payment-intents/{transfer intent}/confirm/"),
-    "pending transaction": FixtureSpec("GET", "/transactions/{sent intent/transaction}/"),
-    "refund": FixtureSpec("POST", "/refunds/", {"transaction": "{transaction}"}),
-    "receipt": FixtureSpec("GET", "/receipts/?page_size=1", pointer="data/0", after="transaction"),
-    "session": FixtureSpec(
+    "held intent": Prerequisite("POST", "/payment-intents/{manual intent}/confirm/"),
+    "paid intent": Prerequisite("POST", "/payment-intents/{intent}/confirm/"),
+    "transaction": Prerequisite("GET", "/transactions/{paid intent/transaction}/"),
+    "transfer intent": Prerequisite("POST", "/payment-intents/", _INTENT | {"payment_method": "{transfer}"}),
+    "sent intent": Prerequisite("POST", "/payment-intents/{transfer intent}/confirm/"),
+    "pending transaction": Prerequisite("GET", "/transactions/{sent intent/transaction}/"),
+    "refund": Prerequisite("POST", "/refunds/", {"transaction": "{transaction}"}),
+    "receipt": Prerequisite("GET", "/receipts/?page_size=1", pointer="data/0", after="transaction"),
+    "session": Prerequisite(
         "POST",
         "/checkout-sessions/",
         {"success_url": "https://shop.example.com/thanks", "currency": "XAF", "line_items": [_LINE]},
     ),
-    "link": FixtureSpec("POST", "/payment-links/", {"payment_link_type": "custom", "currency": "XAF", "amount": 25000}),
-    "archived link": FixtureSpec("POST", "/payment-links/{link}/archive/"),
-    "webhook": FixtureSpec("POST", "/webhooks/", _WEBHOOK | {"url": "{receiver}"}),
-    "disabled webhook": FixtureSpec("POST", "/webhooks/{webhook}/disable/"),
-    "failing webhook": FixtureSpec("POST", "/webhooks/", _WEBHOOK | {"url": "{receiver}/failing"}),
-    "delivery": FixtureSpec("POST", "/webhooks/{failing webhook}/test/"),
+    "link": Prerequisite(
+        "POST", "/payment-links/", {"payment_link_type": "custom", "currency": "XAF", "amount": 25000}
+    ),
+    "archived link": Prerequisite("POST", "/payment-links/{link}/archive/"),
+    "webhook": Prerequisite("POST", "/webhooks/", _WEBHOOK | {"url": "{receiver}"}),
+    "disabled webhook": Prerequisite("POST", "/webhooks/{webhook}/disable/"),
+    "failing webhook": Prerequisite("POST", "/webhooks/", _WEBHOOK | {"url": "{receiver}/failing"}),
+    "delivery": Prerequisite("POST", "/webhooks/{failing webhook}/test/"),
 }
 
 OF_PATH: dict[str, str] = {
@@ -141,25 +143,25 @@ def anonymous(path: str) -> str:
 
 
 MADE_BY: dict[str, str] = {
-    anonymous(spec.path): kind for kind, spec in reversed(FIXTURES.items()) if spec.method == "POST" and spec.body
+    anonymous(spec.path): kind for kind, spec in reversed(PREREQUISITES.items()) if spec.method == "POST" and spec.body
 }
-"""The fixture that a creating path makes; the first listed of each."""
+"""The kind of object that a creating path makes; the first listed of each."""
 
 
-def documented(document: Document) -> dict[str, FixtureSpec]:
-    """Fixtures of the resources that are not listed, by the first word of their path: made as the example says."""
+def documented(document: Document) -> dict[str, Prerequisite]:
+    """Prerequisites of the resources that are not listed, by the first word of their path: made as the example says."""
     paths = document["paths"]
     words = dict.fromkeys(path.split("/")[1] for path in paths if "{id}" in path and path.split("/")[1] not in OF_PATH)
     return {word: _documented(document, f"/{word}/") for word in words if "post" in paths.get(f"/{word}/", {})}
 
 
-def _documented(document: Document, path: str) -> FixtureSpec:
+def _documented(document: Document, path: str) -> Prerequisite:
     """The example of a creating operation, each required free text in it replaced by one that was never used before."""
     body = resolve(document, document["paths"][path]["post"]["requestBody"])["content"]["application/json"]
     schema = resolve(document, body["schema"])
     fields = ((name, resolve(document, schema["properties"][name])) for name in schema.get("required", ()))
     texts = {name: "{new}" for name, field in fields if field.get("type") == "string" and not FIXED & field.keys()}
-    return FixtureSpec("POST", path, body["example"] | texts)
+    return Prerequisite("POST", path, body["example"] | texts)
 
 
 FIXED = {"enum", "format", "pattern"}
