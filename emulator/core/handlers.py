@@ -13,6 +13,7 @@ import msgspec
 
 from emulator.core.records import R, Record, merge_metadata
 from emulator.core.tables import Slot, Table
+from emulator.core.validation import Body, Check, Violations
 from emulator.core.world import World
 from emulator.errors import ApiError
 
@@ -96,6 +97,18 @@ def apply_patch(world: World, record: R, changes: Mapping[str, Any]) -> R:
         merged = merge_metadata(record.metadata, changes["metadata"])  # type: ignore[attr-defined]  # only records with metadata are sent any
         changes = {**changes, "metadata": merged}
     return world.replace(record, **changes)
+
+
+def metadata_check(kind: type[Record]) -> Check:
+    """The check of a PATCH of this kind: what is sent and what is stored have at most 50 keys together (B-22)."""
+
+    def check(found: Violations, world: World, id: str, body: Body) -> None:
+        record: Any = world.get(kind, id)
+        with found:
+            if record is not None and "metadata" in body:
+                merge_metadata(record.metadata, body["metadata"])
+
+    return check
 
 
 def sublist_handler(

@@ -14,7 +14,7 @@ invalid is skipped. So a check states the rules only, for valid and for partly i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import update_wrapper
 from types import TracebackType
 from typing import Any
@@ -25,8 +25,11 @@ from emulator.errors import ApiError, combine
 Body = Mapping[str, Any]
 Check = Callable[..., None]
 
-REPORTED = (403, 422)
-"""Statuses of violations: 422, and 403 of a currency. 404 and 409 are about other objects, which come later (B-05)."""
+REPORTED = (400, 403, 422)
+"""Statuses of violations: 422, 403 of a currency and 400 of a refund's amount.
+
+404 and 409 are about other objects, which come later (B-05).
+"""
 
 
 class Violations:
@@ -50,7 +53,9 @@ class InvalidFieldRead(Exception):
 
 
 class ValidPart(dict[str, Any]):
-    """The valid fields of an object; to ask for one of its invalid fields raises :class:`InvalidFieldRead`."""
+    """The valid fields of an object. To ask for one that is invalid, or for all where one is, raises
+    :class:`InvalidFieldRead`.
+    """
 
     def __init__(self, fields: Body, invalid: Collection[str]) -> None:
         super().__init__(fields)
@@ -65,6 +70,15 @@ class ValidPart(dict[str, Any]):
     def get(self, name: str, default: Any = None) -> Any:
         """The value of a field, or the default where it was not given."""
         return super().get(self._readable(name), default)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.keys())
+
+    def keys(self) -> Any:
+        """The names of the fields; ``{**part}`` asks for them too, since this class has an ``__iter__`` of its own."""
+        if self._invalid:
+            raise InvalidFieldRead(*self._invalid)
+        return super().keys()
 
     def _readable(self, name: Any) -> Any:
         if name in self._invalid:
@@ -91,11 +105,11 @@ def _entries(part: list[Any], name: str) -> set[str]:
 
 
 class Checked:
-    """The function of an operation, with the check that comes before it."""
+    """The function of an operation, with the checks that come before it."""
 
-    def __init__(self, function: Callable[..., Any], check: Check) -> None:
+    def __init__(self, function: Callable[..., Any], *checks: Check) -> None:
         self._function = function
-        self._check = check
+        self._checks = checks
         update_wrapper(self, function)
 
     def __call__(self, world: World, **arguments: Any) -> Any:
@@ -107,5 +121,6 @@ class Checked:
     def violations(self, world: World, arguments: Mapping[str, Any]) -> list[ApiError]:
         """What the rules find wrong; the ``body`` among the arguments may be a valid part."""
         found = Violations()
-        self._check(found, world, **arguments)
+        for check in self._checks:
+            check(found, world, **arguments)
         return found.errors

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from itertools import chain
 from typing import Any
 
+from emulator.core.handlers import metadata_check
 from emulator.core.idempotency import StoredResponse
 from emulator.core.state_machine import StateMachine
 from emulator.core.validation import Check, Checked
@@ -59,29 +60,36 @@ _MODULES = (
     endpoints,
 )
 
-CHECKS: Mapping[str, Check] = {
-    "createAddress": addresses.check,
-    "updateAddress": addresses.check,
-    "createCheckoutSession": checkout_sessions.check,
-    "createInvoice": invoice_checks.check,
-    "updateInvoice": invoice_checks.check_update,
-    "createPaymentIntent": intent_operations.check,
-    "createPaymentLink": payment_links.check,
-    "updatePaymentLink": payment_links.check_update,
-    "createPaymentMethod": payment_methods.check,
-    "createSubscriptionPlan": plans.check,
-    "createProduct": products.check,
-    "updateProduct": products.check_update,
-    "createSubscription": subscription_operations.check,
-    "createWebhook": endpoints.check,
-    "updateWebhook": endpoints.check,
+CHECKS: Mapping[str, tuple[Check, ...]] = {
+    "createAddress": (addresses.check,),
+    "updateAddress": (addresses.check,),
+    "createCheckoutSession": (checkout_sessions.check,),
+    "updateCustomer": (metadata_check(records.Customer),),
+    "createInvoice": (invoice_checks.check,),
+    "updateInvoice": (invoice_checks.check_update,),
+    "createPaymentIntent": (intent_operations.check,),
+    "confirmPaymentIntent": (intent_operations.check_confirm,),
+    "capturePaymentIntent": (intent_operations.check_capture,),
+    "createPaymentLink": (payment_links.check,),
+    "updatePaymentLink": (payment_links.check_update, metadata_check(payment_links.PaymentLink)),
+    "createPaymentMethod": (payment_methods.check,),
+    "createSubscriptionPlan": (plans.check,),
+    "updateSubscriptionPlan": (metadata_check(plans.SubscriptionPlan),),
+    "createProduct": (products.check,),
+    "updateProduct": (products.check_update, metadata_check(products.Product)),
+    "createRefund": (refunds.check,),
+    "createSubscription": (subscription_operations.check,),
+    "updateSubscription": (subscription_operations.check_update, metadata_check(subscriptions.Subscription)),
+    "updateTransaction": (metadata_check(transactions.Transaction),),
+    "createWebhook": (endpoints.check,),
+    "updateWebhook": (endpoints.check, metadata_check(endpoints.WebhookEndpoint)),
 }
 """operationId → the rules for its body, which are checked before its function is called (B-12)."""
 
 _FUNCTIONS = dict(chain(*(module.OPERATIONS.items() for module in _MODULES)))
 
 OPERATIONS: Mapping[str, Callable[..., Any]] = {
-    id: Checked(function, CHECKS[id]) if id in CHECKS else function for id, function in _FUNCTIONS.items()
+    id: Checked(function, *CHECKS[id]) if id in CHECKS else function for id, function in _FUNCTIONS.items()
 }
 """operationId → function ``(world, **path parameters, query=…, body=…)``."""
 

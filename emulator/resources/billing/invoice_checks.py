@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from emulator.core.handlers import metadata_check
 from emulator.core.validation import Body, Violations
 from emulator.core.world import World
 from emulator.resources.app import amounts
 from emulator.resources.app.settings import settings
 from emulator.resources.billing import invoice_lines, invoices
 from emulator.resources.billing.invoices import Invoice
+
+_check_metadata = metadata_check(Invoice)
 
 
 def check(found: Violations, world: World, body: Body) -> None:
@@ -28,9 +31,12 @@ def check_update(found: Violations, world: World, id: str, body: Body) -> None:
     currency: str | None = None
     with found:
         currency = amounts.enabled(world, body.get("currency", invoice.currency))
+        if "currency" in body and "line_items" not in body:
+            invoice_lines.check_currency(world, invoice.line_items, currency)
     _check_lines(found, world, body, currency)
     with found:
         invoices.valid_due_date(world, body.get("due_date"))
+    _check_metadata(found, world, id, body)
 
 
 def _check_lines(found: Violations, world: World, body: Body, currency: str | None) -> None:

@@ -11,9 +11,7 @@ from emulator.core.records import merge_metadata, pick
 from emulator.core.validation import Body, Violations
 from emulator.core.world import World
 from emulator.errors import ApiError, invalid_field
-from emulator.resources.app import amounts
 from emulator.resources.app.settings import settings
-from emulator.resources.billing import invoice_lines
 from emulator.resources.billing import subscription_periods as periods
 from emulator.resources.billing import subscription_terms as terms
 from emulator.resources.billing.subscription_terms import Terms
@@ -23,24 +21,38 @@ from emulator.resources.customers.customer_records import Customer
 
 
 def check(found: Violations, world: World, body: Body) -> None:
-    """The rules for a new subscription: its terms, its end and its payment method."""
+    """The rules for a new subscription: its terms, its end, its customer and its payment method."""
     terms.check(found, world, body)
     with found:
         terms.end_date(world, body)
+    with found:
+        customer = world.get(Customer, body["customer"])
+        if customer is not None and customer.email is None:
+            raise invalid_field("customer", "must have an email, to which renewals are notified")
     with found:
         if world.get(Customer, body["customer"]) is not None:
             terms.payment_method(world, body["customer"], body)
 
 
+def check_update(found: Violations, world: World, id: str, body: Body) -> None:
+    """The rules for a new payment method and a new plan."""
+    subscription = world.get(Subscription, id)
+    if subscription is None:
+        return
+    with found:
+        if "payment_method" in body:
+            terms.payment_method(world, subscription.customer, body)
+    with found:
+        if "plan" in body:
+            terms.check_new_plan(found, world, body["plan"], subscription)
+
+
 def create(world: World, body: Mapping[str, Any]) -> Subscription:
     """POST /subscriptions/ (B-40, B-41, B-43): ``trialing``, or ``active`` with its charge as the next job."""
     customer = get_or_404(world, Customer, body["customer"], "customer")
-    if customer.email is None:
-        raise invalid_field("customer", "must have an email, to which renewals are notified")
     agreed = terms.agreed(world, body)
     if "trial_period_days" in body:
         agreed["trial_period_days"] = body["trial_period_days"]
-    _require_chargeable(world, agreed["unit_amount"], "plan" if "plan" in body else "unit_amount")
     subscription = start(
         world,
         agreed,
@@ -54,12 +66,6 @@ def create(world: World, body: Mapping[str, Any]) -> Subscription:
     if subscription.status == "active":
         world.schedule(world.now, "subscription.charge", subscription)
     return subscription
-
-
-def _require_chargeable(world: World, unit_amount: int, param: str) -> None:
-    """422 ``AMOUNT_TOO_LARGE`` where a period with its tax is more than the App may charge (B-23)."""
-    period = invoice_lines.line(product=None, description="", quantity=1, unit_amount=unit_amount)
-    amounts.bounded(world, invoice_lines.totals(world, (period,))["total"], param)
 
 
 def start(world: World, agreed: Terms, **fields: Any) -> Subscription:
@@ -99,7 +105,7 @@ def update(world: World, id: str, body: Mapping[str, Any]) -> Subscription:
     if "collection_method" in body:
         changes["collection_method"] = body["collection_method"]
     if "plan" in body:
-        changes["plan"] = terms.new_plan(world, body["plan"], subscription)
+        changes["plan"] = get_or_404(world, SubscriptionPlan, body["plan"], "plan").id
     if "metadata" in body:
         changes["metadata"] = merge_metadata(subscription.metadata, body["metadata"])
     if "cancel_at_period_end" in body:

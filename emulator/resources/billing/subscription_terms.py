@@ -12,6 +12,7 @@ from emulator.core.world import World
 from emulator.errors import invalid_field
 from emulator.resources.app import amounts
 from emulator.resources.app.settings import settings
+from emulator.resources.billing import invoice_lines
 from emulator.resources.billing.subscriptions import Subscription
 from emulator.resources.catalog.plans import SubscriptionPlan
 from emulator.resources.catalog.products import Product
@@ -34,7 +35,8 @@ def check(found: Violations, world: World, body: Body) -> None:
     with found:
         if "plan" not in body:
             currency = _currency(world, body, product)
-            amounts.chargeable(world, body["unit_amount"], currency, "unit_amount")
+            price = amounts.chargeable(world, body["unit_amount"], currency, "unit_amount")
+            _require_chargeable_with_tax(world, price, "unit_amount")
 
 
 def _check_against_plan(found: Violations, world: World, body: Body) -> None:
@@ -42,12 +44,20 @@ def _check_against_plan(found: Violations, world: World, body: Body) -> None:
     with found:
         _active_plan(world, plan.id)
     with found:
+        _require_chargeable_with_tax(world, plan.amount, "plan")
+    with found:
         if "unit_amount" in body:
             raise invalid_field("unit_amount", "cannot be given beside a plan")
     for field in ("interval", "interval_count", "currency"):
         with found:
             if body.get(field, getattr(plan, field)) != getattr(plan, field):
                 raise invalid_field(field, f"must equal the plan's, {getattr(plan, field)}")
+
+
+def _require_chargeable_with_tax(world: World, unit_amount: int, param: str) -> None:
+    """422 ``AMOUNT_TOO_LARGE`` where a period with its tax is more than the App may charge (B-23)."""
+    period = invoice_lines.line(product=None, description="", quantity=1, unit_amount=unit_amount)
+    amounts.bounded(world, invoice_lines.totals(world, (period,))["total"], param)
 
 
 def agreed(world: World, body: Mapping[str, Any]) -> Terms:
@@ -106,13 +116,16 @@ def _active_plan(world: World, id: str) -> SubscriptionPlan:
     return plan
 
 
-def new_plan(world: World, id: str, subscription: Subscription) -> str:
-    """The plan a subscription moves to; its interval and currency must equal the subscription's (B-40)."""
-    plan = _active_plan(world, id)
+def check_new_plan(found: Violations, world: World, id: str, subscription: Subscription) -> None:
+    """The rules for the plan a subscription moves to: it is active and has the same period and currency (B-40)."""
+    plan = get_or_404(world, SubscriptionPlan, id, "plan")
+    with found:
+        _active_plan(world, plan.id)
     for field in ("interval", "interval_count", "currency"):
-        if getattr(plan, field) != getattr(subscription, field):
-            raise invalid_field("plan", f"its {field} must equal the subscription's, {getattr(subscription, field)}")
-    return plan.id
+        with found:
+            if getattr(plan, field) != getattr(subscription, field):
+                message = f"its {field} must equal the subscription's, {getattr(subscription, field)}"
+                raise invalid_field("plan", message)
 
 
 def payment_method(world: World, customer: str, body: Mapping[str, Any]) -> str | None:

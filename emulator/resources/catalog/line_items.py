@@ -41,13 +41,9 @@ def check(found: Violations, world: World, item: Body, currency: str | None, par
 
 def one(world: World, item: Mapping[str, Any], currency: str | None, param: str) -> Priced:
     """Check one line item; ``param`` is the field that held it."""
-    name, unit_amount = _product(world, item, currency, param) if "product" in item else _free(item, param)
-    return Priced(
-        product=item.get("product"),
-        description=name,
-        quantity=item["quantity"],
-        unit_amount=amounts.bounded(world, unit_amount, f"{param}.unit_amount"),
-    )
+    name, price = _product(world, item, currency, param) if "product" in item else _free(item, param)
+    unit_amount = amounts.bounded(world, price, f"{param}.unit_amount")
+    return Priced(product=item.get("product"), description=name, quantity=item["quantity"], unit_amount=unit_amount)
 
 
 def _free(item: Mapping[str, Any], param: str) -> tuple[str, int]:

@@ -108,22 +108,34 @@ def check(found: Violations, world: World, body: Body) -> None:
     with found:
         if "subscription_data" in body and mode not in ("subscription", None):
             raise invalid_field("subscription_data", "goes with the mode subscription only")
+    lines: Lines | None = None
     with found:
-        _check_lines(found, world, body["line_items"], mode, currency)
+        lines = _check_lines(found, world, body["line_items"], mode, currency)
     with found:
         if mode == "subscription":
             _check_terms(body)
+            if lines is not None and currency is not None:
+                _check_first_payment(world, body, lines, currency)
 
 
 def _check_lines(
     found: Violations, world: World, items: Sequence[Body], mode: str | None, currency: str | None
-) -> None:
+) -> Lines | None:
+    """The rules for the lines and their sum; the lines, or None where one is broken."""
     if not items and mode not in ("setup", None):
         raise invalid_field("line_items", "must not be empty but in setup mode")
     checkout_lines.check_plans(found, items, mode)
     lines = checkout_lines.check(found, world, items, currency)
     if lines is not None and mode is not None and currency is not None:
         _subtotal(world, mode, lines, currency)
+    return lines
+
+
+def _check_first_payment(world: World, body: Body, lines: Lines, currency: str) -> None:
+    """What is paid on the page in ``subscription`` mode can be charged, its tax included (B-23)."""
+    terms = checkout_lines.terms(world, body, lines, currency)
+    due = _lines_due("subscription", lines, terms, checkout_lines.one_off(body["line_items"], lines))
+    _total(world, due, terms, currency)
 
 
 def _check_terms(body: Body) -> None:

@@ -20,20 +20,40 @@ from emulator.resources.payments.transactions import Transaction
 
 
 def check(found: Violations, world: World, body: Body) -> None:
-    """The rules for a new intent: its currency and its amount."""
+    """The rules for a new intent: its currency, its amount and its method."""
     with found:
         amounts.enabled(world, body["currency"])
     with found:
         amounts.chargeable(world, body["amount"], body["currency"], "amount")
+    with found:
+        _method(world, body, _optional(world, Customer, body, "customer"))
+
+
+def check_confirm(found: Violations, world: World, id: str, body: Body) -> None:
+    """The rule for the method to charge, where the intent takes one."""
+    intent = world.get(PaymentIntent, id)
+    with found:
+        if intent is not None and STATE_MACHINE.allows(intent, "choose"):
+            method = _optional(world, PaymentMethod, body, "payment_method")
+            customer = world.get(Customer, intent.customer)
+            if method is not None:
+                _require_usable(world, method, customer, intent.payment_method_types)
+
+
+def check_capture(found: Violations, world: World, id: str, body: Body) -> None:
+    """The rule for the amount to capture, where the intent can be captured."""
+    intent = world.get(PaymentIntent, id)
+    with found:
+        if intent is not None and STATE_MACHINE.allows(intent, "capture"):
+            _capturable(intent, body.get("amount", intent.amount_capturable))
 
 
 def create(world: World, body: Mapping[str, Any]) -> PaymentIntent:
     """POST /payment-intents/: nothing is charged until it is confirmed (B-51)."""
     customer = _optional(world, Customer, body, "customer")
-    method = _optional(world, PaymentMethod, body, "payment_method")
+    method = _method(world, body, customer)
     types = payment_details.allowed(body.get("payment_method_types", ()))
     if method is not None:
-        _require_usable(world, method, customer, types)
         customer = customer or world.get(Customer, method.customer)
     buyer = {} if customer is None else {"customer": customer.id, "customer_email": customer.email}
     copied = {name: body[name] for name in COPIED_FIELDS if name in body}
@@ -47,6 +67,14 @@ COPIED_FIELDS = ("amount", "currency", "capture_method", "customer_email", "desc
 def _optional(world: World, kind: type[R], body: Mapping[str, Any], param: str) -> R | None:
     """The object whose id the body gives, if it gives one."""
     return get_or_404(world, kind, body[param], param) if param in body else None
+
+
+def _method(world: World, body: Mapping[str, Any], customer: Customer | None) -> PaymentMethod | None:
+    """The method of the body, if it names one; it must be usable."""
+    method = _optional(world, PaymentMethod, body, "payment_method")
+    if method is not None:
+        _require_usable(world, method, customer, payment_details.allowed(body.get("payment_method_types", ())))
+    return method
 
 
 def _require_usable(world: World, method: PaymentMethod, customer: Customer | None, types: tuple[str, ...]) -> None:
@@ -97,7 +125,11 @@ def capture(world: World, id: str, body: Mapping[str, Any]) -> PaymentIntent:
     intent = get_or_404(world, PaymentIntent, id)
     if not STATE_MACHINE.allows(intent, "capture"):
         raise ApiError("PAYMENT_INTENT_NOT_CAPTURABLE", status=intent.status)
-    amount = body.get("amount", intent.amount_capturable)
+    return charging.succeed(world, intent, "capture", _capturable(intent, body.get("amount", intent.amount_capturable)))
+
+
+def _capturable(intent: PaymentIntent, amount: int) -> int:
+    """Return an amount (minor units) that is not above what was authorised; else 422."""
     if amount > intent.amount_capturable:
         raise ApiError(
             "CAPTURE_AMOUNT_EXCEEDS_ORIGINAL",
@@ -105,7 +137,7 @@ def capture(world: World, id: str, body: Mapping[str, Any]) -> PaymentIntent:
             errors={"amount": [f"must be at most {intent.amount_capturable}"]},
             available=intent.amount_capturable,
         )
-    return charging.succeed(world, intent, "capture", amount)
+    return amount
 
 
 def cancel(world: World, id: str) -> PaymentIntent:

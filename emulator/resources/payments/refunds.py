@@ -13,6 +13,7 @@ from emulator.core.jobs import Job
 from emulator.core.records import Metadata, Record
 from emulator.core.state_machine import StateMachine
 from emulator.core.translatable import N_
+from emulator.core.validation import Body, Violations
 from emulator.core.world import World
 from emulator.errors import ApiError
 from emulator.resources.app.settings import settings
@@ -61,6 +62,14 @@ STATE_MACHINE = StateMachine(
 
 COUNTING = ("pending", "processing", "succeeded")
 """States of refunds that reduce the refundable rest."""
+
+
+def check(found: Violations, world: World, body: Body) -> None:
+    """The rule for a new refund: its amount is not above the rest of a completed deposit."""
+    with found:
+        deposit = world.get(Transaction, body["transaction"])
+        if deposit is not None:
+            _amount(world, deposit, body.get("amount"))
 
 
 def create(world: World, body: Mapping[str, Any]) -> Refund:
