@@ -15,6 +15,7 @@ from emulator.console import request_body
 from emulator.console.actions import ACTIONS, back
 from emulator.console.api_client import ApiRequestError
 from emulator.console.labels import DONE
+from emulator.limits import CONSOLE_FORM
 
 
 def test_the_clock_is_moved_and_told_once(sandbox: Sandbox) -> None:
@@ -172,7 +173,7 @@ def test_forms_of_other_sites_do_nothing(sandbox: Sandbox, headers: dict[str, st
 
 def test_a_form_too_large_or_no_form_is_refused(sandbox: Sandbox) -> None:
     with visiting(sandbox) as visitor:
-        for body, status in ((b"a" * (request_body.MAX_BYTES + 1), 413), (b"\xff", 400), (b"a&" * 300, 400)):
+        for body, status in ((b"a" * (CONSOLE_FORM.most + 1), 413), (b"\xff", 400), (b"a&" * 300, 400)):
             assert visitor.http.post("/_emulator/console/do/advance", content=body).status_code == status
         assert visitor.http.post("/_emulator/console/do/nothing", data={}).status_code == 404
 

@@ -20,9 +20,11 @@ from emulator.web.connection import Connection
 
 OVERRIDDEN: dict[str, tuple[str, ...]] = {
     "connection_made": ("transport",),
+    "connection_lost": ("exc",),
     "data_received": ("data",),
     "eof_received": (),
     "on_message_begin": (),
+    "on_header": ("name", "value"),
     "on_headers_complete": (),
     "on_body": ("body",),
     "on_message_complete": (),

@@ -15,17 +15,15 @@ from starlette.requests import Request
 
 from emulator.console.api_client import ApiRequestError
 from emulator.html import forms as posted
-
-MAX_BYTES = 3 * 1024 * 1024
-"""The longest body of a request to the API, when the form encodes each of its characters as three."""
+from emulator.limits import CONSOLE_FORM
 
 
 async def read(request: Request) -> dict[str, str]:
     """The posted fields. Raises :class:`ApiRequestError` for one that is too long or malformed."""
     try:
-        return posted.fields(await posted.body(request, MAX_BYTES), 200)
+        return posted.fields(await posted.body(request, CONSOLE_FORM.most), 200)
     except posted.BodyTooLong:
-        raise ApiRequestError(413, f"A form may have at most {MAX_BYTES} bytes.") from None
+        raise ApiRequestError(413, f"A form may have at most {CONSOLE_FORM.most} bytes.") from None
     except ValueError:
         raise ApiRequestError(400, "The form cannot be read.") from None
 

@@ -16,11 +16,11 @@ from emulator.engine.engine import Engine
 from emulator.engine.inbox import InboxRequest, ResponseRule
 from emulator.engine.runtime import Runtime
 from emulator.errors import ApiError, invalid_field
+from emulator.limits import INBOX_BODY
 from emulator.web.context import context_of
 
 PREFIX = "/_emulator/inbox/"
 NAME = re.compile(r"[A-Za-z0-9._~-]{1,64}")
-MAX_BODY = 1024 * 1024
 MANNER = re.compile(re.escape(PREFIX) + r"[^/]*/manner")
 """The paths below the prefix that set how an inbox answers."""
 
@@ -118,8 +118,10 @@ async def _body(request: Request) -> bytes:
     raw = b""
     async for chunk in request.stream():
         raw += chunk
-        if len(raw) > MAX_BODY:
-            raise ApiError("VALIDATION_ERROR", http_status=400, message=f"The body is larger than {MAX_BODY} bytes.")
+        if len(raw) > INBOX_BODY.most:
+            raise ApiError(
+                "VALIDATION_ERROR", http_status=400, message=f"The body is larger than {INBOX_BODY.most} bytes."
+            )
     return raw
 
 

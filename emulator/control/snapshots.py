@@ -13,14 +13,12 @@ from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
 from emulator.engine.snapshots import WorldSnapshot
 from emulator.errors import ApiError, invalid_field
+from emulator.limits import SNAPSHOTS
 from emulator.resources.app.settings import Settings
 from emulator.resources.simulation.reset import TRACES
 from emulator.state.serialization import InvalidState
 
 NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
-
-MAX_SNAPSHOTS = 100
-"""The most snapshots of one world."""
 
 
 async def index(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
@@ -68,8 +66,8 @@ async def delete(engine: Engine, runtime: Runtime, name: str, query: Query) -> N
 
 
 def _save(runtime: Runtime, name: str, snapshot: WorldSnapshot) -> dict[str, Any]:
-    if name not in runtime.history.snapshots and len(runtime.history.snapshots) >= MAX_SNAPSHOTS:
-        raise invalid_field("name", f"there are {MAX_SNAPSHOTS} snapshots; delete one first")
+    if name not in runtime.history.snapshots and len(runtime.history.snapshots) >= SNAPSHOTS.most:
+        raise invalid_field("name", f"there are {SNAPSHOTS.most} snapshots; delete one first")
     runtime.history.store_snapshot(name, snapshot)
     return summary(name, snapshot)
 

@@ -9,9 +9,7 @@ from typing import Annotated, Any, ClassVar, Final, Self, TypeVar, get_args, get
 import msgspec
 
 from emulator.errors import invalid_field
-
-MAX_METADATA_KEYS = 50
-"""Keys that metadata may have on any resource (B-22)."""
+from emulator.limits import METADATA
 
 
 class _Hidden:
@@ -96,6 +94,6 @@ def merge_metadata(old: Metadata, patch: Mapping[str, Any]) -> Metadata:
     Raises 422 if more than 50 keys would result; the document can only limit how many are sent at once.
     """
     merged = {key: value for key, value in {**old, **patch}.items() if value is not None}
-    if len(merged) > MAX_METADATA_KEYS:
-        raise invalid_field("metadata", f"must have at most {MAX_METADATA_KEYS} keys; {len(merged)} would be left")
+    if len(merged) > METADATA.most:
+        raise invalid_field("metadata", f"must have at most {METADATA.most} keys; {len(merged)} would be left")
     return merged

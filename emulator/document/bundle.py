@@ -15,6 +15,7 @@ from typing import Any
 
 import yaml
 
+from emulator.document.bounds import bound_requests
 from emulator.document.list_schemas import list_schema, listed_item
 from emulator.document.tree import Document, DocumentError, Pointer, at, exists, fragment, pointer_of, with_links
 
@@ -49,6 +50,7 @@ class _Bundler:
         whole = {key: self.walk(value, self.root) for key, value in root.items() if key != "components"}
         whole["components"] = {kind: dict(sorted(named.items())) for kind, named in sorted(self.components.items())}
         self.check_local_references(whole, whole)
+        bound_requests(whole)
         return whole
 
     def adopt_own_components(self, components: Document) -> None:

@@ -17,15 +17,13 @@ from urllib.parse import quote, urlsplit
 import certifi
 import httptools
 
+from emulator.limits import ANSWER_HEAD
 from emulator.resources.webhooks.egress_policy import forbidden
 
 RawBody = bytes | AsyncIterable[bytes]
 """What is posted, whole or in pieces; with pieces goes a ``Content-Length`` among the headers."""
 
 READ_BYTES = 64 * 1024
-
-MAX_HEAD_BYTES = 64 * 1024
-"""Bytes of an answer that may come before its status and headers are known."""
 
 NEXT_ADDRESS_SECONDS = 2.0
 """How long one address of a host may take to connect before its next one is tried."""
@@ -231,7 +229,7 @@ async def _receive(reader: StreamReader, max_bytes: int) -> Answer:
             raise _closed(answer) from None
         answer.feed(data)
         head_bytes += 0 if answer.status else len(data)
-        if head_bytes > MAX_HEAD_BYTES:
+        if head_bytes > ANSWER_HEAD.most:
             raise RequestFailed("the answer is not HTTP")
     return answer
 

@@ -11,15 +11,10 @@ import msgspec
 from emulator.core.records import HIDDEN, Record
 from emulator.core.tables import Table
 from emulator.core.world import World
+from emulator.limits import INBOX, INBOX_BYTES
 from emulator.resources.webhooks import signing
 from emulator.resources.webhooks.deliveries import WebhookDelivery
 from emulator.resources.webhooks.endpoints import WebhookEndpoint
-
-MAX_REQUESTS = 1000
-"""Requests that all inboxes of a world store together; the oldest are dropped."""
-
-MAX_BYTES = 8 * 1024 * 1024
-"""Bytes of bodies that all inboxes of a world store together."""
 
 MAX_RULES = 1000
 """Inboxes of a world that have a response rule; the one set first is dropped."""
@@ -106,7 +101,7 @@ class Inbox:
         )
         self.table.add(request, number)
         self._bytes += len(raw)
-        while len(self.table) > MAX_REQUESTS or self._bytes > MAX_BYTES:
+        while len(self.table) > INBOX.most or self._bytes > INBOX_BYTES.most:
             oldest = next(iter(self.table))
             self.table.remove(oldest)
             self._bytes -= len(oldest.raw)

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 from emulator.core.events import Event
 from emulator.core.unit_of_work import Change, UnitOfWork
+from emulator.errors import ApiError
+from emulator.limits import STREAMS
 from emulator.resources.simulation.emails import Email
 from emulator.resources.webhooks.deliveries import WebhookDelivery
 
@@ -74,7 +76,10 @@ class Broker:
 
     @contextmanager
     def subscribe(self, kinds: Collection[str]) -> Iterator[Subscriber]:
-        """A subscriber to messages of these kinds, while the context lasts."""
+        """A subscriber to messages of these kinds, while the context lasts. Raises 429 if there are too many."""
+        if len(self._subscribers) >= STREAMS.most:
+            message = f"The world has {STREAMS.most} open streams and held polls already."
+            raise ApiError("TOO_MANY_REQUESTS", message=message, retry_after=1)
         subscriber = Subscriber(kinds)
         if self.closed.is_set():
             subscriber.end()

@@ -8,15 +8,13 @@ from codecs import getincrementaldecoder
 from typing import TYPE_CHECKING
 
 from emulator.core.effects import HttpResult
+from emulator.limits import ANSWER_BODY
 
 if TYPE_CHECKING:
     from emulator.engine.http_client import HttpClient, RawBody
 
 ANSWER_TIME = 10.0
 """Seconds (real time) a receiver has to answer (Limits)."""
-
-MAX_RESPONSE_BYTES = 4096
-"""Bytes of an answer's body that are read and stored (B-85)."""
 
 
 class WebhookSender:
@@ -40,7 +38,7 @@ class WebhookSender:
         started = time.perf_counter()
         try:
             async with asyncio.timeout(self.answer_time):
-                status, text = await client.post(url, headers, body, verify=verify, max_bytes=MAX_RESPONSE_BYTES)
+                status, text = await client.post(url, headers, body, verify=verify, max_bytes=ANSWER_BODY.most)
             return HttpResult(status_code=status, body=_text(text), duration_ms=_since(started))
         except TimeoutError:
             reason = f"no answer within {self.answer_time:g} s"
@@ -53,7 +51,7 @@ class WebhookSender:
 
 def _text(received: bytes) -> str:
     """The bytes as text; a character that the limit cut in two is left out."""
-    return getincrementaldecoder("utf-8")("replace").decode(received, final=len(received) < MAX_RESPONSE_BYTES)
+    return getincrementaldecoder("utf-8")("replace").decode(received, final=len(received) < ANSWER_BODY.most)
 
 
 def _since(started: float) -> int:

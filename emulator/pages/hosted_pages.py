@@ -22,6 +22,7 @@ from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
 from emulator.errors import ApiError
 from emulator.html import forms as posted
+from emulator.limits import FORM
 from emulator.pages import messages, payment_form, views
 from emulator.pages.form_tokens import FormTokens
 from emulator.pages.json_view import as_json
@@ -34,9 +35,6 @@ from emulator.resources.payments import charging
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.receipts import Receipt
 from emulator.web.context import context_of
-
-MOST_BYTES = 65_536
-"""The longest form that is read; usual ones have a few hundred bytes."""
 
 REJECTION_CODES = {
     "mobile_money": "MOBILE_MONEY_REJECTED",
@@ -219,7 +217,7 @@ def _show(
 async def _form(request: Request) -> dict[str, str]:
     """The posted fields, from a form or from JSON; empty where they cannot be read or are too many."""
     try:
-        raw = await posted.body(request, MOST_BYTES)
+        raw = await posted.body(request, FORM.most)
         if request.headers.get("content-type", "").startswith("application/json"):
             return {name: str(value) for name, value in msgspec.json.decode(raw, type=dict[str, str | int]).items()}
         return posted.fields(raw, 100)

@@ -64,7 +64,7 @@ CHECKS: Mapping[str, tuple[Check, ...]] = {
     "createAddress": (addresses.check,),
     "updateAddress": (addresses.check,),
     "createCheckoutSession": (checkout_sessions.check,),
-    "updateCustomer": (metadata_check(records.Customer),),
+    "updateCustomer": (metadata_check(customer_records.Customer),),
     "createInvoice": (invoice_checks.check,),
     "updateInvoice": (invoice_checks.check_update,),
     "createPaymentIntent": (intent_operations.check,),

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from functools import partial
+from http import HTTPStatus
 from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from emulator import limits
 from emulator.web.context import ABORT
 from emulator.web.root_app import RootApp
 from emulator.web.write_coalescing import CoalescingTransport
 
-MAX_HEAD = 256 * 1024
-"""Bytes of a request's head that are read; the parser itself sets no bound."""
+SLICE = 16 * 1024
+"""Bytes that are parsed at a time, so that no bound is exceeded by more."""
 
-MAX_DROPPED = 64 * 1024 * 1024
-"""Bytes of a body that are read and dropped after its request was answered; then the connection is closed."""
+FRAMING_PER_BYTE = 8
+"""Bytes of framing that each byte of a body may bring: one that is sent in chunks of a single byte has five."""
 
 logger = logging.getLogger("emulator.connection")
 # What clients do wrong is answered, not logged. Uvicorn would also warn of each request for an upgrade, which a server
@@ -24,8 +27,16 @@ logger = logging.getLogger("emulator.connection")
 logger.setLevel(logging.ERROR)
 
 
+class TooMuch(Exception):
+    """A request exceeds one of its limits; raised through the parser, which stops."""
+
+
 class Connection(HttpToolsProtocol):
-    """The protocol of one connection. The methods that it overrides are listed in a test of uvicorn's versions."""
+    """The protocol of one connection. The methods that it overrides are listed in a test of uvicorn's versions.
+
+    ``_head_bytes`` and ``_framing_bytes`` count the request that is being read: its head, and what follows the head
+    without being part of the body. ``_deadline`` runs while a request has begun to arrive and is not complete.
+    """
 
     def __init__(self, *args: Any, root_app: RootApp, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -33,38 +44,79 @@ class Connection(HttpToolsProtocol):
         self._root_app = root_app
         self._reading_head = True
         self._head_bytes = 0
-        self._dropped_bytes = 0
+        self._framing_bytes = 0
+        self._unread_bytes = 0
+        self._problem: str | None = None
+        self._deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(CoalescingTransport(transport))  # type: ignore[arg-type]  # it does all that is used of one
+        if len(self.connections) > limits.CONNECTIONS.most:
+            self._end(503, f"The server has {limits.CONNECTIONS.most} connections already.")
+        else:
+            self._set_deadline()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._unset_deadline()
+        super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        for start in range(0, len(data), SLICE):
+            if self.transport.is_closing():
+                return
+            self._parse(data[start : start + SLICE])
+        if not self._reading_head or self._head_bytes:
+            if self._deadline is None:
+                self._set_deadline()
+        elif self._deadline is not None:
+            self._unset_deadline()
+
+    def _parse(self, data: bytes) -> None:
         if self._reading_head:
             self._head_bytes += len(data)
-        if self._head_bytes > MAX_HEAD:
-            self.send_400_response(f"The head of the request is larger than {MAX_HEAD} bytes.")
         else:
-            super().data_received(data)
+            self._framing_bytes += len(data)
+        super().data_received(data)
+        if self._head_bytes > limits.HEAD.most:
+            self.send_400_response(f"The head of the request is larger than {limits.HEAD.most} bytes.")
+        elif self._framing_bytes > limits.FRAMING.most:
+            self.send_400_response(f"Trailers and chunk extensions have more than {limits.FRAMING.most} bytes.")
 
     def on_message_begin(self) -> None:
-        self._dropped_bytes = 0
+        self._unread_bytes = 0
         super().on_message_begin()
         cast("dict[str, Any]", self.scope)[ABORT] = self.transport.abort
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        # Trailers follow the body. They mean nothing here and are not stored.
+        if self._reading_head:
+            super().on_header(name, value)
+            if len(self.headers) > limits.HEADERS.most:
+                self._problem = f"The request has more than {limits.HEADERS.most} headers."
+                raise TooMuch
+
     def on_headers_complete(self) -> None:
+        super().on_headers_complete()
         self._reading_head = False
         self._head_bytes = 0
-        super().on_headers_complete()
+        self._framing_bytes = 0
+        # The time for the body begins where that of the head ends.
+        self._unset_deadline()
+        if len(self.pipeline) > limits.PIPELINED.most:
+            self.transport.close()
+            raise TooMuch
 
     def on_body(self, body: bytes) -> None:
         super().on_body(body)
+        self._framing_bytes -= (FRAMING_PER_BYTE + 1) * len(body)
         if self.cycle.response_complete:
-            self._dropped_bytes += len(body)
-            if self._dropped_bytes > MAX_DROPPED:
+            self._unread_bytes += len(body)
+            if self._unread_bytes > limits.UNREAD_BODY.most:
                 self.transport.close()
 
     def on_message_complete(self) -> None:
         self._reading_head = True
+        self._framing_bytes = 0
         super().on_message_complete()
 
     def eof_received(self) -> bool:  # type: ignore[override]  # asyncio's protocols may answer; uvicorn's does not
@@ -78,17 +130,51 @@ class Connection(HttpToolsProtocol):
         return waiting
 
     def send_400_response(self, msg: str) -> None:
-        """Answer bytes that are no HTTP request, in the form of all errors, and close the connection."""
-        request_id, body = self._root_app.malformed(msg)
-        head = (
-            "HTTP/1.1 400 Bad Request\r\n"
-            "content-type: application/json\r\n"
-            f"content-length: {len(body)}\r\n"
-            f"request-id: {request_id}\r\n"
-            "connection: close\r\n\r\n"
-        )
-        self.transport.write(head.encode() + body)
+        """Answer bytes that are no acceptable HTTP request, in the form of all errors, and close the connection."""
+        self._end(400, self._problem or msg)
+
+    def _end(self, status: int, message: str) -> None:
+        """Answer the request that is being read, unless an earlier one waits for its answer, and close the connection.
+
+        That answer would be taken for the one to the earlier request.
+        """
+        if self.transport.is_closing():
+            return
+        if self._may_answer():
+            request_id, body = self._root_app.malformed(message, status)
+            head = (
+                f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n"
+                "content-type: application/json\r\n"
+                f"content-length: {len(body)}\r\n"
+                f"request-id: {request_id}\r\n"
+                "connection: close\r\n\r\n"
+            )
+            self.transport.write(head.encode() + body)
         self.transport.close()
+
+    def _may_answer(self) -> bool:
+        if self.cycle is None or (self.cycle.response_complete and self._reading_head):
+            return True
+        return not self._reading_head and not self.pipeline and not self.cycle.response_started
+
+    def _set_deadline(self) -> None:
+        limit = limits.HEAD_SECONDS if self._reading_head else limits.BODY_SECONDS
+        self._deadline = self.loop.call_later(limit.most, self._too_late, self._reading_head, limit.most)
+
+    def _unset_deadline(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _too_late(self, of_head: bool, seconds: int) -> None:
+        self._deadline = None
+        if self.flow.read_paused:
+            # It is the server that does not read, because earlier requests or the application are not done yet.
+            self._set_deadline()
+        elif self._reading_head and not self._head_bytes:
+            self.transport.close()
+        else:
+            self._end(408, f"The {'head' if of_head else 'body'} of the request took longer than {seconds} seconds.")
 
 
 def protocol_for(root_app: RootApp) -> type[Connection]:

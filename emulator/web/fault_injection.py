@@ -11,11 +11,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from emulator.core.world import World
 from emulator.engine.runtime import Runtime
 from emulator.errors import ApiError
+from emulator.limits import BODY
 from emulator.resources.simulation.faults import REQUEST, Fault, FaultEffect, FaultMatch, mentions_customer, pick_fault
 from emulator.web import strict_json
 from emulator.web.context import RequestContext
 from emulator.web.forced_errors import RETRY_AFTER, ForcedErrors
-from emulator.web.operation import MAX_BODY, Disconnected
+from emulator.web.operation import Disconnected
 from emulator.web.query import fields
 from emulator.web.response import Response, send_response
 
@@ -109,7 +110,7 @@ async def read_ahead(receive: Receive) -> tuple[bytes, Receive]:
     """The body, up to the usual bound, and a ``receive`` that gives it again from the beginning."""
     messages: list[Message] = []
     size, more = 0, True
-    while more and size <= MAX_BODY:
+    while more and size <= BODY.most:
         messages.append(message := await receive())
         size += len(message.get("body", b""))
         more = message.get("more_body", False)

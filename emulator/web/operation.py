@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from functools import cached_property
@@ -15,6 +16,7 @@ from emulator.core.handlers import Page
 from emulator.core.validation import Checked, valid_part
 from emulator.core.world import encode
 from emulator.errors import ApiError
+from emulator.limits import BODY, METADATA_VALUE, SNAPSHOT
 from emulator.web import strict_json
 from emulator.web.authentication import RUNTIME_KEY
 from emulator.web.connexion_app import Definition
@@ -27,9 +29,6 @@ from emulator.web.routing import OperationLayer
 from emulator.web.schemas import CompiledSchema, Violation
 from emulator.web.streaming import Stream, send_stream
 
-MAX_BODY = 1024 * 1024
-"""Bytes of a request body that are read, unless the document says ``x-max-bytes`` beside the body's content."""
-
 NO_BODY = CompiledSchema({"type": "object", "properties": {}, "additionalProperties": False})
 """The body of a POST for which none is documented: absent or an empty object, under the same rules (B-12, B-13)."""
 
@@ -39,10 +38,6 @@ Executor = Callable[[RequestContext, Any, "OperationHandler", dict[str, Any]], A
 The second argument is the runtime that authentication has found. It returns a :class:`Response` or a :class:`Stream`,
 a value to be encoded with the documented status, or bytes that are the body already, of the documented media type.
 """
-
-
-MAX_METADATA_LENGTH = 500
-"""Characters of JSON that a value of metadata may have (B-22)."""
 
 
 class OperationHandler:
@@ -71,7 +66,7 @@ class OperationHandler:
         self.header_names = [each["name"] for each in definition["parameters"] if each["in"] == "header"]
         request_body = definition.get("requestBody", {})
         content = request_body.get("content", {})
-        self._max_bytes = request_body.get("x-max-bytes", MAX_BODY)
+        self._max_bytes = (SNAPSHOT if request_body.get("x-large-body") else BODY).most
         self._body = CompiledSchema(content["application/json"]["schema"]) if content else None
         # The body of a GET or a DELETE has no meaning (RFC 9110) and is ignored.
         self._body_schema = self._body or (NO_BODY if self._method == "post" else None)
@@ -81,7 +76,7 @@ class OperationHandler:
     async def handle(self, context: RequestContext, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or raise the :class:`ApiError` of everything that is wrong with it."""
         context.raw = await read_body(context, receive, self._max_bytes) if self._body_schema else b""
-        body = strict_json.parse(context.raw)
+        body = await _parsed(context.raw)
         violations: list[Violation] = []
         query = self._query(context.query_string, violations) if self._parameters or context.query_string else {}
         if self._body_schema:
@@ -207,6 +202,11 @@ async def read_body(context: RequestContext, receive: Receive, max_bytes: int) -
     return bytes(raw)
 
 
+async def _parsed(raw: bytes) -> dict[str, Any]:
+    """The JSON of a body; a large one is parsed in a thread, so that other requests need not wait for it."""
+    return strict_json.parse(raw) if len(raw) <= BODY.most else await asyncio.to_thread(strict_json.parse, raw)
+
+
 def _too_large(max_bytes: int) -> ApiError:
     return strict_json.malformed(f"it is larger than {max_bytes} bytes")
 
@@ -225,7 +225,7 @@ def _is_metadata(violation: Violation, body: dict[str, Any]) -> bool:
     values = body.get("metadata")
     if field != "metadata" or not isinstance(values, dict) or key not in values:
         return False
-    return len(encode(values[key])) <= MAX_METADATA_LENGTH
+    return len(encode(values[key])) <= METADATA_VALUE.most
 
 
 def _bad(name: str, message: str) -> Violation:

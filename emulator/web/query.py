@@ -9,18 +9,15 @@ from urllib.parse import parse_qsl
 
 from emulator.core import calendar
 from emulator.errors import ApiError
-from emulator.web import strict_json
-
-MAX_FIELDS = 100
-"""Parameters a query may have; no operation has a quarter as many."""
+from emulator.limits import DIGITS, QUERY
 
 
 def fields(raw: bytes) -> list[tuple[str, str]]:
     """The parameters in order; bytes that are not UTF-8 become replacement characters. Raises 422 for too many."""
     try:
-        return parse_qsl(raw.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=MAX_FIELDS)
+        return parse_qsl(raw.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=QUERY.most)
     except ValueError:
-        raise ApiError("INVALID_FILTER_PARAM", message=f"The query has more than {MAX_FIELDS} parameters.") from None
+        raise ApiError("INVALID_FILTER_PARAM", message=f"The query has more than {QUERY.most} parameters.") from None
 
 
 def cast(text: str, schema: Mapping[str, Any]) -> Any:
@@ -45,7 +42,7 @@ def explain(message: str, text: str, schema: Mapping[str, Any]) -> str:
 
 def _integer(text: str) -> int | str:
     digits = text.removeprefix("-")
-    return int(text) if digits.isascii() and digits.isdigit() and len(digits) <= strict_json.MAX_DIGITS else text
+    return int(text) if digits.isascii() and digits.isdigit() and len(digits) <= DIGITS.most else text
 
 
 def _instant(text: str) -> str:

@@ -47,10 +47,10 @@ class RootApp:
             # Closing before accepting rejects a WebSocket; the emulator has none.
             await send({"type": "websocket.close", "code": 1000})
 
-    def malformed(self, reason: str) -> tuple[str, bytes]:
-        """Request id and body of the response to bytes that are no HTTP request: 400, like any error (B-11)."""
+    def malformed(self, reason: str, status: int) -> tuple[str, bytes]:
+        """Request id and body of the error for what is no acceptable HTTP request (B-11)."""
         context = RequestContext(self._base_url, self._new_request_id)
-        return context.request_id, context.body_of(ApiError("VALIDATION_ERROR", http_status=400, message=reason))
+        return context.request_id, context.body_of(ApiError("VALIDATION_ERROR", http_status=status, message=reason))
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         context = scope[SCOPE_KEY] = RequestContext(self._base_url, self._new_request_id, scope)

@@ -9,12 +9,7 @@ from sys import intern
 from typing import Any, NoReturn
 
 from emulator.errors import ApiError
-
-MAX_DIGITS = 300
-"""Digits of an integer: more than a test of limits needs, and still readable by every JSON library."""
-
-MAX_DEPTH = 64
-"""Levels of nested objects and arrays. Documented bodies need four; what reads them afterwards is recursive."""
+from emulator.limits import DEPTH, DIGITS, VALUES
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -34,8 +29,7 @@ def parse(raw: bytes) -> dict[str, Any]:
     """
     if not raw.strip():
         return {}
-    if raw.startswith(_BYTE_ORDER_MARK):
-        raise malformed("it begins with a byte order mark")
+    _check_text(raw)
     try:
         value = _DECODER.decode(raw.decode("utf-8"))
         if _ESCAPED_SURROGATE.search(raw):
@@ -49,11 +43,20 @@ def parse(raw: bytes) -> dict[str, Any]:
     except ValueError as error:
         raise malformed(f"{error}") from None
     # Counting brackets is quick: where there are few of them, nothing can be nested deeply.
-    if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH and _deeper(value, MAX_DEPTH):
+    if raw.count(b"[") + raw.count(b"{") > DEPTH.most and _deeper(value, DEPTH.most):
         raise malformed("it is nested too deeply")
     if not isinstance(value, dict):
         raise malformed(f"this is {_KINDS.get(type(value), 'something else')}")
     return value
+
+
+def _check_text(raw: bytes) -> None:
+    """Raise 400 for what need not be parsed to see that it is malformed."""
+    if raw.startswith(_BYTE_ORDER_MARK):
+        raise malformed("it begins with a byte order mark")
+    # A value can take a hundred times the memory of its text. Fewer bytes cannot hold so many values.
+    if len(raw) > VALUES.most and raw.count(b",") + raw.count(b"[") + raw.count(b"{") > VALUES.most:
+        raise malformed(f"it has more than {VALUES.most} values")
 
 
 _KINDS = {list: "an array", str: "a string", int: "a number", float: "a number", bool: "a boolean", type(None): "null"}
@@ -82,7 +85,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _integer(digits: str) -> int:
-    if len(digits.lstrip("-")) > MAX_DIGITS:
+    if len(digits.lstrip("-")) > DIGITS.most:
         raise ValueError("a number is out of range")
     return int(digits)
 

@@ -108,7 +108,7 @@ def check(found: Violations, world: World, body: Body) -> None:
     with found:
         if "subscription_data" in body and mode not in ("subscription", None):
             raise invalid_field("subscription_data", "goes with the mode subscription only")
-    lines: Lines | None = None
+    lines: CheckoutLines | None = None
     with found:
         lines = _check_lines(found, world, body["line_items"], mode, currency)
     with found:
@@ -120,7 +120,7 @@ def check(found: Violations, world: World, body: Body) -> None:
 
 def _check_lines(
     found: Violations, world: World, items: Sequence[Body], mode: str | None, currency: str | None
-) -> Lines | None:
+) -> CheckoutLines | None:
     """The rules for the lines and their sum; the lines, or None where one is broken."""
     if not items and mode not in ("setup", None):
         raise invalid_field("line_items", "must not be empty but in setup mode")
@@ -131,7 +131,7 @@ def _check_lines(
     return lines
 
 
-def _check_first_payment(world: World, body: Body, lines: Lines, currency: str) -> None:
+def _check_first_payment(world: World, body: Body, lines: CheckoutLines, currency: str) -> None:
     """What is paid on the page in ``subscription`` mode can be charged, its tax included (B-23)."""
     terms = checkout_lines.terms(world, body, lines, currency)
     due = _lines_due("subscription", lines, terms, checkout_lines.one_off(body["line_items"], lines))
