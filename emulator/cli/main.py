@@ -35,6 +35,7 @@ COMMANDS = LazyCommands(
         "audit": "emulator.cli.audit:audit",
         "ledger": "emulator.cli.ledger:ledger",
         "coverage": "emulator.cli.coverage:coverage",
+        "sweep": "emulator.cli.sweep:sweep",
         "check": "emulator.cli.check:check",
         "certify": "emulator.cli.certify:certify",
         "state": "emulator.cli.state:state",

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from os import PathLike
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from emulator.engine.clock import FROZEN
+from emulator.sweep.findings import Report
 from emulator.testing import failure_report, payments
 from emulator.testing.api import JSON, RACING, Api
 from emulator.testing.clock import WorldClock
@@ -18,6 +20,7 @@ from emulator.testing.emails import Emails
 from emulator.testing.events import Events, Expectation
 from emulator.testing.ledger import Ledger
 from emulator.testing.servers import AnyServer, LocalServer, RemoteServer, app
+from emulator.testing.sweep import AFTERWARDS, sweep_story
 from emulator.testing.webhooks import Webhooks
 from emulator.testing.world_options import WorldOptions
 
@@ -65,7 +68,7 @@ class Emulator:
         fixtures: str | PathLike[str] | Iterable[str | PathLike[str]] = (),
         server: AnyServer | None = None,
     ) -> None:
-        start = WorldOptions.of(clock or FROZEN, seed, settings, fixtures)
+        self._start = start = WorldOptions.of(clock or FROZEN, seed, settings, fixtures)
         url = url or os.environ.get("PAYMENTS_EMULATOR_URL")
         self._shared = server is not None
         self.server: AnyServer = server or (RemoteServer(url) if url else LocalServer())
@@ -168,6 +171,40 @@ class Emulator:
         self._snapshots += 1
         made = self.api.post("/_emulator/snapshots", {"name": name or f"snapshot-{self._snapshots}"})
         return Snapshot(self.api, made["name"])
+
+    def another(self, name: str) -> Emulator:
+        """A new world on the same server, with the initial state that this one had; the caller closes it."""
+        start = self._start
+        key = f"sk_test_{hashlib.sha256(self.key.encode()).hexdigest()[:12]}-{name}"
+        return Emulator(
+            key=key,
+            clock=start.clock,
+            seed=start.seed,
+            settings=start.settings,
+            fixtures=start.fixtures,
+            server=self.server,
+        )
+
+    def sweep(
+        self,
+        story: Callable[[Emulator], Any],
+        /,
+        *,
+        only: Sequence[str] = (),
+        budget: float | None = None,
+        afterwards: str = AFTERWARDS,
+    ) -> Report:
+        """Repeat a story once for each request and webhook that can go wrong in it, and compare how it ends.
+
+        ``story(emulator)`` gets a new world each time, which starts as this one did, and plays what the application
+        does in it. It may return a function, which is called after faults have ended and the clock was moved by
+        ``afterwards``; what that returns must be the same each time. So must the numbers of objects by kind and status
+        and their sums of money. ``only`` names single cases, ``budget`` (seconds, real time) ends the search early.
+
+        Raises ``AssertionError`` with everything that was found.
+        """
+        __tracebackhide__ = True
+        return sweep_story(self, story, only=only, budget=budget, afterwards=afterwards)
 
     def story(self) -> str:
         """A report of what happened in the world so far, which is shown with a failed test."""

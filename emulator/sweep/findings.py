@@ -1,0 +1,184 @@
+"""The findings of a sweep: the cases after which the story did not end as without a fault."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any, NamedTuple
+from xml.etree import ElementTree
+
+from emulator.sweep.digest import Digest, differences
+from emulator.sweep.placed_faults import REQUEST, Case, Place
+
+RETRY_ADVICE = "{} was sent again without an Idempotency-Key (guide: When something fails)"
+
+
+MAX_VALUE = 100
+"""Characters of a value that a report shows."""
+
+
+class SentWrite(NamedTuple):
+    """A request of the story that changes something. ``key`` is its Idempotency-Key."""
+
+    title: str
+    key: str | None
+
+
+class Ending(NamedTuple):
+    """How a story ended. ``failure`` is its error in one line, ``value`` what its own check returned.
+
+    ``reached`` says whether the fault struck; ``writes`` are the requests that the service received.
+    """
+
+    failure: str | None
+    value: Any
+    digest: Digest
+    balanced: bool
+    places: Sequence[Place]
+    writes: Sequence[SentWrite]
+    reached: bool
+
+
+class Finding(NamedTuple):
+    """A case with another end than the clean run, and in which way it differs."""
+
+    case: Case
+    differences: tuple[str, ...]
+    advice: str | None
+
+    def as_json(self) -> dict[str, Any]:
+        """The finding for programs."""
+        place, kind = self.case.place, self.case.kind
+        return {
+            "case": self.case.name,
+            "about": place.about,
+            "number": place.number,
+            "title": place.title,
+            "fault": kind.name,
+            "sentence": self.case.sentence,
+            "differences": list(self.differences),
+            "advice": self.advice,
+        }
+
+
+class Report(NamedTuple):
+    """What a sweep found. ``failure`` is that of the story without any fault, ``unstable`` how two clean runs differ.
+
+    If there is one of them, nothing else was tried. ``remaining`` counts the cases that were not run, ``unreached``
+    are those whose fault never struck.
+    """
+
+    places: Sequence[Place]
+    runs: int
+    findings: Sequence[Finding]
+    unstable: Sequence[str] = ()
+    failure: str | None = None
+    remaining: int = 0
+    unreached: Sequence[Case] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether the story ended the same after every fault that was tried."""
+        return not (self.findings or self.unstable or self.failure)
+
+    def lines(self) -> Iterator[str]:
+        """The report for people."""
+        if self.failure:
+            yield f"The story fails without any fault, so nothing else was tried: {self.failure}"
+            return
+        if self.unstable:
+            yield "Without any fault the story does not end the same twice, so nothing else was tried:"
+            yield from (f"    {each}" for each in self.unstable)
+            return
+        # Several faults at one place often have the same consequence: it is reported once.
+        for _, group in groupby(self.findings, lambda finding: (finding.case.place, finding.differences)):
+            yield from _described(list(group))
+            yield ""
+        places = Counter(place.about for place in self.places)
+        counted = [_count(places["request"], "request"), _count(places["delivery"], "delivery"), f"{self.runs} runs"]
+        yield f"{', '.join(counted)}: {self._result()}"
+        if self.unreached:
+            yield f"Not reached by the story: {', '.join(case.name for case in self.unreached)}."
+        if self.remaining:
+            yield f"The budget ended before {_count(self.remaining, 'run')}."
+
+    def _result(self) -> str:
+        if not self.findings:
+            return "the story ends the same after every fault."
+        return f"the story ends differently after {_count(len(self.findings), 'fault')}."
+
+    def text(self) -> str:
+        """The report as one text."""
+        return "\n".join(self.lines())
+
+    def as_json(self) -> str:
+        """The report as one line of JSON."""
+        return json.dumps(
+            {
+                "passed": self.passed,
+                "runs": self.runs,
+                "requests": sum(place.about == "request" for place in self.places),
+                "deliveries": sum(place.about == "delivery" for place in self.places),
+                "findings": [finding.as_json() for finding in self.findings],
+                "unstable": list(self.unstable),
+                "failure": self.failure,
+                "remaining": self.remaining,
+                "unreached": [case.name for case in self.unreached],
+            }
+        )
+
+    def as_junit(self) -> str:
+        """The report as JUnit XML: a failed test case for each finding, and one for the runs without any."""
+        suite = ElementTree.Element("testsuite", name="sweep", tests=str(self.runs))
+        for finding in self.findings:
+            case = ElementTree.SubElement(suite, "testcase", classname="sweep", name=finding.case.sentence)
+            failure = ElementTree.SubElement(case, "failure", message=finding.differences[0])
+            failure.text = "\n".join(_described([finding]))
+        whole = ElementTree.SubElement(suite, "testcase", classname="sweep", name="every other run")
+        if self.failure or self.unstable:
+            ElementTree.SubElement(whole, "failure", message=next(self.lines()))
+        return ElementTree.tostring(suite, encoding="unicode")
+
+
+def _described(findings: Sequence[Finding]) -> Iterator[str]:
+    """Findings with the same consequence, for people."""
+    yield from (finding.case.sentence for finding in findings)
+    yield from (f"    {each}" for each in findings[0].differences)
+    if advised := next((finding.advice for finding in findings if finding.advice), None):
+        yield f"    {advised}"
+    yield f"    again: --only {findings[0].case.name}"
+
+
+def compare(clean: Ending, other: Ending) -> tuple[str, ...]:
+    """How another ending differs from that of the clean run, as sentences."""
+    found = list(differences(clean.digest, other.digest))
+    if other.failure is not None:
+        found.insert(0, f"the story fails: {other.failure}")
+    elif other.value != clean.value:
+        found.append(f"the story's check returns {_short(other.value)} instead of {_short(clean.value)}")
+    if not other.balanced:
+        found.append("the ledger is not balanced")
+    return tuple(found)
+
+
+def advice(case: Case, clean: Ending, other: Ending) -> str | None:
+    """What mends it, where the request of the case was sent again as a new one."""
+    title = case.place.title
+    sent = [write for write in other.writes if write.title == title]
+    # A request whose connection was cut is not in the journal.
+    expected = sum(write.title == title for write in clean.writes) + (not case.kind.then.get("drop"))
+    is_repeated = case.place.about == REQUEST and len(sent) >= expected
+    return RETRY_ADVICE.format(title) if is_repeated and any(write.key is None for write in sent) else None
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= MAX_VALUE else f"{text[:MAX_VALUE]}…"
+
+
+def _count(number: int, noun: str) -> str:
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number} {noun.removesuffix('y')}ies" if noun.endswith("y") else f"{number} {noun}s"

@@ -1,0 +1,119 @@
+"""``payments.sweep``: a story of a test repeated for each request and webhook that can go wrong on its way."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from emulator.sweep.digest import digest
+from emulator.sweep.driver import sweep
+from emulator.sweep.findings import Ending, Report, SentWrite
+from emulator.sweep.placed_faults import DELIVERY, REQUEST, WRITES, Case, Place
+from emulator.testing.api import Api
+
+if TYPE_CHECKING:
+    from emulator.testing.emulator import Emulator
+
+Story = Callable[["Emulator"], Any]
+"""What the application does in a world. It may return a function, which is called when time has moved on."""
+
+AFTERWARDS = "2d"
+"""How far the clock is moved after a story, without faults: the default retry policy ends within (B-84)."""
+
+HARNESS = "/v1/webhooks/"
+"""Requests to it are the test's, not the application's: they set the receiver up, and no fault strikes them."""
+
+SNAPSHOT = "sweep"
+
+ID = re.compile(r"\b[a-z]+_[A-Za-z0-9]{8,}")
+
+
+def sweep_story(
+    emulator: Emulator, story: Story, *, only: Sequence[str] = (), budget: float | None = None, afterwards: str
+) -> Report:
+    """The report of a story, in worlds that start as ``emulator`` did. Raises ``AssertionError`` for findings."""
+    __tracebackhide__ = True
+
+    def play(case: Case | None) -> Ending:
+        with emulator.another("sweep") as world:
+            arrange(world.api, case)
+            failure, check = None, None
+            try:
+                check = story(world)
+            except (Exception, AssertionError) as error:
+                failure = one_line(error)
+            return finish(world.api, case, failure, check, afterwards)
+
+    report = sweep(play, only=only, budget=budget)
+    if not report.passed:
+        raise AssertionError(report.text())
+    return report
+
+
+def arrange(api: Api, case: Case | None) -> None:
+    """Arrange the fault of a case in a world where nothing has happened yet."""
+    if case is not None:
+        api.post("/_emulator/faults", case.fault())
+
+
+def finish(api: Api, case: Case | None, failure: str | None, check: Any, afterwards: str) -> Ending:
+    """End the faults, let time move on, and look at the world."""
+    api.post("/_emulator/clock/advance", {"by": "0s"})
+    reached = case is None or not api.get("/_emulator/faults")["data"]
+    api.delete("/_emulator/faults")
+    before = _export(api)
+    requests = [request for request in api.oldest("/_emulator/requests") if request["path"].startswith("/v1/")]
+    api.post("/_emulator/clock/advance", {"by": afterwards})
+    value = None
+    if callable(check):
+        try:
+            value = check()
+        except (Exception, AssertionError) as error:
+            failure = failure or one_line(error)
+    return Ending(
+        failure=failure,
+        value=value,
+        digest=digest(_export(api)),
+        balanced=api.get("/_emulator/ledger")["balanced"],
+        places=[*_request_places(requests), *_delivery_places(before)],
+        writes=[_write(api, request) for request in requests if request["method"] in WRITES],
+        reached=reached,
+    )
+
+
+def one_line(error: BaseException) -> str:
+    """An error as a line of a report."""
+    text = str(error).strip().partition("\n")[0]
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _export(api: Api) -> dict[str, Any]:
+    api.post("/_emulator/snapshots", {"name": SNAPSHOT})
+    exported: dict[str, Any] = api.get(f"/_emulator/snapshots/{SNAPSHOT}")
+    return exported
+
+
+def _request_places(requests: Sequence[dict[str, Any]]) -> list[Place]:
+    titles = [(number, _title(request)) for number, request in enumerate(requests, 1)]
+    return [Place(REQUEST, number, title) for number, title in titles if HARNESS not in title]
+
+
+def _title(request: dict[str, Any]) -> str:
+    """Method and path; ids may differ between two runs."""
+    return f"{request['method']} {ID.sub('{id}', request['path'])}"
+
+
+def _delivery_places(exported: dict[str, Any]) -> list[Place]:
+    rows: dict[str, Any] = next((rows for name, rows in exported.items() if name.endswith("/webhook_delivery")), {})
+    last = {row["webhook"]: number for number, row in enumerate(rows.values(), 1)}
+    return [
+        Place(DELIVERY, number, row["event_type"], is_last=number == last[row["webhook"]])
+        for number, row in enumerate(rows.values(), 1)
+    ]
+
+
+def _write(api: Api, request: dict[str, Any]) -> SentWrite:
+    whole = api.get(f"/_emulator/requests/{request['id']}")
+    key = whole["request_headers"].get("idempotency-key")
+    return SentWrite(_title(request), key)
