@@ -17,6 +17,7 @@ from emulator.certifier.checks import CHECKS, METHODS
 from emulator.cli.options import NAMES
 from emulator.control.audit_rules.rules import RULES
 from emulator.document import bundles
+from emulator.engine.constraints import constraints, constraints_by_source
 from emulator.engine.decisions import decisions
 from emulator.engine.error_examples import error_examples
 from emulator.engine.reference_data import ReferenceData
@@ -57,17 +58,24 @@ def decided() -> str:
     for area, numbered in groupby(decisions().items(), lambda each: each[1].area):
         parts.append(f"## {area}")
         for number, decision in numbered:
-            changed_by = [f"`{name}`" for name in decision.settings] + [
-                f"`readings.{name}`" for name in decision.readings
-            ]
+            names = [*decision.settings, *(f"readings.{name}" for name in decision.readings)]
+            changed_by = ", ".join(f"`{name}`" for name in names)
             lines = [
                 f'### <a id="{number}"></a>{number} {decision.title}',
                 f"*{decision.section}.* {decision.reads}",
                 f"**Here:** {decision.decided}",
-                *([f"Changed by {changed_by}."] if changed_by else []),
+                *([f"Changed by {changed_by}."] if names else []),
             ]
             parts += map(_escaped, lines)
     return "\n\n".join(parts)
+
+
+def sources() -> str:
+    """How many constraints of the document come from where."""
+    counted = constraints_by_source()
+    total = f"{len(constraints())} constraints, {counted.get('', 0)} without a source."
+    rows = [(f"[{each}](#{each})" if each.startswith("B-") else each, number) for each, number in counted.items()]
+    return f"{total}\n\n{_table('source', 'constraints', rows=rows)}"
 
 
 def _escaped(line: str) -> str:
@@ -196,6 +204,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "errors": errors,
     "events": events,
     "decisions": decided,
+    "sources": sources,
     "life cycles": life_cycles,
     "magic values": magic_values,
     "magic keys": magic_keys,

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from emulator.engine.constraints import constraints, constraints_by_source
 from emulator.engine.decisions import Decision, decisions
 from emulator.engine.error_examples import ErrorExample, Step, error_examples
 from emulator.engine.reference_data import ReferenceData
@@ -74,9 +75,12 @@ def routes(facts: ReferenceData) -> list[Route]:
         groups = [(status, list(group)) for status, group in groupby(entries(), lambda entry: entry.row.status)]
         return {"groups": groups, "advice": ADVICE}
 
+    def decided() -> dict[str, Any]:
+        return {"areas": areas(), "constraints": len(constraints()), "sources": constraints_by_source()}
+
     return [
         _route("/docs/errors", "docs-errors.html", errors),
-        _route("/docs/decisions", "docs-decisions.html", lambda: {"areas": areas()}),
+        _route("/docs/decisions", "docs-decisions.html", decided),
         _route("/docs/events", "docs-events.html", lambda: {"events": EVENTS}),
         _route("/docs/life-cycles", "docs-life-cycles.html", lambda: {"life_cycles": STATE_MACHINES}),
         _route(

@@ -107,10 +107,11 @@ def _amount(world: World, deposit: Transaction, amount: int | None) -> int:
 
     409 where the transaction is not ``completed``, or nothing is left and no amount given; 400 above the rest (B-57).
     """
-    rest = _refundable(world, deposit)
+    rest = refundable(world, deposit)
     completed = deposit.type == "deposit" and deposit.status == "completed"
     if not completed or (amount is None and rest <= 0):
-        raise ApiError("transaction_not_refundable", param="transaction")
+        errors = {"transaction": ["is not completed, or nothing of it is left"]}
+        raise ApiError("transaction_not_refundable", param="transaction", errors=errors)
     if amount is None:
         return rest
     if amount > rest:
@@ -123,7 +124,7 @@ def _amount(world: World, deposit: Transaction, amount: int | None) -> int:
     return amount
 
 
-def _refundable(world: World, deposit: Transaction) -> int:
+def refundable(world: World, deposit: Transaction) -> int:
     """The refundable rest: the amount less refunds that are pending, processing or succeeded."""
     refunds = world.table(Refund).where("transaction", deposit.id)
     return deposit.amount - sum(refund.amount for refund in refunds if refund.status in COUNTING)

@@ -1,0 +1,120 @@
+"""The constraints of the service's document, each with its source: a place of the specification, or a decision.
+
+A constraint is a limit, form, list of values, null or default of a field or parameter, or a status of an operation. One
+at a place that cites decisions (``x-assumption``) comes from those; the others stand in ``fixtures/sources.yaml``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
+from functools import cache
+from typing import Any, NamedTuple
+
+from emulator.document import bundles
+from emulator.document.tree import Document, resolve
+from emulator.engine.reference_data import read_yaml
+from emulator.paths import fixtures_folder
+
+Node = Mapping[str, Any]
+
+KEYWORDS = (
+    *("enum", "format", "pattern", "nullable", "default", "uniqueItems", "x-key-minLength", "x-required-unless"),
+    *("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"),
+)
+"""The keywords of a schema that are constraints."""
+
+
+class Constraint(NamedTuple):
+    """``place``: ``Product.name``, ``listProducts?ordering`` or an operationId. ``sources``: where it comes from."""
+
+    place: str
+    keyword: str
+    sources: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.place} {self.keyword}"
+
+
+@cache
+def constraints() -> tuple[Constraint, ...]:
+    """Every constraint of the service's document, once, in its order."""
+    found = dict.fromkeys(declared(bundles.load("service")))
+    return tuple(each if each.sources else each._replace(sources=_listed_sources(each)) for each in found)
+
+
+def source_table() -> Mapping[str, list[str]]:
+    """The sources of ``fixtures/sources.yaml``, each with the constraints that it gives, ``*`` for anything."""
+    table: dict[str, list[str]] = read_yaml(fixtures_folder() / "sources.yaml")
+    return table
+
+
+def constraints_by_source() -> dict[str, int]:
+    """How many constraints come from each source, the numbered decisions last; one with two decisions counts for each.
+
+    Constraints without a source are counted under the empty text.
+    """
+    counted = Counter(source for each in constraints() for source in each.sources or ("",))
+    return dict(sorted(counted.items(), key=lambda each: (each[0].startswith("B-"), each[0])))
+
+
+@cache
+def _table() -> Mapping[str, list[str]]:
+    return source_table()
+
+
+def _listed_sources(constraint: Constraint) -> tuple[str, ...]:
+    """The first source of the table that gives this constraint."""
+    rows = _table().items()
+    return next(((source,) for source, given in rows if any(fnmatchcase(str(constraint), each) for each in given)), ())
+
+
+def declared(document: Document) -> Iterator[Constraint]:
+    """Every constraint where it stands in a document, with the decisions that are cited there."""
+    components = document["components"]
+    for name, schema in components["schemas"].items():
+        yield from _of_schema(schema, name, ())
+    for name, parameter in components["parameters"].items():
+        yield from _of_schema(parameter["schema"], name, _cited(parameter))
+    for name, header in components["headers"].items():
+        yield from _of_schema(header["schema"], name, _cited(header))
+    for item in document["paths"].values():
+        for operation in item.values():
+            if isinstance(operation, dict):
+                yield from _of_operation(document, operation)
+
+
+def _of_operation(document: Document, operation: Node) -> Iterator[Constraint]:
+    name = operation["operationId"]
+    for parameter in operation.get("parameters", ()):
+        if "$ref" not in parameter:
+            yield from _of_schema(parameter["schema"], f"{name}?{parameter['name']}", _cited(parameter))
+    for status, reference in operation["responses"].items():
+        response = resolve(document, reference)
+        yield Constraint(name, f"status {status}", _cited(response) or _cited(operation))
+        for media in response.get("content", {}).values():
+            yield from _of_schema(media["schema"], f"{name} {status}", _cited(response) or _cited(operation))
+
+
+def _of_schema(schema: Node, place: str, cited: tuple[str, ...]) -> Iterator[Constraint]:
+    """The constraints of a schema and of those inside it, which come from what it cites unless they cite their own."""
+    if "$ref" in schema:
+        return
+    cited = _cited(schema) or cited
+    for keyword in KEYWORDS:
+        if keyword in schema:
+            yield Constraint(place, keyword, cited)
+    for name, part in schema.get("properties", {}).items():
+        yield from _of_schema(part, f"{place}.{name}", cited)
+    for part in (*schema.get("allOf", ()), *schema.get("anyOf", ()), *schema.get("oneOf", ())):
+        yield from _of_schema(part, place, cited)
+    for name, suffix in (("items", "[]"), ("additionalProperties", ".*")):
+        if isinstance(schema.get(name), dict):
+            yield from _of_schema(schema[name], place + suffix, cited)
+
+
+def _cited(node: Node) -> tuple[str, ...]:
+    """The decisions that a place of the document cites."""
+    given = node.get("x-assumption", ())
+    return (given,) if isinstance(given, str) else tuple(given)
