@@ -5,7 +5,6 @@ The table of them is in the guide (``docs/guide/security.md``). ``contract_tests
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 KIB = 1024
@@ -42,8 +41,9 @@ QUERY = Limit("Query", 100, "parameters", "422")
 ITEMS = Limit("Array of a body, unless the document sets another `maxItems`", 100, "items", "422")
 STRING = Limit("String of a body, unless the document sets another `maxLength`", 5_000, "characters", "422")
 METADATA = Limit("Metadata", 50, "keys", "422")
+METADATA_KEY = Limit("Key of metadata", 500, "characters", "422")
 METADATA_VALUE = Limit("Value of metadata", 500, "characters", "422")
-FORM = Limit("Form of a buyer's page", 64 * KIB, "bytes", "422: the form counts as empty")
+FORM = Limit("Form of a buyer's page", 64 * KIB, "bytes", "403: the form counts as empty")
 CONSOLE_FORM = Limit("Form of the console, with an uploaded file", 3 * MIB, "bytes", "413")
 STREAMS = Limit("Open streams and held polls of a world", 256, "requests", "429")
 INBOX_BODY = Limit("Body of a request to an inbox", MIB, "bytes", "400")
@@ -53,8 +53,3 @@ ANSWER_HEAD = Limit("Head of a webhook receiver's answer", 64 * KIB, "bytes", "t
 ANSWER_BODY = Limit("Body of a webhook receiver's answer", 4 * KIB, "bytes", "the rest is not read")
 SNAPSHOT = Limit("Imported snapshot", 64 * MIB, "bytes", "400")
 SNAPSHOTS = Limit("Snapshots of a world", 100, "snapshots", "422")
-
-
-def limits() -> Iterator[Limit]:
-    """Every limit, in the order of the table."""
-    return (value for value in globals().values() if isinstance(value, Limit))

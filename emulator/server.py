@@ -6,6 +6,7 @@ import asyncio
 import socket
 from collections.abc import Callable
 from dataclasses import replace
+from ipaddress import ip_address
 
 import uvicorn
 
@@ -113,6 +114,15 @@ def _bind(host: str, port: int) -> socket.socket:
         raise CannotListen(f"cannot listen on {host}:{port}: {getattr(error, 'strerror', None) or error}") from None
     bound.set_inheritable(True)
     return bound
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches a server on this address, or on every address of this name."""
+    try:
+        addresses = [each[4][0] for each in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)]
+        return all(ip_address(str(address).partition("%")[0]).is_loopback for address in addresses)
+    except (OSError, UnicodeError):
+        return True  # nothing can be bound there
 
 
 def _callable_host(host: str) -> str:

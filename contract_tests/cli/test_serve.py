@@ -343,9 +343,38 @@ def test_a_public_url_goes_into_links(serve: Serve, tmp_path: Path) -> None:
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "0.0.0.0"])
 def test_it_listens_where_it_is_told(serve: Serve, host: str) -> None:
     """An address for all interfaces is printed as one that can be called."""
-    served = serve("--host", host, "--port", "0")
+    served = serve("--host", host, "--port", "0", "--insecure")
     assert served.url.startswith("http://localhost:" if host == "localhost" else "http://127.0.0.1:")
     assert served.get("/_emulator/health").status_code == 200
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::"])
+def test_others_reach_it_only_with_a_token_or_where_that_is_said(host: str) -> None:
+    """The default is loopback."""
+    rejected = subprocess.run(command("--host", host), capture_output=True, text=True, check=False, env=CLEAN)
+    assert rejected.returncode == 2
+    assert "--control-token" in rejected.stderr
+    assert "--insecure" in rejected.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "variables"),
+    [
+        (["--control-token", "secret"], {}),
+        (["--insecure"], {}),
+        ([], {"PAYMENTS_EMULATOR_CONTROL_TOKEN": "secret"}),
+        ([], {"PAYMENTS_EMULATOR_INSECURE": "1"}),
+    ],
+)
+def test_how_others_may_reach_it(serve: Serve, arguments: list[str], variables: dict[str, str]) -> None:
+    served = serve("--host", "0.0.0.0", "--port", "0", *arguments, **variables)
+    assert served.get("/_emulator/health").status_code == 200
+
+
+def test_the_image_says_openly_that_others_reach_it() -> None:
+    dockerfile = (Path(__file__).parents[2] / "Dockerfile").read_text("utf-8")
+    assert "PAYMENTS_EMULATOR_HOST=0.0.0.0" in dockerfile
+    assert "PAYMENTS_EMULATOR_INSECURE=1" in dockerfile
 
 
 OPTIONS = ["port", "host", "state", "fixtures", "clock", "seed", "keys", "strict", "no-strict", "port-file"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+import time
 from collections.abc import Iterator
 
 import httpx
@@ -12,6 +13,7 @@ import pytest
 from contract_tests.console.visitor import PLACE, Visitor
 from contract_tests.html import Page
 from contract_tests.sandbox import RunningServer
+from emulator.console import login
 
 TOKEN = "s3crét token"
 
@@ -94,6 +96,25 @@ def test_a_program_may_show_the_token_as_it_does_elsewhere(visitor: Visitor) -> 
 def test_the_cookie_is_no_token_for_the_control_api(visitor: Visitor) -> None:
     log_in(visitor, TOKEN)
     assert visitor.http.get("/_emulator/clock").status_code == 403
+
+
+def test_the_login_ends(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After twelve hours, though the browser may still send its cookie."""
+    log_in(visitor, TOKEN)
+    assert visitor.open().status == 200
+    now = time.time()
+    for hours, status in ((11.9, 200), (12.1, 401)):
+        monkeypatch.setattr(login.time, "time", lambda hours=hours: now + hours * 3600)
+        assert visitor.open().status == status
+
+
+@pytest.mark.parametrize("change", ["9{}", "{}0", "{}.", ".{}", "x", "9999999999.", "9999999999." + "0" * 64])
+def test_another_cookie_opens_nothing(visitor: Visitor, change: str) -> None:
+    log_in(visitor, TOKEN)
+    ((name, value),) = visitor.http.cookies.items()
+    visitor.http.cookies.clear()
+    visitor.http.cookies.set(name, change.format(value))
+    assert visitor.open().status == 401
 
 
 def test_what_a_page_looks_like_is_no_secret(visitor: Visitor) -> None:

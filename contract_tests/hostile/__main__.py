@@ -1,24 +1,22 @@
-"""The long version: crowds of ten thousand against a server of its own, and what they cost it in memory.
+"""Measures what hostile clients cost a server of its own: each row of the budget, and crowds of connections.
 
-    python -m contract_tests.hostile [CONNECTIONS]
+    python -m contract_tests.hostile budget [ROW…]  the budget, or rows of it; writes its table into the guide
+    python -m contract_tests.hostile crowds [N]     crowds of N connections, as many as the limit unless said otherwise
 
-Each line tells a crowd, the memory the server had at most, and what it had once they were gone. Exit status 1 if the
-server kept others waiting, took more than ALLOWED for each connection, kept connections open, or ended. A hundredth of
-those who send without end come, one after the other.
+Each line about a crowd has the memory that the server had at most, and what it had once they were gone. Exit status 1
+if others had to wait, a connection cost more than ALLOWED, connections stayed open, or the server ended. Of the clients
+that send without end there are a hundredth, one after the other.
 """
 
 from __future__ import annotations
 
-import subprocess
 import sys
-import tempfile
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from urllib.request import urlopen
+from collections.abc import Callable
 
+from contract_tests.hostile import table
 from contract_tests.hostile.crowd import BEGINNINGS, BODY, HEAD, allow_open_files, connect, crowd, hang_up, heard, pour
+from contract_tests.hostile.server import Server, running
+from emulator.limits import CONNECTIONS
 
 ALLOWED = 64
 """KiB for each connection, what the server needs anyway aside."""
@@ -27,48 +25,6 @@ PATIENT = 5.0
 """Seconds that anybody else waits at most while a crowd is there."""
 
 MIB = 1024 * 1024
-
-
-class Server:
-    """A server in a process of its own."""
-
-    def __init__(self, folder: Path) -> None:
-        port_file = folder / "port"
-        command = [sys.executable, "-m", "emulator.cli.main", "serve", "--port", "0", "--port-file", str(port_file)]
-        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-        for _ in range(200):
-            if port_file.is_file():
-                break
-            time.sleep(0.1)
-        self.url = f"http://127.0.0.1:{port_file.read_text().strip()}"
-
-    def memory(self) -> int:
-        """Resident memory in KiB."""
-        lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
-        return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS"))
-
-    def open_files(self) -> int:
-        """Open files, connections among them."""
-        return len(list(Path(f"/proc/{self.process.pid}/fd").iterdir()))
-
-    def wait(self) -> float:
-        """Seconds until somebody else is answered."""
-        started = time.perf_counter()
-        with urlopen(f"{self.url}/_emulator/health", timeout=60) as answer:
-            assert answer.status == 200
-        return time.perf_counter() - started
-
-
-@contextmanager
-def running() -> Iterator[Server]:
-    """A server for the time being."""
-    with tempfile.TemporaryDirectory() as folder:
-        server = Server(Path(folder))
-        try:
-            yield server
-        finally:
-            server.process.terminate()
-            server.process.wait(30)
 
 
 def silent(beginning: bytes) -> Callable[[Server, int], tuple[int, float]]:
@@ -106,8 +62,8 @@ CROWDS = {
 }
 
 
-def main(count: int) -> bool:
-    """Whether the server stood it."""
+def crowds(count: int) -> bool:
+    """Whether the server withstood the crowds."""
     allow_open_files(count + 1000)
     fine = True
     with running() as server:
@@ -123,5 +79,15 @@ def main(count: int) -> bool:
     return fine
 
 
+def main(what: str = "budget", *arguments: str) -> int:
+    """Run one of the two; the exit status."""
+    if what == "budget":
+        allow_open_files(10_000)
+        table.write(table.measured(arguments))
+        return 0
+    # One connection asks for the health of the server.
+    return int(not crowds(int(arguments[0]) if arguments else CONNECTIONS.most - 1))
+
+
 if __name__ == "__main__":
-    sys.exit(not main(int(sys.argv[1]) if len(sys.argv) > 1 else 10_000))
+    sys.exit(main(*sys.argv[1:]))

@@ -24,14 +24,14 @@ class Answer(NamedTuple):
 
 
 class Line:
-    """Says bytes and hears answers. Nothing is ever waited for longer than ten seconds."""
+    """Says bytes and hears answers. Nothing is ever waited for longer than ``timeout`` seconds."""
 
-    def __init__(self, url: str, key: str = "sk_test_line") -> None:
+    def __init__(self, url: str, key: str = "sk_test_line", timeout: float = 10) -> None:
         parts = urlsplit(url)
-        self._socket = socket.create_connection((parts.hostname, parts.port), timeout=10)
+        self._socket = socket.create_connection((parts.hostname, parts.port), timeout=timeout)
         self._heard = self._socket.makefile("rb")
         self.url, self.key = url, key
-        self._polite = f"Host: {parts.netloc}\r\nAuthorization: Bearer {key}\r\n".encode()
+        self.polite = f"Host: {parts.netloc}\r\nAuthorization: Bearer {key}\r\n".encode()
 
     def __enter__(self) -> Self:
         return self
@@ -45,7 +45,7 @@ class Line:
 
     def request(self, start: bytes, *headers: bytes, body: bytes = b"") -> None:
         """Send a request: its first line, Host and key, further headers, and a body as it is."""
-        self.say(start + b"\r\n" + self._polite + b"".join(header + b"\r\n" for header in headers) + b"\r\n" + body)
+        self.say(start + b"\r\n" + self.polite + b"".join(header + b"\r\n" for header in headers) + b"\r\n" + body)
 
     def post(self, body: bytes, *headers: bytes, path: bytes = b"/v1/customers/") -> Answer:
         """The answer to a POST of these bytes as JSON."""

@@ -14,9 +14,13 @@ from typing import Any
 import click
 
 from emulator.cli.options import DEFAULT_PORT, decorated, option
+from emulator.limits import CONNECTIONS
 from emulator.state.urls import FORMS, is_state_url
 
 RUNNING = "running"
+
+OTHER_FILES = 512
+"""Files that are open beside the connections of clients, such as connections to webhook receivers."""
 
 
 class ClockStart(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
@@ -140,6 +144,9 @@ OPTIONS = (
         help="Another host name for the control API; may be repeated.",
     ),
     option("--control-token", metavar="TOKEN", help="Token that the control API requires in Emulator-Token."),
+    option(
+        "--insecure", is_flag=True, help="Listen on other addresses than loopback although there is no control token."
+    ),
     option("--strict/--no-strict", default=False, help="Check every response against the OpenAPI document."),
 )
 """The options of a sandbox, in the order of the help."""
@@ -161,6 +168,7 @@ def serve(**chosen: Any) -> None:
     payments-emulator serve --clock frozen@2026-01-01T00:00:00Z --seed 7
     """
     gc.disable()
+    allow_open_files()
     # uvicorn stops on SIGTERM and then raises it again. Ending on request is a success at any moment.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     port_file: Path | None = chosen["port_file"]
@@ -177,6 +185,19 @@ def serve(**chosen: Any) -> None:
     click.echo(f"Control API     {server.url}/_emulator/openapi.json")
     click.echo(f"The document    {server.url}/openapi.json")
     server.run(lambda: announce(server.port, port_file))
+
+
+def allow_open_files() -> None:
+    """Raise the soft limit of open files, of which each connection is one, where the system sets a lower one."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    wanted = CONNECTIONS.most + OTHER_FILES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def announce(port: int, port_file: Path | None) -> None:
@@ -216,9 +237,14 @@ def make_server(**chosen: Any) -> Any:
     from emulator.engine.fixtures import InvalidFixture
     from emulator.engine.geoip import InvalidDatabase
     from emulator.sandbox import Options
-    from emulator.server import CannotListen, Server
+    from emulator.server import CannotListen, Server, is_loopback
     from emulator.state.store import CorruptStore, StorageError
 
+    if not (chosen["control_token"] or chosen["insecure"] or is_loopback(chosen["host"])):
+        raise click.UsageError(
+            f"--host {chosen['host']}: others than this machine could use the control API; give a --control-token, "
+            "or say --insecure"
+        )
     mode, at = chosen["clock"]
     options = Options(
         clock_mode=mode,

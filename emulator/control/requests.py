@@ -15,6 +15,7 @@ from emulator.core.world import encode
 from emulator.engine.engine import Engine
 from emulator.engine.journal import Journal
 from emulator.engine.logged_request import LoggedRequest, redacted_headers, redacted_text
+from emulator.engine.redaction import redact_value
 from emulator.engine.runtime import Runtime
 from emulator.errors import ApiError, invalid_field
 from emulator.web.response import Response
@@ -137,7 +138,7 @@ def shown(record: Record | None) -> dict[str, Any]:
     """A record as clients see it, without secrets; empty for none."""
     if record is None:
         return {}
-    view: dict[str, Any] = msgspec.json.decode(redacted_text(encode(to_wire(record))))
+    view: dict[str, Any] = redact_value(msgspec.json.decode(encode(to_wire(record))))
     return view
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from emulator.document.tree import Document, at, pointer_of
-from emulator.limits import ITEMS, STRING
+from emulator.limits import ITEMS, METADATA_KEY, STRING
 
 BOUNDED = frozenset(["country", "currency", "date", "date-time", "domain", "e164", "email", "ipv4-network"])
 """The formats whose texts are short by themselves."""
@@ -15,7 +15,7 @@ METHODS = ("get", "put", "post", "delete", "patch")
 
 
 def bound_requests(document: Document) -> None:
-    """Add ``maxItems`` and ``maxLength`` to the schemas of all request bodies, in place."""
+    """Add ``maxItems``, ``maxLength`` and ``x-key-maxLength`` to the schemas of all request bodies, in place."""
     seen: set[int] = set()
     for item in document["paths"].values():
         for operation in (item[method] for method in METHODS if method in item):
@@ -33,6 +33,8 @@ def _bound(schema: Any, document: Document, seen: set[int]) -> None:
         schema.setdefault("maxItems", ITEMS.most)
     if schema.get("type") == "string" and "enum" not in schema and schema.get("format") not in BOUNDED:
         schema.setdefault("maxLength", STRING.most)
+    if "x-key-minLength" in schema:
+        schema.setdefault("x-key-maxLength", METADATA_KEY.most)
     for part in _parts(schema):
         _bound(part, document, seen)
 

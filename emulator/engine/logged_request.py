@@ -8,6 +8,7 @@ import msgspec
 
 from emulator.core.calendar import Timestamp
 from emulator.engine.redaction import redact, redact_header
+from emulator.limits import BODY
 
 MAX_BODY_BYTES = 64 * 1024
 """Bytes of a body that are stored and shown."""
@@ -60,13 +61,22 @@ class LoggedRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def redacted_body(body: bytes) -> bytes:
-    """A body as it is stored: cut to ``MAX_BODY_BYTES`` and redacted."""
-    return redact(body[:MAX_BODY_BYTES]) if body else body
+    """A body as it is stored: redacted and cut to ``MAX_BODY_BYTES``."""
+    if not body:
+        return body
+    # A very large body, that of an imported snapshot, is not parsed for the journal.
+    whole = redact(body if len(body) <= BODY.most else _cut(body))
+    return _cut(whole) if len(whole) > MAX_BODY_BYTES else whole
+
+
+def _cut(body: bytes) -> bytes:
+    """The beginning of a body, without a number at its end, which could be the beginning of a card number."""
+    return body[:MAX_BODY_BYTES].rstrip(b"0123456789 -")
 
 
 def redacted_text(text: bytes) -> str:
     """A body or a path as it is shown."""
-    return redact(text[:MAX_BODY_BYTES]).decode("utf-8", "replace")
+    return redact(text if len(text) < MAX_BODY_BYTES else _cut(text)).decode("utf-8", "replace")
 
 
 def redacted_headers(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:

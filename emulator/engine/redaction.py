@@ -1,53 +1,149 @@
-"""Redaction: card numbers, security codes, accounts, keys and secrets in a request are made unreadable."""
+"""Redaction: card numbers, security codes, accounts, keys and secrets in a request are made unreadable.
+
+JSON and forms are redacted as values, by the names of their fields and by what a text holds. What is neither, or
+damaged, is redacted as text.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import parse_qsl, quote_plus, unquote
+
+import msgspec
 
 # Twelve to nineteen digits, perhaps in groups, are a card number, unless a plus makes them a phone number.
-_CARD = re.compile(rb"(?<![\d+])(?:\d[ -]?){8,15}(\d[ -]?\d[ -]?\d[ -]?\d)(?!\d)")
-_ACCOUNT = re.compile(rb"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]){7,26}( ?[A-Z0-9]){4}\b")
-_SMALL_ACCOUNT = re.compile(rb"(?i)\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]){11,30}\b")
-_ESCAPE = re.compile(rb"(?<!\\)\\u00(3[0-9]|[46][1-9a-fA-F]|[57][0-9aA])")
-_CODE = re.compile(rb'("(?:cvc|pin)"\s*:\s*)("[^"]*"|\d+)')
-_KEY = re.compile(rb"\b([sp]k_(?:test|prod)_)[A-Za-z0-9_-]+")
-_SECRET = re.compile(rb"\bwhsec_[0-9A-Za-z]+")
-
-_DIGITS = b"0123456789"
-_CAPITALS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_CARD = re.compile(r"(?<![\d+])(?:\d[ -]?){8,15}(\d[ -]?\d[ -]?\d[ -]?\d)(?!\d)")
+# With other separators they are one if the check digit is right.
+_SPACED_CARD = re.compile(r"(?<![\d+])\d(?:[ \u00a0\u2007\u2009\u202f./\u2013-]{0,2}\d){12,18}(?!\d)")
+_ACCOUNT = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]){7,26}( ?[A-Z0-9]){4}\b")
+_SMALL_ACCOUNT = re.compile(r"(?i)\b[A-Z]{2}\d{2}(?:[ .-]?[A-Z0-9]){11,30}\b")
+_ESCAPE = re.compile(r"\\u(00[2-7][0-9a-fA-F])")
+_CODE = re.compile(r'("(?:cvc|cvv|pin)"\s*:\s*)("[^"]*"|\d+)')
+_KEY = re.compile(r"\b([sp]k_(?:test|prod)_)[A-Za-z0-9_-]+")
+_SECRET = re.compile(r"\bwhsec_[0-9A-Za-z]+")
+_SUSPICIOUS = re.compile(r"\d(?:\D{0,2}\d){11}|\b[A-Za-z]{2}\d{2}(?:[ .-]?[A-Za-z0-9]){11}|k_(?:test|prod)_|whsec_")
+_WORTH_PARSING = re.compile(
+    _SUSPICIOUS.pattern.encode() + rb"|\\u00|%|(?:number|cvc|cvv|pin|pan|iban|secret|password)\]?[\"=]", re.IGNORECASE
+)
+_NAME_PARTS = re.compile(r"[.\[\]]+")
 
 SECRET_HEADERS = frozenset(["authorization", "cookie", "emulator-token", "proxy-authorization"])
+
+LEAST_NUMBER = 10**11
+"""The least integer that has as many digits as a card number."""
 
 
 def redact(text: bytes) -> bytes:
     """A body, path or query without secrets. The last four digits of numbers stay, and the prefixes of keys."""
-    if b"\\u00" in text:
-        # JSON may have any letter or digit as an escape; what is the same to a reader is the same here.
-        text = _ESCAPE.sub(lambda match: bytes.fromhex(match[1].decode()), text)
-    # Counting characters is much quicker than searching, and few texts have as many as a card or an account.
-    if _count(text, _DIGITS + _CAPITALS) >= 15:
-        text = _ACCOUNT.sub(rb"****", text)  # first, because the digits of an account in groups look like a card
-    if _count(text, _DIGITS) >= 12:
-        text = _SMALL_ACCOUNT.sub(_redact_account, text)
-        text = _CARD.sub(rb"****\1", text)
-    if b"cvc" in text or b"pin" in text:
-        text = _CODE.sub(rb'\1"***"', text)
-    if b"k_" in text:
-        text = _KEY.sub(rb"\1****", text)
-    return _SECRET.sub(b"whsec_****", text) if b"whsec_" in text else text
+    if text.isascii() and not _WORTH_PARSING.search(text):
+        return text
+    text = _redact_json(text) if text.lstrip()[:1] in (b"{", b"[", b'"') else _redact_form(text)
+    # Of a key that stands twice in an object, only the last value was redacted.
+    plain = text.decode("utf-8", "surrogateescape")
+    redacted = _CODE.sub(r'\1"***"', _redact_text(plain))
+    return text if redacted == plain else redacted.encode("utf-8", "surrogateescape")
 
 
-def _redact_account(match: re.Match[bytes]) -> bytes:
-    """Written in any letters: only what has the check digits of an account, since words and ids may look like one."""
-    text = match[0].replace(b" ", b"").upper().decode()
-    number = "".join(str(int(character, 36)) for character in text[4:] + text[:4])
-    return b"****" if int(number) % 97 == 1 else match[0]
-
-
-def _count(text: bytes, characters: bytes) -> int:
-    return len(text) - len(text.translate(None, characters))
+def redact_value(value: Any) -> Any:
+    """A JSON value without secrets; the same object if there were none."""
+    if isinstance(value, str):
+        return _redact_text(value)
+    if isinstance(value, dict):
+        return {_redact_text(name): _redact_field(name, part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [redact_value(part) for part in value]
+    if isinstance(value, int | float) and abs(value) >= LEAST_NUMBER:
+        return _last_four(str(value))
+    return value
 
 
 def redact_header(name: str, value: str) -> str:
     """A header's value without secrets."""
-    return "****" if name in SECRET_HEADERS else redact(value.encode("utf-8", "replace")).decode("utf-8", "replace")
+    return "****" if name in SECRET_HEADERS else _redact_text(value)
+
+
+def _redact_json(text: bytes) -> bytes:
+    try:
+        value = msgspec.json.decode(text)
+        redacted = redact_value(value)
+    except (msgspec.DecodeError, RecursionError):
+        return text
+    return text if redacted == value else msgspec.json.encode(redacted)
+
+
+def _redact_form(text: bytes) -> bytes:
+    """A form or a query; what is not one is returned as it is."""
+    if b"=" not in text:
+        return text
+    path, mark, query = text.rpartition(b"?")
+    given = parse_qsl(query.decode("utf-8", "replace"), keep_blank_values=True)
+    redacted = [(_redact_text(name), str(_redact_field(name, value))) for name, value in given]
+    if redacted == given:
+        return text
+    pairs = (f"{quote_plus(name, safe='*')}={quote_plus(value, safe='*')}" for name, value in redacted)
+    return path + mark + "&".join(pairs).encode()
+
+
+def _redact_field(name: str, value: Any) -> Any:
+    redact_named = _NAMED.get(_NAME_PARTS.split(name.rstrip("]"))[-1].strip().lower())
+    if redact_named is None or not isinstance(value, str | int | float) or isinstance(value, bool):
+        return redact_value(value)
+    return redact_named(str(value)) if value != "" else value
+
+
+def _last_four(text: str) -> str:
+    digits = [character for character in text if character.isdigit()]
+    return "****" + "".join(digits[-4:]) if len(digits) > 4 else text
+
+
+def _hidden(text: str) -> str:
+    return "***"
+
+
+def _secret(text: str) -> str:
+    return "whsec_****" if text.startswith("whsec_") else "****"
+
+
+_NAMED: Mapping[str, Callable[[str], str]] = {
+    **dict.fromkeys(("number", "card_number", "pan"), _last_four),
+    **dict.fromkeys(("cvc", "cvv", "pin"), _hidden),
+    **dict.fromkeys(("iban", "account_number", "secret", "password"), _secret),
+}
+"""How the value of a field is redacted whatever it holds, by the name of the field."""
+
+
+def _redact_text(text: str) -> str:
+    """A text without secrets. It is searched as a reader would see it, its escapes resolved."""
+    plain = _ESCAPE.sub(lambda match: chr(int(match[1], 16)), text) if "\\u00" in text else text
+    plain = unquote(plain) if "%" in plain else plain
+    if not _SUSPICIOUS.search(plain):
+        return text
+    redacted = _ACCOUNT.sub("****", plain)  # first, because the digits of an account in groups look like a card
+    redacted = _SMALL_ACCOUNT.sub(_redact_account, redacted)
+    redacted = _CARD.sub(r"****\1", redacted)
+    redacted = _SPACED_CARD.sub(_redact_card, redacted)
+    redacted = _SECRET.sub("whsec_****", _KEY.sub(r"\1****", redacted))
+    return text if redacted == plain else redacted
+
+
+def _redact_account(match: re.Match[str]) -> str:
+    """Written in any letters: only what is a valid account, since words and ids may look like one.
+
+    Words may follow it, so the longest beginning that is one counts.
+    """
+    # Loaded on first use: few requests hold anything like an account.
+    from stdnum import iban
+
+    text = match[0]
+    for end in range(len(text), 14, -1):
+        if text[end - 1].isalnum() and iban.is_valid(text[:end].replace(".", "")):
+            return "****" + text[end:]
+    return text
+
+
+def _redact_card(match: re.Match[str]) -> str:
+    digits = [int(character) for character in match[0] if character.isdigit()]
+    doubled = [sum(divmod(2 * digit, 10)) for digit in digits[-2::-2]]
+    return _last_four(match[0]) if (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0 else match[0]

@@ -15,7 +15,7 @@ from emulator.web.context import ABORT
 from emulator.web.root_app import RootApp
 from emulator.web.write_coalescing import CoalescingTransport
 
-SLICE = 16 * 1024
+SLICE = 4 * 1024
 """Bytes that are parsed at a time, so that no bound is exceeded by more."""
 
 FRAMING_PER_BYTE = 8

@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from emulator.engine.logged_request import redacted_text
 from emulator.errors import ApiError
 from emulator.web.context import SCOPE_KEY, RequestContext
 from emulator.web.request_log import RequestLog
@@ -77,7 +78,7 @@ class RootApp:
         except Exception as error:
             if started:
                 raise
-            logger.error("%s %s failed", context.method, context.path, exc_info=error)
+            logger.error("%s %s failed", context.method, redacted_text(context.path.encode()), exc_info=error)
             await send_response(context.error_response(ApiError("INTERNAL_ERROR")), send_with_id)
 
     def _app_for(self, path: str) -> ASGIApp:

@@ -7,6 +7,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Any, NamedTuple, cast
 
+from emulator.limits import METADATA_KEY
 from emulator.web.formats import EXPLAINED, FORMATS
 
 MAX_VIOLATIONS = 100
@@ -125,7 +126,8 @@ def to_draft4(node: Any) -> Any:
         schema["properties"] = {name: to_draft4(part) for name, part in node["properties"].items()}
     if "x-key-minLength" in schema:
         values = schema.pop("additionalProperties")
-        schema["patternProperties"] = {f"^[\\s\\S]{{{schema.pop('x-key-minLength')},}}$": values}
+        least, most = schema.pop("x-key-minLength"), schema.pop("x-key-maxLength", "")
+        schema["patternProperties"] = {f"^[\\s\\S]{{{least},{most}}}$": values}
         schema["additionalProperties"] = False
     if "x-required-unless" in node:
         exceptions = schema.pop("x-required-unless").items()
@@ -154,7 +156,9 @@ def _violations(error: Any, prefix: str) -> Iterator[Violation]:
     elif kind.name == "additionalProperties":
         keys = path.endswith("metadata")  # the one object whose keys are the client's own
         for name in kind.unexpected:
-            yield Violation(_under(path, name[:60]), "key" if keys else "unknown", _KEY if keys else "unknown field")
+            yield Violation(
+                _under(path, name[:60]), "key" if keys else "unknown", _key(name) if keys else "unknown field"
+            )
     elif kind.name == "oneOf" and _differ_by_fields(kind.context):
         yield _choice(error, path)
     elif kind.name in ("anyOf", "oneOf") and kind.context:
@@ -165,7 +169,8 @@ def _violations(error: Any, prefix: str) -> Iterator[Violation]:
         yield Violation(path, kind.name, _sentence(kind, error.message))
 
 
-_KEY = "keys have at least 1 character"
+def _key(name: str) -> str:
+    return f"keys have at most {METADATA_KEY.most} characters" if name else "keys have at least 1 character"
 
 
 def _under(path: str, name: str) -> str:
