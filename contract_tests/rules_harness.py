@@ -38,7 +38,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 
 
 class Kernel:
-    """One world and its frozen clock."""
+    """One world and its frozen clock. Each of the ``observers`` is given every unit of work once it is committed."""
 
     def __init__(self, **settings: Any) -> None:
         self.world = World(
@@ -50,12 +50,14 @@ class Kernel:
             now=START,
             base_url="http://127.0.0.1:4747",
         )
+        self.observers: list[Callable[[World, UnitOfWork], object]] = []
         self.turn(lambda world: world.add(Settings(**settings)))
 
     def turn(self, command: Callable[..., Any], **arguments: Any) -> Any:
         """One turn, then what it made due at once."""
-        with self.world.unit_of_work():
+        with self.world.unit_of_work() as unit:
             result = command(self.world, **arguments)
+        self._observe(unit)
         self.advance_to(self.world.now)
         return result
 
@@ -73,13 +75,18 @@ class Kernel:
     def advance_to(self, instant: str) -> None:
         """Run all that falls due until an instant; no job may fail on the way."""
         while (job := self.world.jobs.next()) is not None and job.due <= instant:
-            self.world.run(job)
+            self._observe(self.world.run(job))
         self.world.now = instant
+
+    def _observe(self, unit: UnitOfWork) -> None:
+        for observe in self.observers:
+            observe(self.world, unit)
 
     def job(self, name: str, about: str) -> UnitOfWork:
         """Run a job now, planned or not."""
         with self.world.unit_of_work() as turn:
             self.world.registry.jobs[name](self.world, Job(id="job_0", name=name, due=START, sequence=0, about=about))
+        self._observe(turn)
         return turn
 
     @contextmanager

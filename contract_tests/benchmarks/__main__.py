@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from contract_tests.benchmarks import load
+from contract_tests.benchmarks.checks import checks
 from contract_tests.benchmarks.clock import clock
 from contract_tests.benchmarks.comparison import Standing, compare
 from contract_tests.benchmarks.comparison import markdown as peers_table
@@ -29,6 +30,7 @@ MEASURES: dict[str, Measure] = {
     "clock": clock,
     "steps": steps,
     "worlds": worlds,
+    "checks": checks,
 }
 
 PEERS = "peers"

@@ -20,7 +20,7 @@ class Size(NamedTuple):
 
     ``subscriptions`` are advanced by a year, ``lives`` are those whose ``years`` are walked in different steps.
     Peers, some of which are slow, get fewer loads, each as many requests as it answers in ``peer_seconds``, with
-    ``present`` objects in each at first.
+    ``present`` objects in each at first. ``blocks`` of units of work are done with and without the ledger.
     """
 
     starts: int = 7
@@ -36,6 +36,7 @@ class Size(NamedTuple):
     peer_rounds: int = 5
     peer_seconds: float = 0.5
     worlds: int = 1_000
+    blocks: int = 100
 
 
 QUICK = Size(
@@ -48,6 +49,7 @@ QUICK = Size(
     lives=100,
     years=2,
     worlds=200,
+    blocks=30,
     peer_rounds=3,
 )
 

@@ -9,7 +9,17 @@ from contract_tests.benchmarks.comparison import Standing
 from contract_tests.benchmarks.measures import Row, Size, beside
 
 TINY = Size(
-    starts=1, rounds=1, requests=20, few=20, many=40, customers=20, subscriptions=(2,), lives=20, years=1, worlds=4
+    starts=1,
+    rounds=1,
+    requests=20,
+    few=20,
+    many=40,
+    customers=20,
+    subscriptions=(2,),
+    lives=20,
+    years=1,
+    worlds=4,
+    blocks=2,
 )
 
 
@@ -26,6 +36,11 @@ def test_every_measure_gives_its_figures() -> None:
         "20 subscriptions, 1 years in one step: invoices",
         "20 subscriptions, 1 years in random steps: invoices",
         "4 worlds of tests: memory left, each",
+    ]
+    assert [row.measure for row in rows if row.unit == "µs"] == [
+        "create a customer: rules with the ledger",
+        "make and confirm a payment: rules with the ledger",
+        "renew a subscription: rules with the ledger",
     ]
     assert all(row.emulator > 0 for row in rows if row.unit not in ("KiB", ""))
 

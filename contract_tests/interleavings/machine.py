@@ -67,8 +67,9 @@ class Interleavings(RuleBasedStateMachine):
         method = self.begins_with or method
         self.kernel = Kernel(refund_timing="instant", **self.settings)
         self.model = Model()
-        own = self.kernel.world.registry.checks if self.with_ledger else ()
-        self.kernel.world.registry = self.kernel.world.registry._replace(checks=(*own, self.model.check))
+        self.kernel.observers.append(self.model.observe)
+        if not self.with_ledger:
+            self.kernel.world.registry = self.kernel.world.registry._replace(checks=())
         customer = self.kernel.do("createCustomer", email="awa@example.com", name="Awa Diop").id
         self.kernel.do("createPaymentMethod", customer=customer, is_default=True, **{"metadata": {}, **METHODS[method]})
         self.kernel.do("createSubscription", customer=customer, unit_amount=5000, interval="month")

@@ -21,7 +21,7 @@ class Disagreement(Exception):
 
 
 class Model:
-    """Counts payments by their events alone; :meth:`check` is one of the checks of every unit of work.
+    """Counts payments by their events alone; :meth:`observe` is given every unit of work.
 
     ``received``: payments per invoice and session; ``paid_in`` and ``manual``: minor units per currency;
     ``spent``: minor units per customer and currency.
@@ -33,13 +33,12 @@ class Model:
         self.manual: Counter[str] = Counter()
         self.spent: dict[tuple[str, str], int] = defaultdict(int)
 
-    def check(self, world: World, unit: UnitOfWork) -> Exception | None:
-        """What this unit of work did that it must not do."""
+    def observe(self, world: World, unit: UnitOfWork) -> None:
+        """Raise :class:`Disagreement` where this unit of work did what it must not do."""
         for event in unit.events:
             handle = HANDLERS.get(event.type)
             if handle is not None and (wrong := handle(self, world, unit, event.data.object)):
-                return Disagreement(f"{event.type}: {wrong}")
-        return None
+                raise Disagreement(f"{event.type}: {wrong}")
 
     # -- events
 

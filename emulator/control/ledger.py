@@ -7,8 +7,13 @@ from typing import Any, NamedTuple
 
 from emulator.control import explanation_text
 from emulator.control.causality import Causality, LoggedUnit
+from emulator.core.events import Event
 from emulator.core.handlers import Page, Query
+from emulator.core.unit_of_work import UnitOfWork
+from emulator.core.world import World, encode
 from emulator.engine.engine import Engine
+from emulator.engine.failures import Failure, NumberedUnit
+from emulator.engine.logged_request import LoggedRequest
 from emulator.engine.runtime import Runtime
 from emulator.resources import ledger
 from emulator.resources.ledger import Imbalance, Posting
@@ -37,12 +42,7 @@ async def show(engine: Engine, runtime: Runtime, query: Query) -> dict[str, Any]
     found = [entry for entry in reversed(entries) if entry.concerns(query)]
     page, size = query["page"], query["page_size"]
     shown = [_shown(causality, entry) for entry in found[(page - 1) * size : page * size]]
-    broken = [
-        _break(causality, entries, LoggedUnit(number, unit), failure)
-        for number, unit in runtime.journal.failed_units
-        for failure in unit.failed_checks
-        if isinstance(failure, Imbalance)
-    ]
+    broken = [_break(runtime, failure) for failure in runtime.journal.failures if isinstance(failure.error, Imbalance)]
     return {
         "balanced": not broken,
         "totals": [
@@ -69,36 +69,60 @@ def _shown(causality: Causality, entry: LedgerEntry) -> dict[str, Any]:
         "amount": entry.posting.amount,
         "currency": entry.posting.currency,
         "at": entry.logged.at,
-        "cause": _cause(causality, entry.logged),
+        "cause": _cause(entry.logged, _request_of(causality, entry.logged)),
     }
 
 
-def _break(causality: Causality, entries: list[LedgerEntry], logged: LoggedUnit, failure: Imbalance) -> dict[str, Any]:
+def _request_of(causality: Causality, logged: LoggedUnit) -> LoggedRequest | None:
+    id = causality.request_of(logged)
+    return None if id is None else causality.request(id)
+
+
+def _break(runtime: Runtime, failure: Failure) -> dict[str, Any]:
     """What a unit of work broke, with the last one before it that touched the account."""
-    posting = failure.posting
-    before = (
-        entry.logged
-        for entry in reversed(entries)
-        if entry.logged.number < logged.number and posting.owner in (entry.object, entry.posting.owner)
-    )
-    earlier = next(before, None) if posting.owner else None
+    assert isinstance(failure.error, Imbalance)
+    posting = failure.error.posting
     return {
         "account": posting.name,
         "amount": posting.amount,
         "currency": posting.currency,
-        "at": logged.at,
-        "cause": _cause(causality, logged),
-        "earlier": None if earlier is None else _cause(causality, earlier),
+        "at": _logged(failure.unit).at,
+        "undone": failure.unit.is_undone,
+        "cause": _cause(_logged(failure.unit), failure.unit.request),
+        "earlier": _earlier(runtime, failure, posting),
     }
 
 
-def _cause(causality: Causality, logged: LoggedUnit) -> dict[str, Any]:
-    """The request or the job that a unit of work ran for."""
+def _earlier(runtime: Runtime, failure: Failure, posting: Posting) -> dict[str, Any] | None:
+    """The request or the job before it; of one that the journal has dropped, what its last event says."""
+    if failure.earlier is not None:
+        return _cause(_logged(failure.earlier), failure.earlier.request)
+    event = _last_event(runtime.world, failure.unit.unit, posting.owner) if posting.owner else None
+    if event is None:
+        return None
+    cause = "a job" if event.request is None else "a request"
+    summary = f"{cause} that is no longer in the journal, which sent {event.type} of {event.data.object.id}"
+    return {"id": event.request, "summary": summary}
+
+
+def _last_event(world: World, unit: UnitOfWork, id: str) -> Event | None:
+    """The last event before a unit of work whose object has this id or refers to it."""
+    before = unit.counters.get("record", 0)
+    slots = (slot for slot in reversed(world.table(Event).order) if slot.number <= before)
+    return next((slot.record for slot in slots if id.encode() in encode(slot.record.data.object)), None)
+
+
+def _logged(numbered: NumberedUnit) -> LoggedUnit:
+    return LoggedUnit(numbered.number, numbered.unit)
+
+
+def _cause(logged: LoggedUnit, request: LoggedRequest | None) -> dict[str, Any]:
+    """The job that a unit of work ran, or else the request that it belongs to."""
     if (job := logged.job) is not None:
         return {"id": job.id, "summary": explanation_text.of_jobs(job.name, job.about, 1)}
-    id = causality.request_of(logged)
-    entry = None if id is None else causality.request(id)
-    return {"id": id, "summary": "a request" if entry is None else f"{entry.method} {entry.target}"}
+    if request is None:
+        return {"id": logged.unit.cause, "summary": "a request that is no longer in the journal"}
+    return {"id": request.id, "summary": f"{request.method} {request.target}"}
 
 
 OPERATIONS = {"getLedger": show}

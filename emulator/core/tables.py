@@ -36,6 +36,8 @@ class Table(Generic[R]):
         self._paged = kind.paged
         self._dated = "created_at" in kind.__struct_fields__
         self.stamped = "updated_at" in kind.__struct_fields__
+        self.checked = kind.checked
+        self.checks_additions = "id" in kind.checked
         # The fields that decide the place of a record: if one of them changes, the record needs a new slot.
         self._slot_fields = frozenset(kind.unique) | ({"created_at"} if self._dated else frozenset())
         self.slots: dict[str, Slot[R]] = {}

@@ -33,8 +33,8 @@ class UnitOfWork(msgspec.Struct, gc=False):
 
     ``cause`` is the id of the request. ``counters`` are the world's counters before the unit began, for undo.
     ``cleared`` says that it removed all records of the App (a reset), ``is_arranged`` that it set fields directly, past
-    the rules, as a tester or a stored world does. ``failed_checks``: what is wrong with it, in a world that is not
-    strict.
+    the rules, as a tester or a stored world does. ``checked``: the changes that the checks of the registry look at.
+    ``failed_checks``: what is wrong with it.
     """
 
     cause: str | None
@@ -44,8 +44,19 @@ class UnitOfWork(msgspec.Struct, gc=False):
     effects: list[Effect] = []
     cleared: bool = False
     is_arranged: bool = False
-    failed_checks: list[Exception] = []
+    checked: list[Change] = []
+    failed_checks: list[CheckFailed] = []
 
     def touches(self, id: str) -> bool:
         """Whether it added, changed or removed the record with this id."""
         return any(change.record.id == id for change in self.changes)
+
+
+class CheckFailed(Exception):
+    """What a check of the registry found wrong with a unit of work. ``unit``: that unit, once it is undone."""
+
+    unit: UnitOfWork | None = None
+
+    def concerns(self, unit: UnitOfWork) -> bool:
+        """Whether an earlier unit of work changed what is wrong now."""
+        return False

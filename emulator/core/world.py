@@ -114,7 +114,7 @@ from emulator.core.ids import IdSource
 from emulator.core.jobs import FailedJob, Job, JobQueue
 from emulator.core.records import R, Record, to_wire
 from emulator.core.tables import Table
-from emulator.core.unit_of_work import Change, UnitOfWork
+from emulator.core.unit_of_work import Change, CheckFailed, UnitOfWork
 
 _OWN_KINDS: tuple[type[Record], ...] = (Job, FailedJob, Event)
 """The kinds of record that every world has, whatever its registry."""
@@ -124,8 +124,10 @@ Reaction = Callable[["World", Event], None]
 JobFunction = Callable[["World", Job], None]
 
 
-CommitCheck = Callable[["World", UnitOfWork], Exception | None]
-"""Finds what is wrong with a unit of work that is about to be committed: a mistake of the rules, never of a client."""
+CommitCheck = Callable[["World", UnitOfWork], CheckFailed | None]
+"""Finds what is wrong with a unit of work that is about to be committed: a mistake of the rules, never of a client.
+
+It is called only where ``unit.checked`` has a change."""
 
 
 class Registry(NamedTuple):
@@ -216,8 +218,11 @@ class World:
             number = self.counters["record"] = self.counters.get("record", 0) + 1  # as count(); inlined for speed
         unit = self._unit or _no_unit_of_work()
         # If the table raises, it has changed nothing, and there must be no change to undo.
-        self._tables[type(record)].add(record, number)
-        unit.changes.append(Change(None, record, number))
+        table = self._tables[type(record)]
+        table.add(record, number)
+        unit.changes.append(change := Change(None, record, number))
+        if table.checks_additions:
+            unit.checked.append(change)
         return record
 
     def replace(self, record: R, /, **changes: Any) -> R:
@@ -236,14 +241,18 @@ class World:
             changes["updated_at"] = self.now
         changed = msgspec.structs.replace(record, **changes)
         table.replace(record, changed, changes)
-        unit.changes.append(Change(record, changed, 0))
+        unit.changes.append(change := Change(record, changed, 0))
+        if table.checked and not table.checked.isdisjoint(changes):
+            unit.checked.append(change)
         return changed
 
     def remove(self, record: Record) -> None:
         """Delete a record."""
         unit = self._unit or _no_unit_of_work()
-        number = self._tables[type(record)].remove(record)
-        unit.changes.append(Change(record, None, number))
+        table = self._tables[type(record)]
+        unit.changes.append(change := Change(record, None, table.remove(record)))
+        if table.checks_additions:
+            unit.checked.append(change)
 
     def clear(self, keep: tuple[type[Record], ...]) -> dict[type[Record], int]:
         """Delete every record of all kinds but those to keep; returns how many there were of each kind."""
@@ -395,13 +404,17 @@ class UnitOfWorkContext(msgspec.Struct):
             self.world._unit = None
 
     def _check(self) -> None:
+        """Check the changes that the rules made; not a reset, nor what was set directly."""
+        if not self.unit.checked or self.unit.cleared or self.unit.is_arranged:
+            return
         for check in self.world.registry.checks:
             if (failure := check(self.world, self.unit)) is None:
                 continue
+            self.unit.failed_checks.append(failure)
             if self.world.strict:
                 self.world.undo(self.unit)
+                failure.unit = self.unit
                 raise failure
-            self.unit.failed_checks.append(failure)
 
 
 def _no_unit_of_work() -> NoReturn:

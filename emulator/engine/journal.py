@@ -6,8 +6,9 @@ from collections import deque
 from collections.abc import Iterator
 from itertools import islice
 
-from emulator.core.unit_of_work import UnitOfWork
+from emulator.core.unit_of_work import CheckFailed, UnitOfWork
 from emulator.engine.coverage import Coverage
+from emulator.engine.failures import Failure, NumberedUnit
 from emulator.engine.logged_request import Checkpoint, LoggedRequest
 
 MAX_REQUESTS = 1000
@@ -19,8 +20,8 @@ MAX_UNITS = 5000
 BATCH = 16
 """Requests, or units of work, that are added to the coverage at a time."""
 
-MAX_FAILED_UNITS = 100
-"""Units of work with a failed check that are stored, however long ago they were."""
+MAX_FAILURES = 100
+"""Failed checks that are stored, however long ago they were."""
 
 MAX_UNITS_BETWEEN_REQUESTS = 500
 """Units of work after a request of which the coverage notes every change; of later ones it notes only the events."""
@@ -29,13 +30,13 @@ MAX_UNITS_BETWEEN_REQUESTS = 500
 class Journal:
     """The last requests and units of work, oldest first. ``count`` is how many units of work there were in all.
 
-    ``failed_units``: the first units of work with a failed check, each with its number in the world's history.
+    ``failures``: the first checks that failed, also of units of work that were undone because of it.
     """
 
     def __init__(self) -> None:
         self.entries: deque[LoggedRequest] = deque(maxlen=MAX_REQUESTS)
         self._units: deque[UnitOfWork] = deque(maxlen=MAX_UNITS)
-        self.failed_units: list[tuple[int, UnitOfWork]] = []
+        self.failures: list[Failure] = []
         self.count = 0
         self._coverage = Coverage()
         # The coverage is brought up to date in batches. Of requests this is the number that it lacks; of units of work
@@ -49,14 +50,34 @@ class Journal:
         if unit.changes:
             self.count += 1
             self._units.append(unit)
-            if unit.failed_checks and len(self.failed_units) < MAX_FAILED_UNITS:
-                self.failed_units.append((self.count, unit))
+            if unit.failed_checks:
+                self._add_failures(NumberedUnit(self.count, unit))
             if self.count - self._last_covered_unit == BATCH:
                 self.flush_coverage()
+
+    def add_undone(self, unit: UnitOfWork) -> None:
+        """Add the failed checks of a unit of work that was undone because of them."""
+        self._add_failures(NumberedUnit(self.count + 1, unit, is_undone=True))
+
+    def _add_failures(self, failed: NumberedUnit) -> None:
+        for error in failed.unit.failed_checks[: MAX_FAILURES - len(self.failures)]:
+            self.failures.append(Failure(error, failed, self._before(failed, error)))
+
+    def _before(self, failed: NumberedUnit, error: CheckFailed) -> NumberedUnit | None:
+        """The last unit of work before it that changed what is wrong now; its request may be answered already."""
+        for number, unit in reversed([*self.enumerate()]):
+            if number < failed.number and error.concerns(unit):
+                earlier = NumberedUnit(number, unit)
+                for entry in self.entries:
+                    earlier.note(entry)
+                return earlier
+        return None
 
     def record(self, entry: LoggedRequest) -> None:
         """Add a request that was answered."""
         self.entries.append(entry)
+        for failure in self.failures:
+            failure.note(entry)
         self._last_answered_unit = self.count
         self._uncovered_requests += 1
         if self._uncovered_requests == BATCH:
@@ -119,7 +140,7 @@ class Journal:
         for _ in range(min(self.count - to.units, len(self._units))):
             self._units.pop()
         self.count = self._last_covered_unit = self._last_answered_unit = to.units
-        self.failed_units = [(number, unit) for number, unit in self.failed_units if number <= to.units]
+        self.failures = [failure for failure in self.failures if failure.unit.number <= to.units]
         while self.entries and self.entries[-1].checkpoint.units >= to.units and self.entries[-1].last_unit > to.units:
             self.entries.pop()
 
@@ -128,5 +149,5 @@ class Journal:
         self.flush_coverage()
         self.count = self._last_covered_unit = self._last_answered_unit = self.count + 1
         self.entries.clear()
-        self.failed_units.clear()
+        self.failures.clear()
         self._units.clear()

@@ -64,6 +64,7 @@ class Runtime:
             self.broker.publish_unit,
             self.advances.on_commit,
         ]
+        self.runner.when_undone.append(self.journal.add_undone)
         self.inbox = Inbox()
         self.rate_limiter = RateLimiter()
         self.running_keys: set[str] = set()

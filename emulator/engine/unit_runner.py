@@ -8,7 +8,7 @@ from typing import Any
 
 from emulator.core.calendar import Timestamp
 from emulator.core.jobs import FailedJob, Job
-from emulator.core.unit_of_work import Change, UnitOfWork
+from emulator.core.unit_of_work import Change, CheckFailed, UnitOfWork
 from emulator.core.world import World
 from emulator.engine import snapshots
 from emulator.engine.advance_result import AdvanceResult
@@ -27,7 +27,8 @@ class UnitRunner:
     """The one way to change a world that is served. It is called on one event loop, and no unit of work awaits.
 
     ``world`` and ``clock`` are the present ones: a rewind, a restore or a reset replaces both. Each of the
-    ``observers`` is given every unit of work once it is committed. ``result``, during an advance, counts what happens.
+    ``observers`` is given every unit of work once it is committed, each of ``when_undone`` those that a strict world
+    undid because a check failed. ``result``, during an advance, counts what happens.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class UnitRunner:
         self.clock = clock
         self.persistence = persistence
         self.observers: list[Callable[[UnitOfWork], object]] = []
+        self.when_undone: list[Callable[[UnitOfWork], object]] = []
         self.result: AdvanceResult | None = None
 
     def commit(self, command: Command, arguments: Mapping[str, Any], cause: str | None = None) -> Any:
@@ -50,8 +52,12 @@ class UnitRunner:
         Raises what the command raises, and ``StorageError``; then the world is as it was before the command.
         """
         self.run_due()
-        with self.world.unit_of_work(cause) as unit:
-            result = command(self.world, **arguments)
+        try:
+            with self.world.unit_of_work(cause) as unit:
+                result = command(self.world, **arguments)
+        except CheckFailed as error:
+            self._undone(error)
+            raise
         self._committed(unit)
         return result
 
@@ -132,6 +138,8 @@ class UnitRunner:
             unit = self.world.run(job)
         except Exception as error:  # a failed job must not stop the clock
             logger.exception("job %s (%s of %s) failed", job.id, job.name, job.about)
+            if isinstance(error, CheckFailed):
+                self._undone(error)
             self._committed(self.world.fail_job(job, error))
             if self.result:
                 self.result.failures.append(self.world.require(FailedJob, job.id))
@@ -146,6 +154,11 @@ class UnitRunner:
         for observe in self.observers:
             observe(unit)
         self.scheduler.plan(self)
+
+    def _undone(self, error: CheckFailed) -> None:
+        assert error.unit is not None  # only a strict world raises it
+        for observe in self.when_undone:
+            observe(error.unit)
 
     def clock_state(self) -> ClockState:
         """What the clock shows, and when the next job is due."""

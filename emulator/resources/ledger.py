@@ -1,7 +1,7 @@
 """The ledger: double entry over payments, refunds and invoices, derived from what each unit of work changed.
 
-Each kind of record that holds money has a *position*: the postings it stands for as it is now. What a unit of work
-posts is the position of each record that it changed, less its position before. For every unit of work
+Each kind of record that holds money posts the difference between what it was before a change and what it is after it.
+For every unit of work
 
 - the books (:data:`BOOKS`) sum to zero for each record: where money comes from and where it goes;
 - accounts that compare two kinds of record come out even: what a customer's ``total_spent`` says and what its
@@ -16,11 +16,11 @@ balance, and what a tester sets directly is no imbalance. Amounts are in minor u
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from emulator.core.records import Record
-from emulator.core.unit_of_work import UnitOfWork
+from emulator.core.unit_of_work import CheckFailed, UnitOfWork
 from emulator.core.world import World
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.checkout.checkout_sessions import CheckoutSession
@@ -51,11 +51,11 @@ class Posting(NamedTuple):
         return self.account if self.owner is None else f"{self.account} of {self.owner}"
 
 
-PostingRows = tuple[tuple[str, str | None, int, str], ...]
-"""Postings as plain tuples, which are made in a fraction of the time: every unit of work is checked."""
+Sums = defaultdict[tuple[str, str | None, str], int]
+"""Amounts posted, by account, owner and currency. Every payment is checked, so no :class:`Posting` is made for them."""
 
 
-class Imbalance(Exception):
+class Imbalance(CheckFailed):
     """A unit of work that does not add up: ``posting`` is the account that is not even, and by how much."""
 
     def __init__(self, posting: Posting) -> None:
@@ -64,78 +64,87 @@ class Imbalance(Exception):
         )
         self.posting = posting
 
-
-# -- positions
-
-
-def _transaction_books(transaction: Transaction) -> PostingRows:
-    amount, currency = transaction.amount, transaction.currency
-    if transaction.type == "refund":
-        return (("buyers", None, amount, currency), ("merchant", None, -amount, currency))
-    if transaction.status not in SETTLED:
-        return ()
-    return (
-        ("buyers", None, -amount, currency),
-        ("merchant", None, transaction.net_amount, currency),
-        ("fees", None, transaction.fee, currency),
-        ("commissions", None, transaction.commission, currency),
-    )
+    def concerns(self, unit: UnitOfWork) -> bool:
+        """Whether a unit of work posted anything on the account, or on another one of the same object."""
+        owner = self.posting.owner
+        return owner is not None and any(owner in (id, posting.owner) for id, posting in entries(unit))
 
 
-def _invoice_books(invoice: Invoice) -> PostingRows:
-    if not invoice.paid_manually:
-        return ()
-    amount, currency = invoice.amount_paid, invoice.currency
-    return (("buyers", None, -amount, currency), ("paid manually", None, amount, currency))
+# -- what a change posts: each function has a record as it was, or None for one that is new, and as it is
 
 
-def _transaction_claims(transaction: Transaction) -> PostingRows:
-    amount, currency, refunded = transaction.amount, transaction.currency, transaction.amount_refunded
-    if transaction.type == "refund":
-        return (("returned", None, -amount, currency),)
-    if transaction.status not in SETTLED:
-        return ()
-    spent = ("spending", transaction.customer, amount - refunded, currency)
-    return (spent, ("refunds", transaction.id, -refunded, currency)) if refunded else (spent,)
+def _transaction_books(old: Transaction | None, new: Transaction, sums: Sums) -> None:
+    sign = (new.status in SETTLED) - (old is not None and old.status in SETTLED)
+    if new.type == "refund":
+        sums["buyers", None, new.currency] += sign * new.amount
+        sums["merchant", None, new.currency] -= sign * new.amount
+        return
+    sums["buyers", None, new.currency] -= sign * new.amount
+    sums["merchant", None, new.currency] += sign * new.net_amount
+    sums["fees", None, new.currency] += sign * new.fee
+    sums["commissions", None, new.currency] += sign * new.commission
 
 
-def _intent_claims(intent: PaymentIntent) -> PostingRows:
-    if intent.status != "succeeded":
-        return ()
-    amount, currency = intent.amount_received, intent.currency
-    invoice = (("payments", intent.invoice, amount, currency),) if intent.invoice else ()
-    return (*invoice, ("payments", intent.checkout_session, amount, currency)) if intent.checkout_session else invoice
+def _invoice_books(old: Invoice | None, new: Invoice, sums: Sums) -> None:
+    if new.paid_manually and not (old is not None and old.paid_manually):
+        sums["buyers", None, new.currency] -= new.amount_paid
+        sums["paid manually", None, new.currency] += new.amount_paid
 
 
-def _refund_claims(refund: Refund) -> PostingRows:
-    if refund.status != "succeeded":
-        return ()
-    amount, currency = refund.amount, refund.currency
-    return (("refunds", refund.transaction, amount, currency), ("returned", None, amount, currency))
+def _transaction_claims(old: Transaction | None, new: Transaction, sums: Sums) -> None:
+    if new.status not in SETTLED:
+        return
+    amount, currency = new.amount, new.currency
+    if new.type == "refund":
+        sums["returned", None, currency] -= 0 if old else amount
+        return
+    if old is None or old.status not in SETTLED:
+        sums["spending", new.customer, currency] += amount
+        sums["deposits", new.payment_intent, currency] += amount
+    refunded = new.amount_refunded - (old.amount_refunded if old else 0)
+    if refunded:
+        sums["spending", new.customer, currency] -= refunded
+        sums["refunds", new.id, currency] -= refunded
+    if rest := new.net_amount + new.fee + new.commission - amount:
+        sums["books", new.id, currency] += rest
 
 
-def _customer_claims(customer: Customer) -> PostingRows:
-    spent = customer.total_spent
-    return (("spending", customer.id, -spent, customer.currency),) if spent else ()
+def _intent_claims(old: PaymentIntent | None, new: PaymentIntent, sums: Sums) -> None:
+    received = new.amount_received - (old.amount_received if old else 0)
+    sums["deposits", new.id, new.currency] -= received
+    if new.invoice is not None:
+        sums["payments", new.invoice, new.currency] += received
+    if new.checkout_session is not None:
+        sums["payments", new.checkout_session, new.currency] += received
 
 
-def _invoice_claims(invoice: Invoice) -> PostingRows:
-    if invoice.paid_manually or not invoice.amount_paid:
-        return ()
-    return (("payments", invoice.id, -invoice.amount_paid, invoice.currency),)
+def _refund_claims(old: Refund | None, new: Refund, sums: Sums) -> None:
+    if new.status == "succeeded" and not (old is not None and old.status == "succeeded"):
+        sums["refunds", new.transaction, new.currency] += new.amount
+        sums["returned", None, new.currency] += new.amount
 
 
-def _session_claims(session: CheckoutSession) -> PostingRows:
-    return (("payments", session.id, -session.amount_total, session.currency),) if session.status == "complete" else ()
+def _customer_claims(old: Customer | None, new: Customer, sums: Sums) -> None:
+    sums["spending", new.id, new.currency] -= new.total_spent - (old.total_spent if old else 0)
 
 
-BOOKINGS: Mapping[type[Record], Callable[[Any], PostingRows]] = {
+def _invoice_claims(old: Invoice | None, new: Invoice, sums: Sums) -> None:
+    if not new.paid_manually:
+        sums["payments", new.id, new.currency] -= new.amount_paid - (old.amount_paid if old else 0)
+
+
+def _session_claims(old: CheckoutSession | None, new: CheckoutSession, sums: Sums) -> None:
+    if new.status == "complete" and not (old is not None and old.status == "complete"):
+        sums["payments", new.id, new.currency] -= new.amount_total
+
+
+BOOKS_OF: Mapping[type[Record], Callable[[Any, Any, Sums], None]] = {
     Transaction: _transaction_books,
     Invoice: _invoice_books,
 }
-"""The part of a position that is on the books."""
+"""What a change posts on the books."""
 
-CLAIMS: Mapping[type[Record], Callable[[Any], PostingRows]] = {
+CLAIMS_OF: Mapping[type[Record], Callable[[Any, Any, Sums], None]] = {
     Transaction: _transaction_claims,
     PaymentIntent: _intent_claims,
     Refund: _refund_claims,
@@ -143,27 +152,24 @@ CLAIMS: Mapping[type[Record], Callable[[Any], PostingRows]] = {
     Invoice: _invoice_claims,
     CheckoutSession: _session_claims,
 }
-"""The part of a position that is on accounts which compare two kinds of record. Other kinds of record hold no money."""
-
-
-def _position(record: Record | None) -> PostingRows:
-    """All that a record stands for; nothing where it is absent."""
-    if record is None:
-        return ()
-    kind = type(record)
-    return (*(BOOKINGS[kind](record) if kind in BOOKINGS else ()), *CLAIMS[kind](record))
+"""What it posts on accounts that compare two kinds of record. Other kinds of record hold no money."""
 
 
 def entries(unit: UnitOfWork) -> Iterator[tuple[str, Posting]]:
     """What a unit of work posted, with the id of the record that each posting comes from. Amounts of zero are left out.
 
-    Neither a reset nor what a tester set directly posts anything.
+    Neither a reset nor what a tester set directly posts anything; nor does a record that is removed.
     """
-    for id, (old, new) in {} if unit.cleared or unit.is_arranged else _changes(unit):
-        sums: dict[tuple[str, str | None, str], int] = defaultdict(int)
-        for sign, rows in ((1, _position(new)), (-1, _position(old))):
-            for account, owner, amount, currency in rows:
-                sums[account, owner, currency] += sign * amount
+    posted: dict[str, Sums] = {}
+    for change in () if unit.cleared or unit.is_arranged else unit.changes:
+        new = change.new
+        if new is None or (kind := type(new)) not in CLAIMS_OF:
+            continue
+        sums = posted.setdefault(new.id, defaultdict(int))
+        if kind in BOOKS_OF:
+            BOOKS_OF[kind](change.old, new, sums)
+        CLAIMS_OF[kind](change.old, new, sums)
+    for id, sums in posted.items():
         for (account, owner, currency), amount in sums.items():
             if amount:
                 yield id, Posting(account, owner, amount, currency)
@@ -171,27 +177,12 @@ def entries(unit: UnitOfWork) -> Iterator[tuple[str, Posting]]:
 
 def totals(world: World) -> dict[tuple[str, str], int]:
     """What stands on each of the books now, by account and currency (minor units)."""
-    sums: dict[tuple[str, str], int] = defaultdict(int)
-    for kind, books in BOOKINGS.items():
+    sums: Sums = defaultdict(int)
+    for kind, post in BOOKS_OF.items():
         for record in world.table(kind):
-            for account, _, amount, currency in books(record):
-                sums[account, currency] += amount
-    return {key: sums[key] for key in sorted(sums, key=lambda key: (key[1], BOOKS.index(key[0])))}
-
-
-Pair = tuple[Record | None, Record | None]
-
-
-def _changes(unit: UnitOfWork) -> Iterable[tuple[str, Pair]]:
-    """Each record that holds money, by its id: as it was before the unit of work and as it is after it."""
-    pairs: dict[str, Pair] = {}
-    for change in unit.changes:
-        new = change.new
-        record = change.old if new is None else new
-        if type(record) in CLAIMS:
-            id = record.id  # type: ignore[union-attr]  # a change has one of the two records
-            pairs[id] = (pairs[id][0] if id in pairs else change.old, new)
-    return pairs.items()
+            post(None, record, sums)
+    order = sorted(sums, key=lambda key: (key[2], BOOKS.index(key[0])))
+    return {(account, currency): sums[account, owner, currency] for account, owner, currency in order}
 
 
 # -- checking
@@ -200,94 +191,68 @@ def _changes(unit: UnitOfWork) -> Iterable[tuple[str, Pair]]:
 def check(world: World, unit: UnitOfWork) -> Imbalance | None:
     """What is out of balance by a unit of work that is about to be committed, or None.
 
-    It runs for every unit of work, so it adds up no more than it must: a record's books only where they may differ.
+    Other records are read only where what the checked changes posted is not even, and where an invoice or a session has
+    had another payment.
     """
-    if unit.cleared or unit.is_arranged:
-        return None
-    even: dict[tuple[str, str | None, str], int] = {}
-    payees: set[str | None] = set()
-    for _, (old, new) in _changes(unit):
-        if new is not None:
-            _add(world, new, 1, even, payees)
-        if old is not None:
-            _add(world, old, -1, even, payees)
-    for (account, owner, currency), amount in even.items():
-        if amount and _is_open(world, account, owner, currency):
-            return Imbalance(Posting(account, owner, amount, currency))
-    return _unpaid(world, payees) if payees else None
-
-
-def _add(
-    world: World,
-    record: Record,
-    sign: int,
-    even: dict[tuple[str, str | None, str], int],
-    payees: set[str | None],
-) -> None:
-    """Add what a record stands for to the accounts that must come out even, and what it pays for to ``payees``."""
-    kind = type(record)
-    for account, owner, amount, currency in CLAIMS[kind](record):
-        if account == "payments":
-            payees.add(owner)
-        else:
-            key = (account, owner, currency)
-            even[key] = even.get(key, 0) + sign * amount
-    if kind is Transaction and record.status in SETTLED and record.type == "deposit":  # type: ignore[attr-defined]  # a transaction
-        _add_deposit(world, record, sign, even, payees)  # type: ignore[arg-type]  # as above
-
-
-def _add_deposit(
-    world: World,
-    deposit: Transaction,
-    sign: int,
-    even: dict[tuple[str, str | None, str], int],
-    payees: set[str | None],
-) -> None:
-    """The books of a deposit, where they do not sum to zero, and what it pays for. Other books balance as written."""
-    rest = deposit.net_amount + deposit.fee + deposit.commission - deposit.amount
-    if rest:
-        key = ("books", deposit.id, deposit.currency)
-        even[key] = even.get(key, 0) + sign * rest
-    intent = world.get(PaymentIntent, deposit.payment_intent)
-    if intent is not None:
-        payees.add(intent.invoice)
-        payees.add(intent.checkout_session)
-
-
-def _unpaid(world: World, payees: Iterable[str | None]) -> Imbalance | None:
-    """An invoice or session that has received something else than it was paid."""
-    for payee in payees:
-        if payee is not None and (found := _unequal(world, payee)) is not None:
+    sums: Sums = defaultdict(int)
+    for change in unit.checked:
+        if (new := change.new) is not None:
+            CLAIMS_OF[type(new)](change.old, new, sums)
+    for (account, owner, currency), amount in sums.items():
+        is_even = amount == 0 and not (account == "payments" and _has_several(world, owner))
+        if not is_even and (found := _imbalance(world, Posting(account, owner, amount, currency))) is not None:
             return found
     return None
 
 
-def _is_open(world: World, account: str, owner: str | None, currency: str) -> bool:
-    """Whether an account must come out even: a customer's only in its own currency, and while there is one (B-30)."""
-    if account != "spending":
-        return True
-    customer = world.get(Customer, owner)
-    return customer is not None and customer.currency == currency
+def _has_several(world: World, payee: str | None) -> bool:
+    """Whether several payments of an invoice or a session were tried."""
+    intents = world.table(PaymentIntent).indexes
+    return any(len(intents[field].get(payee, ())) > 1 for field in ("invoice", "checkout_session"))
 
 
-def _unequal(world: World, id: str) -> Imbalance | None:
+def _imbalance(world: World, posting: Posting) -> Imbalance | None:
+    """Whether an account must be even, where what one unit of work posted on it is not.
+
+    A customer's must in the customer's own currency, and while there is one (B-30). What is paid, and the money of it,
+    may come in two units of work.
+    """
+    if posting.account == "spending":
+        customer = world.get(Customer, posting.owner)
+        return Imbalance(posting) if customer is not None and customer.currency == posting.currency else None
+    if posting.account == "payments":
+        return _unequal(world, posting.owner)
+    if posting.account == "deposits":
+        intent = world.get(PaymentIntent, posting.owner)
+        return (_unequal(world, intent.invoice) or _unequal(world, intent.checkout_session)) if intent else None
+    return Imbalance(posting)
+
+
+def _unequal(world: World, id: str | None) -> Imbalance | None:
     """What an invoice or a session has received beyond what it was paid by its own account, or short of it."""
-    invoice, session = world.get(Invoice, id), world.get(CheckoutSession, id)
-    if invoice is not None:
+    if (invoice := world.get(Invoice, id)) is not None:
         is_paid, paid = invoice.status == "paid", 0 if invoice.paid_manually else invoice.amount_paid
-        intents, currency = world.table(PaymentIntent).where("invoice", id), invoice.currency
-    elif session is not None:
-        is_paid, paid = session.status == "complete", session.amount_total if session.status == "complete" else 0
-        intents, currency = world.table(PaymentIntent).where("checkout_session", id), session.currency
-    else:
-        return None
-    received = sum(intent.amount_received for intent in intents if _is_received(world, intent, is_paid=is_paid))
-    return None if received == paid else Imbalance(Posting("payments", id, received - paid, currency))
+        return _difference(world, invoice, "invoice", paid, is_paid=is_paid)
+    if (session := world.get(CheckoutSession, id)) is not None:
+        is_paid = session.status == "complete"
+        return _difference(world, session, "checkout_session", session.amount_total if is_paid else 0, is_paid=is_paid)
+    return None
 
 
-def _is_received(world: World, intent: PaymentIntent, *, is_paid: bool) -> bool:
-    """Whether a payment counts: its money has arrived, or what it pays for has counted it already (B-61)."""
-    if intent.status != "succeeded":
-        return False
+def _difference(
+    world: World, payee: Invoice | CheckoutSession, field: str, paid: int, *, is_paid: bool
+) -> Imbalance | None:
+    """What the intents of an invoice or a session received beyond ``paid`` (minor units), or short of it.
+
+    An intent counts once its money has arrived, or once what it pays for has counted it (B-61).
+    """
+    rest = -paid
+    for intent in world.table(PaymentIntent).where(field, payee.id):
+        if intent.status == "succeeded" and (is_paid or _has_arrived(world, intent)):
+            rest += intent.amount_received
+    return Imbalance(Posting("payments", payee.id, rest, payee.currency)) if rest else None
+
+
+def _has_arrived(world: World, intent: PaymentIntent) -> bool:
     transaction = world.get(Transaction, intent.transaction)
-    return is_paid or transaction is None or transaction.status in SETTLED
+    return transaction is None or transaction.status in SETTLED

@@ -36,6 +36,7 @@ class Invoice(Record, frozen=True, kw_only=True):
     names: ClassVar[tuple[str, str] | None] = (N_("Invoice"), N_("Invoices"))
     not_found_code: ClassVar[str] = "INVOICE_NOT_FOUND"
     indexes: ClassVar[tuple[str, ...]] = ("customer", "status", "subscription")
+    checked: ClassVar[frozenset[str]] = frozenset({"amount_paid"})
 
     object: str = "invoice"
     invoice_number: str

@@ -35,6 +35,7 @@ class CheckoutSession(Record, frozen=True, kw_only=True):
     names: ClassVar[tuple[str, str] | None] = (N_("Checkout session"), N_("Checkout sessions"))
     not_found_code: ClassVar[str] = "CHECKOUT_SESSION_NOT_FOUND"
     indexes: ClassVar[tuple[str, ...]] = ("status", "mode", "customer")
+    checked: ClassVar[frozenset[str]] = frozenset({"status"})
 
     object: str = "checkout_session"
     mode: str

@@ -42,6 +42,7 @@ class Customer(Record, frozen=True, kw_only=True):
     not_found_code: ClassVar[str] = "CUSTOMER_NOT_FOUND"
     indexes: ClassVar[tuple[str, ...]] = ("status",)
     unique: ClassVar[tuple[str, ...]] = ("email",)
+    checked: ClassVar[frozenset[str]] = frozenset({"total_spent"})
     caseless: ClassVar[tuple[str, ...]] = ("email",)
 
     object: str = "customer"

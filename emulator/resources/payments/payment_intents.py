@@ -37,6 +37,7 @@ class PaymentIntent(Record, frozen=True, kw_only=True):
     names: ClassVar[tuple[str, str] | None] = (N_("Payment intent"), N_("Payment intents"))
     not_found_code: ClassVar[str] = "PAYMENT_INTENT_NOT_FOUND"
     indexes: ClassVar[tuple[str, ...]] = ("customer", "status", "invoice", "checkout_session", "payment_link")
+    checked: ClassVar[frozenset[str]] = frozenset({"amount_received"})
 
     object: str = "payment_intent"
     app: str

@@ -32,6 +32,7 @@ class Refund(Record, frozen=True, kw_only=True):
     names: ClassVar[tuple[str, str] | None] = (N_("Refund"), N_("Refunds"))
     not_found_code: ClassVar[str] = "REFUND_NOT_FOUND"
     indexes: ClassVar[tuple[str, ...]] = ("transaction", "status")
+    checked: ClassVar[frozenset[str]] = frozenset({"status", "amount"})
 
     object: str = "refund"
     transaction: str

@@ -30,6 +30,9 @@ class Transaction(Record, frozen=True, kw_only=True):
     names: ClassVar[tuple[str, str] | None] = (N_("Transaction"), N_("Transactions"))
     not_found_code: ClassVar[str] = "TRANSACTION_NOT_FOUND"
     indexes: ClassVar[tuple[str, ...]] = ("customer", "status", "type")
+    checked: ClassVar[frozenset[str]] = frozenset(
+        {"id", "status", "amount", "amount_refunded", "fee", "commission", "net_amount"}
+    )
 
     object: str = "transaction"
     app: str
