@@ -9,7 +9,7 @@ from emulator.errors import ApiError
 from emulator.web.connexion_app import Definition
 from emulator.web.error_responses import error_of
 from emulator.web.query import cast, explain, fields
-from emulator.web.schemas import Schema, Violation
+from emulator.web.schemas import CompiledSchema, Violation
 
 INVALID_CURRENCY = "franc"
 """A currency that is none."""
@@ -26,9 +26,9 @@ class FormErrors:
 
     def __init__(self, definition: Definition) -> None:
         content = definition.get("requestBody", {}).get("content", {})
-        self._body = Schema(content.get("application/json", {}).get("schema", {}))
+        self._body = CompiledSchema(content.get("application/json", {}).get("schema", {}))
         self._query = {
-            each["name"]: Schema(each["schema"]) for each in definition["parameters"] if each["in"] == "query"
+            each["name"]: CompiledSchema(each["schema"]) for each in definition["parameters"] if each["in"] == "query"
         }
         self.fields: Sequence[str] = tuple(self._body.source.get("properties", ()))
         """The fields of the body."""
