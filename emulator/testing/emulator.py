@@ -84,7 +84,7 @@ class Emulator:
         self.key: str = key or os.environ.get("PAYMENTS_EMULATOR_KEY", DEFAULT_KEY)
         if self._shared or not url or (clock, seed, settings, fixtures) != (None, None, None, ()):
             self._begin(start)
-        self.api = Api(self.url, self.key, lambda: self.server.follow(self.key))
+        self.api = Api(self.url, self.key, lambda: self.server.follow(self.key), self._raise_error)
         self.clock = WorldClock(self.api)
         self.events = Events(self.api, self.clock)
         self.emails = Emails(self.api)
@@ -92,6 +92,9 @@ class Emulator:
         self.webhooks = Webhooks(self.api, self.clock, self.events, self.server.receiver, app(self.key))
         self._snapshots = 0
         time_travel.followers.append(self._follow_move)
+
+    def _raise_error(self) -> None:
+        self.webhooks.raise_error()
 
     def _follow_move(self) -> None:
         """After a move of freezegun or time-machine: let the world follow, and settle.
