@@ -30,6 +30,7 @@ from emulator.state.serialization import StoredWorld, fill
 from emulator.state.urls import open_store
 from emulator.web.lazy_app import LazyApp
 from emulator.web.origin_guard import OriginGuard, hostname
+from emulator.web.request_log import Report
 from emulator.web.root_app import RootApp
 from emulator.web.service_app import service_app
 
@@ -50,7 +51,7 @@ class Options:
     document. ``geoip`` is a MaxMind database of the countries of addresses. ``allow_hosts`` are names, beside those of
     loopback, that the control API may be called by; ``control_token`` is a token it requires.
     ``state`` is where worlds are stored (:mod:`emulator.state.urls`).
-    ``smtp`` is a server that emails are also sent to.
+    ``smtp`` is a server that emails are also sent to. ``report`` is given each request that was answered.
     ``answer_time`` is how many seconds webhook receivers have to respond, ``clock`` the class of the worlds' clocks
     and ``starts`` how single worlds first open, by the App's name; only tests change these three.
     """
@@ -68,6 +69,7 @@ class Options:
     control_token: str | None = None
     smtp: SmtpServer | None = None
     state: str = "memory"
+    report: Report | None = None
     answer_time: float = ANSWER_TIME
     clock: type[Clock] = Clock
     starts: Mapping[str, Start] = field(default_factory=dict)
@@ -171,10 +173,12 @@ class Sandbox:
             stop=self.engine.stop,
             base_url=self.options.base_url,
         )
+        # Only what came from outside is reported: the console's own requests go through the other one.
+        served = partial(root_app, report=self.options.report)
         # The console checks the token itself, at its login: a browser sends none when it follows a link.
         unguarded = root_app([("/v1/", service), ("/_emulator/", control)])
         console = self._guarded(LazyApp(partial(self._console, unguarded)), None, pages=True)
-        return root_app(
+        return served(
             [
                 ("/v1/", service),
                 ("/_emulator/openapi.json", site),

@@ -21,7 +21,7 @@ HEADERS = {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json"}
 ROOT = Path(__file__).resolve().parents[2]
 
 BARE = ("bare", ("-m", "contract_tests.benchmarks.bare"))
-EMULATOR = ("emulator", ("-m", "emulator.cli.main", "serve", "--port", "0"))
+EMULATOR = ("emulator", ("-m", "emulator.cli.main", "serve", "--quiet", "--port", "0"))
 FROZEN = ("emulator", (*EMULATOR[1], "--clock", "frozen@2026-01-01T00:00:00Z"))
 
 # An installed package has its bytecode, and here the first start leaves it for those that are measured.

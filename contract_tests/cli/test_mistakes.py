@@ -68,6 +68,8 @@ from emulator.event_types import EVENTS
         (["clock", "--url", "http://a b:x"], "a URL such as"),
         (["clock", "--url", "http://127.0.0.1:1"], "no emulator at http://127.0.0.1:1 ("),
         (["clock", "--url", "http://127.0.0.1:1"], "start one with 'payments-emulator serve', or give its URL"),
+        (["pay", "cus_1"], "'cus_1' cannot be paid: a checkout session (sess_)"),
+        (["pay", "inv_1", "--iban", "x", "--card", "4"], "pay by one of card, iban, not by all of them"),
         (["trigger"], "'EVENT'. allowed: payment_intent.succeeded"),
         (["trigger", "invoice.payd"], "did you mean invoice.paid?"),
         (["trigger", "invoice.paid", "-o", "amount"], "NAME=VALUE, such as amount=7500"),

@@ -397,3 +397,78 @@ def test_without_a_command_the_help_is_shown(arguments: list[str]) -> None:
     assert (shown.returncode, shown.stderr) == (0, "")
     assert "serve" in shown.stdout
     assert shown.stdout.count("\n") > 5
+
+
+def request_lines(served: Served) -> list[str]:
+    """What was printed since ``Ready.``, without the times."""
+    status, output, errors = served.end()
+    assert (status, errors) == (0, "")
+    return [re.sub(r"\d+ ms", "1 ms", line) for line in output.splitlines()]
+
+
+def traffic(served: Served) -> None:
+    """A request that causes an event, one that fails, one of the console's kind, and one to a page of nobody."""
+    served.post("/v1/customers/", {"email": "awa@example.com", "name": "Awa Diop"})
+    served.post("/v1/customers/", {"email": 7})
+    served.get("/_emulator/clock", "sk_test_other")
+    served.post("/_emulator/trigger", {"event": "customer.deleted"})
+    served.get("/nowhere%1b[2J")
+
+
+def test_a_request_is_a_line(serve: Serve) -> None:
+    served = serve("--port", "0", "--clock", START)
+    traffic(served)
+    assert request_lines(served) == [
+        "demo          POST   /v1/customers/  201  1 ms  customer.created",
+        "demo          POST   /v1/customers/  422  1 ms",
+        "demo          POST   /_emulator/trigger  200  1 ms  customer.created, customer.deleted",
+        "-             GET    /nowhere?[2J  404  1 ms",
+    ]
+
+
+def test_verbose_lines_leave_nothing_out_and_name_the_request(serve: Serve) -> None:
+    served = serve("--port", "0", "-v", "--clock", START)
+    traffic(served)
+    lines = request_lines(served)
+    assert len(lines) == 5
+    assert "other         GET    /_emulator/clock  200  1 ms" in lines[2]
+    assert all(re.search(r"  req_\w+$", line) for line in lines)
+
+
+def test_lines_as_json(serve: Serve) -> None:
+    served = serve("--port", "0", "--clock", START, PAYMENTS_EMULATOR_LOG_FORMAT="json")
+    traffic(served)
+    first, *rest = map(json.loads, request_lines(served))
+    assert first == {
+        "request": first["request"],
+        "app": "demo",
+        "method": "POST",
+        "path": "/v1/customers/",
+        "status": 201,
+        "duration_ms": first["duration_ms"],
+        "events": ["customer.created"],
+    }
+    assert [each["status"] for each in rest] == [422, 200, 404]
+
+
+def test_quiet_prints_no_lines(serve: Serve) -> None:
+    served = serve("--port", "0", "--quiet", "--clock", START)
+    traffic(served)
+    assert request_lines(served) == []
+
+
+def test_nobody_needs_to_read_the_lines(serve: Serve) -> None:
+    """A pipe holds 64 KiB, and a program that started the server may read no further than ``Ready.``"""
+    served = serve("--port", "0", "--clock", START)
+    path = f"/v1/customers/?search={'x' * 50}"
+    long = f"/nowhere/{'x' * 4000}"
+    for _ in range(40):
+        assert served.get(long).status_code == 404
+    assert served.get(path).status_code == 200
+    served.end()
+
+
+def test_quiet_and_verbose_at_once_is_a_mistake() -> None:
+    ended = subprocess.run(command("-q", "-v"), capture_output=True, text=True, env=CLEAN, timeout=60, check=False)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert "--quiet and --verbose contradict each other" in ended.stderr

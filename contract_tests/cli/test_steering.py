@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from contract_tests.cli.conftest import Cli, OnScreen
+from contract_tests.receiver import Receiver, Reply
 from contract_tests.sandbox import FAILING_PHONE, Sandbox
 from emulator.core.jobs import Job
 from emulator.core.world import World
@@ -118,6 +119,32 @@ def test_an_event_is_brought_about(sandbox: Sandbox, cli: Cli) -> None:
     assert (customer["firstname"], customer["lastname"], customer["metadata"]) == ("Ada", "Ndong", {"vip": "yes"})
     (again,) = cli("trigger", "customer.deleted", "-o", f"customer={customer['id']}", "--json").objects
     assert again["data"]["object"]["id"] == customer["id"]
+
+
+def test_a_buyer_pays_and_the_webhooks_were_delivered(sandbox: Sandbox, cli: Cli, receiver: Receiver) -> None:
+    endpoint = sandbox.endpoint(receiver.url)
+    session = sandbox.session()
+    (paid,) = cli("pay", session["id"], "--json").objects
+    assert paid["status"] == "succeeded"
+    delivered = sandbox.api.pages(f"/webhooks/{endpoint['id']}/deliveries/")
+    assert {each["status"] for each in delivered} == {"succeeded"}
+    assert sandbox.api.get(f"/checkout-sessions/{session['id']}/")["status"] == "complete"
+
+
+def test_a_payment_that_fails_is_an_exit_status(sandbox: Sandbox, cli: Cli) -> None:
+    ended = cli("pay", sandbox.session()["id"], "--phone", "+24177000001")
+    assert ended.status == 1
+    assert ended.output.split()[2:] == ["30000", "XAF", "canceled", "INSUFFICIENT_FUNDS"]
+
+
+def test_commands_that_cause_webhooks_need_not_wait(sandbox: Sandbox, cli: Cli, receiver: Receiver) -> None:
+    endpoint = sandbox.endpoint(receiver.url)
+    receiver.reply = lambda received: Reply(held=True)
+    cli("pay", sandbox.session()["id"], "--no-wait")
+    cli("trigger", "invoice.paid", "--no-wait")
+    deliveries = sandbox.api.pages(f"/webhooks/{endpoint['id']}/deliveries/", page_size=100)
+    assert {each["status"] for each in deliveries} == {"pending"}
+    receiver.release()
 
 
 def test_events_are_told_the_latest_at_the_end(sandbox: Sandbox, cli: Cli) -> None:

@@ -52,6 +52,56 @@ def test_who_wants_a_race_says_so(sandbox: Sandbox, receiver: Receiver, cause: C
     receiver.release()
 
 
+def arrange_fault(sandbox: Sandbox, **headers: str) -> Any:
+    return sandbox.control.post("/faults", {"then": {"lose": True}}, **headers)
+
+
+def arrange_outcome(sandbox: Sandbox, **headers: str) -> Any:
+    return sandbox.control.post("/outcomes", {"operation": "delivery", "result": "failed"}, **headers)
+
+
+@pytest.mark.parametrize("arrange", [arrange_fault, arrange_outcome])
+def test_what_is_arranged_is_about_what_comes_next(
+    sandbox: Sandbox, receiver: Receiver, arrange: Callable[..., Any]
+) -> None:
+    """A delivery under way is not met, however slow its receiver."""
+    endpoint = sandbox.endpoint(receiver.url)
+    sandbox.customer()
+    arrange(sandbox)
+    assert statuses(sandbox, endpoint) == {"succeeded"}
+
+
+@pytest.mark.parametrize("arrange", [arrange_fault, arrange_outcome])
+def test_arranging_can_race_with_deliveries_under_way(
+    sandbox: Sandbox, receiver: Receiver, arrange: Callable[..., Any]
+) -> None:
+    endpoint = sandbox.endpoint(receiver.url)
+    receiver.reply = lambda received: Reply(held=True)
+    sandbox.customer()
+    arrange(sandbox, **RACING)
+    assert statuses(sandbox, endpoint) == {"pending"}
+    receiver.release()
+
+
+def test_what_a_freeze_finds_due_was_delivered(sandbox: Sandbox, receiver: Receiver) -> None:
+    endpoint = sandbox.endpoint(receiver.url)
+    sandbox.control.post("/clock/run", {"rate": 1})
+    sandbox.customer()
+    sandbox.control.post("/clock/freeze", {})
+    assert statuses(sandbox, endpoint) == {"succeeded"}
+
+
+def test_a_restored_world_delivers_what_was_under_way(sandbox: Sandbox, receiver: Receiver) -> None:
+    endpoint = sandbox.endpoint(receiver.url)
+    receiver.reply = lambda received: Reply(held=True)
+    sandbox.customer()
+    sandbox.control.post("/snapshots", {"name": "under-way"})
+    receiver.release()
+    receiver.reply = lambda received: Reply(200)
+    sandbox.control.post("/snapshots/under-way/restore")
+    assert statuses(sandbox, endpoint) == {"succeeded"}
+
+
 def test_a_request_of_the_application_is_not_held_up(sandbox: Sandbox, receiver: Receiver) -> None:
     endpoint = sandbox.endpoint(receiver.url)
     receiver.reply = lambda received: Reply(held=True)

@@ -245,7 +245,13 @@ def test_a_page_that_fails_is_an_internal_error_too(caplog: pytest.LogCaptureFix
         raise ZeroDivisionError
 
     async def ask() -> httpx.Response:
-        edge = RootApp([("", fail)], lambda: "req_1", nothing, nothing, "http://127.0.0.1:1")
+        edge = RootApp(
+            [("", fail)],
+            new_request_id=lambda: "req_1",
+            start=nothing,
+            stop=nothing,
+            base_url="http://127.0.0.1:1",
+        )
         async with httpx.AsyncClient(transport=httpx.ASGITransport(edge), base_url="http://sandbox.local") as http:
             return await http.get("/")
 

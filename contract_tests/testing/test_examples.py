@@ -1,4 +1,4 @@
-"""The example shop in Python: its own test suite passes beside an emulator, and in parallel with one in each worker."""
+"""The example shops in Python: their test suites pass beside an emulator, and in parallel with one in each worker."""
 
 from __future__ import annotations
 
@@ -33,3 +33,11 @@ def test_the_python_shop(command: tuple[str, ...]) -> None:
     told = run("python-shop", *command)
     assert told.returncode == 0, told.stdout + told.stderr
     assert "9 passed" in told.stdout
+
+
+@pytest.mark.parametrize(("shop", "tests"), [("fastapi-shop", 10), ("flask-shop", 3), ("django-shop", 3)])
+@pytest.mark.parametrize("command", [beside_an_emulator(*PYTEST), PYTEST], ids=["exec", "in process"])
+def test_the_shop_in_a_framework(shop: str, tests: int, command: tuple[str, ...]) -> None:
+    ended = run(shop, *command)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert f"{tests} passed" in ended.stdout

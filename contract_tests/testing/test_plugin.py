@@ -11,7 +11,7 @@ import pytest
 # Kept loaded here: a run inside this one forgets the modules it was the first to import.
 import emulator.pytest_plugin
 import emulator.server
-import emulator.testing.freezegun_clock
+import emulator.testing.following_clock
 from emulator.testing import LocalServer
 
 PLUGIN = ("-p", "no:payments_emulator", "-p", "emulator.pytest_plugin", "-p", "no:cacheprovider", "-p", "no:randomly")

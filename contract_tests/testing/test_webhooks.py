@@ -185,7 +185,7 @@ def test_an_application_that_raises_is_a_failed_delivery_and_is_shown(world: Emu
 
 
 def test_an_application_that_is_none_is_refused(world: Emulator) -> None:
-    with pytest.raises(TypeError, match="7: a URL, a WSGI application or an ASGI application"):
+    with pytest.raises(TypeError, match="7: a URL, a WSGI application, an ASGI application, or a test client"):
         world.webhooks.forward_to(7)
 
 

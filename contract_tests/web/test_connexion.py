@@ -53,7 +53,9 @@ def _plan(heard: Heard) -> Any:
     app = build_app(
         _open(DOCUMENT), functions, authenticate=lambda context, required: None, execute=execute, strict=False
     )
-    return RootApp([("", app)], lambda: "req_0", _nothing, _nothing, "http://sandbox.local")
+    return RootApp(
+        [("", app)], new_request_id=lambda: "req_0", start=_nothing, stop=_nothing, base_url="http://sandbox.local"
+    )
 
 
 async def _nothing() -> None:

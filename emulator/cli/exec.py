@@ -26,8 +26,10 @@ GRACE = 5.0
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 """The signals that end a command; some systems lack some."""
 
-# Without --port and its environment variable, which names the port of a server, and without --port-file.
-PARAMETERS = [parameter for parameter in serve.params if parameter.name not in ("port", "port_file")]
+NOT_OURS = ("port", "port_file", "quiet", "verbose", "log_format")
+"""Options of ``serve`` that are about a server: its port, which has an environment variable, and what it prints."""
+
+PARAMETERS = [parameter for parameter in serve.params if parameter.name not in NOT_OURS]
 
 
 @click.command("exec", params=PARAMETERS, context_settings={"allow_interspersed_args": False})

@@ -24,6 +24,7 @@ COMMANDS = LazyCommands(
         "exec": "emulator.cli.exec:execute",
         "clock": "emulator.cli.clock:clock",
         "schedule": "emulator.cli.schedule:schedule",
+        "pay": "emulator.cli.pay:pay",
         "trigger": "emulator.cli.trigger:trigger",
         "events": "emulator.cli.events:events",
         "logs": "emulator.cli.logs:logs",

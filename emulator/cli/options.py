@@ -76,6 +76,15 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, one 
 """``--json`` of every command that prints objects."""
 
 
+no_wait = click.option("--no-wait", is_flag=True, help="Return at once, before webhooks and emails have their outcome.")
+"""``--no-wait`` of every command that causes events."""
+
+
+def racing(no_wait: bool) -> dict[str, str]:
+    """The headers of a request that does not wait for the webhooks and emails that it causes."""
+    return {"Prefer": "respond-async"} if no_wait else {}
+
+
 def limit(which: str) -> Decorator:
     """``--limit`` of a list, which shows the newest or the soonest objects."""
     return click.option(

@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from emulator.cli.options import DEFAULT_PORT, decorated, option
+from emulator.cli.request_lines import RequestLines
 from emulator.limits import CONNECTIONS
 from emulator.state.urls import FORMS, is_state_url
 
@@ -159,20 +160,28 @@ def server_options(command: Any) -> Any:
 
 @click.command()
 @server_options
-def serve(**chosen: Any) -> None:
+@click.option("-q", "--quiet", is_flag=True, help="Print no line for each request.")
+@click.option("-v", "--verbose", is_flag=True, help="Also print requests of the console and of health checks, and ids.")
+@option("--log-format", type=click.Choice(["text", "json"]), default="text", help="Form of the lines for requests.")
+def serve(*, quiet: bool, verbose: bool, log_format: str, **chosen: Any) -> None:
     """Start the sandbox and serve until Ctrl-C or SIGTERM.
 
     \b
     payments-emulator serve
     payments-emulator serve --port 0 --port-file port.txt
     payments-emulator serve --clock frozen@2026-01-01T00:00:00Z --seed 7
+
+    Each request is a line: App, method, path, status, milliseconds and the events that it caused.
     """
+    if quiet and verbose:
+        raise click.UsageError("--quiet and --verbose contradict each other")
     gc.disable()
     allow_open_files()
     # uvicorn stops on SIGTERM and then raises it again. Ending on request is a success at any moment.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     port_file: Path | None = chosen["port_file"]
-    server = make_server(**chosen)
+    lines = None if quiet else RequestLines(log_format, verbose=verbose)
+    server = make_server(**chosen, report=lines and lines.report)
     if hasattr(signal, "SIGUSR1"):
         signal.signal(signal.SIGUSR1, lambda *_: server.save())
     if port_file:
@@ -184,7 +193,11 @@ def serve(**chosen: Any) -> None:
     click.echo(f"Web console     {server.url}/_emulator/")
     click.echo(f"Control API     {server.url}/_emulator/openapi.json")
     click.echo(f"The document    {server.url}/openapi.json")
-    server.run(lambda: announce(server.port, port_file))
+    try:
+        server.run(lambda: announce(server.port, port_file))
+    finally:
+        if lines:
+            lines.close()
 
 
 def allow_open_files() -> None:
@@ -259,6 +272,7 @@ def make_server(**chosen: Any) -> Any:
         control_token=chosen["control_token"],
         smtp=chosen["smtp"],
         state=chosen["state"],
+        report=chosen.get("report"),
     )
     try:
         return Server(options, chosen["host"], chosen["port"], _public_url(chosen["public_url"]))

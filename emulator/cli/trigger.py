@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from emulator.cli.events import line
-from emulator.cli.options import EVENT_TYPE, as_json, with_client
+from emulator.cli.options import EVENT_TYPE, as_json, no_wait, racing, with_client
 from emulator.cli.output import print_line
 from emulator.event_types import EVENTS
 
@@ -43,9 +43,17 @@ class Override(click.ParamType):  # type: ignore[type-arg]  # older clicks have 
     multiple=True,
     help="Object to use or field to set; may be repeated.",
 )
+@no_wait
 @as_json
 @with_client
-def trigger(emulator: ControlClient, event: str, overrides: tuple[tuple[list[str], Any], ...], as_json: bool) -> None:
+def trigger(
+    emulator: ControlClient,
+    event: str,
+    *,
+    overrides: tuple[tuple[list[str], Any], ...],
+    no_wait: bool,
+    as_json: bool,
+) -> None:
     """Trigger an EVENT through real state changes.
 
     \b
@@ -55,8 +63,10 @@ def trigger(emulator: ControlClient, event: str, overrides: tuple[tuple[list[str
 
     Creates the objects that the event needs; webhooks and emails are sent as usual. An override names an existing
     object to use, or sets a field of a new one. VALUE is JSON if it can be parsed, otherwise text.
+    On a frozen clock it returns when the webhooks and emails have their outcome.
     """
-    print_line(emulator.post("/trigger", {"event": event, "overrides": nested(overrides)}), line, as_json)
+    body = {"event": event, "overrides": nested(overrides)}
+    print_line(emulator.post("/trigger", body, **racing(no_wait)), line, as_json)
 
 
 def nested(overrides: tuple[tuple[list[str], Any], ...]) -> dict[str, Any]:

@@ -48,7 +48,7 @@ from emulator.web.pipeline import build_app
 WORLDLESS = ("getHealth", "getCatalog", "listApps")
 """Operations that are about the emulator as a whole and need no world."""
 
-SETTLING = frozenset(
+CAUSING = frozenset(
     [
         "payCheckoutSession",
         "payPaymentLink",
@@ -58,9 +58,18 @@ SETTLING = frozenset(
         "answerPrompt",
         "trigger",
         "updateObject",
+        "freezeClock",
+        "restoreSnapshot",
+        "rewind",
     ]
 )
-"""Operations that cause events. On a frozen clock they respond once the webhooks and emails have their outcome."""
+"""Operations that cause webhooks or emails. On a frozen clock they respond once these have their outcome."""
+
+ARRANGING = frozenset(["arrangeFault", "arrangeOutcome"])
+"""Operations about what comes next. On a frozen clock they first wait for the outcome of everything caused before.
+
+Otherwise the speed of a receiver would decide whether a fault meets an earlier delivery.
+"""
 
 MODULES = (
     health,
@@ -100,20 +109,28 @@ def control_app(engine: Engine, *, strict: bool) -> ASGIApp:
     async def execute(
         context: RequestContext, runtime: Runtime | None, operation: OperationHandler, arguments: dict[str, Any]
     ) -> Any:
-        settles = operation.operation_id in SETTLING
+        causes, arranges = operation.operation_id in CAUSING, operation.operation_id in ARRANGING
         headers = operation.headers(context)
-        if operation.header_names and not settles:
+        if operation.header_names and not causes and not arranges:
             arguments["headers"] = headers
+        if arranges:
+            await settle(runtime, headers)
         result = await operation.function(engine, runtime, **arguments)
+        if causes:
+            await settle(runtime, headers)
         if runtime is not None:
-            if settles and runtime.clock.mode == FROZEN and not advances.prefers_async(headers):
-                await runtime.advances.settle()
             runtime.flush()
         return result
 
     return build_app(
         bundles.load("control"), OPERATIONS, authenticate=by_key_or_name(engine), execute=execute, strict=strict
     )
+
+
+async def settle(runtime: Runtime | None, headers: Mapping[str, str]) -> None:
+    """On a frozen clock, wait for the outcome of everything caused so far, unless the client prefers not to wait."""
+    if runtime is not None and runtime.clock.mode == FROZEN and not advances.prefers_async(headers):
+        await runtime.advances.settle()
 
 
 def by_key_or_name(engine: Engine) -> Authenticate:

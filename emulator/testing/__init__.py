@@ -5,7 +5,9 @@ from emulator.testing.api import Api, RequestRefused
 from emulator.testing.collector import Delivery
 from emulator.testing.emulator import Emulator, Snapshot
 from emulator.testing.ledger import Ledger
-from emulator.testing.servers import LocalServer, RemoteServer
+from emulator.testing.remote_server import RemoteServer
+from emulator.testing.servers import LocalServer
+from emulator.testing.unittest_mixin import PaymentsMixin
 from emulator.testing.webhooks import Webhooks
 from emulator.testing.world_options import WorldOptions
 
@@ -16,6 +18,7 @@ __all__ = [
     "Emulator",
     "Ledger",
     "LocalServer",
+    "PaymentsMixin",
     "RemoteServer",
     "RequestRefused",
     "Snapshot",

@@ -151,7 +151,21 @@ class AsyncWebhooks(AsyncProxy[Webhooks]):
     assert_delivered = AsyncMethod(Webhooks.assert_delivered)
     refute_delivered = AsyncMethod(Webhooks.refute_delivered)
     answer = AsyncMethod(Webhooks.answer)
-    forward_to = AsyncMethod(Webhooks.forward_to)
+    stop_forwarding = AsyncMethod(Webhooks.stop_forwarding)
+
+    async def forward_to(self, target: Any, path: str = "/webhooks", *, lifespan: bool = True) -> None:
+        """Forward deliveries as :meth:`Webhooks.forward_to` does; an ASGI application runs on this event loop."""
+        loop = asyncio.get_running_loop()
+        await asyncio.to_thread(self.plain.forward_to, target, path, lifespan=lifespan, loop=loop)
+
+    @property
+    def raise_errors(self) -> bool:
+        """Whether errors of the application are raised by the next call of the helpers."""
+        return self.plain.raise_errors
+
+    @raise_errors.setter
+    def raise_errors(self, value: bool) -> None:
+        self.plain.raise_errors = value
 
 
 class AsyncEmulator(AsyncProxy[Emulator]):
@@ -195,4 +209,5 @@ class AsyncEmulator(AsyncProxy[Emulator]):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        await asyncio.to_thread(self.plain.webhooks.stop_forwarding)
         await self.client.aclose()

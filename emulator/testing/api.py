@@ -59,11 +59,14 @@ def _error(response: httpx.Response) -> JSON:
 class Api:
     """Sends and returns JSON. Paths are complete: ``/v1/customers/``, ``/_emulator/clock``.
 
-    ``client`` is the httpx client underneath. ``check`` is called before each request and may raise. The control token
-    comes from ``PAYMENTS_EMULATOR_CONTROL_TOKEN``.
+    ``client`` is the httpx client underneath. ``check`` is called before each request, ``after`` after each
+    success of the methods below; both may raise. The control token comes from ``PAYMENTS_EMULATOR_CONTROL_TOKEN``.
     """
 
-    def __init__(self, url: str, key: str, check: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self, url: str, key: str, check: Callable[[], None] = lambda: None, after: Callable[[], None] = lambda: None
+    ) -> None:
+        self._after = after
         self.client = httpx.Client(
             base_url=url,
             headers={"Authorization": f"Bearer {key}", **_token()},
@@ -99,6 +102,7 @@ class Api:
         response = self.client.request(method, path, **options)
         if not response.is_success:
             raise RequestRefused(response)
+        self._after()
         return response.json() if response.content else None
 
     def newest(self, path: str, **query: Any) -> Iterator[JSON]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from emulator.receiver import HttpReceiver, ReceivedRequest, ReceiverReply
@@ -52,10 +52,14 @@ class SigningEndpoint(NamedTuple):
 
 
 class DeliveryResult(NamedTuple):
-    """The status a delivery is answered with, and the error of the application it was forwarded to."""
+    """The status a delivery is answered with, and the error of the application it was forwarded to.
+
+    ``exception`` is what a test raises that wants to know of it.
+    """
 
     status: int
     error: str | None = None
+    exception: Exception | None = None
 
 
 UNSIGNED = DeliveryResult(401)
@@ -68,6 +72,7 @@ class WebhookCollector:
 
     reply: Callable[[Delivery], DeliveryResult] = lambda delivery: DeliveryResult(200)
     deliveries: list[Delivery] = field(default_factory=list)
+    exceptions: list[Exception] = field(default_factory=list)
     changed: threading.Condition = field(default_factory=threading.Condition)
     endpoint: SigningEndpoint | None = None
 
@@ -88,7 +93,9 @@ class WebhookCollector:
         delivery = Delivery(headers, body, endpoint is not None and signing.verify(endpoint, headers, body))
         result = self.reply(delivery) if delivery.genuine else UNSIGNED
         with self.changed:
-            self.deliveries.append(Delivery(headers, body, delivery.genuine, *result))
+            self.deliveries.append(replace(delivery, status=result.status, error=result.error))
+            if result.exception:
+                self.exceptions.append(result.exception)
             self.changed.notify_all()
         return result
 

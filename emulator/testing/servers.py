@@ -1,4 +1,4 @@
-"""Servers for tests: one in a thread of this process, or one that runs elsewhere."""
+"""The server in a thread of this process, and what a world needs of any server."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import threading
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Protocol
 
-import httpx
-
-from emulator.testing.api import JSON, Api
 from emulator.testing.collector import Receiver
+from emulator.testing.time_travel import Travel, innermost
 from emulator.testing.world_options import WorldOptions
 
 if TYPE_CHECKING:
     from emulator.engine.fixtures import Start
+    from emulator.engine.runtime import Runtime
 
 TIME_LIMIT = 300
 """Seconds (real time) for a server to start, and to stop; generous because test machines can be busy."""
@@ -28,8 +27,11 @@ class AnyServer(Protocol):
     def begin(self, key: str, options: WorldOptions) -> None:
         """Start a new world for this key with these options."""
 
-    def check(self, key: str) -> None:
-        """Raise ``AssertionError`` if the world cannot be in the state that the test assumes."""
+    def follow(self, key: str) -> None:
+        """Let the world follow the time that the test has set; raises ``AssertionError`` if it cannot."""
+
+    def follows(self, key: str) -> bool:
+        """Whether the world is in use and can follow a move of the time that the test has set."""
 
     def discard(self, key: str) -> None:
         """Discard the world of this key."""
@@ -39,7 +41,7 @@ class AnyServer(Protocol):
 
 
 class LocalServer:
-    """A server on a free loopback port, in a thread of this process; its worlds follow freezegun.
+    """A server on a free loopback port, in a thread of this process; its worlds follow freezegun and time-machine.
 
     ``seed`` is the default seed of worlds. ``options`` are those of :class:`emulator.sandbox.Options`.
     """
@@ -48,7 +50,7 @@ class LocalServer:
         # Imported on first use: only suites that use a server pay for loading it.
         from emulator.sandbox import Options
         from emulator.server import Server
-        from emulator.testing.freezegun_clock import FollowingClock
+        from emulator.testing.following_clock import FollowingClock
 
         self._starts: dict[str, Start] = {}
         chosen = {"clock_mode": "frozen", "seed": seed, "clock": FollowingClock, "starts": self._starts, **options}
@@ -91,21 +93,27 @@ class LocalServer:
         self.discard(key)
         self._starts[name] = Start(fixture, options.seed, parse_start(options.clock))
 
-    def check(self, key: str) -> None:
-        """Raise if freezegun is at an instant that the world has already passed."""
-        from emulator.resources.app import keys
-        from emulator.testing.freezegun_clock import FollowingClock
-
+    def follow(self, key: str) -> None:
+        """Raise if the test has set an instant that the world has already passed; its clock follows by itself."""
         __tracebackhide__ = True
-        runtime = self._server.sandbox.engine.runtimes.get(keys.read(f"Bearer {key}"))
-        if runtime is None or not isinstance(runtime.clock, FollowingClock):
-            return
-        if lag := runtime.clock.lag():
-            raise AssertionError(
-                f"freeze_time is {timedelta(seconds=lag)} behind this world, which is already at {runtime.world.now}; "
-                "its clock never goes back. Freeze time before the first use of the world, or set its start: "
-                "@pytest.mark.payments(clock=...)."
-            )
+        travel, runtime = innermost(), self._runtime(key)
+        if travel and runtime and (lag := self._lag(key)):
+            raise behind(travel, lag, runtime.world.now)
+
+    def follows(self, key: str) -> bool:
+        """Whether the world has been used and is not ahead of the time that the test has set."""
+        return self._runtime(key) is not None and not self._lag(key)
+
+    def _lag(self, key: str) -> float:
+        from emulator.testing.following_clock import FollowingClock
+
+        runtime = self._runtime(key)
+        return runtime.clock.lag() if runtime and isinstance(runtime.clock, FollowingClock) else 0.0
+
+    def _runtime(self, key: str) -> Runtime | None:
+        from emulator.resources.app import keys
+
+        return self._server.sandbox.engine.runtimes.get(keys.read(f"Bearer {key}"))
 
     def discard(self, key: str) -> None:
         """Discard the world and wait until that is done."""
@@ -121,37 +129,13 @@ class LocalServer:
             raise RuntimeError("the emulator did not stop")
 
 
-class RemoteServer:
-    """A server that runs elsewhere, such as ``payments-emulator serve``; no freezegun of this process reaches it."""
-
-    def __init__(self, url: str) -> None:
-        self.url = url.rstrip("/")
-        self.receiver = Receiver()
-
-    def begin(self, key: str, options: WorldOptions) -> None:
-        """Reset the world of this key with these options."""
-        self._reset(key, options)
-
-    def check(self, key: str) -> None:
-        """Do nothing: freezegun does not reach a server elsewhere."""
-
-    def discard(self, key: str) -> None:
-        """Reset the world; the server elsewhere still knows the App."""
-        self._reset(key, WorldOptions())
-
-    def stop(self) -> None:
-        """Stop the receiver; the server is not ours."""
-        self.receiver.close()
-
-    def _reset(self, key: str, options: WorldOptions) -> None:
-        body: JSON = {"clock": options.clock, "fixtures": {"settings": options.own_settings(app(key))}}
-        api = Api(self.url, key)
-        try:
-            api.post("/_emulator/reset", body if options.seed is None else {**body, "seed": options.seed})
-        except httpx.TransportError as error:
-            raise ValueError(f"no emulator answers at {self.url}: {error}") from None
-        finally:
-            api.close()
+def behind(travel: Travel, seconds: float, now: str) -> AssertionError:
+    """The error for a time of the test that the world has already passed."""
+    return AssertionError(
+        f"{travel.started_by} is {timedelta(seconds=seconds)} behind this world, which is already at {now}; its clock "
+        "never goes back. Freeze time before the first use of the world, or set its start: "
+        "@pytest.mark.payments(clock=...)."
+    )
 
 
 def app(key: str) -> str:

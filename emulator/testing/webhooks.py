@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import asyncio
+from collections.abc import Mapping
 from typing import Any
 
 from emulator.testing import failure_report
@@ -10,7 +11,7 @@ from emulator.testing.api import JSON, Api
 from emulator.testing.clock import WorldClock
 from emulator.testing.collector import Delivery, DeliveryResult, Receiver, SigningEndpoint, WebhookCollector
 from emulator.testing.events import Events, identity
-from emulator.testing.in_process import forwarder
+from emulator.testing.in_process import Target, forward, target_of
 
 
 class Webhooks:
@@ -18,6 +19,9 @@ class Webhooks:
 
     Earlier events are not delivered, so use ``payments.webhooks`` before the events of interest. A delivery with a
     wrong signature is answered 401 and counts as not delivered.
+
+    With ``raise_errors = True`` what the application raised while it handled a delivery, or an answer of 500 or more,
+    is raised in the test by the next call of the helpers, such as the ``pay`` that caused the delivery.
     """
 
     def __init__(self, api: Api, clock: WorldClock, events: Events, receiver: Receiver, name: str) -> None:
@@ -28,7 +32,8 @@ class Webhooks:
         self._name = name
         self._collector: WebhookCollector | None = None
         self._endpoint: JSON = {}
-        self._forward: Callable[[Delivery], DeliveryResult] = lambda delivery: DeliveryResult(200)
+        self._target: Target | None = None
+        self.raise_errors = False
         self._statuses: list[int] = []
         self._seen: set[str] = set()
 
@@ -112,14 +117,36 @@ class Webhooks:
         self._statuses.extend(statuses)
         return self
 
-    def forward_to(self, target: Any, path: str = "/webhooks") -> Webhooks:
-        """Forward deliveries to a URL, or to a WSGI or ASGI application at ``path``, and answer with its status.
+    def forward_to(
+        self,
+        target: Any,
+        path: str = "/webhooks",
+        *,
+        lifespan: bool = True,
+        loop: asyncio.AbstractEventLoop | None = None,
+    ) -> Webhooks:
+        """Forward deliveries to a URL, or to an application or its test client at ``path``, and answer with its status.
 
-        The application's lifespan is not run. It is called in a thread, or event loop, of the receiver.
+        A WSGI application is called in a thread. An ASGI application runs on one event loop, ``loop`` or one of its
+        own, with its lifespan, until the world ends; ``lifespan=False`` if the test runs it. A test client (of FastAPI,
+        Starlette, Flask or Django) is used as it is.
         """
         self._listening()
-        self._forward = forwarder(target, path)
+        self.stop_forwarding()
+        self._target = target_of(target, path, loop, lifespan=lifespan)
         return self
+
+    def stop_forwarding(self) -> None:
+        """Answer deliveries here again; shut down an ASGI application that they were forwarded to."""
+        target, self._target = self._target, None
+        if target:
+            target.close()
+
+    def raise_error(self) -> None:
+        """Raise the first error of the application that was not raised yet, if ``raise_errors`` is set."""
+        __tracebackhide__ = True
+        if self.raise_errors and self._collector and self._collector.exceptions:
+            raise self._collector.exceptions.pop(0)
 
     def summary(self) -> str:
         """Deliveries, undelivered events and the next job, as text for error messages."""
@@ -145,7 +172,11 @@ class Webhooks:
         return [] if self._collector is None else self.deliveries
 
     def close(self) -> None:
-        """Discard the deliveries; the endpoint is deleted with its world."""
+        """Discard the deliveries and stop forwarding; the endpoint is deleted with its world."""
+        self.stop_forwarding()
+        self._discard()
+
+    def _discard(self) -> None:
         self._receiver.discard(self._name)
         self._collector = None
 
@@ -158,7 +189,7 @@ class Webhooks:
     def _unregister(self) -> None:
         if self._collector is not None:
             self._api.delete(f"/v1/webhooks/{self._endpoint['id']}/")
-            self.close()
+            self._discard()
 
     def _settle(self) -> None:
         self._listening()
@@ -179,4 +210,6 @@ class Webhooks:
         return next((event for event in self._matching(type, object) if event["id"] not in self._seen), None)
 
     def _reply(self, delivery: Delivery) -> DeliveryResult:
-        return DeliveryResult(self._statuses.pop(0)) if self._statuses else self._forward(delivery)
+        if self._statuses:
+            return DeliveryResult(self._statuses.pop(0))
+        return forward(self._target, delivery) if self._target else DeliveryResult(200)

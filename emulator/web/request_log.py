@@ -3,23 +3,51 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from itertools import islice
+from typing import NamedTuple
 
 from starlette.types import Message
 
-from emulator.engine.logged_request import MAX_BODY_BYTES, LoggedRequest, redacted_body
+from emulator.engine.logged_request import MAX_BODY_BYTES, LoggedRequest, redacted_body, redacted_text
 from emulator.engine.runtime import Runtime
 from emulator.web.context import RequestContext
 
 SERVICE = "/v1/"
 
+MAX_UNITS = 100
+"""The last units of work of a request whose events are shown in the server's log; an advance may have many more."""
+
+
+class AnsweredRequest(NamedTuple):
+    """A request that was answered, as the server's log shows it; ``app`` is None where it is about no App.
+
+    ``events`` are the types of those that it caused, ``seconds`` is real time.
+    """
+
+    id: str
+    app: str | None
+    method: str
+    path: str
+    status: int
+    seconds: float
+    events: tuple[str, ...]
+
+
+Report = Callable[[AnsweredRequest], None]
+
 
 class RequestLog:
-    """One request. Those to the service are recorded, and of the control API those that may change something."""
+    """One request. Those to the service are recorded, and of the control API those that may change something.
 
-    __slots__ = ("_context", "_method", "_response", "_started", "_status")
+    Each, recorded or not, is given to ``report``.
+    """
 
-    def __init__(self, context: RequestContext) -> None:
+    __slots__ = ("_context", "_method", "_report", "_response", "_started", "_status")
+
+    def __init__(self, context: RequestContext, report: Report | None = None) -> None:
         self._context = context
+        self._report = report
         self._method = context.method
         self._started = time.perf_counter()
         self._status = 0
@@ -35,6 +63,8 @@ class RequestLog:
             self._response += message.get("body", b"")[: MAX_BODY_BYTES - len(self._response)]
             if not message.get("more_body"):
                 self._record(runtime)
+        if self._report is not None and not message.get("more_body"):
+            self._report(self._answered(runtime))
 
     def _is_recorded(self) -> bool:
         return self._context.path.startswith(SERVICE) or self._method != "GET"
@@ -58,3 +88,24 @@ class RequestLog:
         )
         runtime.journal.record(entry)
         runtime.broker.publish("request", entry)
+
+    def _answered(self, runtime: Runtime | None) -> AnsweredRequest:
+        context = self._context
+        return AnsweredRequest(
+            id=context.request_id,
+            app=runtime.world.name if runtime else None,
+            method=self._method,
+            path=redacted_text(context.path.encode()),
+            status=self._status,
+            seconds=time.perf_counter() - self._started,
+            events=self._events(runtime) if runtime and self._is_recorded() else (),
+        )
+
+    def _events(self, runtime: Runtime) -> tuple[str, ...]:
+        """The types of the events that the request caused; none if it replaced the world."""
+        begun = self._context.checkpoint
+        if begun is None or runtime.journal.count <= begun.units:
+            return ()
+        causes = (self._context.request_id, None)
+        units = [unit for unit in islice(runtime.journal.since(begun), MAX_UNITS) if unit.cause in causes]
+        return tuple(event.type for unit in reversed(units) for event in unit.events)

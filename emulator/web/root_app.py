@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from emulator.engine.logged_request import redacted_text
 from emulator.errors import ApiError
 from emulator.web.context import SCOPE_KEY, RequestContext
-from emulator.web.request_log import RequestLog
+from emulator.web.request_log import Report, RequestLog
 from emulator.web.response import send_response
 
 logger = logging.getLogger("emulator")
@@ -22,22 +22,26 @@ logger = logging.getLogger("emulator")
 class RootApp:
     """Passes requests to other ASGI applications by the prefix of their path; the last prefix must be empty.
 
-    ``base_url`` is where the sandbox is reached, for requests that do not say how they reached it.
+    ``base_url`` is where the sandbox is reached, for requests that do not say how they reached it. ``report`` is given
+    each request that was answered.
     """
 
     def __init__(
         self,
         apps: list[tuple[str, ASGIApp]],
+        *,
         new_request_id: Callable[[], str],
         start: Callable[[], Awaitable[None]],
         stop: Callable[[], Awaitable[None]],
         base_url: str,
+        report: Report | None = None,
     ) -> None:
         self._apps = apps
         self._new_request_id = new_request_id
         self._start = start
         self._stop = stop
         self._base_url = base_url
+        self._report = report
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -56,7 +60,7 @@ class RootApp:
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         context = scope[SCOPE_KEY] = RequestContext(self._base_url, self._new_request_id, scope)
         context.base_url = self._reached_at(context, scope)
-        log = RequestLog(context)
+        log = RequestLog(context, self._report)
         started = False
 
         async def send_with_id(message: Message) -> None:

@@ -1,0 +1,80 @@
+"""The shop's test suite: what buyers do, time passes, and what the shop makes of it."""
+
+import pytest
+from fastapi.testclient import TestClient
+from shop import create_app
+
+AWA = {"email": "awa@example.com"}
+
+
+@pytest.fixture
+def shop(payments):
+    """A client of the shop, which is sent the webhooks of the test's world."""
+    with TestClient(create_app(payments.url, payments.key, payments.webhooks.secret)) as client:
+        payments.webhooks.forward_to(client)
+        yield client
+
+
+@pytest.fixture
+def order(shop):
+    """An order that is not paid yet: the id of its checkout session."""
+    return shop.post("/orders", json=AWA).json()["id"]
+
+
+def status(shop, order):
+    return shop.get(f"/orders/{order}").json()["status"]
+
+
+def test_an_order_that_is_paid_is_paid_in_the_shop(payments, shop, order):
+    payments.pay(order)
+    assert status(shop, order) == "paid"
+
+
+@pytest.mark.parametrize("phone", ["+24177000001", "+24177000002"])
+def test_an_order_whose_payment_fails_stays_open(payments, shop, order, phone):
+    assert payments.pay(order, phone=phone)["last_error"]
+    assert status(shop, order) == "open"
+
+
+def test_a_webhook_that_comes_three_times_counts_once(payments, shop, order):
+    payments.fault({"duplicate": 2}, event="checkout.session.completed")
+    payments.pay(order)
+    assert status(shop, order) == "paid"
+
+
+def test_a_webhook_that_fails_comes_again(payments, shop, order):
+    payments.webhooks.answer(500, 500, 500)
+    payments.pay(order)
+    payments.clock.advance("1h")
+    assert status(shop, order) == "paid"
+
+
+def test_a_refund(payments, shop, order):
+    payments.pay(order)
+    shop.post(f"/orders/{order}/refund")
+    payments.clock.advance("1d")
+    assert status(shop, order) == "refunded"
+
+
+def test_a_member_pays_each_month(payments, shop):
+    member = shop.post("/members", json=AWA, params={"phone": "+24177000000"}).json()["id"]
+    payments.clock.advance("P11M")
+    assert shop.get(f"/members/{member}").json() == {"id": member, "status": "active", "payments": 12}
+
+
+def test_a_member_who_cannot_pay_is_past_due_and_recovers(payments, shop):
+    member = shop.post("/members", json=AWA, params={"phone": "+24177000000"}).json()["id"]
+    payments.fail_next(code="INSUFFICIENT_FUNDS")
+    payments.clock.advance(until_event="subscription.payment_failed")
+    assert shop.get(f"/members/{member}").json()["status"] == "past_due"
+    payments.clock.advance("7d")
+    assert shop.get(f"/members/{member}").json() == {"id": member, "status": "active", "payments": 2}
+
+
+def test_a_service_that_is_down_is_reported(payments, shop):
+    payments.fault({"status": 503}, path="/checkout-sessions/")
+    assert shop.post("/orders", json=AWA).status_code == 502
+
+
+def test_a_forged_webhook_is_refused(shop):
+    assert shop.post("/webhooks", json={}, headers={"Service-Signature": "0" * 64}).status_code == 401

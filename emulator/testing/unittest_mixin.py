@@ -1,0 +1,88 @@
+"""A mixin for ``unittest``: a world of its own for each test, and its report with a test that fails."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import os
+import unittest
+import uuid
+from collections.abc import Callable, Mapping
+from functools import cache, wraps
+from typing import Any, ClassVar
+
+from emulator.testing.emulator import Emulator
+from emulator.testing.remote_server import RemoteServer
+from emulator.testing.servers import LocalServer
+
+
+class PaymentsMixin(unittest.TestCase):
+    """``class ShopTest(PaymentsMixin, unittest.TestCase)`` has ``self.payments``, an :class:`Emulator`, in each test.
+
+    ``payments_options`` are arguments of :class:`Emulator`: ``clock``, ``seed``, ``settings``, ``fixtures``. All tests
+    share one server: that of ``PAYMENTS_EMULATOR_URL``, or one in a thread of this process. It works with
+    ``unittest.IsolatedAsyncioTestCase`` and Django's test cases as well. A ``setUp`` of your own calls
+    ``super().setUp()`` first.
+    """
+
+    payments: Emulator
+    payments_options: ClassVar[Mapping[str, Any]] = {}
+
+    def __init__(self, methodName: str = "runTest") -> None:  # noqa: N803  # unittest's name
+        super().__init__(methodName)
+        # Here and not in setUp, because unittest looks the method up before that.
+        if test := getattr(self, methodName, None):
+            setattr(self, methodName, self._reporting(test))
+
+    def setUp(self) -> None:
+        """Open the world of this test; it is discarded afterwards."""
+        super().setUp()
+        url = os.environ.get("PAYMENTS_EMULATOR_URL")
+        server = RemoteServer(url) if url else _local_server()
+        if url:
+            self.addCleanup(server.stop)
+        self.payments = Emulator(key=_key(self.id(), elsewhere=bool(url)), server=server, **self.payments_options)
+        self.addCleanup(self.payments.close)
+
+    def _reporting(self, test: Callable[..., Any]) -> Callable[..., Any]:
+        """The test, which adds a report of its world to the error that it fails with."""
+        if inspect.iscoroutinefunction(test):
+
+            @wraps(test)
+            async def awaited() -> None:
+                try:
+                    await test()
+                except Exception as error:
+                    error.add_note(_story(self.payments))
+                    raise
+
+            return awaited
+
+        @wraps(test)
+        def called() -> None:
+            try:
+                test()
+            except Exception as error:
+                error.add_note(_story(self.payments))
+                raise
+
+        return called
+
+
+def _story(payments: Emulator) -> str:
+    try:
+        return payments.story()
+    except Exception as error:  # any error of the emulator must not hide the failure of the test
+        return f"(no report of the world: {type(error).__name__}: {error})"
+
+
+def _key(test: str, *, elsewhere: bool) -> str:
+    """The key of a test's world: the same in every run, so that ids are the same, except on a shared server."""
+    run = uuid.uuid4().hex if elsewhere else ""
+    return f"sk_test_{hashlib.sha256(f'{run}{test}'.encode()).hexdigest()[:24]}"
+
+
+@cache
+def _local_server() -> LocalServer:
+    """The server of this process; its thread ends with the process."""
+    return LocalServer()
