@@ -1,4 +1,4 @@
-"""Hatch's hook: what is made for a distribution, the bundled OpenAPI documents and the guide as a site."""
+"""Hatch's hook: makes the bundled OpenAPI documents, the guide as a site, and the copies of used parts of libraries."""
 
 from __future__ import annotations
 
@@ -18,10 +18,13 @@ class BuildHook(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Both are written into the tree. A checkout that is installed as it stands makes its bundles on first use."""
         if version == "editable":
+            # A checkout has no copies of libraries, so it needs the libraries themselves.
+            build_data["dependencies"] = [each.distribution for each in self._libraries().libraries(())]
             return
         self._bundle()
         if self.target_name == "wheel":
             build_data["force_include"][str(self._site())] = "emulator/guide"
+            build_data["force_include"][str(self._copies())] = "emulator/vendor"
 
     def _bundle(self) -> None:
         # The package that is being built is not installed.
@@ -30,9 +33,27 @@ class BuildHook(BuildHookInterface[Any]):
 
         write_bundles()
 
+    def _libraries(self) -> Any:
+        # Hatch loads this file alone, without its neighbours.
+        sys.path.insert(0, str(Path(self.root, "docs")))
+        import libraries
+
+        return libraries
+
+    def _copies(self) -> Path:
+        from emulator.i18n.catalogs import languages
+
+        copies = Path(self.root, "build", "vendor")
+        self._libraries().copy_libraries(copies, languages())
+        return copies
+
     def _site(self) -> Path:
         # MkDocs says by its logger alone why it stops.
         logging.basicConfig(level=logging.WARNING)
         site = Path(self.root, "build", "guide")
         build(load_config(str(Path(self.root, "docs", "mkdocs.yml")), site_dir=str(site), strict=True))
+        for each in site.rglob("*"):
+            # Debuggers and browsers of long ago ask for these; the theme brings them.
+            if each.suffix in (".map", ".ttf"):
+                each.unlink()
         return site

@@ -10,6 +10,7 @@ import pytest
 
 from contract_tests.docs.pages import PAGES, ROOT, name
 from contract_tests.docs.tables import TABLES, filled
+from contract_tests.package.copier import copier
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
@@ -25,8 +26,9 @@ def test_each_table_stands_somewhere(table: str) -> None:
 
 
 def test_the_licence_of_each_package_is_told() -> None:
-    """Of those a plain installation brings along, and of no others."""
+    """Of those a plain installation brings along, whole or in part, and of no others."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    needed = {re.split(r"[^\w-]", line)[0] for line in project["dependencies"]}
+    copied = {each.distribution for each in copier().libraries([])}
+    needed = {re.split(r"[^\w-]", line)[0] for line in project["dependencies"]} | copied
     told = re.findall(r"^\| ([\w-]+) \|", (ROOT / "docs/guide/licences.md").read_text("utf-8"), re.M)
     assert sorted(told) == sorted(needed | {"package"})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import secrets
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -82,6 +81,9 @@ def server_and_document(url: str) -> tuple[str, dict[str, Any]]:
 
 def _report(document: Any, base_url: str, key: str, *, examples: int, seed: int | None, receiver: str | None) -> Report:
     # Imported here: schemathesis is an extra, and slow to import.
+    # Imported here: schemathesis is an extra, and slow to import; the help needs no random names.
+    import secrets
+
     from emulator.conformance.link_walker import headers
     from emulator.conformance.object_factory import ObjectFactory, webhook_receiver
     from emulator.conformance.suite import Suite

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
@@ -15,9 +16,8 @@ from typing import Any
 
 import click
 
-from emulator.cli.exec_readings import report, run_all
 from emulator.cli.options import DEFAULT_KEY, option, variable
-from emulator.cli.serve import make_server, serve
+from emulator.cli.serve import make_server, serve, tune_garbage_collector
 from emulator.cli.server_thread import serving
 
 GRACE = 5.0
@@ -67,13 +67,19 @@ def execute(
         return {variable(name): value for name, value in values.items() if value}
 
     if under_all:
+        # Imported here: it brings thread pools and XML, which neither the help nor a single run needs.
+        from emulator.cli.exec_readings import report, run_all
+
         if chosen["state"] != "memory":
             raise click.UsageError("--readings runs several sandboxes at once, which cannot share one --state")
         return report(run_all(command, environment, chosen), as_json=as_json, junit=junit)
     if junit or as_json:
         raise click.UsageError("--junit and --json go with --readings all")
+    # As in serve: a start creates no garbage, and what it loads stays.
+    gc.disable()
     server = make_server(**chosen)
     with serving(server):
+        tune_garbage_collector()
         return Child().run(command, {**os.environ, **environment(server)})
 
 

@@ -11,6 +11,8 @@ from gettext import GNUTranslations, NullTranslations
 from io import BytesIO
 from pathlib import Path
 
+from emulator.libraries import library
+
 SOURCE = "en"
 """The language of the messages in the code."""
 
@@ -29,9 +31,7 @@ def translations(language: str) -> NullTranslations:
     if language == SOURCE:
         return NullTranslations()
     # Loaded on first use: most servers never show a page in another language.
-    from babel.messages.mofile import write_mo
-    from babel.messages.pofile import read_po
-
+    write_mo, read_po = library("babel.messages.mofile").write_mo, library("babel.messages.pofile").read_po
     compiled = BytesIO()
     with (LOCALES / language / "LC_MESSAGES" / "messages.po").open("rb") as file:
         write_mo(compiled, read_po(file, locale=language))

@@ -11,6 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from emulator.i18n import catalogs
+from emulator.libraries import library
 
 if TYPE_CHECKING:
     from babel import Locale
@@ -48,34 +49,29 @@ class Language:
 
     def money(self, amount: int, currency: str) -> str:
         """Minor units as people write them: 5000 XAF is ``5 000 FCFA`` in French, 1999 EUR is ``€19.99`` in English."""
-        from babel.numbers import format_currency
-
         with _precision_for(amount):
             exact = Decimal(amount).scaleb(-decimals(currency))
-            text = str(format_currency(exact, currency, locale=self.code))
+            text = str(library("babel.numbers").format_currency(exact, currency, locale=self.code))
         # A currency sign made of letters is set apart from the number; Babel leaves this rule of CLDR out.
         return re.sub(r"(?<=[^\W\d])(?=\d)", "\N{NO-BREAK SPACE}", text)
 
     def number(self, value: int) -> str:
         """A whole number with its thousands separated."""
-        from babel.numbers import format_decimal
-
         with _precision_for(value):
-            return str(format_decimal(value, locale=self.code))
+            return str(library("babel.numbers").format_decimal(value, locale=self.code))
 
     def parse_amount(self, text: str, currency: str) -> int | None:
         """Minor units from typed text, with the separators of this language or a plain point; None for no amount."""
-        from babel.numbers import NumberFormatError, parse_decimal
-
         if not re.fullmatch(r"[0-9.,\s]{1,30}", text.strip()):
             return None
         compact = re.sub(r"\s", "", text)
         plain = re.fullmatch(r"[0-9]{1,15}(?:[.,]([0-9]+))?", compact)
         if plain and len(plain[1] or "") <= decimals(currency):
             return int(Decimal(compact.replace(",", ".")).scaleb(decimals(currency)))
+        numbers = library("babel.numbers")
         try:
-            minor = parse_decimal(text.strip(), locale=self.code, strict=True).scaleb(decimals(currency))
-        except NumberFormatError:
+            minor = numbers.parse_decimal(text.strip(), locale=self.code, strict=True).scaleb(decimals(currency))
+        except numbers.NumberFormatError:
             return None
         return int(minor) if minor == minor.to_integral_value() else None
 
@@ -83,15 +79,11 @@ class Language:
 
     def day(self, instant: str) -> str:
         """The day of an instant, or a day (``YYYY-MM-DD``), written in full: ``1 février 2026``."""
-        from babel.dates import format_date
-
-        return str(format_date(date.fromisoformat(instant[:10]), "long", locale=self.code))
+        return str(library("babel.dates").format_date(date.fromisoformat(instant[:10]), "long", locale=self.code))
 
     def instant(self, instant: str, pattern: str = "d MMMM y HH:mm 'UTC'") -> str:
         """An instant, in UTC: a page cannot know where its reader is. ``pattern`` is one of CLDR's."""
-        from babel.dates import format_datetime
-
-        return str(format_datetime(datetime.fromisoformat(instant), pattern, locale=self.code))
+        return str(library("babel.dates").format_datetime(datetime.fromisoformat(instant), pattern, locale=self.code))
 
     def time(self, instant: str) -> str:
         """The time of day of an instant, in UTC."""
@@ -99,24 +91,19 @@ class Language:
 
     def distance(self, instant: str, now: str) -> str:
         """How far an instant is from another: ``in 12 days``."""
-        from babel.dates import format_timedelta
-
         span = datetime.fromisoformat(instant) - datetime.fromisoformat(now)
         if abs(span.total_seconds()) < 1:
             return self.gettext("now")
-        return str(format_timedelta(span, add_direction=True, threshold=1, locale=self.code))
+        return str(library("babel.dates").format_timedelta(span, add_direction=True, threshold=1, locale=self.code))
 
     def span(self, seconds: float) -> str:
         """How long a time is: ``3 days``."""
-        from babel.dates import format_timedelta
-
-        return str(format_timedelta(timedelta(seconds=seconds), threshold=1, locale=self.code))
+        return str(library("babel.dates").format_timedelta(timedelta(seconds=seconds), threshold=1, locale=self.code))
 
     def period(self, interval: str, count: int) -> str:
         """How long a period is: ``month``, ``3 mois``."""
-        from babel.units import format_unit
-
-        return re.sub(r"^1\s", "", str(format_unit(count, f"duration-{interval}", locale=self.code)))
+        unit = library("babel.units").format_unit(count, f"duration-{interval}", locale=self.code)
+        return re.sub(r"^1\s", "", str(unit))
 
     def every(self, interval: str, count: int) -> str:
         """How often something recurs: ``every month``, ``tous les 3 mois``."""
@@ -130,9 +117,7 @@ class Language:
 
     @property
     def _locale(self) -> Locale:
-        from babel import Locale
-
-        return Locale.parse(self.code)
+        return library("babel").Locale.parse(self.code)
 
 
 _EVERY: dict[str, Callable[[Language, int], str]] = {
@@ -158,9 +143,7 @@ def _precision_for(value: int) -> Iterator[None]:
 
 def decimals(currency: str) -> int:
     """How many decimals a currency has: an amount of 100 is 1.00 with two, and 100 with none."""
-    from babel.numbers import get_currency_precision
-
-    return int(get_currency_precision(currency))
+    return int(library("babel.numbers").get_currency_precision(currency))
 
 
 @cache

@@ -10,6 +10,7 @@ from starlette.routing import Route
 
 from emulator.errors import ApiError
 from emulator.html.headers import content_security_policy, public_headers
+from emulator.libraries import library
 from emulator.pages.render import api_error, page
 from emulator.paths import guide_folder
 from emulator.web.context import context_of
@@ -59,11 +60,10 @@ def _headers(nonce: str) -> dict[str, str]:
 
 
 async def _asset(request: Request) -> Response:
-    # Loaded on first use: most servers never show the page.
-    from swagger_ui_bundle import swagger_ui_path
-
     name = request.path_params["name"]
     if name not in ASSETS:
         return api_error(request, ApiError("NOT_FOUND"))
     headers = {"Cache-Control": "max-age=3600", "X-Content-Type-Options": "nosniff"}
-    return FileResponse(str(swagger_ui_path / name), headers=headers, media_type=ASSETS[name])
+    return FileResponse(
+        str(library("swagger_ui_bundle").swagger_ui_path / name), headers=headers, media_type=ASSETS[name]
+    )

@@ -10,6 +10,7 @@ from ipaddress import IPv4Network
 from urllib.parse import urlsplit
 
 from emulator.core import calendar
+from emulator.libraries import library
 
 _LABEL = "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 _EMAIL = re.compile(rf"(?=.{{1,254}}$)[A-Za-z0-9.!#$%&'*+/=?^_`{{|}}~-]+@{_LABEL}(\.{_LABEL})*", re.ASCII)
@@ -63,18 +64,13 @@ def _network(text: str) -> None:
 @cache
 def currencies() -> frozenset[str]:
     """Every ISO 4217 code the CLDR knows."""
-    # Loaded on first use: loading locale data takes long.
-    from babel.core import get_global
-
-    return frozenset(map(str, get_global("all_currencies")))
+    return frozenset(map(str, library("babel.core").get_global("all_currencies")))
 
 
 @cache
 def countries() -> frozenset[str]:
     """Every ISO 3166-1 alpha-2 code: the CLDR's two-letter regions without those that are not countries."""
-    from babel import Locale
-
-    regions = Locale("en").territories
+    regions = library("babel").Locale("en").territories
     return frozenset(code for code in regions if len(code) == 2 and code.isalpha()) - _NOT_COUNTRIES
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+from emulator.libraries import library
+
 _NO_COUNTRIES = frozenset(["001", "AC", "TA", "XK"])
 """Regions of the numbering plan without an ISO 3166-1 code: international networks and three territories."""
 
@@ -13,9 +15,7 @@ _NO_COUNTRIES = frozenset(["001", "AC", "TA", "XK"])
 def details(phone: str) -> dict[str, Any]:
     """``operator``, ``phone`` and ``country`` of a mobile money method; null where the numbering plan does not say."""
     # Loaded on first use: loading the numbering plan takes longer than starting the server.
-    import phonenumbers
-    from phonenumbers import carrier
-
+    phonenumbers, carrier = library("phonenumbers"), library("phonenumbers.carrier")
     try:
         number = phonenumbers.parse(phone)
     except phonenumbers.NumberParseException:

@@ -1,0 +1,21 @@
+"""The script of the build that copies parts of libraries into a wheel."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+from emulator import paths
+
+ROOT = Path(paths.__file__).resolve().parents[1]
+
+
+def copier() -> Any:
+    """The module ``docs/libraries.py``, which is in no package."""
+    spec = importlib.util.spec_from_file_location("libraries", ROOT / "docs" / "libraries.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

@@ -1,0 +1,14 @@
+"""Large libraries of which a wheel carries a part (``docs/libraries.py``); in a checkout they are installed whole."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+
+@cache
+def library(module: str) -> Any:
+    """A module of babel, phonenumbers or swagger_ui_bundle, imported on first use: ``library("babel.numbers")``."""
+    return import_module(f"emulator.vendor.{module}" if find_spec("emulator.vendor") else module)
