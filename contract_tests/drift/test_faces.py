@@ -11,6 +11,7 @@ from emulator.document import bundles
 COMMANDS = frozenset(
     {"serve", "demo", "exec", "clock", "schedule", "trigger", "events", "logs", "emails", "listen", "snapshot", "reset"}
     | {"health", "pay", "rewind", "check", "certify", "audit", "coverage", "ledger", "spec", "completion", "state"}
+    | {"sweep"}
 )
 
 SERVE = frozenset({"port", "host", "state", "fixtures", "clock", "seed", "keys", "smtp", "strict", "port-file"})
@@ -65,6 +66,7 @@ POST /reset
 GET /audit
 GET /coverage
 GET /ledger
+GET /metrics
 GET /readings
 GET /stream
 GET /phones/{id}
