@@ -10,6 +10,7 @@ import os
 import re
 import uuid
 from collections.abc import Generator, Iterator, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,10 +20,18 @@ if TYPE_CHECKING:
 
 MARKER = "payments(clock=None, seed=None, settings=None, fixtures=None): initial state of the test's world"
 
+READINGS_MARKER = "payments_readings(*names): run the test also under each other value of these readings, or of 'all'"
+
 ARGUMENTS = ("clock", "seed", "settings", "fixtures")
 
 RUN = pytest.StashKey[str]()
 """Makes the keys of this run different from those of other runs on the same server."""
+
+Reading = tuple[str, str]
+"""The name of a reading, and a value that is not its default (B-99)."""
+
+READING = pytest.StashKey[Reading]()
+"""The reading that this run of the test tries."""
 
 WORLD = pytest.StashKey["Emulator"]()
 """The world of the running test; the fixture cannot be used, since a suite may define its own ``payments``."""
@@ -44,8 +53,45 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker."""
+    """Register the markers."""
     config.addinivalue_line("markers", MARKER)
+    config.addinivalue_line("markers", READINGS_MARKER)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test with the marker ``payments_readings`` runs under the defaults and under each other value they have."""
+    marker = metafunc.definition.get_closest_marker("payments_readings")
+    if marker is None or "payments_reading" not in metafunc.fixturenames:
+        return
+    # A wrong marker fails the test when it runs: an error here would end the collection.
+    with suppress(pytest.fail.Exception):
+        others = _other_values(marker)
+        ids = ["default readings", *("=".join(other) for other in others)]
+        metafunc.parametrize("payments_reading", [None, *others], ids=ids, indirect=True)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Fail a test whose marker ``payments_readings`` is wrong."""
+    marker = item.get_closest_marker("payments_readings")
+    if marker is not None:
+        _other_values(marker)
+        if "payments_reading" not in getattr(item, "fixturenames", ()):
+            raise _failure("@pytest.mark.payments_readings: the test uses no fixture payments, so it has no readings")
+
+
+def _other_values(marker: pytest.Mark) -> list[Reading]:
+    """Each value that is no default of the readings that a marker names."""
+    from emulator.engine.readings import readings
+
+    known = readings()
+    names = list(known) if marker.args == ("all",) else list(marker.args)
+    unknown = [name for name in names if name not in known]
+    wrong = [*map(repr, unknown), *(f"{name}=" for name in marker.kwargs), *([] if names else ["nothing"])]
+    if wrong:
+        raise _failure(
+            f"@pytest.mark.payments_readings does not take {wrong[0]}; it takes 'all', or of {', '.join(known)}"
+        )
+    return [(name, value) for name in names for value in list(known[name].values)[1:]]
 
 
 @pytest.fixture(scope="session")
@@ -60,10 +106,19 @@ def payments_server(pytestconfig: pytest.Config) -> Iterator[LocalServer | Remot
 
 
 @pytest.fixture
-def payments(request: pytest.FixtureRequest) -> Iterator[Emulator]:
+def payments_reading(request: pytest.FixtureRequest) -> Reading | None:
+    """The reading that this run of a test with the marker ``payments_readings`` tries; None under the defaults."""
+    reading: Reading | None = getattr(request, "param", None)
+    if reading is not None:
+        request.node.stash[READING] = reading
+    return reading
+
+
+@pytest.fixture
+def payments(request: pytest.FixtureRequest, payments_reading: Reading | None) -> Iterator[Emulator]:
     """A world of the payments service for this test alone, discarded afterwards."""
     # Validated first: an error in the marker needs no server.
-    options = _world_options(request)
+    options = _world_options(request, payments_reading)
     server = request.getfixturevalue("payments_server")
     emulator = _open_world(_key(request), server, options)
     request.node.stash[WORLD] = emulator
@@ -76,8 +131,11 @@ def payments(request: pytest.FixtureRequest) -> Iterator[Emulator]:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Add a report of the test's world to a failure."""
+    """Add to a failure the reading under which it happened and a report of the test's world."""
     report = yield
+    reading = item.stash.get(READING, None)
+    if report.failed and call.when != "teardown" and reading is not None:
+        report.sections.append(("payments emulator: reading", _of_reading(*reading)))
     emulator = item.stash.get(WORLD, None)
     if report.failed and call.when != "teardown" and emulator is not None:
         report.sections.append(("payments emulator", _report(emulator)))
@@ -93,13 +151,24 @@ def _open_world(key: str, server: LocalServer | RemoteServer, options: Mapping[s
         raise _failure(f"the world of this test cannot start: {error}") from None
 
 
+def _of_reading(name: str, value: str) -> str:
+    from emulator.engine.readings import readings
+
+    reading = readings()[name]
+    return (
+        f"This test fails when {name} is {value}: {reading.values[value]}\n"
+        f"The specification: {reading.sentence} (/docs/decisions)"
+    )
+
+
 def _failure(message: str) -> BaseException:
     """A test failure that is shown as its message, without a traceback."""
     return pytest.fail.Exception(message, pytrace=False)
 
 
-def _world_options(request: pytest.FixtureRequest) -> dict[str, Any]:
+def _world_options(request: pytest.FixtureRequest, reading: Reading | None) -> dict[str, Any]:
     """The options of the world: those of the ini file, overridden by the markers, the nearest one last."""
+    from emulator.resources.app.settings import merged
     from emulator.testing import WorldOptions
 
     config = request.config
@@ -108,8 +177,10 @@ def _world_options(request: pytest.FixtureRequest) -> dict[str, Any]:
     for marker in reversed(list(request.node.iter_markers("payments"))):
         given = _arguments(marker)
         fixtures += [request.path.parent / file for file in _listed(given.pop("fixtures", None))]
-        settings = {**options.get("settings", {}), **_settings(given.pop("settings", None))}
+        settings = merged(options.get("settings", {}), _settings(given.pop("settings", None)))
         options |= {**given, "settings": settings}
+    if reading is not None:
+        options["settings"] = merged(options.get("settings", {}), {"readings": dict([reading])})
     try:
         WorldOptions.of(**options)
     except (ValueError, TypeError) as error:

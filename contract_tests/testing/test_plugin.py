@@ -6,12 +6,14 @@ import subprocess
 import sys
 from importlib.metadata import entry_points
 
+# Kept loaded here: a run inside this one forgets the modules it was the first to import, httpcore included.
+import httpcore  # noqa: F401  # see above
 import pytest
 
-# Kept loaded here: a run inside this one forgets the modules it was the first to import.
 import emulator.pytest_plugin
 import emulator.server
 import emulator.testing.following_clock
+from emulator.engine.readings import readings
 from emulator.testing import LocalServer
 
 PLUGIN = ("-p", "no:payments_emulator", "-p", "emulator.pytest_plugin", "-p", "no:cacheprovider", "-p", "no:randomly")
@@ -276,3 +278,86 @@ def test_the_marker_and_the_options_explain_themselves(suite: pytest.Pytester) -
     suite.runpytest_inprocess(*PLUGIN, "--markers").stdout.fnmatch_lines(["@pytest.mark.payments(*initial state of*"])
     told = suite.runpytest_inprocess(*PLUGIN, "--help").stdout
     told.fnmatch_lines(["*--payments-url=URL*", "*payments_clock*", "*payments_seed*", "*payments_fixtures*"])
+
+
+READINGS = """
+    import pytest
+
+    @pytest.mark.payments_readings({names})
+    def test_nobody_is_found(payments):
+        assert payments.client.get("/v1/customers/", params={{"search": "nobody"}}).json()["data"] == []
+"""
+
+
+def test_a_test_runs_once_for_each_value_of_each_reading(suite: pytest.Pytester) -> None:
+    """B-99: the failure names the reading, in its own id and in words."""
+    others = sum(len(reading.values) - 1 for reading in readings().values())
+    told = run(suite, test_search=READINGS.format(names='"all"'))
+    told.assert_outcomes(passed=others, failed=1)
+    told.stdout.fnmatch_lines(
+        [
+            "*test_nobody_is_found[[]search_nothing_found=error[]]*",
+            "*payments emulator: reading*",
+            "This test fails when search_nothing_found is error: A search that finds nobody answers 404 *",
+            "The specification: Customers have a search, *",
+        ]
+    )
+
+
+def test_only_the_readings_that_a_marker_names_are_tried(suite: pytest.Pytester) -> None:
+    told = run(suite, "-v", test_search=READINGS.format(names='"webhook_success", "error_shape"'))
+    told.assert_outcomes(passed=4)
+    told.stdout.fnmatch_lines(
+        [
+            "*[[]default readings[]]*",
+            "*[[]webhook_success=2xx[]]*",
+            "*[[]error_shape=flat[]]*",
+            "*error_shape=nested[]]*",
+        ]
+    )
+
+
+def test_the_reading_that_is_tried_joins_the_settings_of_the_test(suite: pytest.Pytester) -> None:
+    module = """
+        import pytest
+
+        pytestmark = pytest.mark.payments(settings={"tax_rate": 18, "readings": {"success_url": "required"}})
+
+        @pytest.mark.payments(settings={"readings": {"webhook_retry": "all"}})
+        @pytest.mark.payments_readings("webhook_success")
+        def test_settings(payments, payments_reading):
+            settings = payments.api.get("/_emulator/app")["settings"]
+            assert settings["tax_rate"] == 18
+            assert settings["readings"]["success_url"] == "required"
+            assert settings["readings"]["webhook_retry"] == "all"
+            expected = payments_reading or ("webhook_success", "200")
+            assert expected == ("webhook_success", settings["readings"]["webhook_success"])
+    """
+    run(suite, test_settings=module).assert_outcomes(passed=2)
+
+
+@pytest.mark.parametrize(
+    ("names", "says"),
+    [
+        ('"webhook"', "does not take 'webhook'; it takes 'all', or of search_nothing_found, *"),
+        ("", "does not take nothing; *"),
+        ('"all", error_shape="flat"', "does not take error_shape=; *"),
+    ],
+)
+def test_a_marker_with_a_reading_that_is_none_is_explained(suite: pytest.Pytester, names: str, says: str) -> None:
+    told = run(suite, test_search=READINGS.format(names=names))
+    told.assert_outcomes(errors=1)
+    told.stdout.fnmatch_lines([f"*@pytest.mark.payments_readings {says}"])
+
+
+def test_a_marker_on_a_test_without_a_world_is_explained(suite: pytest.Pytester) -> None:
+    module = """
+        import pytest
+
+        @pytest.mark.payments_readings("all")
+        def test_nothing():
+            pass
+    """
+    told = run(suite, test_nothing=module)
+    told.assert_outcomes(errors=1)
+    told.stdout.fnmatch_lines(["*the test uses no fixture payments*"])

@@ -72,7 +72,7 @@ def execute(
 
         if chosen["state"] != "memory":
             raise click.UsageError("--readings runs several sandboxes at once, which cannot share one --state")
-        return report(run_all(command, environment, chosen), as_json=as_json, junit=junit)
+        return report(run_all(command, key.split("_", 2)[-1], environment, chosen), as_json=as_json, junit=junit)
     if junit or as_json:
         raise click.UsageError("--junit and --json go with --readings all")
     # As in serve: a start creates no garbage, and what it loads stays.

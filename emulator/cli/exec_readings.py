@@ -1,13 +1,14 @@
-"""``exec --readings all``: a command run once under the default readings and once for each other value (B-99)."""
+"""``exec --readings all``: a command run once under the chosen readings and once for each other value (B-99)."""
 
 from __future__ import annotations
 
 import json
 import os
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
@@ -19,36 +20,72 @@ from emulator.cli.server_thread import serving
 LAST_LINES = 15
 """How many lines of a failed run's output are shown."""
 
+FIRST = "under the chosen readings"
+"""The title of the first run. A reading that neither ``--reading`` nor a fixture file chooses has its default."""
+
 Environment = Callable[[Any], Mapping[str, str]]
 """The variables for the command, from the server it is to use."""
 
 
 class CommandRun(NamedTuple):
-    """One run of the command. ``reading`` and ``value`` are None for the run under the defaults."""
+    """One run of the command. ``reading`` and ``value`` are None for the first run, under the chosen readings.
+
+    ``depends`` says whether it ended otherwise than the first run: passed where that failed, or failed where it passed.
+    """
 
     reading: str | None
     value: str | None
     status: int
     output: str
+    depends: bool = False
 
     @property
     def title(self) -> str:
         """Under which reading it ran."""
-        return "under the defaults" if self.reading is None else f"when {self.reading} is {self.value}"
+        return FIRST if self.reading is None else f"when {self.reading} is {self.value}"
 
 
-def run_all(command: Sequence[str], environment: Environment, chosen: Mapping[str, Any]) -> list[CommandRun]:
-    """Run the command under the defaults and, if it passes, under each other value, one run for each core at a time.
+def run_all(command: Sequence[str], app: str, environment: Environment, chosen: Mapping[str, Any]) -> list[CommandRun]:
+    """Run the command under the readings chosen for an App, then under each other value, each in its own sandbox.
 
-    Each run has a sandbox of its own.
+    There is one run for each core at a time. Where the first one fails, the others are tried all the same: another
+    value may be the one that the command expects.
     """
-    # Imported here: the help of exec needs no fixtures.
-    from emulator.engine.readings import readings
+    first = CommandRun(None, None, *_ended(command, environment, chosen))
+    with TemporaryDirectory() as folder, ThreadPoolExecutor(_cores()) as pool:
 
-    def run(reading: str | None, value: str | None) -> CommandRun:
-        own = () if reading is None else ((reading, value),)
-        server = make_server(**{**chosen, "port": 0, "chosen_readings": (*chosen["chosen_readings"], *own)})
-        with serving(server):
+        def run(other: tuple[str, str]) -> CommandRun:
+            # A fixture file, after those of the user: it has the last word.
+            file = Path(folder, "-".join(other)).with_suffix(".json")
+            file.write_text(json.dumps({"settings": {"readings": dict([other])}}), "utf-8")
+            ended = _ended(command, environment, {**chosen, "fixtures": (*chosen["fixtures"], file)})
+            return CommandRun(*other, *ended, depends=bool(ended[0]) != bool(first.status))
+
+        return [first, *pool.map(run, _other_values(app, chosen))]
+
+
+def _cores() -> int:
+    """How many runs there can be side by side."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _other_values(app: str, chosen: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Each reading with each value that it does not have at the start of an App."""
+    # Imported here: the help of exec needs no fixtures.
+    from emulator.engine.fixtures import Fixtures
+    from emulator.engine.readings import readings, readings_of
+
+    settings = Fixtures(chosen["fixtures"], dict(chosen["chosen_readings"])).settings(app)
+    present = {each["name"]: each["value"] for each in readings_of(settings)}
+    for name, reading in readings().items():
+        yield from ((name, value) for value in reading.values if value != present[name])
+
+
+def _ended(command: Sequence[str], environment: Environment, chosen: Mapping[str, Any]) -> tuple[int, str]:
+    """Run the command with a sandbox of its own to its end; its exit status and what it printed."""
+    server = make_server(**{**chosen, "port": 0})
+    with serving(server):
+        try:
             # Running what the user names is the purpose of this command.
             ended = subprocess.run(  # noqa: S603  # see above
                 command,
@@ -58,47 +95,53 @@ def run_all(command: Sequence[str], environment: Environment, chosen: Mapping[st
                 stdin=subprocess.DEVNULL,
                 check=False,
             )
-        return CommandRun(reading, value, ended.returncode, ended.stdout.decode(errors="replace"))
-
-    first = run(None, None)
-    if first.status != 0:
-        return [first]
-    others = [(name, value) for name, reading in readings().items() for value in list(reading.values)[1:]]
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        return [first, *pool.map(lambda other: run(*other), others)]
+        except OSError as error:
+            raise click.ClickException(f"{command[0]}: cannot be run: {error.strerror}") from None
+    return ended.returncode, ended.stdout.decode(errors="replace")
 
 
 def report(runs: Sequence[CommandRun], *, as_json: bool, junit: Path | None) -> int:
-    """Print which readings the command depends on; exit status 1 if it depends on any, or fails under the defaults."""
+    """Print which readings the command depends on; exit status 1 if it depends on any, or fails in the first run."""
     if junit is not None:
         junit.write_text(as_junit(runs), "utf-8")
     if as_json:
         for run in runs:
-            click.echo(json.dumps({"reading": run.reading, "value": run.value, "status": run.status}))
+            row = {"reading": run.reading, "value": run.value, "status": run.status, "depends": run.depends}
+            click.echo(json.dumps(row))
     else:
         for line in summary(runs):
             click.echo(line)
-    return int(any(run.status for run in runs))
+    return int(any(_is_finding(run) for run in runs))
+
+
+def _is_finding(run: CommandRun) -> bool:
+    return run.depends or (run.reading is None and run.status != 0)
 
 
 def summary(runs: Sequence[CommandRun]) -> list[str]:
-    """The report as lines to read."""
-    failed = [run for run in runs if run.status]
-    lines = [line for run in failed for line in (*run.output.splitlines()[-LAST_LINES:], "")]
-    if failed and failed[0].reading is None:
-        return [*lines, "The command fails under the default readings; nothing else was tried."]
-    lines += [f"Your tests fail {run.title}." for run in failed]
-    depends = f"depends on {len(failed)} of" if failed else "depends on none of"
-    return [*lines, f"The command {depends} {len(runs) - 1} other values of readings (/docs/decisions)."]
+    """The report as lines to read: the end of each failure that says something new, then the findings."""
+    first, *others = runs
+    lines: list[str] = []
+    for run in runs:
+        if run.status and _is_finding(run):
+            lines += [f"--- {run.title}:", *run.output.splitlines()[-LAST_LINES:], ""]
+    if first.status:
+        lines.append(f"Your tests fail {FIRST}.")
+    depending = [run for run in others if run.depends]
+    lines += [f"Your tests {'fail' if run.status else 'pass'} {run.title}." for run in depending]
+    depends = f"depends on {len(depending)} of" if depending else "depends on none of"
+    return [*lines, f"The command {depends} {len(others)} other values of readings (/docs/decisions)."]
 
 
 def as_junit(runs: Sequence[CommandRun]) -> str:
-    """The report as JUnit XML: a test case for each run."""
-    suite = ElementTree.Element("testsuite", name="readings", tests=str(len(runs)))
+    """The report as JUnit XML: a test case for each run, which fails where the report names it."""
+    failures = sum(map(_is_finding, runs))
+    suite = ElementTree.Element("testsuite", name="readings", tests=str(len(runs)), failures=str(failures))
     for run in runs:
         case = ElementTree.SubElement(suite, "testcase", classname="readings", name=run.title)
-        if run.status:
-            failure = ElementTree.SubElement(case, "failure", message=f"exit status {run.status}")
+        if _is_finding(run):
+            message = f"the command {'fails' if run.status else 'passes'} {run.title}: exit status {run.status}"
+            failure = ElementTree.SubElement(case, "failure", message=message)
             # XML has no control characters, which colours in a terminal are made of.
             failure.text = "".join(each for each in run.output if each.isprintable() or each == "\n")
     return ElementTree.tostring(suite, encoding="unicode")

@@ -13,7 +13,7 @@ from emulator.engine.clock import ClockMode
 from emulator.engine.reference_data import read_yaml
 from emulator.resources.app import keys
 from emulator.resources.app.keys import Key
-from emulator.resources.app.settings import Settings, changed
+from emulator.resources.app.settings import Settings, changed, merged
 from emulator.state import serialization
 from emulator.state.serialization import Content, StoredWorld
 
@@ -72,7 +72,7 @@ class Fixtures:
         """The settings of an App that stand in the files."""
         found: dict[str, Any] = {}
         for fixture in self._all:
-            found |= fixture.settings | fixture.apps.get(app, AppFixture()).settings
+            found = merged(found, fixture.settings, fixture.apps.get(app, AppFixture()).settings)
         return found
 
     def _check(self, file: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from emulator.engine.clock import FROZEN, RUNNING, parse_start
 from emulator.engine.fixtures import Fixtures, InvalidFixture
+from emulator.resources.app.settings import merged
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class WorldOptions:
     def own_settings(self, app: str) -> dict[str, Any]:
         """The settings of an App: those of the files, then ``settings``. Raises ``ValueError`` for an invalid file."""
         try:
-            return {**Fixtures(self.fixtures).origin_of(app), **self.settings}
+            return merged(Fixtures(self.fixtures).origin_of(app), self.settings)
         except InvalidFixture as error:
             raise ValueError(str(error)) from None
 

@@ -54,7 +54,7 @@ export class Shop {
     // The ping that tries the address comes before anybody knows the secret.
     const genuine = event.type === "webhook.ping" || this.#signed(request.headers["service-signature"], body);
     if (genuine) this.#handle(event);
-    response.writeHead(genuine ? 204 : 401, { connection: "close" }).end();
+    response.writeHead(genuine ? 200 : 401, { connection: "close" }).end();
   }
 
   #signed(signature, body) {

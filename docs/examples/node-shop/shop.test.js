@@ -70,5 +70,5 @@ test("a webhook that comes twice counts once", async () => {
 
 test("an error of the service reaches whoever signs up", async () => {
   await shop.signUp("awa@example.com", PAYS);
-  await assert.rejects(shop.signUp("awa@example.com", PAYS), /409 customer_email_exists/);
+  await assert.rejects(shop.signUp("awa@example.com", PAYS), /: 409 /);
 });

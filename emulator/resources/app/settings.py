@@ -96,6 +96,15 @@ def settings(world: World) -> Settings:
     return world.require(Settings, "settings")
 
 
+def merged(*changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Several changes of settings as one: later values replace earlier ones, readings each by its name (B-99)."""
+    found: dict[str, Any] = {}
+    for each in changes:
+        read = {name: value for part in (found, each) for name, value in (part.get("readings") or {}).items()}
+        found = {**found, **each, **({"readings": read} if read else {})}
+    return found
+
+
 def changed(old: Settings, changes: Mapping[str, Any]) -> Settings:
     """Settings with some of them changed; ``readings`` are merged with the present ones (B-90, B-99).
 
