@@ -221,6 +221,9 @@ def test_snapshots_are_kept_restored_carried_and_forgotten(sandbox: Sandbox, cli
     exported = sandbox.control.get("/snapshots/before-renewal")
     assert json.loads(file.read_text()) == exported
     assert cli("snapshot", "export", "before-renewal").objects == [exported]
+    shared = sandbox.control.get("/snapshots/before-renewal", share="true")
+    assert cli("snapshot", "export", "before-renewal", "--share").objects == [shared]
+    assert shared != exported
     assert cli("snapshot", "import", str(file), "--json").objects[0]["name"] == "shop"
     assert [line.split()[0] for line in cli("snapshot").lines] == ["shop", "before-renewal"]
     assert cli("snapshot", "import", "--name", "copy", str(file)).lines[0].startswith("copy ")

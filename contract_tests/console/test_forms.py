@@ -113,6 +113,11 @@ def test_a_world_is_saved_taken_out_brought_in_and_put_back(sandbox: Sandbox) ->
         exported = visitor.http.get("/_emulator/console/snapshots/one/export", params={"app": visitor.app})
         assert exported.headers["content-disposition"] == 'attachment; filename="one.json"'
         assert visitor.do("reset", "snapshots").said("notice").startswith("A fresh world")
+        shared = visitor.http.get(
+            "/_emulator/console/snapshots/one/export", params={"app": visitor.app, "share": "true"}
+        )
+        assert shared.headers["content-disposition"] == 'attachment; filename="one-shared.json"'
+        assert shared.json() == sandbox.control.get("/snapshots/one", share="true") != exported.json()
         page = visitor.do("import", "snapshots", _id="two", **{":json": json.dumps(exported.json())})
         assert page.said("notice") == "Brought in as two."
         assert sandbox.api.get("/customers/")["pagination"]["count"] == 0

@@ -79,15 +79,19 @@ def list_snapshots(emulator: ControlClient, limit: int, as_json: bool) -> None:
 @click.option(
     "--output", "-o", type=click.File("wb", lazy=True), default="-", help="File to write. [default: standard output]"
 )
+@click.option(
+    "--share", is_flag=True, help="Invent secrets, names, emails, phones and addresses, to send it to others."
+)
 @with_client
-def export(emulator: ControlClient, name: str, output: BinaryIO) -> None:
+def export(emulator: ControlClient, name: str, output: BinaryIO, share: bool) -> None:
     """Export a snapshot as JSON.
 
     \b
     payments-emulator snapshot export before-renewal > before-renewal.json
-    payments-emulator snapshot export before-renewal -o before-renewal.json
+    payments-emulator snapshot export before-renewal --share -o to-send.json
     """
-    output.write(emulator.send("GET", f"/snapshots/{name}").content + b"\n")
+    path = f"/snapshots/{name}?share=true" if share else f"/snapshots/{name}"
+    output.write(emulator.send("GET", path).content + b"\n")
 
 
 @snapshot.command("import")

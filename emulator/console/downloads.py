@@ -44,10 +44,11 @@ async def attachment(request: ConsoleRequest) -> Response:
 
 
 async def export(request: ConsoleRequest) -> Response:
-    """A snapshot as a file."""
+    """A snapshot as a file; by the link to share it, a scrubbed one."""
     name = request.id
-    answer = await request.response("GET", f"{CONTROL}/snapshots/{name}")
-    saved = {"Content-Disposition": f'attachment; filename="{name}.json"'}
+    share = request.query.get("share") == "true"
+    answer = await request.response("GET", f"{CONTROL}/snapshots/{name}", {"share": str(share).lower()})
+    saved = {"Content-Disposition": f'attachment; filename="{name}{"-shared" * share}.json"'}
     return Response(answer.content, headers=saved, media_type="application/json")
 
 

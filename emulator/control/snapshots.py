@@ -35,8 +35,10 @@ async def create(engine: Engine, runtime: Runtime, query: Query, body: Query) ->
 
 
 async def show(engine: Engine, runtime: Runtime, name: str, query: Query) -> dict[str, Any]:
-    """GET /snapshots/{name}: exports a snapshot."""
-    return snapshots.export(find(runtime, name))
+    """GET /snapshots/{name}: exports a snapshot, with ``share`` one that is scrubbed."""
+    snapshot = find(runtime, name)
+    # In a thread, so that no other request waits for it: a snapshot never changes.
+    return await asyncio.to_thread(snapshots.export, snapshot, share=query["share"])
 
 
 async def import_snapshot(engine: Engine, runtime: Runtime, name: str, query: Query, body: Query) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import msgspec
 from emulator.core.calendar import Timestamp
 from emulator.core.world import World
 from emulator.engine.clock import Clock, ClockMode
+from emulator.engine.scrubbing import scrubbed
 from emulator.resources.app.keys import Key
 from emulator.state import serialization
 from emulator.state.serialization import InvalidState, StoredWorld, WorldHeader
@@ -30,10 +31,10 @@ def take(world: World, clock: Clock) -> WorldSnapshot:
     return WorldSnapshot(world, clock.now(), clock.mode, clock.rate)
 
 
-def export(snapshot: WorldSnapshot) -> dict[str, Any]:
-    """The snapshot as plain values: the content of a TinyDB file with this one world."""
+def export(snapshot: WorldSnapshot, *, share: bool = False) -> dict[str, Any]:
+    """The snapshot as plain values: the content of a TinyDB file with this one world; to ``share``, scrubbed."""
     plain: dict[str, Any] = msgspec.to_builtins(serialization.tables([saved(snapshot)]))
-    return plain
+    return scrubbed(plain, snapshot.world) if share else plain
 
 
 def saved(snapshot: WorldSnapshot) -> StoredWorld:
