@@ -245,4 +245,5 @@ def _json(content: Any, status: int, payable: Payable | None = None) -> Response
 def _html(request: PageRequest, template: str, status: int, **values: Any) -> Response:
     payable = values.get("payable")
     origins = payable.origins if payable else ()
-    return buyer_page(template, status, request.language, origins, link=request.link, **values)
+    images = payable.image_origins if payable else ()
+    return buyer_page(template, status, request.language, origins, images, link=request.link, **values)

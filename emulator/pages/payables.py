@@ -32,13 +32,13 @@ UNDER_WAY = ("requires_action", "processing")
 
 @dataclass(frozen=True, kw_only=True)
 class PayableLine:
-    """One line of what is sold; amounts are minor units."""
+    """One line of what is sold; amounts are minor units. ``image``: the URL of a picture of the product, if any."""
 
     name: str
     quantity: int
     unit_amount: int
     amount: int
-    image: bool = False
+    image: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +110,16 @@ class Payable:
     @property
     def origins(self) -> list[str]:
         """The origins of the merchant's own URLs: the only ones the page may send its buyer to."""
-        return sorted({origin for url in (self.success_url, self.cancel_url) if url and (origin := _origin(url))})
+        return _origins(self.success_url, self.cancel_url)
+
+    @property
+    def image_origins(self) -> list[str]:
+        """The origins of the pictures of products."""
+        return _origins(*(line.image for line in self.lines))
+
+
+def _origins(*urls: str | None) -> list[str]:
+    return sorted({origin for url in urls if url and (origin := _origin(url))})
 
 
 def _origin(url: str) -> str | None:
@@ -139,10 +148,10 @@ def with_payment(payable: Payable, world: World, intent: PaymentIntent | None) -
     return payable
 
 
-def _named(world: World, id: str | None, text: str) -> tuple[str, bool]:
-    """The name of a line and whether there is a picture of its product."""
+def _image(world: World, id: str | None) -> str | None:
+    """The first picture of a product (B-67)."""
     product = world.get(Product, id)
-    return text, bool(product and product.images)
+    return web_url(product.images[0]) if product is not None and product.images else None
 
 
 def of_session(world: World, session: CheckoutSession) -> Payable:
@@ -198,19 +207,16 @@ def _session_asks(world: World, session: CheckoutSession) -> Literal["nothing", 
 
 
 def _lines(world: World, lines: Any, amount: str) -> tuple[PayableLine, ...]:
-    found = []
-    for line in lines:
-        name, image = _named(world, line.product, line.description)
-        found.append(
-            PayableLine(
-                name=name,
-                quantity=line.quantity,
-                unit_amount=line.unit_amount,
-                amount=getattr(line, amount),
-                image=image,
-            )
+    return tuple(
+        PayableLine(
+            name=line.description,
+            quantity=line.quantity,
+            unit_amount=line.unit_amount,
+            amount=getattr(line, amount),
+            image=_image(world, line.product),
         )
-    return tuple(found)
+        for line in lines
+    )
 
 
 def of_link(world: World, link: PaymentLink, intent: PaymentIntent | None) -> Payable:
