@@ -54,6 +54,7 @@ SETTLING = frozenset(
         "payPaymentLink",
         "payInvoicePage",
         "answerPaymentIntent",
+        "answerCheckoutSession",
         "answerRefund",
         "answerPrompt",
         "trigger",

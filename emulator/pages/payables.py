@@ -14,7 +14,9 @@ from emulator.resources.app.settings import settings
 from emulator.resources.billing import invoice_lines, invoices
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.catalog.products import Product
+from emulator.resources.checkout import fulfilment
 from emulator.resources.checkout.checkout_sessions import CheckoutSession
+from emulator.resources.customers.payment_details import PaymentDetails
 from emulator.resources.customers.records import Customer
 from emulator.resources.payments import current_payment, payment_links
 from emulator.resources.payments.payment_intents import PaymentIntent
@@ -56,6 +58,7 @@ class Payable:
     """What can be paid. ``total`` is minor units, None where the buyer decides; ``totals`` are its parts.
 
     ``asks`` says whether name and email are asked for. ``intent`` is the payment this page is about, if one was tried;
+    ``saving`` the method that is being saved without a payment;
     ``available`` says whether others may still pay.
     """
 
@@ -89,6 +92,7 @@ class Payable:
     intent: PaymentIntent | None = None
     receipt: Receipt | None = None
     failed_with: str | None = None
+    saving: PaymentDetails | None = None
     available: bool = True
 
     @property
@@ -106,6 +110,11 @@ class Payable:
         """The code the last payment failed with."""
         error = None if self.intent is None else self.intent.last_error
         return self.failed_with if error is None else error.code
+
+    @property
+    def instrument(self) -> PaymentDetails | None:
+        """What is being paid with or saved."""
+        return self.saving if self.intent is None else self.intent.instrument
 
     @property
     def origins(self) -> list[str]:
@@ -178,7 +187,10 @@ def of_session(world: World, session: CheckoutSession) -> Payable:
         cancel_url=web_url(session.cancel_url),
         expires_at=session.expires_at,
         failed_with=session.failure,
+        saving=session.instrument if fulfilment.is_saving(session) else None,
     )
+    if fulfilment.asks_for_check(world, session):
+        payable = replace(payable, state="step")
     intent = world.get(PaymentIntent, session.payment_intent)
     return with_payment(payable, world, intent) if payable.state != "expired" else payable
 
