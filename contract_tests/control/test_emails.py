@@ -88,6 +88,22 @@ def test_an_invoice_is_emailed_at_finalization_if_so_asked(sandbox: Sandbox) -> 
     assert email["attachments"] == [{"filename": f"{invoice['invoice_number']}.pdf", "content_type": "application/pdf"}]
 
 
+def test_emails_name_the_plan_and_show_the_product(sandbox: Sandbox) -> None:
+    """B-67: of a renewal, an invoice and a failed charge alike."""
+    picture = "https://pictures.example.com/basket.png"
+    plan = sandbox.api.post(
+        "/subscription-plans/", {"name": "Gold", "amount": 5000, "currency": "XAF", "interval": "month"}
+    )
+    basket = sandbox.product(name="Rice", unit_amount=5000, images=[picture])
+    for number, terms in ((PAYS, {}), (POOR, {}), (PAYS, {"collection_method": "send_invoice"})):
+        subscribe(sandbox, number, plan=plan["id"], product=basket["id"], **terms)
+    assert sorted(kinds(sandbox)) == ["invoice", "receipt", "renewal_failed"]
+    for email in outbox(sandbox):
+        assert "Gold" in text(sandbox, email)
+        assert "Rice" in text(sandbox, email)
+        assert f'src="{picture}"' in html(sandbox, email)
+
+
 @pytest.mark.parametrize("body", [{}, {"auto_send": False}])
 def test_else_it_is_not(sandbox: Sandbox, body: Any) -> None:
     sandbox.api.post(f"/invoices/{draft(sandbox)['id']}/finalize/", body)

@@ -32,6 +32,7 @@ POST /checkout-sessions/{id}/pay
 POST /payment-links/{id}/pay
 POST /invoices/{id}/pay
 POST /payment-intents/{id}/answer
+POST /checkout-sessions/{id}/answer
 POST /refunds/{id}/answer
 POST /outcomes
 GET /outcomes

@@ -252,6 +252,22 @@ def test_setup_saves_the_method_and_charges_nothing(sandbox: Sandbox) -> None:
     assert len(sandbox.api.get(f"/customers/{customer['id']}/payment-methods/")["data"]) == 1
 
 
+@pytest.mark.parametrize(("do", "ends"), [("approve", "complete"), ("refuse", "payment_failed")])
+def test_a_card_that_is_checked_is_saved_once_its_buyer_confirms(sandbox: Sandbox, do: str, ends: str) -> None:
+    """B-54, B-58: magic values decide what is saved, as they decide what is paid."""
+    customer = sandbox.customer()
+    made = session(sandbox, mode="setup", line_items=[], customer=customer["id"])
+    with buyer(sandbox, made) as awa:
+        page = awa.follow(awa.pay(**STEP))
+        assert (page.state, page.has("card-step")) == ("step", True)
+        assert "3220" in page.text
+        assert now(sandbox, made)["status"] == "processing"
+        awa.send({**page.fields, "do": do})
+    assert now(sandbox, made)["status"] == ends
+    methods = sandbox.api.get(f"/customers/{customer['id']}/payment-methods/")["data"]
+    assert len(methods) == (1 if ends == "complete" else 0)
+
+
 def test_a_subscription_says_what_it_will_charge(sandbox: Sandbox) -> None:
     plan = sandbox.plan(trial_period_days=7)
     made = session(sandbox, mode="subscription", line_items=[{"plan": plan["id"]}], customer=sandbox.customer()["id"])

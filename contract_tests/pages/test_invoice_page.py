@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from contract_tests.pages.buyer import CARD, DECLINED, PHONE, TRANSFER, buyer, invoice, path_of
+from contract_tests.pages.buyer import CARD, DECLINED, PHONE, TRANSFER, buyer, invoice, path_of, policy
 from contract_tests.sandbox import CHARGED, Sandbox
 
 
@@ -20,6 +20,23 @@ def test_an_invoice_is_paid_on_its_page(sandbox: Sandbox, method: dict[str, str]
         done = awa.follow(awa.pay(**method))
     assert (done.status, done.state) == (200, "paid")
     assert sandbox.api.get(f"/invoices/{made['id']}/")["status"] == "paid"
+
+
+PICTURE = "https://pictures.example.com/basket.png"
+
+
+def test_lines_and_picture_are_shown_before_and_after_the_payment(sandbox: Sandbox) -> None:
+    """B-67: the invoice page has the lines, with name and image of the product."""
+    basket = sandbox.product(name="Rice", images=[PICTURE])
+    made = invoice(sandbox, line_items=[{"product": basket["id"]}, {"description": "Delivery", "unit_amount": 300}])
+    with buyer(sandbox, made) as awa:
+        pages = [awa.open(), awa.follow(awa.pay(**CARD))]
+    assert [page.state for page in pages] == ["payable", "paid"]
+    for page in pages:
+        assert "Rice" in page.text
+        assert "Delivery" in page.text
+        assert page.elements["picture"]["src"] == PICTURE
+        assert policy(page.answer)["img-src"] == "data: https://pictures.example.com"
 
 
 def test_tax_is_shown(sandbox: Sandbox) -> None:

@@ -454,6 +454,24 @@ def test_setup_saves_the_method_as_the_default(sandbox: Sandbox) -> None:
     assert sandbox.api.get("/payment-intents/")["data"] == []
 
 
+CHECKED = {**CARD, "number": "4000000000003220"}
+SLOW = {"type": "mobile_money", "phone": "+24177000006"}
+
+
+@pytest.mark.parametrize("method", [CHECKED, SLOW], ids=["card check", "slow phone"])
+@pytest.mark.parametrize(("result", "ends"), [("succeeded", "complete"), ("failed", "payment_failed")])
+def test_a_tester_answers_whether_a_method_is_saved(sandbox: Sandbox, method: Any, result: str, ends: str) -> None:
+    """B-54, B-58: a session that saves a method has no intent to answer, so the session itself is answered."""
+    session = sandbox.session(mode="setup", customer=sandbox.customer()["id"])
+    assert sandbox.buy(session, method)["status"] == "processing"
+    answered = sandbox.control.post(f"/checkout-sessions/{session['id']}/answer", {"result": result})
+    assert answered["status"] == seen(sandbox, session)["status"] == ends
+    again = sandbox.control.request("POST", f"/checkout-sessions/{session['id']}/answer", json={"result": result})
+    assert (again.status_code, again.json()["code"]) == (422, "INVALID_STATUS_TRANSITION")
+    sandbox.advance("1h")
+    assert seen(sandbox, session)["status"] in (ends, "expired")
+
+
 def test_a_phone_that_is_known_is_not_saved_twice(sandbox: Sandbox) -> None:
     customer = sandbox.customer(phone="+24177123456")
     sandbox.method(customer, is_default=True)

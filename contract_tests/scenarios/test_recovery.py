@@ -201,6 +201,45 @@ def test_periods_while_past_due_are_skipped_or_charged(sandbox: Sandbox, reading
     assert failed["pagination"]["count"] == charges
 
 
+EVERY_PERIOD = {"readings": {"past_due_periods": "charged"}}
+
+
+def test_periods_charged_while_past_due_are_charged_again_after_recovery(sandbox: Sandbox) -> None:
+    """B-45, ``past_due_periods: charged``: no period is given away."""
+    sandbox.settings(**EVERY_PERIOD, renewal_retry_days=[3])
+    customer = sandbox.customer(phone=FAILING_PHONE)
+    subscription = subscribe(sandbox, customer, interval="day")
+    sandbox.advance("2d")
+    assert [status for status, _ in invoices(sandbox)] == ["open"] * 3
+    sandbox.api.patch(f"/customers/{customer['id']}/", {"phone": GOOD_PHONE})
+    sandbox.advance("1d")
+    assert [status for status, _ in invoices(sandbox)] == ["paid"] * 4
+    assert status(sandbox, subscription) == "active"
+
+
+def test_one_that_still_fails_after_recovery_is_past_due_again(sandbox: Sandbox) -> None:
+    sandbox.settings(**EVERY_PERIOD, renewal_retry_days=[30])
+    subscription = subscribe(sandbox, sandbox.customer(phone=FAILING_PHONE), interval="day")
+    sandbox.advance("1d")
+    (first, _) = sandbox.api.get("/invoices/", ordering="created_at")["data"]
+    with sandbox.expect("invoice.paid", *FAILED):
+        sandbox.api.post(f"/invoices/{first['id']}/pay/")
+    assert status(sandbox, subscription) == "past_due"
+
+
+def test_unpaid_recovers_with_the_next_period_that_is_paid(sandbox: Sandbox) -> None:
+    """B-45: a success makes it active; the invoice that was written off stays so."""
+    sandbox.settings(**EVERY_PERIOD)
+    customer = sandbox.customer(phone=FAILING_PHONE)
+    subscription = subscribe(sandbox, customer)
+    sandbox.advance("8d")
+    assert status(sandbox, subscription) == "unpaid"
+    sandbox.api.patch(f"/customers/{customer['id']}/", {"phone": GOOD_PHONE})
+    sandbox.advance("31d")
+    assert status(sandbox, subscription) == "active"
+    assert [status for status, _ in invoices(sandbox)] == ["uncollectible", "paid"]
+
+
 # -- scheduled cancellations
 
 

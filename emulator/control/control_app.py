@@ -55,6 +55,7 @@ CAUSING = frozenset(
         "payPaymentLink",
         "payInvoicePage",
         "answerPaymentIntent",
+        "answerCheckoutSession",
         "answerRefund",
         "answerPrompt",
         "trigger",

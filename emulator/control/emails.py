@@ -19,11 +19,13 @@ from emulator.web.response import Response
 
 
 SAFE_HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'",
+    "Content-Security-Policy": (
+        "default-src 'none'; img-src https:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+    ),
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
-"""Response headers that keep a browser from running or loading anything an email contains."""
+"""Response headers that keep a browser from running anything an email contains, and from loading all but pictures."""
 
 
 def shown(email: Email) -> dict[str, Any]:

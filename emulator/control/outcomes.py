@@ -5,6 +5,8 @@ from __future__ import annotations
 from emulator.core.handlers import Page, Query
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
+from emulator.resources.checkout import fulfilment
+from emulator.resources.checkout.checkout_sessions import CheckoutSession
 from emulator.resources.payments import charging, outcomes, refunds
 from emulator.resources.payments.outcomes import Outcome
 from emulator.resources.payments.payment_intents import PaymentIntent
@@ -36,6 +38,13 @@ async def answer_payment(engine: Engine, runtime: Runtime, id: str, query: Query
     return intent
 
 
+async def answer_session(engine: Engine, runtime: Runtime, id: str, query: Query, body: Query) -> CheckoutSession:
+    """POST /checkout-sessions/{id}/answer."""
+    arguments = {"id": id, "code": outcomes.failure_code(body, "payment")}
+    session: CheckoutSession = await runtime.serve(fulfilment.answer_now, arguments, None)
+    return session
+
+
 async def answer_refund(engine: Engine, runtime: Runtime, id: str, query: Query, body: Query) -> Refund:
     """POST /refunds/{id}/answer."""
     arguments = {"id": id, "code": outcomes.failure_code(body, "refund")}
@@ -48,5 +57,6 @@ OPERATIONS = {
     "listOutcomes": index,
     "clearOutcomes": clear,
     "answerPaymentIntent": answer_payment,
+    "answerCheckoutSession": answer_session,
     "answerRefund": answer_refund,
 }

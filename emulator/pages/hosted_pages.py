@@ -31,6 +31,7 @@ from emulator.pages.payment_form import Form
 from emulator.pages.render import api_error, buyer_headers, buyer_page
 from emulator.pages.request import COOKIE, KINDS, PageRequest, Pay, idempotency_key
 from emulator.resources.app import security_profiles
+from emulator.resources.checkout import fulfilment
 from emulator.resources.payments import charging
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.receipts import Receipt
@@ -126,12 +127,15 @@ async def _post(request: PageRequest, runtime: Runtime) -> Response:
 
 
 async def _answer(request: PageRequest, runtime: Runtime, form: Form) -> Response:
-    """Confirm or reject a payment under way; one that is over stays as it is."""
+    """Confirm or reject a payment, or a method being saved, that is under way; one that is over stays as it is."""
     intent = request.intent_in(runtime.world, form)
+    saving = _present(request, runtime).saving
+    type = intent.payment_method_type if intent is not None else saving and saving.type
+    code = REJECTION_CODES[type or "bank_card"] if form["do"] == "refuse" else None
     if intent is not None:
-        code = REJECTION_CODES[intent.payment_method_type or "bank_card"] if form["do"] == "refuse" else None
-        answer = {"id": intent.id, "code": code}
-        await runtime.serve(charging.answer_now, answer, request.request_id)
+        await runtime.serve(charging.answer_now, {"id": intent.id, "code": code}, request.request_id)
+    elif saving is not None:
+        await runtime.serve(fulfilment.answer_now, {"id": request.id, "code": code}, request.request_id)
     return _go_on(request, runtime, form.get("payment", ""))
 
 
@@ -243,4 +247,5 @@ def _json(content: Any, status: int, payable: Payable | None = None) -> Response
 def _html(request: PageRequest, template: str, status: int, **values: Any) -> Response:
     payable = values.get("payable")
     origins = payable.origins if payable else ()
-    return buyer_page(template, status, request.language, origins, link=request.link, **values)
+    images = payable.image_origins if payable else ()
+    return buyer_page(template, status, request.language, origins, images, link=request.link, **values)

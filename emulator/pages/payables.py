@@ -14,8 +14,10 @@ from emulator.resources.app.settings import settings
 from emulator.resources.billing import invoice_lines, invoices
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.catalog.products import Product
+from emulator.resources.checkout import fulfilment
 from emulator.resources.checkout.checkout_sessions import CheckoutSession
 from emulator.resources.customers.customer_records import Customer
+from emulator.resources.customers.payment_details import PaymentDetails
 from emulator.resources.payments import current_payment, payment_links
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.payment_links import PaymentLink
@@ -32,13 +34,13 @@ UNDER_WAY = ("requires_action", "processing")
 
 @dataclass(frozen=True, kw_only=True)
 class PayableLine:
-    """One line of what is sold; amounts are minor units."""
+    """One line of what is sold; amounts are minor units. ``image``: the URL of a picture of the product, if any."""
 
     name: str
     quantity: int
     unit_amount: int
     amount: int
-    image: bool = False
+    image: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +58,7 @@ class Payable:
     """What can be paid. ``total`` is minor units, None where the buyer decides; ``totals`` are its parts.
 
     ``asks`` says whether name and email are asked for. ``intent`` is the payment this page is about, if one was tried;
+    ``saving`` the method that is being saved without a payment;
     ``available`` says whether others may still pay.
     """
 
@@ -89,6 +92,7 @@ class Payable:
     intent: PaymentIntent | None = None
     receipt: Receipt | None = None
     failed_with: str | None = None
+    saving: PaymentDetails | None = None
     available: bool = True
 
     @property
@@ -108,9 +112,23 @@ class Payable:
         return self.failed_with if error is None else error.code
 
     @property
+    def instrument(self) -> PaymentDetails | None:
+        """What is being paid with or saved."""
+        return self.saving if self.intent is None else self.intent.instrument
+
+    @property
     def origins(self) -> list[str]:
         """The origins of the merchant's own URLs: the only ones the page may send its buyer to."""
-        return sorted({origin for url in (self.success_url, self.cancel_url) if url and (origin := _origin(url))})
+        return _origins(self.success_url, self.cancel_url)
+
+    @property
+    def image_origins(self) -> list[str]:
+        """The origins of the pictures of products."""
+        return _origins(*(line.image for line in self.lines))
+
+
+def _origins(*urls: str | None) -> list[str]:
+    return sorted({origin for url in urls if url and (origin := _origin(url))})
 
 
 def _origin(url: str) -> str | None:
@@ -139,10 +157,10 @@ def with_payment(payable: Payable, world: World, intent: PaymentIntent | None) -
     return payable
 
 
-def _named(world: World, id: str | None, text: str) -> tuple[str, bool]:
-    """The name of a line and whether there is a picture of its product."""
+def _image(world: World, id: str | None) -> str | None:
+    """The first picture of a product (B-67)."""
     product = world.get(Product, id)
-    return text, bool(product and product.images)
+    return web_url(product.images[0]) if product is not None and product.images else None
 
 
 def of_session(world: World, session: CheckoutSession) -> Payable:
@@ -169,7 +187,10 @@ def of_session(world: World, session: CheckoutSession) -> Payable:
         cancel_url=web_url(session.cancel_url),
         expires_at=session.expires_at,
         failed_with=session.failure,
+        saving=session.instrument if fulfilment.is_saving(session) else None,
     )
+    if fulfilment.asks_for_check(world, session):
+        payable = replace(payable, state="step")
     intent = world.get(PaymentIntent, session.payment_intent)
     return with_payment(payable, world, intent) if payable.state != "expired" else payable
 
@@ -198,19 +219,16 @@ def _session_asks(world: World, session: CheckoutSession) -> Literal["nothing", 
 
 
 def _lines(world: World, lines: Any, amount: str) -> tuple[PayableLine, ...]:
-    found = []
-    for line in lines:
-        name, image = _named(world, line.product, line.description)
-        found.append(
-            PayableLine(
-                name=name,
-                quantity=line.quantity,
-                unit_amount=line.unit_amount,
-                amount=getattr(line, amount),
-                image=image,
-            )
+    return tuple(
+        PayableLine(
+            name=line.description,
+            quantity=line.quantity,
+            unit_amount=line.unit_amount,
+            amount=getattr(line, amount),
+            image=_image(world, line.product),
         )
-    return tuple(found)
+        for line in lines
+    )
 
 
 def of_link(world: World, link: PaymentLink, intent: PaymentIntent | None) -> Payable:

@@ -24,23 +24,31 @@ def page(template: str, status: int = 200, headers: Mapping[str, str] = HEADERS,
     return HTMLResponse(environment("emulator.pages").get_template(template).render(**values), status, headers)
 
 
-def buyer_page(template: str, status: int, language: Language, origins: Iterable[str] = (), **values: Any) -> Response:
+def buyer_page(
+    template: str,
+    status: int,
+    language: Language,
+    origins: Iterable[str] = (),
+    images: Iterable[str] = (),
+    **values: Any,
+) -> Response:
     """A page for a buyer: it runs only its own style and script, which carry a nonce.
 
     Its forms lead to the page itself and on to the merchant's ``origins``: a browser counts the redirect after a form.
+    ``images`` are the origins that pictures of products come from.
     """
     nonce = secrets.token_urlsafe(16)
     shared = {**in_language(language), "method_names": PAYMENT_METHOD_TYPES, "nonce": nonce}
-    return page(template, status, buyer_headers(nonce, origins), **shared, **values)
+    return page(template, status, buyer_headers(nonce, origins, images), **shared, **values)
 
 
-def buyer_headers(nonce: str, origins: Iterable[str]) -> dict[str, str]:
-    """The headers of a buyer's page."""
+def buyer_headers(nonce: str, origins: Iterable[str], images: Iterable[str] = ()) -> dict[str, str]:
+    """The headers of a buyer's page, which posts forms to ``origins`` and loads pictures from ``images``."""
     policy = content_security_policy(
         style_src=f"'nonce-{nonce}'",
         script_src=f"'nonce-{nonce}'",
         connect_src="'self'",
-        img_src="data:",
+        img_src=" ".join(("data:", *images)),
         form_action=" ".join(("'self'", *origins)),
     )
     return {**private_headers(policy), "X-Content-Type-Options": "nosniff"}

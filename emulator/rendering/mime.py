@@ -53,6 +53,7 @@ def _rendered(template: str, email: Email) -> str:
     language = language_of(email.language)
     values: dict[str, Any] = {
         **content._asdict(),
+        "images": email.images,
         "merchant": email.merchant,
         "language": email.language,
         "colon": language.gettext(": "),

@@ -123,21 +123,42 @@ def invoice_paid(world: World, event: Event) -> None:
 def settle(world: World, invoice: Invoice) -> None:
     """Nothing is owed for the invoice any more: its subscription recovers if it was the failed charge's, or if no other
     invoice is overdue. The next charge is at the next boundary (B-45, B-96).
+
+    Where every period is charged, an ``unpaid`` one recovers by the payment of any period, and other periods whose
+    charge failed are charged again at once.
     """
     subscription = _subscription_of(world, invoice)
     if subscription is None:
         return
     settled = subscription.unpaid_invoice == invoice.id
     if STATE_MACHINE.allows(subscription, "recover"):
+        settled = settled or (subscription.status == "unpaid" and charges_every_period(world))
         if settled or not (subscription.unpaid_invoice or _is_behind(world, subscription)):
             world.cancel_jobs(subscription, "subscription.retry")
-            STATE_MACHINE.transition(world, subscription, "recover", **NOTHING_FAILED)
+            _charge_next(world, STATE_MACHINE.transition(world, subscription, "recover", **NOTHING_FAILED))
     elif settled:
-        world.replace(subscription, **NOTHING_FAILED)
+        _charge_next(world, world.replace(subscription, **NOTHING_FAILED))
 
 
 NOTHING_FAILED: Mapping[str, Any] = {"failed_at": None, "failures": 0, "unpaid_invoice": None}
 """The fields of a subscription without a failed charge."""
+
+
+def charges_every_period(world: World) -> bool:
+    """Whether periods are charged while an earlier one is owed, too (a reading, B-45)."""
+    return settings(world).readings.past_due_periods == "charged"
+
+
+def _charge_next(world: World, subscription: Subscription) -> None:
+    """Charge the oldest open invoice again, where periods were charged while an earlier one was owed."""
+    is_charged = subscription.status == "active" and subscription.collection_method == "charge_automatically"
+    if not is_charged or not charges_every_period(world):
+        return
+    own = world.table(Invoice).where("subscription", subscription.id)
+    owed = next((invoice for invoice in own if invoice.status == "open"), None)
+    if owed is not None:
+        world.replace(subscription, unpaid_invoice=owed.id)
+        world.schedule(world.now, "subscription.retry", subscription)
 
 
 def _is_behind(world: World, subscription: Subscription) -> bool:

@@ -70,7 +70,7 @@ def _is_charged(world: World, subscription: Subscription) -> bool:
         subscription.unpaid_invoice is None or subscription.collection_method == "send_invoice"
     ):
         return True
-    return settings(world).readings.past_due_periods == "charged"
+    return dunning.charges_every_period(world)
 
 
 def expire(world: World, job: Job) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from emulator.core.events import Event
+from emulator.core.handlers import get_or_404
 from emulator.core.jobs import Job
 from emulator.core.world import World
+from emulator.errors import ApiError
 from emulator.resources.billing import invoices, subscription_operations
 from emulator.resources.billing import subscription_periods as periods
 from emulator.resources.billing.subscription_terms import Terms
@@ -62,6 +64,8 @@ def save_method(world: World, session: CheckoutSession, details: PaymentDetails)
     if customer is not None and customers.is_blocked(customer):
         return checkout_sessions.fail(world, session, "CUSTOMER_BLACKLISTED")
     decision = operator.on_save(world, details, customer=session.customer)
+    if decision.step:
+        return session
     if decision.due > world.now:
         code = {"code": decision.code} if decision.code else {}
         world.schedule(decision.due, "checkout_session.answer", session, **code)
@@ -74,6 +78,31 @@ def answer_later(world: World, job: Job) -> None:
     session = world.get(CheckoutSession, job.about)
     if session is not None and STATE_MACHINE.allows(session, "complete"):
         _answer(world, session, job.data.get("code"))
+
+
+def is_saving(session: CheckoutSession) -> bool:
+    """Whether it saves a method without a payment, and the operator has not answered yet."""
+    return session.status == "processing" and session.payment_intent is None
+
+
+def asks_for_check(world: World, session: CheckoutSession) -> bool:
+    """Whether its buyer has to pass the check of the card that is being saved; until then there is no answer (B-54)."""
+    answers = (job for job in world.jobs.where("about", session.id) if job.name == "checkout_session.answer")
+    return is_saving(session) and next(answers, None) is None
+
+
+def answer_now(world: World, id: str, code: str | None) -> CheckoutSession:
+    """The operator answers before its time whether a method is saved; with a ``code`` it is not.
+
+    Raises ``CHECKOUT_SESSION_NOT_FOUND``, and ``INVALID_STATUS_TRANSITION`` where nothing is being saved.
+    """
+    session = get_or_404(world, CheckoutSession, id)
+    if not is_saving(session):
+        raise ApiError(
+            "INVALID_STATUS_TRANSITION", object="checkout session", status=session.status, trigger="be answered"
+        )
+    world.cancel_jobs(session, "checkout_session.answer")
+    return _answer(world, session, code)
 
 
 def _answer(world: World, session: CheckoutSession, code: str | None) -> CheckoutSession:

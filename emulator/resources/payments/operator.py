@@ -49,10 +49,13 @@ def on_payment(
 
 
 def on_save(world: World, details: PaymentDetails, *, customer: str | None) -> OperatorDecision:
-    """Decide whether a method can be saved that nothing is paid with now: as a payment, without any step (B-58)."""
+    """Decide whether a method can be saved that nothing is paid with now: as a payment would end (B-58)."""
     magic = payment_details.magic_of(world, details)
     arranged = outcomes.consume(world, "payment", customer=customer, amount=0, payment_method_type=details.type)
-    return OperatorDecision(code=magic.code if arranged is None else arranged.code, due=_later(world, magic.after))
+    due = _later(world, magic.after)
+    if arranged is not None:
+        return OperatorDecision(code=arranged.code, due=due)
+    return OperatorDecision(code=magic.code, due=due, step=magic.step)
 
 
 def settles(world: World, details: PaymentDetails) -> Timestamp | None:

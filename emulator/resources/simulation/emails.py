@@ -12,9 +12,11 @@ from emulator.core.events import Event
 from emulator.core.jobs import Job
 from emulator.core.records import Record
 from emulator.core.world import World
-from emulator.resources.billing import dunning, renewals
+from emulator.resources.billing import dunning
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.billing.subscriptions import Subscription
+from emulator.resources.catalog.plans import SubscriptionPlan
+from emulator.resources.catalog.products import Product
 from emulator.resources.customers.customer_records import Customer
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.receipts import Receipt
@@ -26,8 +28,9 @@ from emulator.resources.simulation import invoice_documents
 class Email(Record, frozen=True, kw_only=True):
     """One email, with the objects it is about as they were when it was written.
 
-    ``topic`` is what the control API calls its kind, ``item`` the name of what is subscribed to, ``again_at`` when a
-    failed charge is retried. The answer of an SMTP server, if one is configured, sets ``sent_at`` or ``error``.
+    ``topic`` is what the control API calls its kind, ``item`` the name of what is subscribed to, ``images`` the names
+    and picture URLs of the products, ``again_at`` when a failed charge is retried. The answer of an SMTP server, if one
+    is configured, sets ``sent_at`` or ``error``.
     """
 
     kind: ClassVar[str] = "email"
@@ -49,6 +52,7 @@ class Email(Record, frozen=True, kw_only=True):
     refund: Refund | None = None
     sent_at: str | None = None
     error: str | None = None
+    images: tuple[tuple[str, str], ...] = ()
 
 
 def write(world: World, topic: str, to: str, customer: Customer | None, about: Mapping[str, Any]) -> None:
@@ -62,7 +66,17 @@ def write(world: World, topic: str, to: str, customer: Customer | None, about: M
         created_at=world.now,
         customer=customer,
     )
-    world.enqueue(SendEmail(email=world.add(replace(email, **about)).id))
+    images = _images(world, about.get("invoice"), about.get("subscription"))
+    world.enqueue(SendEmail(email=world.add(replace(email, images=images, **about)).id))
+
+
+def _images(world: World, invoice: Invoice | None, subscription: Subscription | None) -> tuple[tuple[str, str], ...]:
+    """The first picture of each product that is billed or subscribed to (B-67)."""
+    ids = [line.product for line in invoice.line_items] if invoice else []
+    if subscription is not None and not ids:
+        ids = [subscription.product]
+    products = [world.get(Product, id) for id in dict.fromkeys(ids) if id is not None]
+    return tuple((product.name, product.images[0]) for product in products if product is not None and product.images)
 
 
 def invoice(world: World, job: Job) -> None:
@@ -116,8 +130,14 @@ def canceled(world: World, event: Event) -> None:
 def _to_subscriber(world: World, topic: str, subscription: Subscription, about: Mapping[str, Any]) -> None:
     customer = world.get(Customer, subscription.customer)
     if customer is not None and customer.email is not None:
-        item = renewals.item_name(world, subscription)
+        item = _item(world, subscription)
         write(world, topic, customer.email, customer, {"subscription": subscription, "item": item, **about})
+
+
+def _item(world: World, subscription: Subscription) -> str | None:
+    """The names of the product and of the plan that it subscribes to (B-67)."""
+    sold = (world.get(Product, subscription.product), world.get(SubscriptionPlan, subscription.plan))
+    return " · ".join(dict.fromkeys(each.name for each in sold if each is not None)) or None
 
 
 def record_outcome(world: World, id: str, error: str | None) -> None:
