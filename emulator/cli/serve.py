@@ -133,6 +133,13 @@ OPTIONS = (
         help="Where to persist worlds: tinydb:FILE, sqlite:///FILE, postgresql://…",
     ),
     option(
+        "--max-worlds",
+        type=click.IntRange(1, 1_000_000),
+        default=20_000,
+        metavar="N",
+        help="Worlds open at a time; the longest unused are dropped, or put away with --state.",
+    ),
+    option(
         "--allow-host",
         "allow_hosts",
         multiple=True,
@@ -176,7 +183,12 @@ def serve(**chosen: Any) -> None:
     click.echo(f"Web console     {server.url}/_emulator/")
     click.echo(f"Control API     {server.url}/_emulator/openapi.json")
     click.echo(f"The document    {server.url}/openapi.json")
-    server.run(lambda: announce(server.port, port_file))
+    try:
+        server.run(lambda: announce(server.port, port_file))
+    finally:
+        # The system takes back the memory of tens of thousands of worlds at once; Python would look at each object.
+        gc.disable()
+        gc.freeze()
 
 
 def announce(port: int, port_file: Path | None) -> None:
@@ -233,6 +245,7 @@ def make_server(**chosen: Any) -> Any:
         control_token=chosen["control_token"],
         smtp=chosen["smtp"],
         state=chosen["state"],
+        max_worlds=chosen["max_worlds"],
     )
     try:
         return Server(options, chosen["host"], chosen["port"], _public_url(chosen["public_url"]))
