@@ -15,7 +15,9 @@ from contract_tests.benchmarks import load
 from contract_tests.benchmarks.clock import clock
 from contract_tests.benchmarks.comparison import Standing, compare
 from contract_tests.benchmarks.comparison import markdown as peers_table
+from contract_tests.benchmarks.idle import idle
 from contract_tests.benchmarks.measures import QUICK, Row, Size, memory, requests, sizes, start
+from contract_tests.benchmarks.overload import overload
 from contract_tests.benchmarks.steps import steps
 from contract_tests.benchmarks.worlds import worlds
 
@@ -29,6 +31,8 @@ MEASURES: dict[str, Measure] = {
     "clock": clock,
     "steps": steps,
     "worlds": worlds,
+    "idle": idle,
+    "overload": overload,
 }
 
 PEERS = "peers"

@@ -215,10 +215,11 @@ def explained(file: Path) -> Iterator[None]:
 def tune_garbage_collector() -> None:
     """Exclude what was loaded at start from garbage collection, and collect rarely: the objects of worlds live long.
 
-    The collector is off until then, because a start creates no garbage.
+    The collector is off until then, because a start creates no garbage. Each object is looked at twice, however often
+    that happens; so each look is at few objects, which takes some milliseconds at most.
     """
     gc.freeze()
-    gc.set_threshold(20_000, 50, 1_000)
+    gc.set_threshold(5_000, 5, 40_000)
     gc.enable()
 
 
