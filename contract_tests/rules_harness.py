@@ -111,7 +111,7 @@ class Kernel:
 
     def everything(self) -> dict[str, dict[str, Record]]:
         """All there is in the world, by kind and id."""
-        return {kind: {record.id: record for record in table} for kind, table in self.world._tables.items()}
+        return {kind: {record.id: record for record in self.world.table(kind)} for kind in self.world.kinds}
 
     # -- what no request on its own can arrange
 

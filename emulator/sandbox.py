@@ -20,6 +20,7 @@ from emulator.core.world import World
 from emulator.engine.clock import RUNNING, Clock, ClockMode
 from emulator.engine.engine import Engine
 from emulator.engine.fixtures import Fixtures, Start
+from emulator.engine.idle_worlds import MAX_WORLDS
 from emulator.engine.mailer import Mailer, SmtpServer
 from emulator.engine.reference_data import ReferenceData
 from emulator.engine.webhook_sender import ANSWER_TIME, WebhookSender
@@ -50,7 +51,7 @@ class Options:
     ``base_url`` is where the sandbox is reached, for links in objects. ``strict`` checks every answer against the
     document. ``geoip`` is a MaxMind database of the countries of addresses. ``allow_hosts`` are names, beside those of
     loopback, that the control API may be called by; ``control_token`` is a token it requires.
-    ``state`` is where worlds are stored (:mod:`emulator.state.urls`).
+    ``state`` is where worlds are stored (:mod:`emulator.state.urls`), ``max_worlds`` how many may be open.
     ``smtp`` is a server that emails are also sent to. ``report`` is given each request that was answered.
     ``answer_time`` is how many seconds webhook receivers have to respond, ``clock`` the class of the worlds' clocks
     and ``starts`` how single worlds first open, by the App's name; only tests change these three.
@@ -70,6 +71,7 @@ class Options:
     smtp: SmtpServer | None = None
     state: str = "memory"
     report: Report | None = None
+    max_worlds: int = MAX_WORLDS
     answer_time: float = ANSWER_TIME
     clock: type[Clock] = Clock
     starts: Mapping[str, Start] = field(default_factory=dict)
@@ -88,7 +90,14 @@ class Sandbox:
         mailer = Mailer(self.options.smtp) if self.options.smtp else None
         self.store = open_store(self.options.state)
         webhook_sender = WebhookSender(self.options.answer_time)
-        self.engine = Engine(self.build_world, self.reference_data, webhook_sender, mailer, self.store)
+        self.engine = Engine(
+            self.build_world,
+            self.reference_data,
+            webhook_sender,
+            mailer,
+            self.store,
+            max_worlds=self.options.max_worlds,
+        )
         try:
             self.engine.open_persisted()
         except BaseException:

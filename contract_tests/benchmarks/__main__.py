@@ -16,7 +16,9 @@ from contract_tests.benchmarks.checks import checks
 from contract_tests.benchmarks.clock import clock
 from contract_tests.benchmarks.comparison import Standing, compare
 from contract_tests.benchmarks.comparison import markdown as peers_table
+from contract_tests.benchmarks.idle import idle
 from contract_tests.benchmarks.measures import QUICK, Row, Size, memory, requests, sizes, start
+from contract_tests.benchmarks.overload import overload
 from contract_tests.benchmarks.steps import steps
 from contract_tests.benchmarks.worlds import worlds
 
@@ -31,6 +33,8 @@ MEASURES: dict[str, Measure] = {
     "steps": steps,
     "worlds": worlds,
     "checks": checks,
+    "idle": idle,
+    "overload": overload,
 }
 
 PEERS = "peers"

@@ -6,8 +6,11 @@ turns, events, clocks or schedules. It runs as the emulator does, on uvicorn wit
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 import socket
+import sys
+import time
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Annotated
@@ -21,6 +24,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from contract_tests.benchmarks.servers import KEY, bind, say_ready
+from emulator.engine.time_slice import LOOPS_PER_PAUSE, SLICE_SECONDS
 
 Metadata = dict[Annotated[str, Meta(min_length=1, max_length=40)], str | int | float | bool]
 
@@ -148,9 +152,21 @@ app = Starlette(
 )
 
 
+async def be_busy() -> None:
+    """Work without end, in slices and with pauses as long as those of the emulator's scheduler."""
+    while True:
+        until = time.perf_counter() + SLICE_SECONDS
+        while time.perf_counter() < until:
+            pass
+        for _ in range(LOOPS_PER_PAUSE):
+            await asyncio.sleep(0)
+
+
 class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        if "--busy" in sys.argv:
+            self.work = asyncio.create_task(be_busy())
         say_ready()
 
 

@@ -18,6 +18,7 @@ from emulator.engine.journal import MAX_UNITS
 class Size(NamedTuple):
     """How much is done. A round is one load of ``requests`` requests on each server in turn.
 
+    ``seconds`` is how long a world is overloaded.
     ``subscriptions`` are advanced by a year, ``lives`` are those whose ``years`` are walked in different steps.
     Peers, some of which are slow, get fewer loads, each as many requests as it answers in ``peer_seconds``, with
     ``present`` objects in each at first. ``blocks`` of units of work are done with and without the ledger.
@@ -37,6 +38,8 @@ class Size(NamedTuple):
     peer_seconds: float = 0.5
     worlds: int = 1_000
     blocks: int = 100
+    idle_worlds: int = 30_000
+    seconds: float = 60
 
 
 QUICK = Size(
@@ -50,6 +53,8 @@ QUICK = Size(
     years=2,
     worlds=200,
     blocks=30,
+    idle_worlds=10_000,
+    seconds=10,
     peer_rounds=3,
 )
 

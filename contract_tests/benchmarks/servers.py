@@ -21,6 +21,7 @@ HEADERS = {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json"}
 ROOT = Path(__file__).resolve().parents[2]
 
 BARE = ("bare", ("-m", "contract_tests.benchmarks.bare"))
+BUSY = ("bare", (*BARE[1], "--busy"))
 EMULATOR = ("emulator", ("-m", "emulator.cli.main", "serve", "--quiet", "--port", "0"))
 FROZEN = ("emulator", (*EMULATOR[1], "--clock", "frozen@2026-01-01T00:00:00Z"))
 
@@ -94,6 +95,11 @@ class Server:
         """Resident bytes now; ``VmHWM`` is the most there ever were."""
         status = Path(f"/proc/{self._process.pid}/status").read_text()
         return int(re.search(rf"{field}:\s+(\d+) kB", status)[1]) * 1024  # type: ignore[index]  # every process has it
+
+    def processor_seconds(self) -> float:
+        """Seconds of a core that it has used."""
+        user, system = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
     def stop(self) -> None:
         """End it, and wait until it has."""

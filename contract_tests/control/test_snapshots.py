@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from tinydb import Query, TinyDB
 from contract_tests.client import Client
 from contract_tests.receiver import Receiver, Reply
 from contract_tests.sandbox import RunningServer, Sandbox
+from emulator.core.world import World
 
 
 def test_a_restored_world_is_the_one_that_was_kept(sandbox: Sandbox) -> None:
@@ -108,6 +110,8 @@ NO_WORLD: dict[str, Callable[[Any], Any]] = {
     "at no instant": spoilt(lambda file: file["worlds"]["1"].update(now="noon")),
     "with a clock that goes back": spoilt(lambda file: file["worlds"]["1"].update(rate=-1)),
     "with a number that is none": spoilt(lambda file: file.update({f"{file['worlds']['1']['key']}/job": {"x": {}}})),
+    "with counters behind its records": spoilt(lambda file: file["worlds"]["1"]["counters"].update(draw=0)),
+    "without counters": spoilt(lambda file: file["worlds"]["1"]["counters"].clear()),
     "of tables that are none": spoilt(lambda file: file.update(snapshots=[1])),
     "of format 1, in part": lambda file: {"format": 1, "records": {}},
     "of something else": lambda file: {"format": "A4"},
@@ -117,6 +121,7 @@ NO_WORLD: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("spoil", NO_WORLD.values(), ids=NO_WORLD)
 def test_what_is_no_world_is_refused(sandbox: Sandbox, spoil: Callable[[Any], Any]) -> None:
+    sandbox.customer()
     sandbox.control.post("/snapshots", {"name": "a"})
     exported = spoil(sandbox.control.get("/snapshots/a"))
     sandbox.control.refused("PUT", "/snapshots/b", 422, "INVALID_FIELD", json=exported)
@@ -228,3 +233,33 @@ def test_a_snapshot_with_a_record_that_cannot_be_shown_is_rejected(
     assert kind in rejected.json()["message"]
     assert "\n" not in rejected.json()["message"]
     assert sandbox.control.get("/snapshots/s") != exported
+
+
+def test_imports_resets_and_restores_take_turns(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reset that comes while a snapshot is validated waits until it is stored."""
+    sandbox.customer()
+    sandbox.control.post("/snapshots", {"name": "s"})
+    exported = sandbox.control.get("/snapshots/s")
+    order: list[str] = []
+    arrived, validated = threading.Event(), threading.Event()
+
+    def slow(world: World) -> None:
+        arrived.set()
+        assert validated.wait(30)
+        order.append("validated")
+
+    def reset() -> None:
+        sandbox.control.post("/reset")
+        order.append("reset")
+
+    monkeypatch.setattr("emulator.control.snapshots.validate", slow)
+    with ThreadPoolExecutor(2) as threads:
+        imported = threads.submit(sandbox.control.request, "PUT", "/snapshots/late", json=exported)
+        assert arrived.wait(30)
+        threads.submit(reset)
+        for _ in range(20):
+            assert sandbox.api.get("/customers/")["pagination"]["count"] == 1, "nothing is reset yet"
+        validated.set()
+        assert imported.result().status_code == 200
+    assert order == ["validated", "reset"]
+    assert [row["name"] for row in sandbox.control.get("/snapshots")["data"]] == ["late", "s"]

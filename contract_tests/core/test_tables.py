@@ -110,7 +110,9 @@ class TableMachine(RuleBasedStateMachine):
         fresh = Table(self.kind)
         for number, toy in self.model.values():
             fresh.add(toy, number)
-        assert vars(self.table) == vars(fresh)
+        assert {name: getattr(self.table, name) for name in Table.__slots__} == {
+            name: getattr(fresh, name) for name in Table.__slots__
+        }
 
 
 class Marble(Toy, frozen=True, kw_only=True):

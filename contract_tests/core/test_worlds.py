@@ -33,7 +33,8 @@ def image(world: World) -> bytes:
             {field: sorted((str(value), slots) for value, slots in ix.items()) for field, ix in table.indexes.items()},
             {field: sorted(found.items()) for field, found in table.unique.items()},
         ]
-        for kind, table in world._tables.items()
+        for kind in world.kinds
+        for table in [world.table(kind)]
     }
     return msgspec.json.encode([tables, sorted(world.counters.items()), agenda(world), world.now])
 
@@ -116,7 +117,7 @@ def test_a_turn_lists_what_it_changed(steps: list[Step]) -> None:
     world = toy_world()
     with world.unit_of_work() as unit:
         take(world, steps)
-    stored = {record.id: record for table in world._tables.values() for record in table}
+    stored = {record.id: record for table in world.tables() for record in table}
     replayed: dict[str, Any] = {}
     for change in unit.changes:
         if change.old is not None:

@@ -138,6 +138,13 @@ OPTIONS = (
         help="Where to persist worlds: tinydb:FILE, sqlite:///FILE, postgresql://…",
     ),
     option(
+        "--max-worlds",
+        type=click.IntRange(1, 1_000_000),
+        default=20_000,
+        metavar="N",
+        help="Worlds open at a time; the longest unused are dropped, or put away with --state.",
+    ),
+    option(
         "--allow-host",
         "allow_hosts",
         multiple=True,
@@ -198,6 +205,9 @@ def serve(*, quiet: bool, verbose: bool, log_format: str, **chosen: Any) -> None
     finally:
         if lines:
             lines.close()
+        # The system takes back the memory of tens of thousands of worlds at once; Python would look at each object.
+        gc.disable()
+        gc.freeze()
 
 
 def allow_open_files() -> None:
@@ -237,10 +247,11 @@ def explained(file: Path) -> Iterator[None]:
 def tune_garbage_collector() -> None:
     """Exclude what was loaded at start from garbage collection, and collect rarely: the objects of worlds live long.
 
-    The collector is off until then, because a start creates no garbage.
+    The collector is off until then, because a start creates no garbage. Each object is looked at twice, however often
+    that happens; so each look is at few objects, which takes some milliseconds at most.
     """
     gc.freeze()
-    gc.set_threshold(20_000, 50, 1_000)
+    gc.set_threshold(5_000, 5, 40_000)
     gc.enable()
 
 
@@ -273,6 +284,7 @@ def make_server(**chosen: Any) -> Any:
         smtp=chosen["smtp"],
         state=chosen["state"],
         report=chosen.get("report"),
+        max_worlds=chosen["max_worlds"],
     )
     try:
         return Server(options, chosen["host"], chosen["port"], _public_url(chosen["public_url"]))

@@ -42,7 +42,7 @@ async def count(engine: Engine, runtime: Runtime, query: Query) -> dict[str, int
 
 def tables(world: World) -> dict[str, Table[Any]]:
     """The tables of all kinds that the service's document knows."""
-    return {table.kind.kind: table for table in world.tables() if objects.documented(table.kind)}
+    return {kind.kind: world.table(kind) for kind in world.kinds if objects.documented(kind)}
 
 
 def field_name(kind: type[Record]) -> str:

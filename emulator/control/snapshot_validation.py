@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 
 from emulator.control import emails
 from emulator.control.objects import documented, schema_of
 from emulator.core import calendar
+from emulator.core.idempotency import StoredResponse
+from emulator.core.ids import LENGTH
 from emulator.core.jobs import Job
 from emulator.core.records import Record
 from emulator.core.world import World, encode
@@ -15,9 +18,13 @@ from emulator.i18n.catalogs import languages
 from emulator.resources.simulation.emails import Email
 from emulator.state.serialization import InvalidState
 
+RANDOM_ID = re.compile(rf"[a-z]+_[0-9A-Za-z]{{{LENGTH}}}")
+"""An id that took one of the numbers of the counter ``draw``."""
+
 
 def validate(world: World) -> None:
     """Raise ``InvalidState``, with one line about the first record that is invalid."""
+    _check_counters(world)
     for table in world.tables():
         for record in table:
             problem = next(_problems(world, record), None)
@@ -34,6 +41,22 @@ def _problems(world: World, record: Record) -> Iterator[str]:
     if documented(type(record)):
         for violation in schema_of(type(record)).violations(json.loads(encode(record))):
             yield f"{violation.path}: {violation.message}"
+
+
+def _check_counters(world: World) -> None:
+    """Counters behind the records would give out numbers and ids again that are taken."""
+    numbers = [slot.number for table in world.tables() for slot in table.slots.values()]
+    # The id of a stored response is an Idempotency-Key, which the client chose.
+    own = [table for table in world.tables() if table.kind is not StoredResponse]
+    drawn = sum(RANDOM_ID.fullmatch(id) is not None for table in own for id in table.slots)
+    least = {
+        "record": max(numbers, default=0),
+        "draw": drawn,
+        "job": max((job.sequence for job in world.jobs.unordered()), default=0),
+    }
+    for name, number in least.items():
+        if world.counters.get(name, 0) < number:
+            raise InvalidState(f"counters: {name} is less than {number}, which its records have used")
 
 
 def _invalid_instants(record: Record) -> Iterator[str]:

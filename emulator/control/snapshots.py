@@ -45,13 +45,14 @@ async def import_snapshot(engine: Engine, runtime: Runtime, name: str, query: Qu
     """PUT /snapshots/{name}: imports a snapshot that was exported from this world or another one."""
     if not NAME.fullmatch(name):
         raise ApiError("NOT_FOUND", message="A snapshot has a name of 1 to 64 of A-Z a-z 0-9 . _ -")
-    try:
-        snapshot = snapshots.restore(body, runtime.world)
-        # In a thread, so that no other request waits for it: this world is not served yet.
-        await asyncio.to_thread(validate, snapshot.world)
-    except InvalidState as error:
-        raise invalid_field("worlds", str(error)) from None
-    return _save(runtime, name, snapshot)
+    async with runtime.history.changing:
+        try:
+            snapshot = snapshots.restore(body, runtime.world)
+            # In a thread, so that no other request waits for it: this world is not served yet.
+            await asyncio.to_thread(validate, snapshot.world)
+        except InvalidState as error:
+            raise invalid_field("worlds", " ".join(str(error).split())) from None
+        return _save(runtime, name, snapshot)
 
 
 async def restore(engine: Engine, runtime: Runtime, name: str, query: Query) -> dict[str, Any]:

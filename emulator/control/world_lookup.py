@@ -28,8 +28,8 @@ def of_sender(engine: Engine, context: RequestContext, app: str | None) -> Runti
         return engine.open(keys.read(context.authorization()))
     except ApiError:
         named = _named(context)
-    known = (runtime for runtime in engine.runtimes.values() if named is None and runtime.world.app == app)
-    return next(known, None) or engine.open(Key(named or DEFAULT_APP, livemode=False))
+    known = engine.directory.of_app(app) if named is None else None
+    return engine.open(known or Key(named or DEFAULT_APP, livemode=False))
 
 
 def _named(context: RequestContext) -> str | None:

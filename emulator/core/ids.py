@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from hashlib import shake_256
 
 _DIGITS = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -16,10 +15,11 @@ LENGTH = 24
 SECRET_LENGTH = 32
 """Characters of a secret after its prefix (B-81)."""
 
-_TEXTS = re.compile(f".{{{LENGTH}}}")
-
 _POSITIONS = 64
-"""Positions computed at once: one long hash costs far less than many short ones."""
+"""Positions of a page. They are computed at once: one long hash costs far less than many short ones."""
+
+_FEW = 8
+"""Positions that are computed at first: most worlds draw few ids, and there may be tens of thousands of worlds."""
 
 
 class IdSource:
@@ -31,22 +31,25 @@ class IdSource:
 
     def __init__(self, seed: str) -> None:
         self._seed = seed.encode()
-        self._page: dict[int, str] = {}
+        self._first, self._page = -_POSITIONS, ""
 
     def id(self, prefix: str, position: int) -> str:
         """``prefix_`` and the 24 characters (``0-9A-Za-z``) of this position."""
-        return f"{prefix}_{self._page.get(position) or self._page_of(position)}"
+        start = (position - self._first) * LENGTH
+        if not 0 <= start < len(self._page):
+            start = self._turn_to(position) * LENGTH
+        return f"{prefix}_{self._page[start : start + LENGTH]}"
 
     def secret(self, prefix: str, position: int) -> str:
         """``prefix_`` and 32 characters, which cannot be computed from the id of the same position."""
         return f"{prefix}_{self._characters(f'secret {position}', SECRET_LENGTH)}"
 
-    def _page_of(self, position: int) -> str:
-        """The characters of a position outside the cached page; its page is cached instead."""
-        first = position - position % _POSITIONS
-        text = self._characters(f"page {first}", LENGTH * _POSITIONS)
-        self._page = dict(zip(range(first, first + _POSITIONS), _TEXTS.findall(text), strict=True))
-        return self._page[position]
+    def _turn_to(self, position: int) -> int:
+        """Cache the page of a position outside the cached one; its place in that page."""
+        place = position % _POSITIONS
+        self._first = position - place
+        self._page = self._characters(f"page {self._first}", LENGTH * (_FEW if place < _FEW else _POSITIONS))
+        return place
 
     def _characters(self, name: str, length: int) -> str:
         return shake_256(f"{name}/".encode() + self._seed).digest(length).translate(_CHARACTERS).decode("ascii")

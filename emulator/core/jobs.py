@@ -54,6 +54,8 @@ class JobQueue(Table[Job]):
     search the heap. When most entries are stale, the heap is rebuilt.
     """
 
+    __slots__ = ("_heap",)
+
     def __init__(self, kind: type[Job] = Job) -> None:
         super().__init__(kind)
         self._heap: list[tuple[Timestamp, int, str]] = []

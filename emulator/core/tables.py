@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import cache
 from typing import Any, Generic, Self
 
 import msgspec
@@ -23,28 +24,33 @@ class Slot(msgspec.Struct, Generic[R], order=True, gc=False):
     record: R
 
 
+_NONE: dict[str, Any] = {}
+"""The indexes of a kind that has none. Nothing is ever put into it, for its tables loop over its fields."""
+
+
 class Table(Generic[R]):
     """All records of one kind. Reading, adding, replacing and a page of a list take the same time at any size.
 
     ``slots`` finds records by id; ``order`` and each index hold the same slots in order of creation. A slot is found in
     these lists by bisection, but removing it moves all slots after it; therefore kinds that are not paged have no
-    ``order``.
+    ``order``. A world has a table of each kind it holds, so that an empty table is small.
     """
+
+    __slots__ = ("_dated", "_paged", "_pairs", "_slot_fields", "indexes", "kind", "order", "slots", "stamped", "unique")
 
     def __init__(self, kind: type[R]) -> None:
         self.kind = kind
         self._paged = kind.paged
-        self._dated = "created_at" in kind.__struct_fields__
-        self.stamped = "updated_at" in kind.__struct_fields__
+        self._dated, self.stamped, self._slot_fields = _traits(kind)
         self.checked = kind.checked
         self.checks_additions = "id" in kind.checked
-        # The fields that decide the place of a record: if one of them changes, the record needs a new slot.
-        self._slot_fields = frozenset(kind.unique) | ({"created_at"} if self._dated else frozenset())
         self.slots: dict[str, Slot[R]] = {}
         self.order: list[Slot[R]] = []
-        self.indexes: dict[str, dict[Any, list[Slot[R]]]] = {field: defaultdict(list) for field in kind.indexes}
+        self.indexes: dict[str, dict[Any, list[Slot[R]]]] = (
+            {field: defaultdict(list) for field in kind.indexes} if kind.indexes else _NONE
+        )
         self._pairs = tuple(self.indexes.items())
-        self.unique: dict[str, dict[Any, Slot[R]]] = {field: {} for field in kind.unique}
+        self.unique: dict[str, dict[Any, Slot[R]]] = {field: {} for field in kind.unique} if kind.unique else _NONE
 
     def copy(self) -> Self:
         """A table of the same records; changes to one table do not reach the other."""
@@ -164,6 +170,17 @@ class Table(Generic[R]):
             slot = found.get(self._key(field, getattr(record, field)))
             if slot is not None and slot.record.id != record.id:
                 raise ValueError(f"another {self.kind.kind} has the {field} of {record.id}")
+
+
+@cache
+def _traits(kind: type[Record]) -> tuple[bool, bool, frozenset[str]]:
+    """Whether records of a kind have ``created_at`` and ``updated_at``, and the fields that decide a record's place.
+
+    If one of these changes, the record needs a new slot.
+    """
+    dated = "created_at" in kind.__struct_fields__
+    fields = frozenset(kind.unique) | ({"created_at"} if dated else frozenset())
+    return dated, "updated_at" in kind.__struct_fields__, fields
 
 
 def _indexes_changed(old: Record, new: Record, fields: Iterable[str]) -> bool:

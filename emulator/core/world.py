@@ -102,7 +102,8 @@ The engine does the rest, here by a request on New Year's Day and an advance of 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
+from functools import cache
 from typing import Any, NamedTuple, NoReturn, cast
 
 import msgspec
@@ -118,6 +119,12 @@ from emulator.core.unit_of_work import Change, CheckFailed, UnitOfWork
 
 _OWN_KINDS: tuple[type[Record], ...] = (Job, FailedJob, Event)
 """The kinds of record that every world has, whatever its registry."""
+
+
+@cache
+def _all_kinds(kinds: tuple[type[Record], ...]) -> tuple[type[Record], ...]:
+    """The kinds of a world whose registry has these; worlds share the tuple."""
+    return (*_OWN_KINDS, *kinds)
 
 
 Reaction = Callable[["World", Event], None]
@@ -139,6 +146,25 @@ class Registry(NamedTuple):
     reactions: Mapping[str, tuple[Reaction, ...]]
     jobs: Mapping[str, JobFunction]
     checks: tuple[CommitCheck, ...] = ()
+
+
+class Tables(dict[type[Record], Table[Any]]):
+    """The tables of a world by kind, each made when it is first asked for: most worlds hold records of a few kinds."""
+
+    def __init__(self, kinds: Collection[type[Record]]) -> None:
+        super().__init__()
+        self._kinds = kinds
+
+    def __missing__(self, kind: type[Record]) -> Table[Any]:
+        if kind not in self._kinds:
+            raise KeyError(kind)
+        table = self[kind] = Table(kind)
+        return table
+
+    def copy(self) -> Tables:
+        duplicate = Tables(self._kinds)
+        duplicate.update((kind, table.copy()) for kind, table in self.items())
+        return duplicate
 
 
 class World:
@@ -175,7 +201,7 @@ class World:
         self.app = IdSource(name).id("app", int(livemode))
         self._unit: UnitOfWork | None = None
         self.jobs = JobQueue()
-        self._tables: dict[type[Record], Table[Any]] = {kind: Table(kind) for kind in (*_OWN_KINDS, *registry.kinds)}
+        self._tables = Tables(self.kinds)
         self._tables[Job] = self.jobs
 
     def copy(self) -> World:
@@ -187,7 +213,7 @@ class World:
             raise RuntimeError("a unit of work is running; a world is copied between two of them")
         duplicate = copy.copy(self)
         duplicate.counters = self.counters.copy()
-        duplicate._tables = {kind: table.copy() for kind, table in self._tables.items()}
+        duplicate._tables = self._tables.copy()
         duplicate.jobs = cast("JobQueue", duplicate._tables[Job])
         return duplicate
 
@@ -197,9 +223,14 @@ class World:
         """The table of one kind."""
         return self._tables[kind]
 
-    def tables(self) -> Iterator[Table[Any]]:
-        """Every table."""
-        return iter(self._tables.values())
+    @property
+    def kinds(self) -> tuple[type[Record], ...]:
+        """Every kind of record that this world may hold."""
+        return _all_kinds(self.registry.kinds)
+
+    def tables(self) -> list[Table[Any]]:
+        """The tables in which there is something, or was, in the order of :attr:`kinds`."""
+        return [self._tables[kind] for kind in self.kinds if kind in self._tables]
 
     def get(self, kind: type[R], id: str | None) -> R | None:
         """The record of this kind with this id, or None."""
@@ -256,7 +287,7 @@ class World:
 
     def clear(self, keep: tuple[type[Record], ...]) -> dict[type[Record], int]:
         """Delete every record of all kinds but those to keep; returns how many there were of each kind."""
-        tables = [table for table in self._tables.values() if table.kind not in keep]
+        tables = [table for table in self.tables() if table.kind not in keep]
         removed = {table.kind: len(table) for table in tables}
         (self._unit or _no_unit_of_work()).cleared = True
         for table in tables:

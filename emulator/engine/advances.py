@@ -93,7 +93,7 @@ class Advances:
         self._broker = broker
         self._queue = asyncio.Lock()
         self._numbers = count(1)
-        self._current: set[Advance] = set()
+        self._current: list[Advance] = []
         self._by_id: dict[str, Advance] = {}
         self._settling = 0
 
@@ -141,6 +141,11 @@ class Advances:
         """Raise 409 if something waits for a delivery, to one endpoint or to any, that is still being handled."""
         if self._is_waiting and (delivery := await self._outbox.unanswered(webhook)):
             raise ApiError("DELIVERY_UNDER_WAY", delivery=delivery)
+
+    @property
+    def is_under_way(self) -> bool:
+        """Whether an advance is under way or waits."""
+        return bool(self._current)
 
     @property
     def _is_waiting(self) -> bool:
@@ -192,11 +197,11 @@ class Advances:
         advance = Advance(IDS.id("adv", next(self._numbers)), resolver, self._runner.now())
         advance.task = asyncio.create_task(self._run(advance))
         advance.task.add_done_callback(lambda task: self._ended(advance))
-        self._current.add(advance)
+        self._current.append(advance)
         return advance
 
     def _ended(self, advance: Advance) -> None:
-        self._current.discard(advance)
+        self._current.remove(advance)
         if advance.error and not isinstance(advance.error, ApiError):
             logger.error("advance %s failed", advance.id, exc_info=advance.error)
 
@@ -230,10 +235,10 @@ class Advances:
             job = runner.world.jobs.next()
             if job is None or job.due > to:
                 break
-            runner.clock.set(job.due)
+            runner.advance_clock(job.due)
             runner.run(job)
             advance.result.now = job.due
             await time_slice.pause_if_over()
-        runner.clock.set(to)
+        runner.advance_clock(to)
         runner.run_due()
         runner.scheduler.plan(runner)

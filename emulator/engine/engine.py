@@ -11,17 +11,20 @@ from contextlib import suppress
 from emulator.core.world import World
 from emulator.engine import snapshots
 from emulator.engine.clock import Clock
+from emulator.engine.directory import Directory
 from emulator.engine.fixtures import Start
+from emulator.engine.idle_worlds import MAX_WORLDS, SWEEP_SECONDS, is_like, longest_unused, may_be_empty
 from emulator.engine.inbox import Inbox
 from emulator.engine.mailer import Mailer
 from emulator.engine.persistence import WorldPersistence
 from emulator.engine.reference_data import ReferenceData
 from emulator.engine.runtime import Runtime
 from emulator.engine.scheduler import Scheduler
+from emulator.engine.time_slice import TimeSlice
 from emulator.engine.webhook_sender import WebhookSender
 from emulator.errors import ApiError
 from emulator.resources.app.keys import Key
-from emulator.state.serialization import InvalidState
+from emulator.state.serialization import InvalidState, StoredWorld
 from emulator.state.store import CorruptStore, LeasedElsewhere, StorageError, Store
 
 logger = logging.getLogger("emulator")
@@ -39,6 +42,9 @@ STORE_CHECK_SECONDS = 1.0
 class Engine:
     """Opens worlds and runs the jobs of those whose clocks run. Worlds outlast the process in a ``store`` (B-01, B-02).
 
+    Once more than ``max_worlds`` are open, those are closed whose last request is longest ago. A stored one is opened
+    again when it is asked for; without a store it is lost.
+
     ``build`` also takes a :class:`Start`, for a world that is to be reset. Each function of ``when_discarded`` is
     called with a runtime that this engine no longer runs.
     """
@@ -50,6 +56,8 @@ class Engine:
         sender: WebhookSender | None = None,
         mailer: Mailer | None = None,
         store: Store | None = None,
+        *,
+        max_worlds: int = MAX_WORLDS,
     ) -> None:
         self.reference_data = reference_data
         self.store = store
@@ -59,7 +67,10 @@ class Engine:
         self._ticker: asyncio.Task[None] | None = None
         self.runtimes: dict[Key, Runtime] = {}
         self._last_store_check = 0.0
+        self._max_worlds = max_worlds
+        self._last_sweep = 0.0
         self._scheduler = Scheduler()
+        self.directory = Directory()
         self.when_discarded: list[Callable[[Runtime], None]] = []
 
     def open(self, key: Key) -> Runtime:
@@ -67,14 +78,24 @@ class Engine:
         runtime = self.runtimes.get(key)
         if runtime is None:
             runtime = self.runtimes[key] = self._runtime(key)
+            self.directory.add(runtime.world)
             self._scheduler.plan(runtime.runner)
             if self._ticker:
                 runtime.outbox.resume()
         return runtime
 
+    def owner(self, id: str) -> Runtime | None:
+        """The runtime of the world that has an object with this id, of a kind that has a public page."""
+        key = self.directory.owner(id)
+        with suppress(ApiError):  # it is stored, but another process runs it
+            return None if key is None else self.open(key)
+        return None
+
     def open_persisted(self) -> None:
-        """Open every stored world that no process runs. Raises ``CorruptStore``."""
+        """Open the stored worlds that no process runs, as many as may be open. Raises ``CorruptStore``."""
         for key in self.store.unleased() if self.store else ():
+            if len(self.runtimes) >= self._max_worlds:
+                return
             with suppress(LeasedElsewhere):  # another process was quicker
                 self._open_listed(key)
 
@@ -87,25 +108,42 @@ class Engine:
             logger.info("the world %s stays closed: %s", key.name, error)
 
     def _runtime(self, key: Key) -> Runtime:
-        if self.store is None:
-            return Runtime(*self._build(key), self._sender, self._mailer, scheduler=self._scheduler)
-        saved = self.store.load(key)
+        saved = self.store.load(key) if self.store else None
+        persistence = WorldPersistence(self.store, key) if self.store else None
+        world, clock = self._built(key, saved)
+        runtime = Runtime(
+            world,
+            clock,
+            self._sender,
+            self._mailer,
+            persistence,
+            scheduler=self._scheduler,
+            directory=self.directory,
+        )
+        if self.store and persistence:
+            self._load_snapshots(self.store, key, runtime)
+            if saved is None:
+                persistence.replace_world(runtime.history.snapshot())
+        return runtime
+
+    def _built(self, key: Key, saved: StoredWorld | None) -> tuple[World, Clock]:
+        if saved is None:
+            return self._build(key)
         try:
-            world, clock = self._build(key, saved=saved)
-            persistence = WorldPersistence(self.store, key)
-            runtime = Runtime(world, clock, self._sender, self._mailer, persistence, scheduler=self._scheduler)
-            for name, snapshot in self.store.snapshots(key).items():
-                runtime.history.snapshots[name] = snapshots.load_world(snapshot, world)
+            return self._build(key, saved=saved)
         except InvalidState as error:
             raise CorruptStore(f"the world {key}: {error}") from None
-        if saved is None:
-            persistence.replace_world(runtime.history.snapshot())
-        return runtime
+
+    def _load_snapshots(self, store: Store, key: Key, runtime: Runtime) -> None:
+        try:
+            for name, snapshot in store.snapshots(key).items():
+                runtime.history.snapshots[name] = snapshots.load_world(snapshot, runtime.world)
+        except InvalidState as error:
+            raise CorruptStore(f"the world {key}: {error}") from None
 
     async def start_fresh(self, runtime: Runtime, start: Start) -> None:
         """Put a new world in the place of a runtime's. Raises what ``build`` raises; then nothing is changed."""
-        key = Key(runtime.world.name, runtime.world.livemode)
-        world, clock = self._build(key, start)
+        world, clock = self._build(_key(runtime), start)
         runtime.inbox = Inbox()
         await runtime.history.replace(world, clock, "reset")
         runtime.journal.reset_coverage()
@@ -114,10 +152,12 @@ class Engine:
         """Delete a key's world; the next use of the key opens a new one."""
         if self.store and key in self.runtimes:
             self.store.remove(key)
+        if (runtime := self.runtimes.get(key)) is not None:
+            self.directory.remove(runtime.world)
         await self.release(key)
 
     async def release(self, key: Key) -> None:
-        """Run a key's world no longer. A stored one stays in the store."""
+        """Run a key's world no longer. A stored one stays in the store, and is found by its public pages."""
         runtime = self.runtimes.get(key)
         if runtime is None:
             return
@@ -130,6 +170,8 @@ class Engine:
                 forget(runtime)
             if self.store:
                 self.store.release(key)
+            else:
+                self.directory.remove(runtime.world)
 
     async def start(self) -> None:
         """Take up what was under way in stored worlds, and begin to run the jobs that fall due."""
@@ -171,7 +213,38 @@ class Engine:
             if self.store and self.store.shared:
                 await self._share_worlds(self.store)
             self._scheduler.look()
-            for runtime in list(self.runtimes.values()) if self.store else ():
-                # Reading draws ids of requests, too. They are stored here, so that no answer waits for it.
-                with suppress(StorageError):  # the store has logged it, once
-                    runtime.flush()
+            # Reading draws ids of requests, too. They are stored here, so that no answer waits for it.
+            self._scheduler.store_unsaved()
+            await self._close_idle()
+
+    async def _close_idle(self) -> None:
+        """Close the worlds that are too many and, from time to time, drop those that hold nothing."""
+        if len(self.runtimes) > self._max_worlds:
+            await self._make_room()
+        now = asyncio.get_running_loop().time()
+        if now - self._last_sweep > SWEEP_SECONDS:
+            self._last_sweep = now
+            await self._drop_empty(now)
+
+    async def _make_room(self) -> None:
+        """Close the worlds that are too many, and a hundredth more, so that not each new one makes us search."""
+        too_many = len(self.runtimes) - self._max_worlds + self._max_worlds // 100
+        closed = [_key(runtime) for runtime in longest_unused(self.runtimes.values(), too_many)]
+        for key in closed:
+            await self.release(key)
+        if closed:
+            done = "put away until they are used again" if self.store else "dropped, with all they held"
+            names = ", ".join(key.name for key in closed[:3]) + (", …" if len(closed) > 3 else "")
+            logger.warning("more than %d worlds are open: %d were %s: %s", self._max_worlds, len(closed), done, names)
+
+    async def _drop_empty(self, now: float) -> None:
+        time_slice = TimeSlice(self._scheduler.pauses)
+        for runtime in list(self.runtimes.values()):
+            if may_be_empty(runtime, now) and is_like(runtime, self._build(_key(runtime))):
+                with suppress(StorageError):
+                    await self.discard(_key(runtime))
+            await time_slice.pause_if_over()
+
+
+def _key(runtime: Runtime) -> Key:
+    return Key(runtime.world.name, runtime.world.livemode)

@@ -44,6 +44,10 @@ class Start(NamedTuple):
     clock: tuple[ClockMode, Timestamp | None] | None = None
 
 
+DEFAULTS = Settings()
+"""The settings of an App of which no fixture says anything; all such Apps share this record."""
+
+
 class Fixtures:
     """The content of several files; values in later files override those in earlier ones."""
 
@@ -62,7 +66,7 @@ class Fixtures:
 
     def settings(self, app: str, *more: Fixture) -> Settings:
         """The settings an App starts with. ``ValueError`` or ``msgspec.ValidationError`` for invalid ``more``."""
-        start = Settings()
+        start = DEFAULTS
         for fixture in (*self._all, *more):
             start = changed(start, fixture.settings)
             start = changed(start, fixture.apps.get(app, AppFixture()).settings)

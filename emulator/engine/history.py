@@ -24,7 +24,7 @@ class History:
     These changes take turns. A rewind counts on a past that a change before it may have taken away; then it is a
     conflict. A restore and a reset need no past. ``_replaced`` counts the changes; ``_start`` is where the last led.
 
-    ``snapshots`` are the named ones, the oldest first.
+    ``snapshots`` are the named ones, the oldest first. ``changing`` is held by what changes them or the world.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class History:
         self._broker = broker
         self._outbox = outbox
         self._advances = advances
-        self._changing = asyncio.Lock()
+        self.changing = asyncio.Lock()
         self._replaced = 0
         self._start: Checkpoint | None = None
 
@@ -66,7 +66,7 @@ class History:
         Raises 409 if another rewind, a restore or a reset came first, or if the journal no longer goes back so far.
         """
         replaced = self._replaced
-        async with self._changing:
+        async with self.changing:
             await self._cancel()
             if self._replaced != replaced or not self._journal.reaches(to):
                 raise _too_late()
@@ -102,7 +102,7 @@ class History:
 
     async def replace(self, world: World, clock: Clock, cause: str) -> None:
         """Put an unrelated world in the place of this one; it has no history."""
-        async with self._changing:
+        async with self.changing:
             await self._cancel()
             try:
                 self._runner.replace(world, clock)

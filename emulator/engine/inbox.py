@@ -73,6 +73,11 @@ class Inbox:
         self._numbers = count(1)
         self._bytes = 0
 
+    @property
+    def is_unused(self) -> bool:
+        """Whether nothing is stored here."""
+        return not self._rules and not len(self.table)
+
     def response_rule(self, name: str) -> ResponseRule:
         """How the inbox of this name answers."""
         return self._rules.get(name, ResponseRule())

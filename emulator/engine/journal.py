@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import islice
 
 from emulator.core.unit_of_work import CheckFailed, UnitOfWork
@@ -35,15 +36,19 @@ class Journal:
 
     def __init__(self) -> None:
         self.entries: deque[LoggedRequest] = deque(maxlen=MAX_REQUESTS)
-        self._units: deque[UnitOfWork] = deque(maxlen=MAX_UNITS)
         self.failures: list[Failure] = []
         self.count = 0
-        self._coverage = Coverage()
+        self._coverage: Coverage | None = None
         # The coverage is brought up to date in batches. Of requests this is the number that it lacks; of units of work
         # it is the number (as in ``count``) of the last one that it has, and of the last one when a request was logged.
         self._uncovered_requests = 0
         self._last_covered_unit = 0
         self._last_answered_unit = 0
+
+    @cached_property
+    def _units(self) -> deque[UnitOfWork]:
+        """Made with the first unit of work: most worlds are only looked at."""
+        return deque(maxlen=MAX_UNITS)
 
     def add_unit(self, unit: UnitOfWork) -> None:
         """Add a unit of work that was committed."""
@@ -85,6 +90,7 @@ class Journal:
 
     def flush_coverage(self) -> Coverage:
         """The coverage, brought up to date. It includes what is no longer stored, and what was rewound."""
+        self._coverage = self._coverage or Coverage()
         self._coverage.note_requests(list(islice(reversed(self.entries), self._uncovered_requests)))
         units = list(islice(reversed(self._units), self.count - self._last_covered_unit))
         with_changes = self.count - self._last_answered_unit <= MAX_UNITS_BETWEEN_REQUESTS
@@ -95,7 +101,7 @@ class Journal:
     def reset_coverage(self) -> None:
         """Start over with an empty coverage."""
         self.flush_coverage()
-        self._coverage = Coverage()
+        self._coverage = None
 
     def find(self, id: str) -> LoggedRequest | None:
         """The request with this id."""

@@ -56,7 +56,7 @@ class Outbox:
         self._sender = sender
         self._mailer = mailer
         self._deliveries = WorkQueues(self._deliver, AT_ONCE)
-        self._emails = WorkQueues(self._mail)
+        self._emails = None if mailer is None else WorkQueues(self._mail)
         self._awaited: dict[str, asyncio.Future[HttpResult]] = {}
         self._held: dict[str, DeliverWebhook] = {}
         # By endpoint: the delivery that is being attempted, and what ends with it.
@@ -75,7 +75,7 @@ class Outbox:
         for effect in effects:
             if isinstance(effect, DeliverWebhook):
                 self._deliveries.put(effect.webhook, effect)
-            elif isinstance(effect, SendEmail) and self._mailer is not None:
+            elif isinstance(effect, SendEmail) and self._emails is not None:
                 self._emails.put(MAIL, effect)
 
     async def ask(self, effect: Effect) -> HttpResult:
@@ -114,14 +114,21 @@ class Outbox:
 
     async def emails_settled(self) -> None:
         """Wait until every email has its outcome on record."""
-        await self._emails.settled()
+        if self._emails is not None:
+            await self._emails.settled()
+
+    @property
+    def is_under_way(self) -> bool:
+        """Whether a delivery or an email is."""
+        return self._deliveries.is_working or (self._emails is not None and self._emails.is_working)
 
     async def close(self) -> None:
         """Cancel what is under way."""
         for outcome in self._awaited.values():
             if not outcome.done():
                 outcome.set_exception(_interrupted())
-        await self._emails.close()
+        if self._emails is not None:
+            await self._emails.close()
         await self._deliveries.close()
         self._held.clear()
 

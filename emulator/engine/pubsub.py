@@ -66,13 +66,23 @@ class Subscriber:
 
 
 class Broker:
-    """The subscribers of one world; ``closed`` is set when there will be no more messages."""
+    """The subscribers of one world."""
 
     def __init__(self) -> None:
-        self.closed = asyncio.Event()
-        self._subscribers: set[Subscriber] = set()
+        self._subscribers: list[Subscriber] = []
+        self._is_closed = False
+        self._closed: asyncio.Event | None = None
         self._published = 0
         self._ticked = 0.0
+
+    @property
+    def closed(self) -> asyncio.Event:
+        """Set when there will be no more messages. Made when it is first asked for: few worlds are followed."""
+        if self._closed is None:
+            self._closed = asyncio.Event()
+            if self._is_closed:
+                self._closed.set()
+        return self._closed
 
     @contextmanager
     def subscribe(self, kinds: Collection[str]) -> Iterator[Subscriber]:
@@ -81,13 +91,18 @@ class Broker:
             message = f"The world has {STREAMS.most} open streams and held polls already."
             raise ApiError("TOO_MANY_REQUESTS", message=message, retry_after=1)
         subscriber = Subscriber(kinds)
-        if self.closed.is_set():
+        if self._is_closed:
             subscriber.end()
-        self._subscribers.add(subscriber)
+        self._subscribers.append(subscriber)
         try:
             yield subscriber
         finally:
-            self._subscribers.discard(subscriber)
+            self._subscribers.remove(subscriber)
+
+    @property
+    def is_followed(self) -> bool:
+        """Whether there is a subscriber."""
+        return bool(self._subscribers)
 
     def publish(self, kind: str, about: Any) -> None:
         """Publish one message."""
@@ -113,7 +128,9 @@ class Broker:
 
     def close(self) -> None:
         """End every subscription, present or future."""
-        self.closed.set()
+        self._is_closed = True
+        if self._closed is not None:
+            self._closed.set()
         for subscriber in self._subscribers:
             subscriber.end()
 

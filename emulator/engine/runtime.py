@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
-from contextlib import suppress
+import asyncio
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from functools import cached_property
 from inspect import isgenerator
 from typing import Any, cast
 
 from emulator.core.calendar import Timestamp
 from emulator.core.effects import Effect, HttpResult
+from emulator.core.unit_of_work import UnitOfWork
 from emulator.core.world import World
 from emulator.engine.advance_result import AdvanceResult
 from emulator.engine.advances import Advances, TargetResolver
 from emulator.engine.clock import Clock, ClockState
+from emulator.engine.directory import Directory
 from emulator.engine.history import History
 from emulator.engine.inbox import Inbox
 from emulator.engine.journal import Journal
@@ -37,7 +41,8 @@ class Runtime:
     """Puts the parts together and serves requests. Each part is given those parts that it calls, and no others.
 
     ``running_keys`` are the Idempotency-Keys of requests that are not answered yet (B-16). A world without
-    ``persistence`` lasts as long as the process.
+    ``persistence`` lasts as long as the process. ``last_used`` is when its last request was answered (real time, in
+    seconds of the event loop's clock); 0 before the first.
     """
 
     def __init__(
@@ -49,26 +54,30 @@ class Runtime:
         persistence: WorldPersistence | None = None,
         *,
         scheduler: Scheduler | None = None,
+        directory: Directory | None = None,
     ) -> None:
-        self.runner = UnitRunner(world, clock, persistence, scheduler)
+        self.runner = UnitRunner(world, clock, persistence, scheduler, directory)
         self.journal = Journal()
         self.broker = Broker()
         self.outbox = Outbox(self.runner, sender, mailer)
         self.advances = Advances(self.runner, self.outbox, self.broker)
         self.history = History(self.runner, self.journal, self.broker, self.outbox, self.advances)
-        # In this order: subscribers learn of a restart before what happened in the unit of work that caused it.
-        self.runner.observers += [
-            self.journal.add_unit,
-            self.outbox.on_commit,
-            self.history.on_commit,
-            self.broker.publish_unit,
-            self.advances.on_commit,
-        ]
+        self.runner.observers.append(self._on_commit)
         self.runner.when_undone.append(self.journal.add_undone)
-        self.inbox = Inbox()
-        self.rate_limiter = RateLimiter()
         self.running_keys: set[str] = set()
         self._driven = 0
+        self._users = 0
+        self.last_used = 0.0
+
+    @cached_property
+    def inbox(self) -> Inbox:
+        """The inboxes of the world, made with the first use, as are the limits of its requests."""
+        return Inbox()
+
+    @cached_property
+    def rate_limiter(self) -> RateLimiter:
+        """The limits on its requests."""
+        return RateLimiter()
 
     @property
     def world(self) -> World:
@@ -80,10 +89,19 @@ class Runtime:
         """The present world's clock."""
         return self.runner.clock
 
+    def _on_commit(self, unit: UnitOfWork) -> None:
+        """Pass on a unit of work. Subscribers learn of a restart before what happened in the unit that caused it."""
+        self.journal.add_unit(unit)
+        self.outbox.on_commit(unit)
+        self.history.on_commit(unit)
+        self.broker.publish_unit(unit)
+        self.advances.on_commit(unit)
+
     # -- requests
 
     def request_id(self) -> str:
         """The id of the next request of this world. A rejected request uses one up too, so it is drawn for good."""
+        self.runner.changed()
         return self.world.draw("req")
 
     async def serve(self, command: Command, arguments: Mapping[str, Any], cause: str | None) -> Any:
@@ -111,6 +129,22 @@ class Runtime:
         finally:
             self._driven -= 1
         return outcome
+
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """A request is served: while the context lasts, the world is not given up."""
+        self._users += 1
+        try:
+            yield
+        finally:
+            self._users -= 1
+            self.last_used = asyncio.get_running_loop().time()
+
+    @property
+    def is_in_use(self) -> bool:
+        """Whether anything is under way: a request, a stream, an advance, due jobs, deliveries or emails."""
+        others = (self.advances.is_under_way, self.outbox.is_under_way, self.broker.is_followed)
+        return self._users > 0 or any(others) or self.runner.scheduler.is_working_on(self.runner)
 
     @property
     def is_busy(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 import logging
+from contextlib import suppress
 from itertools import count
 from typing import Protocol
 
@@ -36,6 +37,9 @@ class Schedulable(Protocol):
     def is_behind(self, instant: Timestamp) -> bool:
         """Whether a job is due by an instant and not done."""
 
+    def flush(self) -> None:
+        """Store clock and counters if they changed without a unit of work. Raises ``StorageError``."""
+
     def run_slice(self) -> bool:
         """Run due jobs for some milliseconds; whether more are due. Raises ``StorageError``."""
 
@@ -45,10 +49,12 @@ class Scheduler:
 
     A world is planned once at most: the heap may hold older entries of it, which are skipped. An entry says only when
     to look at a world, so one that is too early does no harm. ``pauses`` are shared by all long work (advances, too).
+    ``unsaved`` are the worlds whose clock or counters are to be stored at the next tick.
     """
 
     def __init__(self) -> None:
         self.pauses = asyncio.Lock()
+        self.unsaved: set[Schedulable] = set()
         self._heap: list[tuple[float, int, Schedulable]] = []
         self._numbers = count()
         self._planned: dict[Schedulable, float] = {}
@@ -73,6 +79,14 @@ class Scheduler:
             self._heap = [entry for entry in self._heap if entry[2] is not world]
             heapq.heapify(self._heap)
         self._release(self._behind.pop(world, []))
+        self.unsaved.discard(world)
+
+    def store_unsaved(self) -> None:
+        """Store clock and counters of the worlds where they changed. What cannot be stored is tried again."""
+        for world in [*self.unsaved]:
+            with suppress(StorageError):  # the store has logged it, once
+                world.flush()
+                self.unsaved.discard(world)
 
     def look(self) -> None:
         """Start on every world that has something due; visits no other."""

@@ -13,6 +13,7 @@ from emulator.core.world import World
 from emulator.engine import snapshots
 from emulator.engine.advance_result import AdvanceResult
 from emulator.engine.clock import FROZEN, RUNNING, Clock, ClockState
+from emulator.engine.directory import Directory
 from emulator.engine.persistence import WorldPersistence
 from emulator.engine.scheduler import Scheduler
 from emulator.engine.time_slice import TimeSlice
@@ -37,8 +38,10 @@ class UnitRunner:
         clock: Clock,
         persistence: WorldPersistence | None = None,
         scheduler: Scheduler | None = None,
+        directory: Directory | None = None,
     ) -> None:
         self.scheduler = scheduler or Scheduler()
+        self._directory = directory or Directory()
         self.world = world
         self.clock = clock
         self.persistence = persistence
@@ -98,9 +101,20 @@ class UnitRunner:
         """Run the clock from the instant this world has reached, ``rate`` seconds of the world for each real second."""
         self._set_clock(self.clock.another(self.now(), RUNNING, rate))
 
+    def advance_clock(self, to: Timestamp) -> None:
+        """Set the clock to a later instant."""
+        self.clock.set(to)
+        self.changed()
+
     def _set_clock(self, clock: Clock) -> None:
         self.clock = clock
+        self.changed()
         self.scheduler.plan(self)
+
+    def changed(self) -> None:
+        """Note that clock or counters changed without a unit of work, so that the next tick stores them."""
+        if self.persistence:
+            self.scheduler.unsaved.add(self)
 
     # -- what the scheduler asks
 
@@ -151,6 +165,7 @@ class UnitRunner:
     def _committed(self, unit: UnitOfWork) -> None:
         if self.persistence:
             self.persistence.add(self.world, self.clock, unit)
+        self._directory.on_commit(self.world, unit)
         for observe in self.observers:
             observe(unit)
         self.scheduler.plan(self)
@@ -176,5 +191,7 @@ class UnitRunner:
         """
         if self.persistence:
             self.persistence.replace_world(snapshots.take(world, clock), changes)
+        self._directory.remove(self.world)
+        self._directory.add(world)
         self.world, self.clock = world, clock
         self.scheduler.plan(self)

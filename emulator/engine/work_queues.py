@@ -31,6 +31,11 @@ class WorkQueues(Generic[T]):
         if key not in self._workers:
             self._workers[key] = asyncio.create_task(self._work(key))
 
+    @property
+    def is_working(self) -> bool:
+        """Whether an item waits or is being handled."""
+        return bool(self._workers)
+
     async def settled(self) -> None:
         """Wait until every item was handled."""
         while self._workers:

@@ -16,7 +16,6 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from emulator.core.idempotency import lookup, store
-from emulator.core.records import Record
 from emulator.core.world import World
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
@@ -72,32 +71,40 @@ class Pages:
     def _page(self, kind: str) -> Callable[[Request], Awaitable[Response]]:
         async def answer(http: Request) -> Response:
             request = PageRequest(http, kind, self._tokens)
-            runtime = await self._runtime(KINDS[kind][0], request.id)
-            if runtime is None or request.payable(runtime.world) is None:
+            runtime = self._engine.owner(request.id)
+            if runtime is None:
                 return _unknown(request)
-            if http.method == "POST":
-                return await _post(request, runtime)
-            return _get(request, runtime)
+            with runtime.in_use():
+                return await _answer_in(request, runtime)
 
         return answer
 
-    async def _runtime(self, kind: type[Record], id: str) -> Runtime | None:
-        """The runtime of the world that has this object, after the jobs that are due."""
-        runtimes = self._engine.runtimes.values()
-        found = next((runtime for runtime in runtimes if runtime.world.get(kind, id)), None)
-        if found is not None:
-            await found.catch_up()
-        return found
-
     async def _receipt(self, http: Request) -> Response:
         request = PageRequest(http, "receipt", self._tokens)
-        runtime = await self._runtime(Receipt, request.id)
+        runtime = self._engine.owner(request.id)
         if runtime is None:
             return _unknown(request)
-        receipt = runtime.world.require(Receipt, request.id)
-        if request.json:
-            return _json(receipt.public_view(), 200)
-        return _html(request, "buyer-receipt.html", 200, **views.of_receipt(runtime.world, receipt, request.language))
+        with runtime.in_use():
+            return await _receipt_in(request, runtime)
+
+
+async def _receipt_in(request: PageRequest, runtime: Runtime) -> Response:
+    """The receipt in the world that has an object of this id, after the jobs that are due."""
+    await runtime.catch_up()
+    receipt = runtime.world.get(Receipt, request.id)
+    if receipt is None:
+        return _unknown(request)
+    if request.json:
+        return _json(receipt.public_view(), 200)
+    return _html(request, "buyer-receipt.html", 200, **views.of_receipt(runtime.world, receipt, request.language))
+
+
+async def _answer_in(request: PageRequest, runtime: Runtime) -> Response:
+    """The answer of the world that has the object, after the jobs that are due."""
+    await runtime.catch_up()
+    if request.payable(runtime.world) is None:
+        return _unknown(request)
+    return await _post(request, runtime) if request.http.method == "POST" else _get(request, runtime)
 
 
 def _get(request: PageRequest, runtime: Runtime) -> Response:

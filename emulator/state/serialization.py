@@ -106,7 +106,7 @@ def all_rows(world: World) -> dict[str, list[tuple[int, Any]]]:
 
 def fill(world: World, saved: StoredWorld) -> None:
     """Load a stored world into a world that has no records. Raises :class:`InvalidState`."""
-    known = {table.kind.kind: table.kind for table in world.tables()}
+    known = {kind.kind: kind for kind in world.kinds}
     try:
         with world.unit_of_work():
             world.arrange()

@@ -44,9 +44,12 @@ class AuthenticatedOperation:
         except LeasedElsewhere:
             runtime = await self._await_lease(context)
         scope[RUNTIME_KEY] = context.runtime = runtime
-        if runtime is not None:
-            context.checkpoint = runtime.history.checkpoint()
-        await self._next_app(scope, receive, send)
+        if runtime is None:
+            await self._next_app(scope, receive, send)
+            return
+        context.checkpoint = runtime.history.checkpoint()
+        with runtime.in_use():
+            await self._next_app(scope, receive, send)
 
     async def _await_lease(self, context: RequestContext) -> Runtime | None:
         """Wait a little for a world that another process runs: it was asked to release it."""

@@ -55,8 +55,7 @@ class Cors(ContextLayer):
 
     def _allows(self, runtime: Runtime | None, origin: str) -> bool:
         """Whether the world's App opens to this origin; where no world is known, whether any App here does."""
-        runtimes = self._engine.runtimes.values() if runtime is None else [runtime]
-        return any(opens_to(each.world, origin) for each in runtimes)
+        return self._engine.directory.any_opens_to(origin) if runtime is None else opens_to(runtime.world, origin)
 
     def _runtime_of_key(self, context: RequestContext) -> Runtime | None:
         """The runtime of the world of the request's key, where there is one: browsers send none with a preflight."""

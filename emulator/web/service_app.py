@@ -111,11 +111,12 @@ class Authenticator:
         token = dict(fields(context.query_string)).get("token")
         if token is None:
             raise ApiError("MISSING_API_KEY")
-        for runtime in self._engine.runtimes.values():
-            invoice = runtime.world.get(Invoice, context.path_params["id"])
-            if invoice is not None and invoice_documents.token_opens(invoice, token):
-                return runtime
-        raise invoice_documents.token_error()
+        id = context.path_params["id"]
+        runtime = self._engine.owner(id)
+        invoice = None if runtime is None else runtime.world.get(Invoice, id)
+        if runtime is None or invoice is None or not invoice_documents.token_opens(invoice, token):
+            raise invoice_documents.token_error()
+        return runtime
 
     def _resolve(self, value: str | None) -> CachedKey:
         key = keys.read(value)

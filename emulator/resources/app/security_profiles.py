@@ -134,10 +134,16 @@ def _excludes(profile: SecurityProfile, type: str) -> bool:
 
 def opens_to(world: World, origin: str) -> bool:
     """Whether a page of this origin may read responses: every profile with domains lists its domain (rule 2; B-72)."""
+    domains = open_domains(world)
+    return domains is None or domain(origin) in domains
+
+
+def open_domains(world: World) -> frozenset[str] | None:
+    """The domains whose pages may read responses; None for all."""
     lists = [profile.allowed_domains for profile in in_force(world) if profile.allowed_domains]
     if not lists:
-        return settings(world).readings.cors_without_domains == "any"
-    return all(domain(origin) in domains for domains in lists)
+        return None if settings(world).readings.cors_without_domains == "any" else frozenset()
+    return frozenset(lists[0]).intersection(*lists[1:])
 
 
 def _forbidden(profile: SecurityProfile, rule: str, what: str) -> ApiError:

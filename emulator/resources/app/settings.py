@@ -110,6 +110,8 @@ def changed(old: Settings, changes: Mapping[str, Any]) -> Settings:
 
     Raises ``ValueError`` with a sentence for a wrong name or value.
     """
+    if not changes:
+        return old
     if unknown := changes.keys() - set(Settings.__struct_fields__[1:]):
         raise ValueError(f"{sorted(unknown)[0]} is no setting; there are {', '.join(Settings.__struct_fields__[1:])}")
     if isinstance(read := changes.get("readings"), Mapping):
