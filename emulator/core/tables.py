@@ -36,7 +36,20 @@ class Table(Generic[R]):
     ``order``. A world has a table of each kind it holds, so that an empty table is small.
     """
 
-    __slots__ = ("_dated", "_paged", "_pairs", "_slot_fields", "indexes", "kind", "order", "slots", "stamped", "unique")
+    __slots__ = (
+        "_dated",
+        "_paged",
+        "_pairs",
+        "_slot_fields",
+        "checked",
+        "checks_additions",
+        "indexes",
+        "kind",
+        "order",
+        "slots",
+        "stamped",
+        "unique",
+    )
 
     def __init__(self, kind: type[R]) -> None:
         self.kind = kind
