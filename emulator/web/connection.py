@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from functools import partial
 from typing import Any, cast
 
@@ -18,9 +19,12 @@ MAX_HEAD = 256 * 1024
 MAX_DROPPED = 64 * 1024 * 1024
 """Bytes of a body that are read and dropped after its request was answered; then the connection is closed."""
 
+HEAD_END = b"\r\n\r\n"
+UPGRADE = re.compile(rb"(?i)(?<=\n)upgrade[ \t]*:[^\r\n]*\r\n")
+"""The header by which Java's ``HttpClient`` and ``curl --http2`` ask for HTTP/2 with the first request of a connection."""
+
 logger = logging.getLogger("emulator.connection")
-# What clients do wrong is answered, not logged. Uvicorn would also warn of each request for an upgrade, which a server
-# may ignore (RFC 9110).
+# What clients do wrong is answered, not logged.
 logger.setLevel(logging.ERROR)
 
 
@@ -41,6 +45,7 @@ class Connection(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         if self._reading_head:
             self._head_bytes += len(data)
+            data = _without_upgrade(data)
         if self._head_bytes > MAX_HEAD:
             self.send_400_response(f"The head of the request is larger than {MAX_HEAD} bytes.")
         else:
@@ -89,6 +94,17 @@ class Connection(HttpToolsProtocol):
         )
         self.transport.write(head.encode() + body)
         self.transport.close()
+
+
+def _without_upgrade(data: bytes) -> bytes:
+    """Part of a request without the header ``Upgrade``, which a server may ignore (RFC 9110, 7.8).
+
+    The parser would take what follows the head for another protocol, and lose the body.
+    """
+    if not UPGRADE.search(data):
+        return data
+    end = data.find(HEAD_END) + len(HEAD_END) if HEAD_END in data else len(data)
+    return UPGRADE.sub(b"", data[:end]) + data[end:]
 
 
 def protocol_for(root_app: RootApp) -> type[Connection]:
