@@ -17,6 +17,7 @@ from pathlib import Path
 from contract_tests.clients.breakages import BREAKAGES, notice
 from contract_tests.clients.generators import GENERATORS
 from contract_tests.clients.prism import prism
+from contract_tests.clients.signatures import signatures
 from contract_tests.clients.workflows import respect
 from contract_tests.clients.workshop import Tools, Workshop, served
 from contract_tests.sandbox import RunningServer
@@ -32,13 +33,15 @@ def steps(tools: Tools, url: str) -> dict[str, Callable[[], None]]:
     def workshop(name: str) -> Workshop:
         return Workshop(tools, name, document)
 
-    def workflows(version: str) -> None:
-        respect(workshop(f"workflows{version}"), url, served(url, version))
+    def workflows() -> None:
+        for version in ("", "-3.1"):
+            respect(workshop(f"workflows{version}"), url, served(url, version))
 
     every: dict[str, Callable[[], None]] = {
-        each.__name__: partial(lambda step: step(workshop(step.__name__), url), each) for each in (prism, *GENERATORS)
+        each.__name__: partial(lambda step: step(workshop(step.__name__), url), each)
+        for each in (prism, *GENERATORS, signatures)
     }
-    every |= {f"workflows{version}": partial(workflows, version) for version in ("", "-3.1")}
+    every["workflows"] = workflows
     every |= {f"broken-{each.put_back.__name__}": partial(notice, tools, each, url) for each in BREAKAGES}
     return every
 

@@ -8,16 +8,23 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from contract_tests.clients.workshop import Workshop, no_warning
+from contract_tests.clients.workshop import GateError, Workshop, no_warning
+
+AUTOLOAD = """<?php
+require 'GuzzleHttp/autoload.php';
+spl_autoload_register(function (string $class): void {
+    $file = __DIR__ . '/../client/lib/' . str_replace('\\\\', '/', substr($class, strlen('Payments/'))) . '.php';
+    if (str_starts_with($class, 'Payments\\\\') && is_file($file)) {
+        require $file;
+    }
+});
+"""
+"""What Composer would write for Debian's Guzzle and a client in the folder ``client``."""
 
 Step = Callable[[Workshop, str], None]
 
-SETTINGS = {
-    "package_name_override": "payments_client",
-    # It knows of no PDF.
-    "content_type_overrides": {"application/pdf": "application/octet-stream"},
-}
-"""The configuration of openapi-python-client."""
+SETTINGS = {"content_type_overrides": {"application/pdf": "application/octet-stream"}}
+"""The configuration of openapi-python-client, which knows of no PDF."""
 
 TSCONFIG: dict[str, Any] = {"strict": True, "target": "es2022", "module": "nodenext", "types": ["node"]}
 """The library of openapi-fetch and the rest are checked as well: ``skipLibCheck`` is off by default."""
@@ -47,8 +54,9 @@ def openapi_python_client(work: Workshop, url: str) -> None:
     config = work.write("config.json", json.dumps(SETTINGS))
     options = ("generate", "--path", work.document, "--output-path", made, "--config", config)
     no_warning(work.run(work.tools.bin / "openapi-python-client", *options))
-    work.no_operation_missing(made, "payments_client/api/*/*.py")
+    work.no_operation_missing(made, "*/api/*/*.py")
     _python(work, work.story("openapi_python_client.py"), url)
+    _python(work, work.sample("python", "sample.py", url), url)
 
 
 def openapi_generator(work: Workshop, url: str) -> None:
@@ -67,7 +75,9 @@ def openapi_typescript(work: Workshop, url: str) -> None:
     """openapi-typescript at its default flags, with openapi-fetch."""
     no_warning(work.run(work.tools.node / "openapi-typescript", work.document, "-o", "api.d.ts"))
     work.no_operation_missing(work.folder, "api.d.ts")
+    work.sample("ts", "sample.ts", url)
     _typescript(work, "openapi_typescript.ts", url)
+    work.run("node", "sample.js")
 
 
 def typescript_fetch(work: Workshop, url: str) -> None:
@@ -86,7 +96,7 @@ def hey_api(work: Workshop, url: str) -> None:
 
 def _typescript(work: Workshop, story: str, url: str, **options: str) -> None:
     work.story(story, "story.ts")
-    work.write("tsconfig.json", json.dumps({"compilerOptions": TSCONFIG | options, "include": ["story.ts"]}))
+    work.write("tsconfig.json", json.dumps({"compilerOptions": TSCONFIG | options, "include": ["*.ts"]}))
     work.write("package.json", json.dumps({"type": "commonjs" if "module" in options else "module"}))
     work.run(work.tools.node / "tsc", "--project", ".")
     work.run("node", "story.js", url)
@@ -103,9 +113,11 @@ def go(work: Workshop, url: str) -> None:
     work.write("validator/go.mod", "module gopkg.in/validator.v2\n")
     work.write("go.mod", GO_MOD)
     work.story("story.go", "main.go")
+    work.sample("go", "sample/main.go", url)
     offline = {"GOFLAGS": "-mod=mod", "GOPROXY": "off", "GOCACHE": str(work.folder / "cache")}
-    work.run("go", "vet", ".", "./payments", env=offline)
+    work.run("go", "vet", ".", "./payments", "./sample", env=offline)
     work.run("go", "run", ".", url, env=offline)
+    work.run("go", "run", "./sample", env=offline)
 
 
 def java(work: Workshop, url: str) -> None:
@@ -115,11 +127,13 @@ def java(work: Workshop, url: str) -> None:
     work.no_operation_missing(made, "src/main/java/payments/api/*.java")
     jars = [work.tools.generator_jar, *(DEBIAN_JAVA / name for name in ANNOTATIONS)]
     path = os.pathsep.join(map(str, jars))
-    sources = [*made.glob("src/main/java/**/*.java"), work.story("Story.java")]
+    programs = [work.story("Story.java"), work.sample("java", "Sample.java", url)]
+    sources = [*made.glob("src/main/java/**/*.java"), *programs]
     work.run(
         "javac", "-J-XX:TieredStopAtLevel=1", JAVA_LINT, "-proc:none", "-Werror", "-d", "out", "-cp", path, *sources
     )
-    work.run("java", "-XX:TieredStopAtLevel=1", "-cp", f"out{os.pathsep}{path}", "Story", url)
+    for program in programs:
+        work.run("java", "-XX:TieredStopAtLevel=1", "-cp", f"out{os.pathsep}{path}", program.stem, url)
 
 
 def php(work: Workshop, url: str) -> None:
@@ -131,8 +145,10 @@ def php(work: Workshop, url: str) -> None:
     options = ("-d", "opcache.enable_cli=1", "-d", "error_reporting=-1", "-d", "display_errors=stderr")
     said = work.run("php", *options, "-r", compile_all, "--", *made.glob("lib/**/*.php"))
     if said.strip():
-        raise AssertionError(said)
-    work.run("php", work.story("story.php"), url, made)
+        raise GateError(said)
+    work.write("vendor/autoload.php", AUTOLOAD)
+    for program in (work.story("story.php"), work.sample("php", "sample.php", url)):
+        work.run("php", "-d", "error_reporting=-1", "-d", "display_errors=1", program, url)
 
 
 GENERATORS: tuple[Step, ...] = (

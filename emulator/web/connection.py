@@ -21,7 +21,7 @@ MAX_DROPPED = 64 * 1024 * 1024
 
 HEAD_END = b"\r\n\r\n"
 UPGRADE = re.compile(rb"(?i)(?<=\n)upgrade[ \t]*:[^\r\n]*\r\n")
-"""The header by which Java's ``HttpClient`` and ``curl --http2`` ask for HTTP/2 with the first request of a connection."""
+"""How Java's ``HttpClient`` and ``curl --http2`` ask for HTTP/2 with the first request of a connection."""
 
 logger = logging.getLogger("emulator.connection")
 # What clients do wrong is answered, not logged.

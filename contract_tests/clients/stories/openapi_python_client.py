@@ -2,14 +2,17 @@
 
 import sys
 
-from payments_client import AuthenticatedClient
-from payments_client.api.checkout_sessions import create_checkout_session, get_checkout_session
-from payments_client.api.customers import create_customer, get_customer
-from payments_client.api.invoices import list_invoices
-from payments_client.api.refunds import create_refund
-from payments_client.api.subscription_plans import create_subscription_plan
-from payments_client.api.transactions import list_transactions
-from payments_client.models import (
+from payments_and_recurring_billing_api_client import AuthenticatedClient
+from payments_and_recurring_billing_api_client.api.checkout_sessions import (
+    create_checkout_session,
+    get_checkout_session,
+)
+from payments_and_recurring_billing_api_client.api.customers import create_customer, get_customer
+from payments_and_recurring_billing_api_client.api.invoices import list_invoices
+from payments_and_recurring_billing_api_client.api.refunds import create_refund
+from payments_and_recurring_billing_api_client.api.subscription_plans import create_subscription_plan
+from payments_and_recurring_billing_api_client.api.transactions import list_transactions
+from payments_and_recurring_billing_api_client.models import (
     ApiError,
     CheckoutLineInput,
     CheckoutMode,

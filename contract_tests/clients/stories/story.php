@@ -1,5 +1,5 @@
 <?php
-// The story with the client that openapi-generator makes for PHP: php story.php SERVER CLIENT_FOLDER
+// The story with the client that openapi-generator makes for PHP: php story.php SERVER
 declare(strict_types=1);
 
 use Payments\Api\CheckoutSessionsApi;
@@ -24,16 +24,9 @@ use Payments\Model\SubscriptionPlanCreate;
 
 const KEY = 'sk_test_php';
 
-error_reporting(E_ALL);
 set_error_handler(fn (int $level, string $message) => throw new ErrorException($message));
-[, $server, $folder] = $argv;
-require 'GuzzleHttp/autoload.php';
-spl_autoload_register(function (string $class) use ($folder): void {
-    $file = $folder . '/lib/' . str_replace('\\', '/', substr($class, strlen('Payments\\'))) . '.php';
-    if (str_starts_with($class, 'Payments\\') && is_file($file)) {
-        require $file;
-    }
-});
+$server = $argv[1];
+require 'vendor/autoload.php';
 
 /** Does what no client of the service can: pays as a buyer would, and moves the clock. */
 function control(string $url, string $body): void
