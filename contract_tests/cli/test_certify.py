@@ -8,12 +8,15 @@ import os
 import ssl
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from wsgiref.simple_server import WSGIRequestHandler, make_server
 
+import jwt
 import pytest
 import trustme
 
+from contract_tests.certifier.receivers import Request, genuine
 from contract_tests.cli.terminal import Ended, run
 from contract_tests.docs.pages import ROOT
 from contract_tests.receiver import Received, Receiver, Reply
@@ -210,3 +213,35 @@ def test_a_mistake_is_told_in_one_line(arguments: list[str], said: str) -> None:
 
 def test_methods_are_those_of_the_document() -> None:
     assert list(METHODS) == bundles.load("service")["components"]["schemas"]["SigningMethod"]["enum"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_deliveries_are_written_to_files(method: str, tmp_path: Path) -> None:
+    """Each is genuine exactly if it is to be accepted, at the second that it names; a JWT by then only."""
+    folder = tmp_path / "new" / "deliveries"
+    ended = run("certify", "--export", str(folder), "--method", method, "--webhook", "wh_5Tn8cV2bX6mK1jH4gF7dS9aP")
+    files = [json.loads(file.read_text("utf-8")) for file in folder.iterdir()]
+    accepted = [each for each in files if each["expected"] == "accepted"]
+    refused = f"{len(files) - len(accepted)} to be refused"
+    assert ended.output == f"{len(files)} files in {folder}: {len(accepted)} to be accepted and {refused}.\n"
+    assert {each["check"] for each in files} == {check.name for check in checks_of(method)}
+    for each in files:
+        assert verified(each, each["at"]) == (each["expected"] == "accepted"), each["check"]
+    assert any(verified(each, each["at"] + 301) for each in accepted) == (method != "JWT")
+
+
+def verified(delivery: dict[str, Any], now: int) -> bool:
+    """By a verifier of the tests' own."""
+    request = Request({name.lower(): value for name, value in delivery["headers"].items()}, delivery["body"].encode())
+    if delivery["method"] != "JWT":
+        return genuine(delivery["method"], request)
+    if not genuine("JWT", request, verify_exp=False):
+        return False
+    claims = jwt.decode(request.headers["authorization"].split()[1], options={"verify_signature": False})
+    return bool(claims["exp"] > now)
+
+
+def test_without_a_receiver_there_must_be_a_folder() -> None:
+    ended = run("certify")
+    assert (ended.status, ended.output) == (2, "")
+    assert "give the URL of a receiver, or --export FOLDER" in ended.errors

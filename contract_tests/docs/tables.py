@@ -8,6 +8,7 @@ from itertools import groupby
 from pathlib import Path
 
 import msgspec
+import yaml
 
 from contract_tests.docs.pages import PAGES, ROOT
 from contract_tests.document.reader import operations
@@ -194,6 +195,13 @@ def seeded_faults() -> str:
     return _table("fault", "breaks", "noticed by", rows=[(f.name, f.breaks, _code(f.caught_by)) for f in FAULTS])
 
 
+def workflows() -> str:
+    """Each Arazzo workflow that comes with the emulator."""
+    read = ((file, yaml.safe_load(file.read_text("utf-8"))) for file in sorted((ROOT / "docs/workflows").iterdir()))
+    rows = [(_code(file.name), each["info"]["summary"], len(each["workflows"][0]["steps"])) for file, each in read]
+    return _table("file", "what happens", "steps", rows=rows)
+
+
 def speed() -> str:
     """Answers per second beside the peers, as the benchmarks wrote them down."""
     _, _, peers = (ROOT / "docs/guide/benchmarks.md").read_text("utf-8").partition("## Beside peers")
@@ -216,6 +224,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "checks of a receiver": checks_of_a_receiver,
     "seeded faults": seeded_faults,
     "speed": speed,
+    "workflows": workflows,
 }
 """What each pair of markers ``<!-- begin: NAME -->`` and ``<!-- end: NAME -->`` holds."""
 

@@ -9,7 +9,7 @@ import pytest
 from openapi_schema_validator import OAS30Validator
 
 from emulator.document import bundles
-from emulator.document.openapi30 import with_strict_null
+from emulator.document.openapi30 import to_openapi_3_0
 from emulator.document.published import LIMITS, published
 from emulator.web.formats import FORMATS
 
@@ -29,7 +29,7 @@ def nodes(node: Any) -> Iterator[dict[str, Any]]:
 
 def schema_of(written: dict[str, Any], **others: Any) -> dict[str, Any]:
     document = {"info": {}, "paths": {}, "components": {"schemas": {"A": written, **others}}}
-    schema: dict[str, Any] = with_strict_null(published(document))["components"]["schemas"]["A"]
+    schema: dict[str, Any] = to_openapi_3_0(published(document))["components"]["schemas"]["A"]
     return schema
 
 
@@ -49,6 +49,13 @@ def test_a_strict_validator_allows_null_beside_a_reference(other: dict[str, Any]
     assert not OAS30Validator(resolved).is_valid(0)
 
 
+def test_an_exclusive_bound_is_no_flag() -> None:
+    flags = {"exclusiveMinimum": True, "exclusiveMaximum": False}
+    schema = schema_of({"type": "number", "minimum": 0, "maximum": 9, **flags})
+    assert schema == {"type": "number", "minimum": 0, "maximum": 9, "not": {"enum": [0]}}
+    assert [value for value in (-1, 0, 0.1, 9) if OAS30Validator(schema).is_valid(value)] == [0.1, 9]
+
+
 @pytest.mark.parametrize("name", ["service-3.0", "control-3.0"])
 def test_nullable_stands_beside_a_type_and_an_enumeration_beside_it_has_null(name: str) -> None:
     for node in nodes(bundles.load(name)["components"]["schemas"]):
@@ -65,6 +72,14 @@ def test_no_property_has_a_default_and_no_link_a_body(name: str) -> None:
     assert [value for value in found if not isinstance(value, dict)] == []
     links = (link for node in nodes(document["paths"]) for link in node.get("links", {}).values())
     assert [link for link in links if "requestBody" in link] == []
+
+
+@pytest.mark.parametrize("name", SERVED)
+def test_an_instant_has_no_pattern(name: str) -> None:
+    """The client that openapi-generator makes for PHP turns instants into objects, and then checks their pattern."""
+    instants = [node for node in nodes(bundles.load(name)) if node.get("format") == "date-time"]
+    assert instants
+    assert [node for node in instants if "pattern" in node] == []
 
 
 def test_each_format_of_our_own_has_a_pattern() -> None:

@@ -212,6 +212,16 @@ def test_nothing_is_upgraded(line: Line, upgrade: bytes, caplog: pytest.LogCaptu
     assert not caplog.records
 
 
+@pytest.mark.parametrize("name", [b"Upgrade", b"upgrade", b"UPGRADE "])
+def test_a_request_that_asks_for_http_2_keeps_its_body(line: Line, name: bytes) -> None:
+    """As Java's HttpClient sends it, which then goes on in HTTP/1.1 on the same connection."""
+    settings = b"HTTP2-Settings: AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA"
+    answer = line.post(AWA, b"Connection: Upgrade, HTTP2-Settings", settings, name + b": h2c")
+    assert answer.status == 201
+    body = b'{"email": "ines@example.com", "name": "Ines\\r\\n", "metadata": {"a":\r\n"b"}}'
+    assert line.post(body).status == 201
+
+
 def test_the_word_of_a_proxy_counts_only_where_the_app_says_so(line: Line) -> None:
     """B-70: links do not follow ``X-Forwarded-Proto`` of anybody."""
     line.request(NONE, b"X-Forwarded-Proto: wss", b"X-Forwarded-For: 203.0.113.7")

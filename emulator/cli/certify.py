@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,9 +20,12 @@ if TYPE_CHECKING:
 
 METHODS = ("HMAC_SHA256", "JWT", "BASIC")
 
+ANYWHERE = "https://receiver.example.com/webhooks"
+"""The URL of the endpoint whose deliveries are written to files."""
+
 
 @click.command()
-@click.argument("receiver_url")
+@click.argument("receiver_url", required=False)
 @option("--secret", metavar="SECRET", help="Secret that signs the deliveries; configure the same one in your receiver.")
 @click.option(
     "--method",
@@ -39,8 +44,14 @@ METHODS = ("HMAC_SHA256", "JWT", "BASIC")
     help="Time the receiver has for each answer.",
 )
 @click.option("--ssl-verification/--no-ssl-verification", default=True, help="Whether the certificate must be valid.")
+@click.option(
+    "--export",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Write the deliveries to files of this folder instead of sending them.",
+)
 @as_json
-def certify(receiver_url: str, *, timeout: float, as_json: bool, **signing: Any) -> int:
+def certify(receiver_url: str | None, *, timeout: float, export: Path | None, as_json: bool, **signing: Any) -> int:
     """Test a webhook receiver with valid and invalid deliveries; exit status 1 if it fails a check.
 
     \b
@@ -48,22 +59,49 @@ def certify(receiver_url: str, *, timeout: float, as_json: bool, **signing: Any)
     payments-emulator certify http://localhost:3000/webhooks
     payments-emulator certify https://staging.example.com/webhooks --method JWT --timeout 5
     payments-emulator certify localhost:3000/hooks --method BASIC --webhook wh_5Tn8cV2bX6mK1jH4gF7dS9aP
+    payments-emulator certify --export deliveries
 
     Events of every type are created in a world of their own, so no emulator needs to run. They are sent as the service
     sends them: valid, forged, expired, repeated, out of order, slowly, large. Configure any shared secret on both
     sides. Use a test instance: the events are about invented customers and payments.
     """
-    # Imported here: the help of a command line needs no event loop.
-    import asyncio
-
-    service = _service(destination(receiver_url, "'RECEIVER_URL'"), **signing)
+    if receiver_url is None and export is None:
+        raise click.UsageError("give the URL of a receiver, or --export FOLDER")
+    service = _service(destination(receiver_url or ANYWHERE, "'RECEIVER_URL'"), **signing)
     with warnings.catch_warnings():
         # PyJWT warns of a secret shorter than it recommends; one made up for a test may be.
         warnings.filterwarnings("ignore", message="The HMAC key is")
-        shown = asyncio.run(_run(service, timeout, as_json))
+        return _certified(service, timeout, as_json) if export is None else _exported(service, export, as_json)
+
+
+def _certified(service: ServiceWorld, timeout: float, as_json: bool) -> int:
+    """Run the checks and show them; the exit status."""
+    # Imported here: the help of a command line needs no event loop.
+    import asyncio
+
+    shown = asyncio.run(_run(service, timeout, as_json))
     if not as_json:
         click.echo("\n" + "\n".join(map(_wrapped, _summary(shown, service, timeout))))
     return 0 if all(item["passed"] for item in shown) else 1
+
+
+def _exported(service: ServiceWorld, folder: Path, as_json: bool) -> int:
+    """Write each delivery to a file, and say how many there are of each kind; the exit status."""
+    from emulator.certifier.export import deliveries
+
+    folder.mkdir(parents=True, exist_ok=True)
+    expected = []
+    for name, delivery in deliveries(service):
+        (folder / f"{name}.json").write_text(json.dumps(delivery, indent=2, ensure_ascii=False) + "\n", "utf-8")
+        expected.append(delivery["expected"])
+    counts = {"accepted": expected.count("accepted"), "refused": expected.count("refused")}
+    print_line(counts | {"folder": str(folder)}, _exported_line, as_json)
+    return 0
+
+
+def _exported_line(item: dict[str, Any]) -> str:
+    files = counted(item["accepted"] + item["refused"], "file")
+    return f"{files} in {item['folder']}: {item['accepted']} to be accepted and {item['refused']} to be refused."
 
 
 def _service(url: str, *, secret: str | None, method: str, webhook: str | None, ssl_verification: bool) -> ServiceWorld:

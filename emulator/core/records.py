@@ -33,8 +33,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     * ``indexes``: fields by whose value lists are filtered without a search;
     * ``unique``: fields whose value (unless null) belongs to one record only; ``caseless``: those of them that are
       compared without regard to letter case;
-    * ``checked``: fields whose change has the unit of work checked (:data:`~emulator.core.world.CommitCheck`); where ``id``
-      is one of them, adding or removing a record does, too;
+    * ``checked``: fields whose change has the unit of work checked (:data:`~emulator.core.world.CommitCheck`); where
+      ``id`` is one of them, adding or removing a record does, too;
     * ``paged``: whether there are lists of all records of the kind. Kinds of which thousands come and go are not
       paged, because removing a record from the middle of an ordered list is slow.
 

@@ -1,8 +1,8 @@
-"""Writes null as OpenAPI 3.0.3 means it: ``nullable`` adds null to the ``type`` beside it, and to nothing else.
+"""Converts a document to the strict OpenAPI 3.0 that is served: null and bounds as every reader understands them.
 
-The documents are written with ``nullable`` beside a reference, which validators that follow the standard read as "no
-null". Where null is allowed, the 3.0 document that is served has an enumeration with null in it, the type that a
-reference leads to, or null as an alternative.
+``nullable`` adds null to the ``type`` beside it, and to nothing else. The documents are written with ``nullable``
+beside a reference, which validators that follow the standard read as "no null". Where null is allowed, the 3.0 document
+that is served has an enumeration with null in it, the type that a reference leads to, or null as an alternative.
 """
 
 from __future__ import annotations
@@ -15,13 +15,22 @@ NULL: Schema = {"type": "object", "nullable": True, "enum": [None]}
 """Null and no other value. 3.0 has no type for it."""
 
 
-def with_strict_null(document: Document) -> Document:
-    """The document with every null in a form that a strict reader allows."""
+def to_openapi_3_0(document: Document) -> Document:
+    """The document with every null and every exclusive bound in a form that a strict reader allows."""
 
     def change(schema: Schema) -> Schema:
+        schema = _bounds(schema)
         return _strict(document, schema) if schema.get("nullable") else schema
 
     return map_schemas(document, change)
+
+
+def _bounds(schema: Schema) -> Schema:
+    """An exclusive bound by ``not``: Redocly's Respect reads the flag of 3.0 as the number that it is in 3.1."""
+    flags = {"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}
+    excluded = [schema[bound] for flag, bound in flags.items() if schema.get(flag)]
+    rest = {key: value for key, value in schema.items() if key not in flags}
+    return rest | {"not": {"enum": excluded}} if excluded else rest
 
 
 def _strict(document: Document, schema: Schema) -> Schema:

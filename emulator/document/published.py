@@ -44,13 +44,18 @@ def published(document: Document) -> Document:
 
 
 def _schema(schema: Schema) -> Schema:
-    for step in (_limits, _conditions, _default):
+    for step in (_limits, _instant, _conditions, _default):
         schema = step(schema)
     return schema
 
 
 def _limits(schema: Schema) -> Schema:
     return LIMITS.get(schema.get("format", ""), {}) | schema
+
+
+def _instant(schema: Schema) -> Schema:
+    """Without the pattern of an instant: the PHP client holds the object that it made of the text against it."""
+    return {k: v for k, v in schema.items() if k != "pattern"} if schema.get("format") == "date-time" else schema
 
 
 def _conditions(schema: Schema) -> Schema:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from functools import partial
 from http import HTTPStatus
 from typing import Any, cast
@@ -21,9 +22,12 @@ SLICE = 4 * 1024
 FRAMING_PER_BYTE = 8
 """Bytes of framing that each byte of a body may bring: one that is sent in chunks of a single byte has five."""
 
+HEAD_END = b"\r\n\r\n"
+UPGRADE = re.compile(rb"(?i)(?<=\n)upgrade[ \t]*:[^\r\n]*\r\n")
+"""How Java's ``HttpClient`` and ``curl --http2`` ask for HTTP/2 with the first request of a connection."""
+
 logger = logging.getLogger("emulator.connection")
-# What clients do wrong is answered, not logged. Uvicorn would also warn of each request for an upgrade, which a server
-# may ignore (RFC 9110).
+# What clients do wrong is answered, not logged.
 logger.setLevel(logging.ERROR)
 
 
@@ -74,6 +78,7 @@ class Connection(HttpToolsProtocol):
     def _parse(self, data: bytes) -> None:
         if self._reading_head:
             self._head_bytes += len(data)
+            data = _without_upgrade(data)
         else:
             self._framing_bytes += len(data)
         super().data_received(data)
@@ -175,6 +180,17 @@ class Connection(HttpToolsProtocol):
             self.transport.close()
         else:
             self._end(408, f"The {'head' if of_head else 'body'} of the request took longer than {seconds} seconds.")
+
+
+def _without_upgrade(data: bytes) -> bytes:
+    """Part of a request without the header ``Upgrade``, which a server may ignore (RFC 9110, 7.8).
+
+    The parser would take what follows the head for another protocol, and lose the body.
+    """
+    if not UPGRADE.search(data):
+        return data
+    end = data.find(HEAD_END) + len(HEAD_END) if HEAD_END in data else len(data)
+    return UPGRADE.sub(b"", data[:end]) + data[end:]
 
 
 def protocol_for(root_app: RootApp) -> type[Connection]:
