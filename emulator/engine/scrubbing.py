@@ -1,8 +1,8 @@
 """Scrubbing: an exported snapshot with invented secrets, names, emails, phones and addresses, which can be restored.
 
 The same value becomes the same invented one wherever it stands, so objects still belong together; the same world gives
-the same invented values. They are computed with the world's seed, which is replaced as well, because the ids and secrets
-of a world can be computed from it. Whoever guesses the seed can so check guesses about a value.
+the same invented values. They are computed with the seed of the world, which is replaced as well, because the ids and
+secrets of a world can be computed from it. Whoever guesses the seed can check guesses about a value.
 """
 
 from __future__ import annotations
