@@ -248,11 +248,14 @@ def streams(target: Target, amount: int) -> str:
 
 
 def polls(target: Target, amount: int) -> str:
-    """The answer to another one after these, which are given a second."""
+    """The answer to the last one. Those that are held are answered once something happens."""
+    target.post("/v1/reset", {})
     with ExitStack() as stack:
         for _ in range(amount):
             line = stack.enter_context(target.line())
-            line.request(b"GET /_emulator/events?wait=2&type=invoice.paid HTTP/1.1")
+            line.request(b"GET /_emulator/events?wait=30&type=customer.created HTTP/1.1")
+        if amount <= limits.STREAMS.most:
+            target.post("/v1/customers/", AWA)
         return _said(line)
 
 

@@ -90,8 +90,8 @@ def export(emulator: ControlClient, name: str, output: BinaryIO, share: bool) ->
     payments-emulator snapshot export before-renewal > before-renewal.json
     payments-emulator snapshot export before-renewal --share -o to-send.json
     """
-    path = f"/snapshots/{name}?share=true" if share else f"/snapshots/{name}"
-    output.write(emulator.send("GET", path).content + b"\n")
+    exported = emulator.send("GET", f"/snapshots/{name}", query={"share": "true"} if share else None)
+    output.write(exported.content + b"\n")
 
 
 @snapshot.command("import")
