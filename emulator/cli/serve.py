@@ -160,8 +160,14 @@ def server_options(command: Any) -> Any:
 
 @click.command()
 @server_options
-@click.option("-q", "--quiet", is_flag=True, help="Print no line for each request.")
-@click.option("-v", "--verbose", is_flag=True, help="Also print requests of the console and of health checks, and ids.")
+@option("--quiet", "-q", is_flag=True, default=False, help="Print no line for each request.")
+@option(
+    "--verbose",
+    "-v",
+    is_flag=True,
+    default=False,
+    help="Also print requests of the console and of health checks, and ids.",
+)
 @option("--log-format", type=click.Choice(["text", "json"]), default="text", help="Form of the lines for requests.")
 def serve(*, quiet: bool, verbose: bool, log_format: str, **chosen: Any) -> None:
     """Start the sandbox and serve until Ctrl-C or SIGTERM.
