@@ -282,7 +282,10 @@ def make_server(**chosen: Any) -> Any:
     )
     try:
         return Server(options, chosen["host"], chosen["port"], _public_url(chosen["public_url"]))
-    except (CannotListen, InvalidFixture, CorruptStore, InvalidDatabase) as error:
+    except CannotListen as error:
+        hint = "; is an emulator running there already? Choose another port with --port; 0 picks a free one"
+        raise click.ClickException(f"{error}{hint if error.in_use else ''}") from None
+    except (InvalidFixture, CorruptStore, InvalidDatabase) as error:
         raise click.ClickException(str(error)) from None
     except StorageError as error:
         raise click.ClickException(error.why) from None
