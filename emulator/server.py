@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 import socket
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,7 +18,11 @@ from emulator.web.connection import protocol_for
 
 
 class CannotListen(Exception):
-    """The address cannot be bound; the message says which address and why."""
+    """The address cannot be bound; the message says which address and why. ``in_use``: another program has it."""
+
+    def __init__(self, message: str, *, in_use: bool = False) -> None:
+        super().__init__(message)
+        self.in_use = in_use
 
 
 class Server:
@@ -111,7 +117,10 @@ def _bind(host: str, port: int) -> socket.socket:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         bound = socket.create_server((host, port), family=family, backlog=2048)
     except (OSError, OverflowError, UnicodeError) as error:
-        raise CannotListen(f"cannot listen on {host}:{port}: {getattr(error, 'strerror', None) or error}") from None
+        number = getattr(error, "errno", None)
+        # The text of the error repeats the address; resolvers have numbers of their own.
+        reason = os.strerror(number) if number and not isinstance(error, socket.gaierror) else error
+        raise CannotListen(f"cannot listen on {host}:{port}: {reason}", in_use=number == errno.EADDRINUSE) from None
     bound.set_inheritable(True)
     return bound
 

@@ -150,8 +150,7 @@ def test_on_a_terminal_ctrl_c_reaches_the_command_once(screen: OnScreen) -> None
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--", "no-such-command"], "no-such-command: cannot be run: No such file or directory"),
-        (["--", "/etc/passwd"], "/etc/passwd: cannot be run: Permission denied"),
+        (["--export-on-exit", "x.json", "--readings", "all", "--", "true"], "--readings makes many"),
         (["--seed", "x", "--", "true"], "--seed"),
         (["--prot", "1", "--", "true"], "'--port'"),
         (["--fixtures", "/nowhere.yaml", "true"], "/nowhere.yaml: cannot be read"),
@@ -161,3 +160,57 @@ def test_what_cannot_be_run_is_told_in_one_line(start: Start, arguments: list[st
     status, output, errors = ended(start(*arguments))
     assert (status, output, errors.count("\n")) == (2, "", 1)
     assert said in errors
+
+
+@pytest.mark.parametrize("first", [[], ["--readings", "all"]])
+@pytest.mark.parametrize(
+    ("program", "status", "said"),
+    [
+        ("no-such-command", 127, "no-such-command: cannot be run: No such file or directory"),
+        ("/etc/passwd", 126, "/etc/passwd: cannot be run: Permission denied"),
+    ],
+)
+def test_a_command_that_cannot_be_run_has_the_status_of_shells(
+    start: Start, first: list[str], program: str, status: int, said: str
+) -> None:
+    assert ended(start(*first, "--", program)) == (status, "", f"payments-emulator: {said}\n")
+
+
+ASKS = """
+import os, urllib.error, urllib.request
+request = urllib.request.Request(os.environ["PAYMENTS_EMULATOR_URL"] + "/v1/customers/")
+try:
+    urllib.request.urlopen(request)
+except urllib.error.HTTPError as error:
+    print(error.code, os.environ["NO_PROXY"], os.environ["no_proxy"])
+"""
+
+
+def test_the_command_uses_no_proxy_for_its_sandbox(start: Start) -> None:
+    """A proxy that is set for the machine, as in CI, cannot reach this machine's loopback."""
+    nowhere = "http://127.0.0.1:9"
+    process = start("--", sys.executable, "-c", ASKS, http_proxy=nowhere, HTTP_PROXY=nowhere, no_proxy="example.com")
+    assert ended(process) == (0, "401 example.com,127.0.0.1 example.com,127.0.0.1\n", "")
+
+
+def test_a_snapshot_is_taken_in_and_another_is_left(start: Start, tmp_path: Path) -> None:
+    """Also by a command that fails."""
+    first, second = tmp_path / "first.json", tmp_path / "second.json"
+    made = start(
+        "--export-on-exit", str(first), "--clock", "frozen@2026-01-01T00:00:00Z", "--", sys.executable, "-c", SHOP
+    )
+    assert ended(made) == (7, "2026-01-01T00:00:00.000Z\n", "")
+    list_customers = "payments-emulator events --json | wc -l".replace(
+        "payments-emulator", f"{sys.executable} -m emulator.cli.main"
+    )
+    again = start("--import", str(first), "--export-on-exit", str(second), "--", "sh", "-c", list_customers)
+    status, output, errors = ended(again)
+    assert (status, output.strip(), errors) == (0, "1", "")
+    assert second.stat().st_size > 1000
+
+
+def test_a_file_that_is_no_snapshot_is_reported(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "wrong.json").write_text("[")
+    status, output, errors = ended(start("--import", str(tmp_path / "wrong.json"), "--", "true"))
+    assert (status, output, errors.count("\n")) == (2, "", 1)
+    assert "wrong.json: is not JSON" in errors

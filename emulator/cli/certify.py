@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from emulator.cli.listen import PATIENCE, destination
+from emulator.cli.forwarding import PATIENCE
+from emulator.cli.listen import destination
 from emulator.cli.options import ID, as_json, option
 from emulator.cli.output import counted, print_line
 

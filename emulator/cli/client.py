@@ -19,6 +19,10 @@ PAGE = 100
 """The most objects on one page of a list."""
 
 
+class Rejected(click.ClickException):
+    """The emulator answered with an error."""
+
+
 class ControlClient:
     """A running emulator, for the App of a key or a name.
 
@@ -161,7 +165,7 @@ def accepted(answer: httpx.Response) -> httpx.Response:
             f"no emulator: {where} answered {answer.status_code}; is another program listening there?"
         )
     if not answer.is_success:
-        raise click.ClickException(error_message(answer.json()))
+        raise Rejected(error_message(answer.json()))
     return answer
 
 

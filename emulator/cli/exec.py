@@ -12,13 +12,18 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 import click
 
+from emulator.cli.completion import PROGRAM
 from emulator.cli.options import DEFAULT_KEY, option, variable
 from emulator.cli.serve import make_server, serve, tune_garbage_collector
 from emulator.cli.server_thread import serving
+
+NOT_FOUND, CANNOT_RUN = 127, 126
+"""The exit statuses of a command that does not exist, and of one that cannot be run, as in a shell."""
 
 GRACE = 5.0
 """Seconds (real time) between the signal to end and SIGKILL."""
@@ -42,12 +47,33 @@ PARAMETERS = [parameter for parameter in serve.params if parameter.name not in N
     help="Run COMMAND again under each other reading, and report on which it depends.",
 )
 @click.option(
+    "--import",
+    "imported",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="SNAPSHOT",
+    help="Start COMMAND's App from an exported snapshot (a file).",
+)
+@click.option(
+    "--export-on-exit",
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    metavar="FILE",
+    help="Export COMMAND's App as a snapshot when it ends, whatever its status.",
+)
+@click.option(
     "--junit", type=click.Path(dir_okay=False, path_type=Path), help="With --readings: a report as JUnit XML."
 )
 @click.option("--json", "as_json", is_flag=True, help="With --readings: the report as JSON lines.")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def execute(
-    command: tuple[str, ...], key: str, *, under_all: str | None, junit: Path | None, as_json: bool, **chosen: Any
+    command: tuple[str, ...],
+    key: str,
+    *,
+    under_all: str | None,
+    imported: Path | None,
+    export_on_exit: Path | None,
+    junit: Path | None,
+    as_json: bool,
+    **chosen: Any,
 ) -> int:
     """Run COMMAND with a sandbox of its own.
 
@@ -57,22 +83,27 @@ def execute(
     payments-emulator exec --readings all -- npm test
 
     COMMAND finds the sandbox in the environment variables PAYMENTS_EMULATOR_URL and PAYMENTS_EMULATOR_KEY, which this
-    command line also reads. The exit status is that of COMMAND. Ctrl-C and SIGTERM end both.
+    command line also reads, and uses no proxy for it (NO_PROXY). The exit status is that of COMMAND; 127 if it was not
+    found and 126 if it cannot be run. Ctrl-C and SIGTERM end both.
     """
     # A SIGTERM before the command runs must also stop the server.
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
 
     def environment(server: Any) -> dict[str, str]:
         values = {"--url": server.url, "--key": key, "--control-token": chosen["control_token"]}
-        return {variable(name): value for name, value in values.items() if value}
+        return {variable(name): value for name, value in values.items() if value} | past_proxies(server.url)
 
     if under_all:
         # Imported here: it brings thread pools and XML, which neither the help nor a single run needs.
         from emulator.cli.exec_readings import report, run_all
 
+        if imported or export_on_exit:
+            raise click.UsageError("--import and --export-on-exit are about one run; --readings makes many")
         if chosen["state"] != "memory":
             raise click.UsageError("--readings runs several sandboxes at once, which cannot share one --state")
-        return report(run_all(command, key.split("_", 2)[-1], environment, chosen), as_json=as_json, junit=junit)
+        with not_run():
+            runs = run_all(command, key.split("_", 2)[-1], environment, chosen)
+            return report(runs, as_json=as_json, junit=junit)
     if junit or as_json:
         raise click.UsageError("--junit and --json go with --readings all")
     # As in serve: a start creates no garbage, and what it loads stays.
@@ -80,7 +111,49 @@ def execute(
     server = make_server(**chosen)
     with serving(server):
         tune_garbage_collector()
-        return Child().run(command, {**os.environ, **environment(server)})
+        with snapshots(AppWorld(server.url, key, chosen["control_token"]), imported, export_on_exit), not_run():
+            return Child().run(command, {**os.environ, **environment(server)})
+
+
+@contextmanager
+def snapshots(world: AppWorld, imported: Path | None, export_on_exit: Path | None) -> Iterator[None]:
+    """Start the App of the block from a file, and export it to another one at the end."""
+    # Imported here: few runs have such files.
+    from emulator.cli import exec_snapshots
+
+    if imported:
+        exec_snapshots.load(world, imported)
+    try:
+        yield
+    finally:
+        if export_on_exit:
+            exec_snapshots.save(world, export_on_exit)
+
+
+def past_proxies(url: str) -> dict[str, str]:
+    """The variables with which programs use no proxy for a URL; both spellings are in use."""
+    host = urlsplit(url).hostname or ""
+    before = os.environ.get("NO_PROXY") or os.environ.get("no_proxy") or ""
+    hosts = ",".join(dict.fromkeys([*filter(None, before.split(",")), host]))
+    return {"NO_PROXY": hosts, "no_proxy": hosts}
+
+
+@contextmanager
+def not_run() -> Iterator[None]:
+    """Report a command that cannot be run, with the exit status of shells: 127 if it is not there, else 126."""
+    try:
+        yield
+    except OSError as error:
+        click.echo(f"{PROGRAM}: {error.filename}: cannot be run: {error.strerror}", err=True)
+        sys.exit(NOT_FOUND if isinstance(error, FileNotFoundError) else CANNOT_RUN)
+
+
+class AppWorld(NamedTuple):
+    """The App of the command, as a client of the server finds it."""
+
+    url: str
+    key: str
+    token: str | None
 
 
 class Child:
@@ -108,12 +181,9 @@ class Child:
         return status if status >= 0 else 128 - status
 
     def _start(self, command: tuple[str, ...], environment: dict[str, str]) -> subprocess.Popen[bytes]:
-        try:
-            # Running what the user names is the purpose of this command.
-            group = None if self._shares_terminal else 0
-            return subprocess.Popen(command, env=environment, process_group=group)  # noqa: S603  # see above
-        except OSError as error:
-            raise click.ClickException(f"{command[0]}: cannot be run: {error.strerror}") from None
+        # Running what the user names is the purpose of this command.
+        group = None if self._shares_terminal else 0
+        return subprocess.Popen(command, env=environment, process_group=group)  # noqa: S603  # see above
 
     def _on_signal(self, number: int, _: Any) -> None:
         if number == signal.SIGINT and self._shares_terminal:

@@ -2,57 +2,84 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 import signal
+import socket
 import sys
-import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import click
 
-from emulator.cli.options import DEFAULT_KEY, DEFAULT_URL, option
+from emulator.cli.forwarding import PATIENCE, Forwarder
+from emulator.cli.options import DEFAULT_KEY, DEFAULT_URL, ID, Instant, option
 
 if TYPE_CHECKING:
-    import httpx
-
     from emulator.cli.client import ControlClient
-    from emulator.receiver import ReceivedRequest, ReceiverReply
 
-PATIENCE = 10.0
-"""Seconds that the receiver has to answer (Limits)."""
+PAUSE = 0.5
+"""Seconds between two attempts to reach an emulator that has ended."""
 
-HOP_BY_HOP = frozenset(["host", "connection", "content-length", "transfer-encoding", "accept-encoding"])
-"""Headers of the connection, which are not forwarded."""
+MAX_PAST_EVENTS = 100_000
+
+UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
-class ForwardResult(NamedTuple):
-    """The answer to one forwarded delivery, or why there is none."""
+class Since(Instant):
+    """An instant, a day, or how long ago."""
 
-    status: int | None
-    error: str | None
-    duration_ms: int
-    body: bytes = b""
-    content_type: str = "text/plain"
+    name = "INSTANT|DURATION"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The instant in ISO 8601, or the duration as it is."""
+        if re.fullmatch(r"\d{1,6}[smhdw]", value, re.ASCII):
+            return str(value)
+        try:
+            instant = datetime.fromisoformat(super().convert(value, param, ctx))
+            return instant.replace(tzinfo=instant.tzinfo or UTC).isoformat()
+        except (click.UsageError, ValueError):
+            self.fail(f"{value!r}: a duration such as 1h, or an instant such as 2026-03-01T00:00:00Z", param, ctx)
 
 
 @click.command()
 @click.option("--forward-to", required=True, metavar="URL", help="Forward deliveries to this URL.")
 @click.option("--events", default="*", show_default=True, metavar="TYPES", help="Event types, separated by commas.")
+@click.option("--object", "about", type=ID, metavar="ID", help="Forward only events about this object.")
+@click.option("--since", type=Since(), help="First forward the events since then, or of the last 1h.")
+@option("--secret", metavar="SECRET", help="Sign with this secret. [default: one made from the key and the URL]")
+@click.option("--print-secret", is_flag=True, help="Print the secret and exit; needs no emulator.")
 @option("--url", default=DEFAULT_URL, metavar="URL", help="URL of the emulator.")
 @option("--key", default=DEFAULT_KEY, metavar="KEY", help="Secret key of the App to listen to.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per delivery.")
-def listen(forward_to: str, events: str, url: str, key: str, as_json: bool) -> None:
+@option("--control-token", metavar="TOKEN", help="Control token that the emulator was started with, if any.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: the endpoint, then one object per delivery.")
+def listen(
+    forward_to: str,
+    *,
+    events: str,
+    about: str | None,
+    since: str | None,
+    secret: str | None,
+    print_secret: bool,
+    url: str,
+    key: str,
+    control_token: str | None,
+    as_json: bool,
+) -> None:
     """Forward webhooks to your server and show its responses.
 
     \b
     payments-emulator listen --forward-to localhost:3000/webhooks
     payments-emulator listen --forward-to http://localhost:3000/ --events invoice.paid,refund.succeeded
+    payments-emulator listen --forward-to localhost:3000/webhooks --print-secret
 
-    Your server's responses go back to the emulator, which retries failed deliveries. The command registers a webhook
-    endpoint and removes it when you stop it with Ctrl-C.
+    Your server's responses go back to the emulator, which retries failed deliveries. The secret stays the same for the
+    same key and URL. When the emulator restarts or its world is reset, the command registers its endpoint again; it
+    removes the endpoint when you stop it with Ctrl-C.
     """
     # Imported here: help and usage errors need no HTTP client.
     import httpx
@@ -61,18 +88,138 @@ def listen(forward_to: str, events: str, url: str, key: str, as_json: bool) -> N
     from emulator.receiver import HttpReceiver
 
     target = destination(forward_to, "'--forward-to'")
-    stopped = threading.Event()
-    signal.signal(signal.SIGTERM, lambda *_: stopped.set())
+    secret = secret or derived_secret(key, target)
+    if print_secret:
+        click.echo(secret)
+        return
+    # The context managers below remove the endpoint and stop the receiver.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     with (
-        ControlClient(url, key) as emulator,
+        ControlClient(url, key, token=control_token) as emulator,
         httpx.Client(timeout=PATIENCE, trust_env=False) as client,
-        HttpReceiver(Forwarder(client, target, as_json).answer) as receiver,
-        registered(emulator, f"{receiver.url}/", events.split(",")) as endpoint,
     ):
-        click.echo(f"Listening as {endpoint['id']}; signing secret {endpoint['secret']}", err=as_json)
-        click.echo(f"Forwarding to {target}", err=as_json)
-        click.echo("Ready.", err=as_json)
-        stopped.wait()
+        forwarder = Forwarder(client, target, secret, about=about, as_json=as_json)
+        with HttpReceiver(forwarder.answer) as receiver:
+            listener = Listener(emulator, forwarder, f"{receiver.url}/", events.split(","))
+            past = list(past_events(emulator, since, listener.events)) if since else []
+            with listener:
+                introduce(listener.endpoint, target, secret, as_json=as_json)
+                for event in past:
+                    forwarder.send(event)
+                listener.run()
+
+
+def introduce(endpoint: Any, target: str, secret: str, *, as_json: bool) -> None:
+    """Say what is registered, and at once if nobody listens at the target."""
+    if as_json:
+        click.echo(json.dumps({"endpoint": endpoint["id"], "secret": secret, "forward_to": target}))
+        sys.stdout.flush()
+    click.echo(f"Listening as {endpoint['id']}; signing secret {secret}", err=as_json)
+    click.echo(f"Forwarding to {target}", err=as_json)
+    if problem := unreachable(target):
+        click.echo(f"Nothing listens at {target} yet ({problem}); deliveries fail until your server runs.", err=True)
+    click.echo("Ready.", err=as_json)
+    sys.stdout.flush()
+
+
+def unreachable(url: str) -> str | None:
+    """Why no connection can be made to a URL; None if one can."""
+    parts = urlsplit(url)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    try:
+        socket.create_connection((parts.hostname or "", port), timeout=1).close()
+    except OSError as error:
+        return error.strerror or str(error)
+    return None
+
+
+def derived_secret(key: str, target: str) -> str:
+    """The secret for a key and a URL: the same each time."""
+    return "whsec_" + hashlib.sha256(f"{key} {target}".encode()).hexdigest()[:32]
+
+
+class Listener:
+    """The endpoint at the emulator: registered, registered again when it is gone, and removed at the end."""
+
+    def __init__(self, emulator: ControlClient, forwarder: Forwarder, url: str, events: list[str]) -> None:
+        self.events = events
+        self.endpoint: Any = None
+        self._emulator = emulator
+        self._forwarder = forwarder
+        self._url = url
+
+    def __enter__(self) -> Listener:
+        self._register()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Remove the endpoint."""
+        try:
+            self._emulator.send("DELETE", f"/v1/webhooks/{self.endpoint['id']}/")
+        except click.ClickException:
+            click.echo("The endpoint no longer exists.", err=True)
+
+    def run(self) -> None:
+        """Stay registered until a signal ends the command."""
+        while True:
+            reason = self._watch()
+            click.echo(f"-- {reason}; registering again", err=True)
+            self._forwarder.awaiting_registration()
+            self._register_when_possible()
+            click.echo(f"-- listening again, as {self.endpoint['id']}", err=True)
+
+    def _register(self) -> None:
+        body = {"name": "payments-emulator listen", "url": self._url, "events": self.events}
+        self.endpoint = self._emulator.post("/v1/webhooks/", body)
+        self._forwarder.verify_with(self.endpoint["secret"])
+
+    def _register_when_possible(self) -> None:
+        while True:
+            try:
+                self._register()
+            except click.ClickException:
+                time.sleep(PAUSE)
+            else:
+                return
+
+    def _watch(self) -> str:
+        """Wait until the endpoint is gone, and return why."""
+        # Imported here, as in the command.
+        from emulator.cli.client import Rejected
+
+        try:
+            for message, item in self._emulator.stream("clock"):
+                if message == "reset" and not self._exists():
+                    return f"the world was replaced ({item['cause']})"
+                if message == "open" and not self._exists():
+                    return "the emulator was restarted"
+        except Rejected as error:
+            click.echo(f"A restart of the emulator will not be noticed: {error.format_message()}", err=True)
+            while True:
+                time.sleep(3600)
+        except click.ClickException as error:
+            return error.format_message()
+        raise AssertionError("a stream ends only with an error")
+
+    def _exists(self) -> bool:
+        listed = self._emulator.get("/objects", kind="webhook_endpoint", page_size=100)["data"]
+        return self.endpoint["id"] in [each["id"] for each in listed]
+
+
+def past_events(emulator: ControlClient, since: str, types: Iterable[str]) -> list[Any]:
+    """The events of these types since an instant, or since a duration before the present one; oldest first."""
+    if re.fullmatch(r"\d+[smhdw]", since):
+        now = datetime.fromisoformat(emulator.get("/clock")["now"])
+        start = now - timedelta(**{UNITS[since[-1]]: int(since[:-1])})
+    else:
+        start = datetime.fromisoformat(since)
+    found = []
+    for event in emulator.pages("/events", MAX_PAST_EVENTS):
+        if datetime.fromisoformat(event["created_at"]) < start:
+            break
+        if "*" in types or event["type"] in types:
+            found.append(event)
+    return found[::-1]
 
 
 def destination(text: str, given_as: str) -> str:
@@ -87,94 +234,3 @@ def destination(text: str, given_as: str) -> str:
     if parts.scheme not in ("http", "https") or not parts.host:
         raise click.BadParameter(f"{text!r}: a URL such as http://localhost:3000/webhooks", param_hint=given_as)
     return url
-
-
-@contextmanager
-def registered(emulator: ControlClient, url: str, events: list[str]) -> Iterator[dict[str, Any]]:
-    """Register a webhook endpoint at this URL for the duration of the block."""
-    body = {"name": "payments-emulator listen", "url": url, "events": events}
-    endpoint: dict[str, Any] = emulator.post("/v1/webhooks/", body)
-    try:
-        yield endpoint
-    finally:
-        try:
-            emulator.send("DELETE", f"/v1/webhooks/{endpoint['id']}/")
-        except click.ClickException:
-            click.echo("The endpoint no longer exists.", err=True)
-
-
-class Forwarder:
-    """Answers webhooks with what another server answers to them, and prints each delivery."""
-
-    def __init__(self, client: httpx.Client, target: str, as_json: bool) -> None:
-        self._client = client
-        self._target = target
-        self._as_json = as_json
-
-    def answer(self, request: ReceivedRequest) -> ReceiverReply:
-        """Forward one request. Pings are answered here: they only test that this endpoint exists."""
-        # Imported here: the help of a command line needs no web server.
-        from emulator.receiver import ReceiverReply
-
-        event = event_in(request.body)
-        if event.get("type") == "webhook.ping":
-            return ReceiverReply()
-        result = forward(self._client, self._target, request)
-        shown = summary(event, request, result)
-        click.echo(json.dumps(shown) if self._as_json else line(shown))
-        sys.stdout.flush()
-        status = result.status or (504 if result.error == TIMED_OUT else 502)
-        return ReceiverReply(status, result.body, {"content-type": result.content_type})
-
-
-def forward(client: httpx.Client, url: str, request: ReceivedRequest) -> ForwardResult:
-    """Send the same bytes under the same headers to another URL, so that the signature stays valid."""
-    import httpx
-
-    headers = {name: value for name, value in request.headers.items() if name.lower() not in HOP_BY_HOP}
-    started = time.perf_counter()
-    try:
-        answer = client.post(url, headers=headers, content=request.body)
-    except httpx.TimeoutException:
-        return ForwardResult(None, TIMED_OUT, _since(started))
-    except httpx.HTTPError as error:
-        return ForwardResult(None, str(error) or type(error).__name__, _since(started))
-    content_type = answer.headers.get("content-type", "text/plain")
-    return ForwardResult(answer.status_code, None, _since(started), answer.content, content_type)
-
-
-TIMED_OUT = "no answer in time"
-
-
-def _since(started: float) -> int:
-    return round((time.perf_counter() - started) * 1000)
-
-
-def summary(event: Mapping[str, Any], request: ReceivedRequest, result: ForwardResult) -> dict[str, Any]:
-    """What is shown of a delivery, as plain values."""
-    return {
-        "delivery": request.headers.get("Emulator-Delivery"),
-        "attempt": int(request.headers.get("Emulator-Attempt", 1)),
-        "event": event.get("id"),
-        "type": event.get("type"),
-        "created_at": event.get("created_at"),
-        "status": result.status,
-        "error": result.error,
-        "duration_ms": result.duration_ms,
-    }
-
-
-def line(shown: Mapping[str, Any]) -> str:
-    """A delivery on one line."""
-    again = f" (attempt {shown['attempt']})" if shown["attempt"] > 1 else ""
-    answer = shown["status"] or shown["error"]
-    return f"{shown['created_at']}  {shown['type']}  {shown['event']}{again} -> {answer}  {shown['duration_ms']} ms"
-
-
-def event_in(body: bytes) -> dict[str, Any]:
-    """The event in a body; empty if that is no JSON object."""
-    try:
-        event = json.loads(body)
-    except ValueError:
-        return {}
-    return event if isinstance(event, dict) else {}

@@ -167,8 +167,14 @@ def server_options(command: Any) -> Any:
 
 @click.command()
 @server_options
-@click.option("-q", "--quiet", is_flag=True, help="Print no line for each request.")
-@click.option("-v", "--verbose", is_flag=True, help="Also print requests of the console and of health checks, and ids.")
+@option("--quiet", "-q", is_flag=True, default=False, help="Print no line for each request.")
+@option(
+    "--verbose",
+    "-v",
+    is_flag=True,
+    default=False,
+    help="Also print requests of the console and of health checks, and ids.",
+)
 @option("--log-format", type=click.Choice(["text", "json"]), default="text", help="Form of the lines for requests.")
 def serve(*, quiet: bool, verbose: bool, log_format: str, **chosen: Any) -> None:
     """Start the sandbox and serve until Ctrl-C or SIGTERM.
@@ -288,7 +294,10 @@ def make_server(**chosen: Any) -> Any:
     )
     try:
         return Server(options, chosen["host"], chosen["port"], _public_url(chosen["public_url"]))
-    except (CannotListen, InvalidFixture, CorruptStore, InvalidDatabase) as error:
+    except CannotListen as error:
+        hint = "; is an emulator running there already? Choose another port with --port; 0 picks a free one"
+        raise click.ClickException(f"{error}{hint if error.in_use else ''}") from None
+    except (InvalidFixture, CorruptStore, InvalidDatabase) as error:
         raise click.ClickException(str(error)) from None
     except StorageError as error:
         raise click.ClickException(error.why) from None

@@ -1,0 +1,38 @@
+"""``exec --import`` and ``--export-on-exit``: the world of the command's App from and to a file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from emulator.cli.client import ControlClient
+from emulator.cli.serve import explained
+
+if TYPE_CHECKING:
+    from emulator.cli.exec import AppWorld
+
+NAME = "exec"
+"""The name of the snapshot at the server."""
+
+
+def load(world: AppWorld, file: Path) -> None:
+    """Start from a file. Raises ``ClickException`` if it is no snapshot."""
+    try:
+        exported = json.loads(file.read_bytes())
+    except ValueError as error:
+        raise click.ClickException(f"{file}: is not JSON: {error}") from None
+    with ControlClient(world.url, world.key, token=world.token) as emulator:
+        emulator.send("PUT", f"/snapshots/{NAME}", body=exported)
+        emulator.post(f"/snapshots/{NAME}/restore")
+
+
+def save(world: AppWorld, file: Path) -> None:
+    """Write the present world to a file. Raises ``ClickException`` if that cannot be done."""
+    with ControlClient(world.url, world.key, token=world.token) as emulator:
+        emulator.post("/snapshots", {"name": NAME})
+        exported = emulator.send("GET", f"/snapshots/{NAME}").content
+    with explained(file):
+        file.write_bytes(exported + b"\n")
