@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from contract_tests.docs.pages import PAGES, Sample, name, samples
 from contract_tests.node.__main__ import environment, prepare
 from contract_tests.sandbox import RunningServer
 from emulator.testing import Emulator
@@ -85,6 +86,15 @@ def test_a_command_that_is_missing_is_said(root: Path) -> None:
     assert "pip install payments-emulator" in done.stdout
 
 
+SAMPLES = [each for page in PAGES for each in samples(page) if each.language == "js" and not each.reason]
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda each: f"{name(each.page)}:{each.line}")
+def test_the_samples_of_the_pages_pass(root: Path, sample: Sample) -> None:
+    (root / "node-test" / "club.test.mjs").write_text(sample.text, encoding="utf-8")
+    assert "# fail 0" in run(root, *NODE)
+
+
 SAME: Mapping[str, object] = {
     "Emulator": Emulator,
     "Clock": python_clock.WorldClock,
@@ -92,14 +102,14 @@ SAME: Mapping[str, object] = {
 }
 
 
-@pytest.mark.parametrize("name", SAME)
-def test_it_has_the_words_of_the_python_class(root: Path, name: str) -> None:
+@pytest.mark.parametrize("kind", SAME)
+def test_it_has_the_words_of_the_python_class(root: Path, kind: str) -> None:
     """A method of one that the other lacks is a hole, unless it is a matter of the language."""
     types = (root / "payments-emulator" / "index.d.ts").read_text(encoding="utf-8")
-    declared = re.search(rf"(?:interface|class) {name} {{\n(.*?)\n}}", types, re.S)
+    declared = re.search(rf"(?:interface|class) {kind} {{\n(.*?)\n}}", types, re.S)
     assert declared
     theirs = set(re.findall(r"^  (?:static |readonly )?(\w+)[(<:]", declared[1], re.M))
-    ours = {re.sub("_(.)", lambda found: found[1].upper(), each) for each in vars(SAME[name]) if each[0] != "_"}
+    ours = {re.sub("_(.)", lambda found: found[1].upper(), each) for each in vars(SAME[kind]) if each[0] != "_"}
     of_python = {"client", "told", "datetime", "soFar", "raiseErrors"}
     # Attributes that __init__ sets, and what only an asynchronous class needs.
     of_node = {"api", "clock", "emails", "events", "key", "ledger", "open", "url", "webhooks"}
