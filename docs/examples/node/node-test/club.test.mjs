@@ -1,0 +1,170 @@
+// The whole module under Node's own test runner: node --test
+
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import { test } from "node:test";
+import { Emulator, RequestRefused, verify, withPayments } from "payments-emulator";
+
+const AWA = { email: "awa@example.com", name: "Awa Diop", phone: "+24177000000" };
+
+async function subscribe(payments, fields = {}) {
+  const customer = await payments.api.post("/v1/customers/", { ...AWA, ...fields });
+  const plan = { name: "Premium", amount: 5000, currency: "XAF", interval: "month" };
+  const { id } = await payments.api.post("/v1/subscription-plans/", plan);
+  return payments.api.post("/v1/subscriptions/", { customer: customer.id, plan: id });
+}
+
+async function draft(payments) {
+  const { id } = await payments.api.post("/v1/customers/", AWA);
+  const line = { description: "Basket", quantity: 1, unit_amount: 5000 };
+  const invoice = await payments.api.post("/v1/invoices/", { customer: id, line_items: [line] });
+  return payments.api.post(`/v1/invoices/${invoice.id}/finalize/`);
+}
+
+test("a month later the subscription has been renewed", withPayments(async (payments) => {
+  await subscribe(payments);
+  const { events } = await payments.clock.advance("31d");
+  assert.equal(events["invoice.paid"], 1);
+  assert.equal((await payments.events.of("invoice.paid")).length, 2);
+  await payments.ledger.assertBalanced();
+}));
+
+test("the clock is the test's", withPayments({ clock: "2026-01-01T00:00:00Z" }, async (payments) => {
+  assert.equal(await payments.clock.now(), "2026-01-01T00:00:00.000Z");
+  await payments.clock.advance({ to: new Date("2026-03-01") });
+  assert.equal(await payments.clock.now(), "2026-03-01T00:00:00.000Z");
+  await subscribe(payments);
+  await payments.clock.advance({ untilEvent: "invoice.paid" });
+  assert.equal(await payments.clock.now(), "2026-04-01T00:00:00.000Z");
+  assert.ok((await payments.clock.nextJob()).due_at > "2026-04-01");
+}));
+
+test("a buyer pays, or fails to", withPayments(async (payments) => {
+  assert.equal((await payments.pay(await draft(payments))).status, "succeeded");
+  await payments.failNext("payment", "INSUFFICIENT_FUNDS");
+  const second = await payments.api.get("/v1/customers/");
+  assert.equal(second.data.length, 1);
+  await assert.rejects(() => payments.pay("cust_1"), /cannot be paid/);
+  await assert.rejects(() => payments.pay("inv_1", { phone: "+1", iban: "x" }), /one of phone, iban/);
+}));
+
+test("webhooks arrive, signed, and are answered", withPayments(async (payments) => {
+  await payments.webhooks.listen(["customer.created"]);
+  payments.webhooks.answer(500);
+  const customer = await payments.api.post("/v1/customers/", AWA);
+  await payments.settle();
+  assert.deepEqual(payments.webhooks.deliveries.map((each) => each.status), [500]);
+  await payments.clock.advance("1d");
+  const [first, second] = payments.webhooks.deliveries;
+  assert.deepEqual([first.attempt, second.attempt, second.status], [1, 2, 200]);
+  assert.ok(verify(await payments.webhooks.secret(), second.headers, second.body));
+  assert.ok(!verify("whsec_another", second.headers, second.body));
+  const [event] = await payments.webhooks.assertDelivered("customer.created", { object: customer, times: 1 });
+  assert.equal(event.data.object.email, AWA.email);
+  assert.equal((await payments.webhooks.waitFor("customer.created")).id, event.id);
+  await payments.webhooks.refuteDelivered("invoice.paid");
+  await assert.rejects(() => payments.webhooks.assertDelivered("invoice.paid"), /Webhooks received:/);
+}));
+
+for (const security_profile of ["HMAC_SHA256", "BASIC", "JWT"]) {
+  test(`webhooks signed by ${security_profile} are genuine`, withPayments(async (payments) => {
+    await payments.webhooks.listen(["*"], { security_profile });
+    await payments.api.post("/v1/customers/", AWA);
+    await payments.settle();
+    const [{ genuine, headers, body }] = payments.webhooks.deliveries;
+    const endpoint = await payments.webhooks.endpoint();
+    assert.ok(genuine);
+    assert.ok(!verify({ ...endpoint, secret: "whsec_another" }, headers, body));
+    assert.equal(verify(endpoint, headers, `${body} `), security_profile === "BASIC");
+  }));
+}
+
+test("a tampered webhook is answered 401 and counts as not delivered", withPayments(async (payments) => {
+  await payments.webhooks.listen();
+  await payments.fault({ tamper: true }, { event: "customer.created" });
+  await payments.api.post("/v1/customers/", AWA);
+  await payments.settle();
+  assert.deepEqual(payments.webhooks.deliveries.map((each) => [each.genuine, each.status]), [[false, 401]]);
+  await payments.webhooks.refuteDelivered("customer.created");
+}));
+
+test("webhooks are forwarded to a request listener, whose status is the answer", withPayments(async (payments) => {
+  const paths = [];
+  await payments.webhooks.forwardTo((request, response) => {
+    paths.push(request.url);
+    response.writeHead(418).end();
+  }, "/hooks");
+  await payments.api.post("/v1/customers/", AWA);
+  await payments.settle();
+  assert.deepEqual(paths, ["/hooks"]);
+  assert.deepEqual(payments.webhooks.deliveries.map((each) => each.status), [418]);
+}));
+
+test("an application that is not there is said in the story", withPayments(async (payments) => {
+  const closed = createServer();
+  await new Promise((ready) => closed.listen(0, "127.0.0.1", ready));
+  const { port } = closed.address();
+  await new Promise((ready) => closed.close(ready));
+  await payments.webhooks.forwardTo(`http://127.0.0.1:${port}`);
+  await payments.api.post("/v1/customers/", AWA);
+  await payments.settle();
+  assert.match(await payments.story(), /customer.created .* -> 500 \(fetch failed: .*ECONNREFUSED/);
+}));
+
+test("expect says what is missing and what is too much", withPayments(async (payments) => {
+  await payments.expect("customer.created", () => payments.api.post("/v1/customers/", AWA));
+  await assert.rejects(
+    () => payments.expect(["invoice.paid", "customer.created"], () => payments.trigger("customer.deleted")),
+    (error) => {
+      assert.match(error.message, /^did not happen: invoice.paid\nhappened, but was not expected: customer.deleted\nEvents inside:/);
+      return true;
+    },
+  );
+}));
+
+test("settings, snapshots, emails and waiting", withPayments({ settings: { tax_rate: 10 } }, async (payments) => {
+  assert.equal((await payments.configure({ tax_rate: 18 })).tax_rate, 18);
+  const saved = await payments.snapshot();
+  await subscribe(payments);
+  assert.match(await payments.emails.html(await payments.emails.waitFor({ to: AWA.email })), /Premium/);
+  assert.match((await payments.emails.raw((await payments.emails.all())[0])).toString(), /^Subject: /m);
+  assert.equal((await payments.events.waitFor("subscription.created")).type, "subscription.created");
+  await saved.restore();
+  assert.deepEqual(await payments.events.types(), []);
+  await assert.rejects(() => payments.events.waitFor("invoice.paid", { timeout: 1 }), /did not happen within 1 s/);
+}));
+
+test("an error answer is an exception that names the fields", withPayments(async (payments) => {
+  await assert.rejects(
+    () => payments.api.post("/v1/customers/", { email: "x" }),
+    (error) => error instanceof RequestRefused && error.status === 422 && /\n {2}name: .*\n {2}email: /.test(error.message),
+  );
+}));
+
+test("a test that fails tells the story of its world", async () => {
+  const failing = withPayments({ clock: "2026-01-01T00:00:00Z" }, async (payments) => {
+    await subscribe(payments);
+    await assert.rejects(() => payments.api.get("/v1/customers/cust_1/"));
+    assert.equal(1, 2, "one is not two");
+  });
+  await assert.rejects(failing, (error) => {
+    assert.match(error.message, /^one is not two\n[^]*\nworld sk_test_\S+ at http/);
+    assert.match(error.message, /POST \/v1\/subscriptions\/ -> 201\n.* └ /);
+    assert.match(error.message, /GET \/v1\/customers\/cust_1\/ -> 404 \S+: /);
+    assert.match(error.stack, /clock: 2026-01-01T00:00:00.000Z, frozen/);
+    return true;
+  });
+});
+
+test("worlds are apart, and a closed one is empty", async () => {
+  const [one, other] = [await Emulator.open(), await Emulator.open()];
+  await one.api.post("/v1/customers/", AWA);
+  assert.equal((await other.api.get("/v1/customers/")).data.length, 0);
+  await one.close();
+  assert.equal((await one.api.get("/v1/customers/")).data.length, 0);
+  await other.close();
+});
+
+test("where no emulator is, the error says so", async () => {
+  await assert.rejects(() => Emulator.open({ url: "http://127.0.0.1:9" }), /no emulator answers at http:\/\/127.0.0.1:9/);
+});

@@ -1,0 +1,721 @@
+// A world of the payments emulator for each test: node:test, vitest and jest. No dependencies; Node 20 or newer.
+// The words are those of the pytest plugin, in camelCase. index.d.ts has the types.
+"use strict";
+
+const { spawn } = require("node:child_process");
+const { createHash, createHmac, randomUUID, timingSafeEqual } = require("node:crypto");
+const fs = require("node:fs");
+const http = require("node:http");
+const os = require("node:os");
+const path = require("node:path");
+
+const RACING = { Prefer: "respond-async" };
+const PAYABLE = { sess: "checkout-sessions", link: "payment-links", inv: "invoices" };
+const CARD = { exp_month: 12, exp_year: 2099, cvc: "123" };
+const START_LIMIT = 60_000; // milliseconds for the emulator to start
+const LATEST = 40; // requests, and events, in a report
+const EXPLAINED = 5; // failed requests, the last ones, that are shown with their errors
+
+// -- requests
+
+/** An error answer; `status`, `code`, `param` and `body` are those of the answer. */
+class RequestRefused extends Error {
+  constructor(method, target, status, body) {
+    const error = body?.error ?? body ?? {};
+    const details = Object.entries(error.errors ?? {}).map(([field, texts]) => `\n  ${field}: ${[texts].flat().join("; ")}`);
+    super(`${method} ${target} -> ${status} ${error.code ?? ""}: ${error.message ?? JSON.stringify(body)}${details.join("")}`);
+    this.name = "RequestRefused";
+    Object.assign(this, { status, code: error.code, param: error.param, body });
+  }
+}
+
+class Api {
+  constructor(url, key) {
+    Object.assign(this, { url, key });
+  }
+
+  get(target, query = {}) {
+    const known = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
+    const search = new URLSearchParams(known.map(([name, value]) => [name, String(value)])).toString();
+    return this.call("GET", search ? `${target}?${search}` : target);
+  }
+
+  post(target, body = {}, headers = {}) {
+    return this.call("POST", target, body, headers);
+  }
+
+  patch(target, body) {
+    return this.call("PATCH", target, body);
+  }
+
+  delete(target) {
+    return this.call("DELETE", target);
+  }
+
+  async call(method, target, body, headers = {}) {
+    const text = await (await this.request(method, target, body, headers)).text();
+    return text ? JSON.parse(text) : null;
+  }
+
+  async request(method, target, body, headers = {}) {
+    const response = await fetch(new URL(target, this.url), {
+      method,
+      headers: { ...this.headers(), ...headers },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
+    if (response.ok) return response;
+    const text = await response.text();
+    throw new RequestRefused(method, target, response.status, parsed(text) ?? text);
+  }
+
+  headers() {
+    const token = process.env.PAYMENTS_EMULATOR_CONTROL_TOKEN;
+    const guard = token ? { "Emulator-Token": token } : {};
+    return { Authorization: `Bearer ${this.key}`, "Content-Type": "application/json", ...guard };
+  }
+
+  async *newest(target, query = {}) {
+    for (let page = await this.get(target, { page_size: 100, ...query }); ; page = await this.get(page.pagination.next)) {
+      yield* page.data;
+      if (!page.pagination.next) return;
+    }
+  }
+
+  async oldest(target, query = {}) {
+    const found = [];
+    for await (const item of this.newest(target, query)) found.unshift(item);
+    return found;
+  }
+}
+
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const identity = (object) => (object && typeof object === "object" ? object.id : object);
+
+// -- the server
+
+let ownServer; // a promise: one server for this process
+
+/** Start an emulator on a free port; it ends with this process, or with `stop()`. */
+async function startServer(options = []) {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "payments-emulator-"));
+  const portFile = path.join(folder, "port");
+  const log = path.join(folder, "log");
+  const output = fs.openSync(log, "w");
+  const command = process.env.PAYMENTS_EMULATOR_COMMAND ?? "payments-emulator";
+  const child = spawn(command, ["serve", "--port", "0", "--port-file", portFile, "--clock", "frozen", ...options], {
+    stdio: ["ignore", output, output],
+    windowsHide: true,
+  });
+  fs.closeSync(output);
+  let failure;
+  child.on("error", (error) => (failure = error.message));
+  child.on("exit", (status) => (failure ??= `exit status ${status}`));
+  child.unref();
+  const kill = () => child.kill();
+  process.on("exit", kill);
+  const stop = async () => {
+    process.off("exit", kill);
+    if (failure === undefined) {
+      await new Promise((ended) => {
+        child.once("exit", ended);
+        child.kill();
+      });
+    }
+    fs.rmSync(folder, { recursive: true, force: true });
+  };
+  const deadline = Date.now() + START_LIMIT;
+  while (!fs.existsSync(portFile)) {
+    if (failure !== undefined || Date.now() > deadline) {
+      const said = fs.readFileSync(log, "utf8").trim();
+      await stop();
+      throw new Error(
+        `${command} did not start: ${failure ?? "it took too long"}. ${said}\n` +
+          "Install it (pip install payments-emulator), name it in PAYMENTS_EMULATOR_COMMAND, " +
+          "or name a running one in PAYMENTS_EMULATOR_URL.",
+      );
+    }
+    await new Promise((resume) => setTimeout(resume, 10));
+  }
+  return { url: `http://127.0.0.1:${fs.readFileSync(portFile, "utf8").trim()}`, stop };
+}
+
+// -- signatures
+
+/** Whether a webhook is signed by the endpoint: `endpoint` is its secret, or an object with `id`, `secret` and
+ * `security_profile`; `body` is the raw body, as it was received; names of headers are in lower case. */
+function verify(endpoint, headers, body) {
+  const { id, secret, security_profile: profile = "HMAC_SHA256" } =
+    typeof endpoint === "string" ? { secret: endpoint } : endpoint;
+  if (profile === "HMAC_SHA256") {
+    return same(headers["service-signature"], createHmac("sha256", secret).update(body).digest("hex"));
+  }
+  const [scheme, token = ""] = (headers.authorization ?? "").split(" ");
+  if (profile === "BASIC") {
+    return scheme === "Basic" && same(token, Buffer.from(`${id}:${secret}`).toString("base64"));
+  }
+  return scheme === "Bearer" && verifyToken(token, secret, body);
+}
+
+function verifyToken(token, secret, body) {
+  const [head = "", claims = "", signature = ""] = token.split(".");
+  const decoded = (part) => parsed(Buffer.from(part, "base64url").toString()) ?? {};
+  const { exp, body_sha256: digest } = decoded(claims);
+  return (
+    decoded(head).alg === "HS256" &&
+    same(signature, createHmac("sha256", secret).update(`${head}.${claims}`).digest("base64url")) &&
+    exp > Date.now() / 1000 &&
+    digest === createHash("sha256").update(body).digest("hex")
+  );
+}
+
+function same(given, wanted) {
+  const [left, right] = [Buffer.from(String(given ?? "")), Buffer.from(wanted)];
+  return left.length === right.length && timingSafeEqual(left, right);
+}
+
+// -- the parts of a world
+
+class Clock {
+  #api;
+
+  constructor(api) {
+    this.#api = api;
+  }
+
+  async now() {
+    return (await this.show()).now;
+  }
+
+  show() {
+    return this.#api.get("/_emulator/clock");
+  }
+
+  async advance(by) {
+    const { untilEvent, ...rest } = typeof by === "string" ? { by } : by;
+    const body = Object.entries({ ...rest, until_event: untilEvent }).filter(([, value]) => value !== undefined);
+    const done = await this.#api.post(
+      "/_emulator/clock/advance",
+      Object.fromEntries(body.map(([name, value]) => [name, value instanceof Date ? value.toISOString() : value])),
+    );
+    if (done.failures.length) {
+      throw new Error(`jobs of the emulator failed before ${done.now}: ${JSON.stringify(done.failures)}`);
+    }
+    return done;
+  }
+
+  freeze(at) {
+    return this.#api.post("/_emulator/clock/freeze", at ? { at } : {});
+  }
+
+  run(rate = 1) {
+    return this.#api.post("/_emulator/clock/run", { rate });
+  }
+
+  async schedule(until) {
+    const jobs = [];
+    for await (const job of this.#api.newest("/_emulator/schedule", { until })) jobs.push(job);
+    return jobs;
+  }
+
+  async nextJob() {
+    return (await this.#api.get("/_emulator/schedule", { page_size: 1 })).data[0] ?? null;
+  }
+
+  settle() {
+    return this.advance("0s");
+  }
+}
+
+class Events {
+  #api;
+  #clock;
+
+  constructor(api, clock) {
+    this.#api = api;
+    this.#clock = clock;
+  }
+
+  of(type, object) {
+    return this.#api.oldest("/_emulator/events", { type, object: identity(object) });
+  }
+
+  all() {
+    return this.of();
+  }
+
+  async types() {
+    return (await this.all()).map((event) => event.type);
+  }
+
+  async waitFor(type, { object, timeout = 10 } = {}) {
+    const query = { type, object: identity(object), wait: timeout, page_size: 1 };
+    const [event] = (await this.#api.get("/_emulator/events", query)).data;
+    if (!event) throw new Error(`${type} did not happen within ${timeout} s.\n${await this.summary()}`);
+    return event;
+  }
+
+  async expect(types, act) {
+    const before = (await this.#api.get("/_emulator/events", { page_size: 1 })).data[0]?.id;
+    const result = await act();
+    await this.#clock.settle();
+    const happened = [];
+    for await (const event of this.#api.newest("/_emulator/events")) {
+      if (event.id === before) break;
+      happened.unshift(event);
+    }
+    const found = happened.map((event) => event.type);
+    const [missing, extra] = [without(types, found), without(found, types)];
+    if (missing.length || extra.length) {
+      throw new Error(
+        [
+          missing.length && `did not happen: ${missing.join(", ")}`,
+          extra.length && `happened, but was not expected: ${extra.join(", ")}`,
+          eventsReport(happened, "inside"),
+          await nextJobReport(this.#clock),
+        ]
+          .filter(Boolean)
+          .join("\n"),
+      );
+    }
+    return result;
+  }
+
+  async summary() {
+    return `${eventsReport(await this.all())}\n${await nextJobReport(this.#clock)}`;
+  }
+}
+
+/** The items of a list that are left when each of `others` takes one away. */
+function without(list, others) {
+  const rest = [...list];
+  for (const each of others) {
+    const index = rest.indexOf(each);
+    if (index >= 0) rest.splice(index, 1);
+  }
+  return rest;
+}
+
+class Emails {
+  #api;
+
+  constructor(api) {
+    this.#api = api;
+  }
+
+  all() {
+    return this.#api.oldest("/_emulator/emails");
+  }
+
+  to(address, kind) {
+    return this.#api.oldest("/_emulator/emails", { to: address, kind });
+  }
+
+  of(kind) {
+    return this.#api.oldest("/_emulator/emails", { kind });
+  }
+
+  async waitFor({ kind, to, timeout = 10 } = {}) {
+    const [email] = (await this.#api.get("/_emulator/emails", { kind, to, wait: timeout, page_size: 1 })).data;
+    if (!email) throw new Error(`no ${kind ?? "email"} to ${to ?? "anyone"} was sent within ${timeout} s.`);
+    return email;
+  }
+
+  async html(email) {
+    return (await this.#api.request("GET", `/_emulator/emails/${identity(email)}/html`)).text();
+  }
+
+  async raw(email) {
+    return Buffer.from(await (await this.#api.request("GET", `/_emulator/emails/${identity(email)}/raw`)).arrayBuffer());
+  }
+}
+
+class Ledger {
+  #api;
+
+  constructor(api) {
+    this.#api = api;
+  }
+
+  show(query = {}) {
+    return this.#api.get("/_emulator/ledger", query);
+  }
+
+  async totals() {
+    return (await this.show()).totals;
+  }
+
+  async assertBalanced() {
+    const shown = await this.show();
+    if (!shown.balanced) throw new Error(`the ledger does not add up after ${shown.broken_by}`);
+  }
+}
+
+class Webhooks {
+  #api;
+  #clock;
+  #events;
+  #server;
+  #endpoint;
+  #known; // resolves once the secret is known
+  #tell;
+  #reply = async () => ({ status: 200 });
+  #statuses = [];
+  #deliveries = [];
+  #seen = new Set();
+  #waiting = new Set();
+
+  constructor(api, clock, events) {
+    this.#api = api;
+    this.#clock = clock;
+    this.#events = events;
+  }
+
+  async listen(events = ["*"], fields = {}) {
+    if (this.#endpoint) await this.#api.delete(`/v1/webhooks/${this.#endpoint.id}/`);
+    this.#deliveries = [];
+    this.#known = new Promise((tell) => (this.#tell = tell));
+    const url = await this.#open();
+    this.#endpoint = await this.#api.post("/v1/webhooks/", { name: "Test suite", url, events, ...fields });
+    this.#tell();
+    return this;
+  }
+
+  async endpoint() {
+    if (!this.#endpoint) await this.listen();
+    return this.#endpoint;
+  }
+
+  async secret() {
+    return (await this.endpoint()).secret;
+  }
+
+  get deliveries() {
+    return [...this.#deliveries];
+  }
+
+  async events() {
+    await this.#settle();
+    return this.#genuine();
+  }
+
+  async waitFor(type, { object, timeout = 10 } = {}) {
+    await this.endpoint();
+    const deadline = Date.now() + timeout * 1000;
+    for (;;) {
+      const found = this.#matching(type, object).find((event) => !this.#seen.has(event.id));
+      if (found) {
+        this.#seen.add(found.id);
+        return found;
+      }
+      const left = deadline - Date.now();
+      if (left <= 0) throw new Error(`no webhook ${type} arrived within ${timeout} s.\n${await this.summary()}`);
+      await this.#change(left);
+    }
+  }
+
+  async assertDelivered(type, { object, times } = {}) {
+    await this.#settle();
+    const found = this.#matching(type, object);
+    if (times === undefined ? !found.length : found.length !== times) {
+      const wanted = times === undefined ? "was not delivered" : `was delivered ${found.length} times, not ${times}`;
+      throw new Error(`${type} ${wanted}.\n${await this.summary()}`);
+    }
+    return found;
+  }
+
+  async refuteDelivered(type, { object } = {}) {
+    await this.#settle();
+    const found = this.#matching(type, object);
+    if (found.length) throw new Error(`${type} was delivered, ${found.length} times.\n${await this.summary()}`);
+  }
+
+  answer(...statuses) {
+    this.#statuses.push(...statuses);
+    return this;
+  }
+
+  async forwardTo(target, at = "/webhooks") {
+    const send = typeof target === "function" || typeof target?.handle === "function" ? await this.#serve(target) : target;
+    const url = new URL(at, send);
+    this.#reply = async ({ headers, body }) => {
+      try {
+        const { host, connection, "content-length": length, ...rest } = headers;
+        const response = await fetch(url, { method: "POST", headers: rest, body });
+        await response.arrayBuffer();
+        return { status: response.status };
+      } catch (error) {
+        return { status: 500, error: `${error.message}${error.cause ? `: ${error.cause.message}` : ""}` };
+      }
+    };
+    await this.endpoint();
+    return this;
+  }
+
+  async summary() {
+    const delivered = new Set(this.#genuine().map((event) => event.id));
+    const missing = (await this.#events.all()).filter((event) => !delivered.has(event.id));
+    const since = this.#endpoint ? `The endpoint has existed since ${this.#endpoint.created_at}.` : "";
+    return [
+      deliveriesReport(this.#deliveries),
+      missing.length ? `${eventsReport(missing, "that were not delivered to this receiver")}\n${since}` : "",
+      await nextJobReport(this.#clock),
+    ]
+      .filter(Boolean)
+      .join("\n");
+  }
+
+  async close() {
+    for (const server of [this.#server, ...this.#served].filter(Boolean)) {
+      server.closeAllConnections();
+      await new Promise((closed) => server.close(closed));
+    }
+    this.#server = undefined;
+    this.#served = [];
+  }
+
+  #served = [];
+
+  async #serve(app) {
+    const server = http.createServer(app);
+    this.#served.push(server);
+    return listening(server);
+  }
+
+  async #open() {
+    if (!this.#server) this.#server = http.createServer((request, response) => this.#receive(request, response));
+    return this.#server.listening ? address(this.#server) : listening(this.#server);
+  }
+
+  async #receive(request, response) {
+    const parts = [];
+    for await (const part of request) parts.push(part);
+    const body = Buffer.concat(parts);
+    const event = parsed(body.toString()) ?? {};
+    let reply = { status: 200 };
+    // The ping that validates a new endpoint comes before anyone can know the secret.
+    if (event.type !== "webhook.ping") {
+      await this.#known;
+      const genuine = verify(this.#endpoint, request.headers, body);
+      const delivery = { event, headers: request.headers, body, genuine, attempt: Number(request.headers["emulator-attempt"] ?? 1) };
+      reply = !genuine ? { status: 401 } : this.#statuses.length ? { status: this.#statuses.shift() } : await this.#reply(delivery);
+      this.#deliveries.push({ ...delivery, ...reply });
+    }
+    response.writeHead(reply.status).end();
+    for (const resume of this.#waiting) resume();
+  }
+
+  #change(milliseconds) {
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => resume(), milliseconds);
+      const resume = () => {
+        clearTimeout(timer);
+        this.#waiting.delete(resume);
+        resolve();
+      };
+      this.#waiting.add(resume);
+    });
+  }
+
+  async #settle() {
+    await this.endpoint();
+    await this.#clock.settle();
+  }
+
+  #genuine() {
+    return [...new Map(this.#deliveries.filter((each) => each.genuine).map((each) => [each.event.id, each.event])).values()];
+  }
+
+  #matching(type, object) {
+    const id = identity(object);
+    return this.#genuine().filter((event) => event.type === type && (!id || event.data.object.id === id));
+  }
+}
+
+async function listening(server) {
+  await new Promise((ready, failed) => server.once("error", failed).listen(0, "127.0.0.1", ready));
+  server.unref();
+  return address(server);
+}
+
+const address = (server) => `http://127.0.0.1:${server.address().port}/`;
+
+// -- reports
+
+function eventsReport(events, where = "so far") {
+  const lines = events.map((event) => `  ${event.created_at}    ${event.type}  ${event.data.object.id ?? ""}`);
+  return lines.length ? [`Events ${where}:`, ...lines].join("\n") : `No event happened ${where}.`;
+}
+
+function deliveriesReport(deliveries) {
+  const lines = deliveries.map(({ event, genuine, attempt, status, error }) => {
+    const again = attempt > 1 ? `, attempt ${attempt}` : "";
+    const forged = genuine ? "" : ", its signature is WRONG";
+    return `  ${event.created_at ?? ""}  ${event.type ?? "no event"}  ${event.id ?? ""}${again}${forged} -> ${status}${error ? ` (${error})` : ""}`;
+  });
+  return lines.length ? ["Webhooks received:", ...lines].join("\n") : "No webhook was received.";
+}
+
+async function nextJobReport(clock) {
+  const job = await clock.nextJob();
+  return job ? `It is ${await clock.now()}; next job, at ${job.due_at}: ${job.kind} ${job.object ?? ""}.` : "No job is planned.";
+}
+
+async function worldReport(api, clock, deliveries) {
+  const { now, mode } = await clock.show();
+  const latest = async (target) => (await api.get(target, { page_size: LATEST })).data.reverse();
+  const requests = await latest("/_emulator/requests");
+  const events = await latest("/_emulator/events");
+  const failed = requests.filter((each) => each.status >= 400).slice(-EXPLAINED);
+  const rows = [];
+  for (const request of requests) {
+    const body = failed.includes(request) ? (await api.get(`/_emulator/requests/${request.id}`)).response_body : undefined;
+    const refused = body?.error ?? body;
+    const error = refused?.message ? ` ${refused.code ?? ""}: ${refused.message}` : "";
+    rows.push([request.created_at, `  ${request.created_at}  ${request.method} ${request.path} -> ${request.status}${error}`]);
+    for (const event of events.filter((each) => each.request === request.id)) rows.push([request.created_at, eventLine(event, "└")]);
+  }
+  const known = new Set(requests.map((request) => request.id));
+  for (const event of events) if (!known.has(event.request)) rows.push([event.created_at, eventLine(event, "·")]);
+  rows.sort((one, other) => (one[0] < other[0] ? -1 : one[0] > other[0] ? 1 : 0));
+  const timeline = rows.length
+    ? ["Requests with the events they caused (└), and events of jobs (·):", ...rows.map((row) => row[1])]
+    : ["No requests and no events."];
+  const parts = [`clock: ${now}, ${mode}`, await nextJobReport(clock), ...timeline];
+  return [...parts, ...(deliveries.length ? [deliveriesReport(deliveries)] : [])].join("\n");
+}
+
+const eventLine = (event, mark) => `  ${event.created_at}  ${mark} ${event.type}  ${event.data.object.id ?? ""}`;
+
+// -- a world
+
+function payMethod({ phone, card, iban, email }) {
+  const given = Object.entries({
+    phone: phone && { type: "mobile_money", phone },
+    card: card && { type: "bank_card", ...CARD, ...(typeof card === "object" ? card : { number: card }) },
+    iban: iban && { type: "bank_transfer", iban },
+    email: email && { type: "paypal", email },
+  }).filter(([, method]) => method);
+  if (given.length > 1) throw new TypeError(`pay by one of ${given.map(([name]) => name).join(", ")}, not by all of them`);
+  return given.length ? { method: given[0][1] } : {};
+}
+
+/** One world of the service: its clock, events, emails and webhooks, and failures on demand. */
+class Emulator {
+  #snapshots = 0;
+
+  /** Open a world. It is at `url`, else at `PAYMENTS_EMULATOR_URL`, else on a server that this process starts. */
+  static async open({ url = process.env.PAYMENTS_EMULATOR_URL, key, clock = "frozen", seed, settings = {} } = {}) {
+    const at = url ?? (await (ownServer ??= startServer())).url;
+    const emulator = new Emulator(at.replace(/\/$/, ""), key ?? `sk_test_${randomUUID()}`);
+    await emulator.#reset({ clock: clockStart(clock), fixtures: { settings }, ...(seed === undefined ? {} : { seed }) });
+    return emulator;
+  }
+
+  constructor(url, key) {
+    this.url = url;
+    this.key = key;
+    this.api = new Api(url, key);
+    this.clock = new Clock(this.api);
+    this.events = new Events(this.api, this.clock);
+    this.emails = new Emails(this.api);
+    this.ledger = new Ledger(this.api);
+    this.webhooks = new Webhooks(this.api, this.clock, this.events);
+  }
+
+  async pay(target, { phone, card, iban, email, wait = true, ...fields } = {}) {
+    const id = identity(target);
+    const kind = PAYABLE[String(id).split("_")[0]];
+    if (!kind) {
+      throw new TypeError(`${id} cannot be paid: a checkout session (sess_), a payment link (link_) or an invoice (inv_)`);
+    }
+    const body = { ...payMethod({ phone, card, iban, email }), ...fields };
+    return this.api.post(`/_emulator/${kind}/${id}/pay`, body, wait ? {} : RACING);
+  }
+
+  settle() {
+    return this.clock.settle();
+  }
+
+  failNext(operation = "payment", code, { times = 1, ...match } = {}) {
+    return this.api.post("/_emulator/outcomes", { operation, result: "failed", times, match, ...(code ? { code } : {}) });
+  }
+
+  fault(then, { times = 1, ...match } = {}) {
+    return this.api.post("/_emulator/faults", { then, times, match });
+  }
+
+  trigger(event, overrides = {}, { wait = true } = {}) {
+    return this.api.post("/_emulator/trigger", { event, overrides }, wait ? {} : RACING);
+  }
+
+  async configure(settings) {
+    return (await this.api.patch("/_emulator/app", { settings })).settings;
+  }
+
+  expect(types, act) {
+    return this.events.expect([types].flat(), act);
+  }
+
+  async snapshot(name = `snapshot-${++this.#snapshots}`) {
+    const made = await this.api.post("/_emulator/snapshots", { name });
+    return { name: made.name, restore: () => this.api.post(`/_emulator/snapshots/${made.name}/restore`) };
+  }
+
+  async story() {
+    return `world ${this.key} at ${this.url}\n${await worldReport(this.api, this.clock, this.webhooks.deliveries)}`;
+  }
+
+  async close() {
+    await this.webhooks.close();
+    await this.#reset({});
+  }
+
+  async #reset(body) {
+    try {
+      await this.api.post("/_emulator/reset", body);
+    } catch (error) {
+      if (error instanceof RequestRefused) throw error;
+      throw new Error(`no emulator answers at ${this.url}: ${error.cause?.message ?? error.message}`, { cause: error });
+    }
+  }
+}
+
+function clockStart(clock) {
+  const start = clock instanceof Date ? clock.toISOString() : clock;
+  return ["running", "frozen"].includes(start) || start.startsWith("frozen@") ? start : `frozen@${start}`;
+}
+
+/** A test with a world of its own: `test("…", withPayments(async (payments) => { … }))`. If it fails, the error tells
+ * the story of the world. */
+function withPayments(options, act) {
+  const [chosen, body] = typeof options === "function" ? [{}, options] : [options, act];
+  // Without a declared parameter: jest takes one for a callback.
+  return async (...given) => {
+    const payments = await Emulator.open(chosen);
+    try {
+      await body(payments, ...given);
+    } catch (error) {
+      throw await told(error, payments);
+    } finally {
+      await payments.close();
+    }
+  };
+}
+
+async function told(error, payments) {
+  const story = await payments.story().catch((problem) => `(no report of the world: ${problem.message})`);
+  if (!(error instanceof Error) && typeof error?.message !== "string") return error;
+  const before = error.message;
+  error.message = `${before}\n\n${story}`;
+  if (typeof error.stack === "string") error.stack = error.stack.replace(before, () => error.message);
+  return error;
+}
+
+module.exports = { Emulator, RequestRefused, startServer, verify, withPayments };

@@ -1,0 +1,192 @@
+// The types of index.cjs. Objects of the service are open records: a client generated from /openapi.json knows their fields.
+
+export type Json = Record<string, any>;
+/** An object of the service, or its id. */
+export type Ref = string | { id: string };
+/** `frozen` (now), `running`, or an instant to be frozen at. */
+export type ClockStart = "frozen" | "running" | (string & {}) | Date;
+
+export interface WorldOptions {
+  /** Where the emulator is; else `PAYMENTS_EMULATOR_URL`, else one that this process starts. */
+  url?: string;
+  /** A secret key; each key has a world of its own. Default: a new one. */
+  key?: string;
+  clock?: ClockStart;
+  /** The same seed gives the same ids. */
+  seed?: number;
+  /** Settings of the App, such as `{ tax_rate: 18 }`. */
+  settings?: Json;
+}
+
+export interface Event {
+  id: string;
+  type: string;
+  created_at: string;
+  data: { object: Json };
+  [field: string]: any;
+}
+
+export interface Delivery {
+  event: Event;
+  /** By name in lower case. */
+  headers: Record<string, string>;
+  /** The raw body, of which the signature is. */
+  body: Buffer;
+  /** Whether the signature is right. */
+  genuine: boolean;
+  /** The number of the attempt, from 1. */
+  attempt: number;
+  /** What it was answered with. */
+  status: number;
+  /** Why it could not be forwarded. */
+  error?: string;
+}
+
+export interface Advance {
+  from: string;
+  now: string;
+  jobs: number;
+  events: Record<string, number>;
+  deliveries: { succeeded: number; failed: number };
+  [field: string]: any;
+}
+
+export interface Api {
+  get(path: string, query?: Json): Promise<any>;
+  post(path: string, body?: Json, headers?: Record<string, string>): Promise<any>;
+  patch(path: string, body: Json): Promise<any>;
+  delete(path: string): Promise<any>;
+  /** All objects of a list, oldest first. */
+  oldest(path: string, query?: Json): Promise<any[]>;
+}
+
+export interface Clock {
+  now(): Promise<string>;
+  show(): Promise<Json>;
+  /** Move by a duration (`"31d"`, `"P1M"`), to an instant, until the `"next"` job or until an event. Returns when all that
+   * fell due is done, webhooks and emails included. */
+  advance(by: string | { by?: string; to?: string | Date; until?: "next"; untilEvent?: string }): Promise<Advance>;
+  freeze(at?: string | Date): Promise<Json>;
+  run(rate?: number): Promise<Json>;
+  /** The planned jobs in order; `until` (instant or duration) plays a copy of the world up to there. */
+  schedule(until?: string): Promise<Json[]>;
+  nextJob(): Promise<Json | null>;
+  settle(): Promise<Advance>;
+}
+
+export interface Events {
+  /** All events so far, oldest first. */
+  all(): Promise<Event[]>;
+  of(type?: string, object?: Ref): Promise<Event[]>;
+  types(): Promise<string[]>;
+  /** `timeout` in seconds, at most 30. */
+  waitFor(type: string, options?: { object?: Ref; timeout?: number }): Promise<Event>;
+  summary(): Promise<string>;
+}
+
+export interface Emails {
+  all(): Promise<Json[]>;
+  to(address: string, kind?: string): Promise<Json[]>;
+  of(kind: string): Promise<Json[]>;
+  waitFor(options?: { kind?: string; to?: string; timeout?: number }): Promise<Json>;
+  html(email: Ref): Promise<string>;
+  raw(email: Ref): Promise<Buffer>;
+}
+
+export interface Ledger {
+  show(query?: { object?: string; currency?: string }): Promise<Json>;
+  totals(): Promise<Record<string, Record<string, number>>>;
+  assertBalanced(): Promise<void>;
+}
+
+export interface Webhooks {
+  /** Register the receiver, for some types of event or with other fields; earlier deliveries are forgotten. */
+  listen(events?: string[], fields?: { security_profile?: "HMAC_SHA256" | "BASIC" | "JWT"; retry_policy?: Json }): Promise<Webhooks>;
+  endpoint(): Promise<Json>;
+  secret(): Promise<string>;
+  /** In order of arrival. */
+  readonly deliveries: Delivery[];
+  /** Delivered events, each once. */
+  events(): Promise<Event[]>;
+  waitFor(type: string, options?: { object?: Ref; timeout?: number }): Promise<Event>;
+  assertDelivered(type: string, options?: { object?: Ref; times?: number }): Promise<Event[]>;
+  refuteDelivered(type: string, options?: { object?: Ref }): Promise<void>;
+  /** Answer the next deliveries with these statuses. */
+  answer(...statuses: number[]): Webhooks;
+  /** Forward deliveries to a URL, or to a request listener (an Express application, for example). */
+  forwardTo(target: string | ((request: any, response: any) => unknown), path?: string): Promise<Webhooks>;
+  summary(): Promise<string>;
+  /** Stop receiving; `Emulator.close()` does it. */
+  close(): Promise<void>;
+}
+
+export interface Payment {
+  phone?: string;
+  /** Its number, or its fields. */
+  card?: string | Json;
+  iban?: string;
+  /** Of a PayPal account. */
+  email?: string;
+  /** False: return before webhooks and emails have their outcome. */
+  wait?: boolean;
+  quantity?: number;
+  /** In minor units. */
+  amount?: number;
+  customer?: Json;
+  [field: string]: any;
+}
+
+export class Emulator {
+  private constructor();
+  static open(options?: WorldOptions): Promise<Emulator>;
+  readonly url: string;
+  readonly key: string;
+  readonly api: Api;
+  readonly clock: Clock;
+  readonly events: Events;
+  readonly emails: Emails;
+  readonly ledger: Ledger;
+  readonly webhooks: Webhooks;
+  /** Pay a checkout session, a payment link or an invoice as a buyer does; without a method by one that works. */
+  pay(target: Ref, payment?: Payment): Promise<Json>;
+  /** Wait until everything caused so far has its outcome. */
+  settle(): Promise<Advance>;
+  failNext(
+    operation?: "payment" | "refund" | "delivery",
+    code?: string,
+    match?: { times?: number; customer?: string; amount?: number; payment_method_type?: string },
+  ): Promise<Json>;
+  fault(then: Json, match?: { times?: number } & Json): Promise<Json>;
+  trigger(event: string, overrides?: Json, options?: { wait?: boolean }): Promise<Event>;
+  configure(settings: Json): Promise<Json>;
+  /** Fails unless `act` causes exactly these types of event, in any order. */
+  expect<T>(types: string | string[], act: () => T | Promise<T>): Promise<T>;
+  snapshot(name?: string): Promise<{ name: string; restore(): Promise<unknown> }>;
+  /** What happened in the world so far. */
+  story(): Promise<string>;
+  /** Discard the world. */
+  close(): Promise<void>;
+}
+
+export class RequestRefused extends Error {
+  readonly status: number;
+  readonly code?: string;
+  readonly param?: string;
+  readonly body: unknown;
+}
+
+type Test = (...given: any[]) => Promise<void>;
+
+/** A test with a world of its own; if it fails, its error tells the story of the world. */
+export function withPayments(act: (payments: Emulator, ...given: any[]) => unknown): Test;
+export function withPayments(options: WorldOptions, act: (payments: Emulator, ...given: any[]) => unknown): Test;
+
+/** Whether a webhook is signed by this endpoint (its secret will do for `HMAC_SHA256`); `body` is the raw body. */
+export function verify(
+  endpoint: string | { id?: string; secret: string; security_profile?: string },
+  headers: Record<string, string | string[] | undefined>,
+  body: Buffer | string,
+): boolean;
+
+/** Start an emulator on a free port; it ends with this process, or with `stop()`. */
+export function startServer(options?: string[]): Promise<{ url: string; stop(): Promise<void> }>;
