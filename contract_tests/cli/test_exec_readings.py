@@ -28,9 +28,9 @@ def test_a_reading_can_be_chosen_for_a_run(tmp_path: Path) -> None:
 
 
 def test_a_reading_that_is_none_is_named_with_those_there_are() -> None:
-    refused = run("exec", "--reading", "search=error", "--", "true")
-    assert refused.status == 2
-    assert "search_nothing_found" in refused.errors
+    rejected = run("exec", "--reading", "search=error", "--", "true")
+    assert rejected.status == 2
+    assert "search_nothing_found" in rejected.errors
 
 
 def test_the_readings_that_a_suite_depends_on_are_named(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""``python -m contract_tests.clients``: generates clients of the document, checks their types, tells stories with them.
+"""``python -m contract_tests.clients``: generates clients of the document, checks their types, plays scenarios.
 
 Needs npm with Node 20 and the network, for the generators alone; they are installed into a folder that is thrown away.
 """
@@ -120,7 +120,7 @@ class Workshop:
         run("npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", self.folder, *NODE_TOOLS)
 
     def openapi_python_client(self, url: str) -> None:
-        """Generate, check the types, tell the story."""
+        """Generate, check the types, run the scenario."""
         made = self.folder / "pyclient"
         config = self.folder / "openapi-python-client.json"
         config.write_text(PDF, "utf-8")
@@ -128,21 +128,21 @@ class Workshop:
         no_warning(run(self.bin / "openapi-python-client", *generate, "--overwrite", env=self.path))
         no_operation_missing(made, "*/api/*/*.py")
         run(self.bin / "mypy", made / "payments_and_recurring_billing_api_client", cwd=self.folder)
-        self._tell("with_openapi_python_client.py", url, made)
+        self._run_scenario("with_openapi_python_client.py", url, made)
 
     def openapi_generator(self, url: str) -> None:
-        """Generate and tell the story."""
+        """Generate and run the scenario."""
         made = self.folder / "generated"
         options = ("-g", "python", "--package-name", "payments_client", "-i", self.document, "-o", made)
         no_warning(run(self.bin / "openapi-generator-cli", "generate", *options, env=self.path))
         no_operation_missing(made, "payments_client/api/*.py")
-        self._tell("with_openapi_generator.py", url, made)
+        self._run_scenario("with_openapi_generator.py", url, made)
 
-    def _tell(self, story: str, url: str, made: Path) -> None:
-        run(self.bin / "python", HERE / story, url, env={**self.path, "PYTHONPATH": str(made)})
+    def _run_scenario(self, script: str, url: str, made: Path) -> None:
+        run(self.bin / "python", HERE / script, url, env={**self.path, "PYTHONPATH": str(made)})
 
     def typescript(self, url: str) -> None:
-        """Generate the types, check the story against them, tell it."""
+        """Generate the types, check the scenario against them, run it."""
         no_warning(run(self.node / "openapi-typescript", self.document, "-o", self.folder / "api.d.ts"))
         no_operation_missing(self.folder, "api.d.ts")
         (self.folder / "story.ts").write_text((HERE / "story.ts").read_text("utf-8"), "utf-8")
@@ -167,9 +167,9 @@ class Workshop:
             stage = ObjectFactory(proxy, headers("sk_test_prism"), receiver.url, "prism")
             stage.http.event_hooks = {"response": [no_violation]}
             suite = Suite(bundles.load("service"), proxy, "sk_test_prism", 1, 1, stage, phases=("stateful",))
-            told = failures(suite.run())
-            if told:
-                sys.exit("\n".join(told))
+            failed = failures(suite.run())
+            if failed:
+                sys.exit("\n".join(failed))
 
     @contextmanager
     def _proxy(self, url: str) -> Iterator[str]:
@@ -189,7 +189,7 @@ class Workshop:
 
 
 def wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
-    """Until somebody listens there; ends the program if nobody does within a minute."""
+    """Wait until a server listens there; end the program if none does within a minute."""
     for _ in range(600):
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) == 0:

@@ -1,4 +1,4 @@
-"""The same story, told with the client that openapi-generator makes of the document: ``python FILE URL``."""
+"""The same scenario with the client that openapi-generator makes of the document: ``python FILE URL``."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""A small story, told with the client that openapi-python-client makes of the document: ``python FILE URL``."""
+"""A small scenario with the client that openapi-python-client makes of the document: ``python FILE URL``."""
 
 import sys
 
