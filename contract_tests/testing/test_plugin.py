@@ -1,4 +1,4 @@
-"""The pytest plugin, run by pytest itself on small suites: a world for each test, told well when something is wrong."""
+"""The pytest plugin, run by pytest itself on small suites: a world for each test, and a clear report of failures."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from importlib.metadata import entry_points
 import httpcore  # noqa: F401  # see above
 import pytest
 
+# Stays loaded here: a run inside this one forgets the modules it was the first to import.
 import emulator.pytest_plugin
 import emulator.server
 import emulator.testing.following_clock
@@ -33,7 +34,7 @@ def run(suite: pytest.Pytester, *options: str, **files: str) -> pytest.RunResult
     return suite.runpytest_inprocess(*PLUGIN, "-Werror", "--strict-markers", *options)
 
 
-def test_whoever_installs_the_package_has_the_plugin() -> None:
+def test_installing_the_package_installs_the_plugin() -> None:
     (found,) = entry_points(group="pytest11", name="payments_emulator")
     assert found.load() is emulator.pytest_plugin
 
@@ -44,9 +45,9 @@ def test_who_does_not_use_it_pays_nothing_for_it() -> None:
         "import sys, pytest; before = set(sys.modules); import emulator.pytest_plugin;"
         "print(sorted(name for name in set(sys.modules) - before if '.' not in name or name.startswith('emulator')))"
     )
-    told = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
-    assert told.stderr == ""
-    assert set(eval(told.stdout)) - set(sys.stdlib_module_names) == {"emulator", "emulator.pytest_plugin"}
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    assert set(eval(done.stdout)) - set(sys.stdlib_module_names) == {"emulator", "emulator.pytest_plugin"}
 
 
 def test_each_test_has_a_world_of_its_own_and_always_the_same_one(suite: pytest.Pytester) -> None:
@@ -91,19 +92,19 @@ def test_the_ini_file_says_how_worlds_start_and_markers_what_is_different(suite:
 
         pytestmark = pytest.mark.payments(settings={"tax_rate": 10, "commission_rate": 1})
 
-        def told(payments):
+        def shown(payments):
             settings = payments.api.get("/_emulator/app")["settings"]
             names = "tax_rate", "commission_rate", "minimum_amount", "maximum_amount"
             return [settings[name] for name in names]
 
         def test_usual(payments):
             assert payments.clock.now == "2026-01-01T00:00:00.000Z"
-            assert told(payments) == [10, 1, 7, 99999999]
+            assert shown(payments) == [10, 1, 7, 99999999]
 
         @pytest.mark.payments(clock="running", settings={"tax_rate": 20}, fixtures="own.yaml")
         def test_other(payments):
             assert payments.clock.show()["mode"] == "running"
-            assert told(payments) == [20, 1, 7, 5000]
+            assert shown(payments) == [20, 1, 7, 5000]
 
         @pytest.mark.payments(clock=datetime.datetime(2027, 1, 1), seed=8, fixtures=["own.yaml"])
         class TestClass:
@@ -115,7 +116,7 @@ def test_the_ini_file_says_how_worlds_start_and_markers_what_is_different(suite:
 
 
 @pytest.mark.parametrize(
-    ("marker", "told"),
+    ("marker", "message"),
     [
         ("sed=1", "does not take sed=; it takes clock, seed, settings, fixtures"),
         ("7", "does not take 7; it takes clock, seed, settings, fixtures"),
@@ -127,30 +128,30 @@ def test_the_ini_file_says_how_worlds_start_and_markers_what_is_different(suite:
         ("fixtures='nowhere.yaml'", "nowhere.yaml: cannot be read"),
     ],
 )
-def test_a_wrong_marker_is_told_in_a_line(suite: pytest.Pytester, marker: str, told: str) -> None:
+def test_a_wrong_marker_is_reported_in_a_line(suite: pytest.Pytester, marker: str, message: str) -> None:
     module = f"import pytest\n@pytest.mark.payments({marker})\ndef test_shop(payments): pass"
     result = run(suite, test_shop=module)
     result.assert_outcomes(errors=1)
-    assert told in result.stdout.str()
+    assert message in result.stdout.str()
     assert "Traceback" not in result.stdout.str()
     assert "During handling" not in result.stdout.str()
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "message"),
     [
         ("payments_seed = many", "payments_seed = 'many': a whole number"),
         ("payments_clock = noon", "clock='noon': 'running', 'frozen', or an instant"),
     ],
 )
-def test_a_wrong_ini_file_is_told_in_a_line(suite: pytest.Pytester, line: str, told: str) -> None:
+def test_a_wrong_ini_file_is_reported_in_a_line(suite: pytest.Pytester, line: str, message: str) -> None:
     suite.makeini(f"[pytest]\n{line}")
     result = run(suite, test_shop="def test_shop(payments): pass")
     result.assert_outcomes(errors=1)
-    assert told in result.stdout.str()
+    assert message in result.stdout.str()
 
 
-def test_a_failing_test_shows_the_story_of_its_world(suite: pytest.Pytester) -> None:
+def test_a_failing_test_shows_the_failure_report_of_its_world(suite: pytest.Pytester) -> None:
     module = """
         def test_shop(payments):
             payments.webhooks.listen()
@@ -188,7 +189,7 @@ def test_a_failing_test_shows_the_story_of_its_world(suite: pytest.Pytester) -> 
     assert "emulator/testing" not in result.stdout.str(), "a traceback ends in the test and not in the helpers"
 
 
-def test_a_story_that_cannot_be_told_hides_nothing(suite: pytest.Pytester) -> None:
+def test_a_failure_report_that_cannot_be_made_hides_no_failure(suite: pytest.Pytester) -> None:
     module = """
         def test_shop(payments, monkeypatch):
             monkeypatch.setattr(payments, "url", "http://127.0.0.1:1")
@@ -267,7 +268,7 @@ def test_a_server_elsewhere_is_used_with_worlds_of_this_run_alone(
     assert first != second
 
 
-def test_a_server_elsewhere_that_does_not_answer_is_told(suite: pytest.Pytester) -> None:
+def test_a_server_elsewhere_that_does_not_answer_is_reported(suite: pytest.Pytester) -> None:
     result = run(suite, "--payments-url", "http://127.0.0.1:1", test_shop="def test_shop(payments): pass")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*no emulator answers at http://127.0.0.1:1: *"])
@@ -276,8 +277,8 @@ def test_a_server_elsewhere_that_does_not_answer_is_told(suite: pytest.Pytester)
 
 def test_the_marker_and_the_options_explain_themselves(suite: pytest.Pytester) -> None:
     suite.runpytest_inprocess(*PLUGIN, "--markers").stdout.fnmatch_lines(["@pytest.mark.payments(*initial state of*"])
-    told = suite.runpytest_inprocess(*PLUGIN, "--help").stdout
-    told.fnmatch_lines(["*--payments-url=URL*", "*payments_clock*", "*payments_seed*", "*payments_fixtures*"])
+    help_text = suite.runpytest_inprocess(*PLUGIN, "--help").stdout
+    help_text.fnmatch_lines(["*--payments-url=URL*", "*payments_clock*", "*payments_seed*", "*payments_fixtures*"])
 
 
 READINGS = """
@@ -292,9 +293,9 @@ READINGS = """
 def test_a_test_runs_once_for_each_value_of_each_reading(suite: pytest.Pytester) -> None:
     """B-99: the failure names the reading, in its own id and in words."""
     others = sum(len(reading.values) - 1 for reading in readings().values())
-    told = run(suite, test_search=READINGS.format(names='"all"'))
-    told.assert_outcomes(passed=others, failed=1)
-    told.stdout.fnmatch_lines(
+    result = run(suite, test_search=READINGS.format(names='"all"'))
+    result.assert_outcomes(passed=others, failed=1)
+    result.stdout.fnmatch_lines(
         [
             "*test_nobody_is_found[[]search_nothing_found=error[]]*",
             "*payments emulator: reading*",
@@ -305,9 +306,9 @@ def test_a_test_runs_once_for_each_value_of_each_reading(suite: pytest.Pytester)
 
 
 def test_only_the_readings_that_a_marker_names_are_tried(suite: pytest.Pytester) -> None:
-    told = run(suite, "-v", test_search=READINGS.format(names='"webhook_success", "error_shape"'))
-    told.assert_outcomes(passed=4)
-    told.stdout.fnmatch_lines(
+    result = run(suite, "-v", test_search=READINGS.format(names='"webhook_success", "error_shape"'))
+    result.assert_outcomes(passed=4)
+    result.stdout.fnmatch_lines(
         [
             "*[[]default readings[]]*",
             "*[[]webhook_success=2xx[]]*",
@@ -345,9 +346,9 @@ def test_the_reading_that_is_tried_joins_the_settings_of_the_test(suite: pytest.
     ],
 )
 def test_a_marker_with_a_reading_that_is_none_is_explained(suite: pytest.Pytester, names: str, says: str) -> None:
-    told = run(suite, test_search=READINGS.format(names=names))
-    told.assert_outcomes(errors=1)
-    told.stdout.fnmatch_lines([f"*@pytest.mark.payments_readings {says}"])
+    result = run(suite, test_search=READINGS.format(names=names))
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines([f"*@pytest.mark.payments_readings {says}"])
 
 
 def test_a_marker_on_a_test_without_a_world_is_explained(suite: pytest.Pytester) -> None:
@@ -358,6 +359,6 @@ def test_a_marker_on_a_test_without_a_world_is_explained(suite: pytest.Pytester)
         def test_nothing():
             pass
     """
-    told = run(suite, test_nothing=module)
-    told.assert_outcomes(errors=1)
-    told.stdout.fnmatch_lines(["*the test uses no fixture payments*"])
+    result = run(suite, test_nothing=module)
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*the test uses no fixture payments*"])
