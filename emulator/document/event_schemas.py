@@ -90,7 +90,7 @@ class _DocumentedEvent:
         body = {**model["requestBody"], "content": {JSON: media}}
         about = {"summary": self._spec.summary, "description": self._spec.meaning}
         mark = {"x-assumption": self._spec.assumption} if self._spec.assumption else {}
-        return {**model, **about, "requestBody": body, **mark}
+        return with_links({**model, **about, "requestBody": body, **mark})
 
     def _model(self) -> Node:
         model: Node = self._document["x-webhooks"][MODEL]["post"]
