@@ -12,7 +12,7 @@ from contract_tests.contract import Contract
 from contract_tests.coverage.watch import WATCH
 
 NO_AUTHORITIES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-"""Trusts nobody, for clients that speak plain HTTP: reading the authorities for each one took half of the suite."""
+"""Trusts no certificate, for clients that speak plain HTTP: reading the authorities for each took half of the suite."""
 
 
 def http_client(**options: Any) -> httpx.Client:
@@ -56,13 +56,13 @@ class Client:
         """The JSON, or None, of a DELETE that succeeds."""
         return self._ok(self.request("DELETE", path))
 
-    def refused(self, method: str, path: str, status: int, code: str, **options: Any) -> Any:
-        """The JSON of a request that is refused with this status and code, in the documented shape."""
+    def rejected(self, method: str, path: str, status: int, code: str, **options: Any) -> Any:
+        """The JSON of a request that is rejected with this status and code, in the documented shape."""
         response = self.request(method, path, **options)
         body = response.json()
-        told = body.get("error", body)
-        assert (response.status_code, told["code"]) == (status, code), response.text
-        return told
+        error = body.get("error", body)
+        assert (response.status_code, error["code"]) == (status, code), response.text
+        return error
 
     def pages(self, path: str, **query: Any) -> Iterator[Any]:
         """Every object of a list, following ``next``."""

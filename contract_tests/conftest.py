@@ -98,7 +98,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True)
 def _every_answer(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Every answer of every server in this process is one the documents allow, whoever asked for it."""
+    """Every answer of every server in this process is one the documents allow, whatever client asked for it."""
     yield
     assert list(WATCH.faults(judges=request.node.get_closest_marker("breaks_the_document") is None)) == []
 
@@ -121,7 +121,7 @@ def contracts(service_contract: Contract, control_contract: Contract) -> tuple[C
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[RunningServer]:
-    """One server for the whole run: worlds keep tests apart (B-01)."""
+    """One server for the whole run: each test has a world of its own (B-01)."""
     server = RunningServer()
     yield server
     server.stop()

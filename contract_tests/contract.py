@@ -135,7 +135,7 @@ class Contract:
         return self.judge.faults(schema, value) + self.strict.faults(schema, value) + list(undeclared)
 
     def _undeclared(self, schema: Part, value: Any, path: str) -> Iterator[str]:
-        """The fields that no part of a schema declares; closing cannot tell them where several are combined."""
+        """The fields that no part of a schema declares; closing cannot find them where several are combined."""
         schema = resolved(self.document, schema)
         if isinstance(value, list):
             items = Part((*schema.pointer, "items"), schema.node.get("items", {}))

@@ -10,7 +10,7 @@ VOID = ("br", "circle", "img", "input", "link", "meta", "path", "rect", "use")
 """The elements without an end that our pages use."""
 
 UNSEEN = ("script", "style")
-"""The elements whose content nobody reads."""
+"""The elements whose content is not shown."""
 
 Attributes = dict[str, str | None]
 

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from contract_tests.rules_harness import Kernel
+from contract_tests.rules_harness import RulesHarness
 from contract_tests.sandbox import FAILING_PHONE, START
 from emulator.core import calendar
 from emulator.errors import ApiError
@@ -24,43 +24,43 @@ class Extent(NamedTuple):
 PERIODS = [("day", 1), ("week", 1), *[("day", 11), ("week", 3), ("month", 1), ("month", 3), ("year", 1)] * 4]
 PHONES = ["+24177000000", "+24177000000", FAILING_PHONE, "+24177000003", "+24177000006", None]
 
-Action = Callable[[Kernel, str], object]
+Action = Callable[[RulesHarness, str], object]
 
 
-def cancel_later(kernel: Kernel, id: str) -> None:
-    kernel.do("cancelSubscription", id, cancel_at_period_end=True)
+def cancel_later(harness: RulesHarness, id: str) -> None:
+    harness.do("cancelSubscription", id, cancel_at_period_end=True)
 
 
-def take_back(kernel: Kernel, id: str) -> None:
-    kernel.do("updateSubscription", id, cancel_at_period_end=False)
+def take_back(harness: RulesHarness, id: str) -> None:
+    harness.do("updateSubscription", id, cancel_at_period_end=False)
 
 
-def send_invoices(kernel: Kernel, id: str) -> None:
-    kernel.do("updateSubscription", id, collection_method="send_invoice")
+def send_invoices(harness: RulesHarness, id: str) -> None:
+    harness.do("updateSubscription", id, collection_method="send_invoice")
 
 
-def fail_from_now_on(kernel: Kernel, id: str) -> None:
-    kernel.change_phone(kernel.subscription(id).customer, FAILING_PHONE)
+def fail_from_now_on(harness: RulesHarness, id: str) -> None:
+    harness.change_phone(harness.subscription(id).customer, FAILING_PHONE)
 
 
-def pay_from_now_on(kernel: Kernel, id: str) -> None:
-    kernel.change_phone(kernel.subscription(id).customer, "+24177000000")
+def pay_from_now_on(harness: RulesHarness, id: str) -> None:
+    harness.change_phone(harness.subscription(id).customer, "+24177000000")
 
 
-def settle(kernel: Kernel, id: str) -> None:
-    for invoice in kernel.invoices():
+def settle(harness: RulesHarness, id: str) -> None:
+    for invoice in harness.invoices():
         if invoice.subscription == id and invoice.status in ("open", "uncollectible"):
-            kernel.do("payInvoice", invoice.id)
+            harness.do("payInvoice", invoice.id)
 
 
-def void(kernel: Kernel, id: str) -> None:
-    for invoice in kernel.invoices():
+def void(harness: RulesHarness, id: str) -> None:
+    for invoice in harness.invoices():
         if invoice.subscription == id and invoice.status == "open":
-            kernel.do("voidInvoice", invoice.id)
+            harness.do("voidInvoice", invoice.id)
 
 
 ONE_CALL = [
-    lambda kernel, about, name=name: kernel.do(name, about)
+    lambda harness, about, name=name: harness.do(name, about)
     for name in ("pauseSubscription", "resumeSubscription", "reactivateSubscription", "cancelSubscription")
 ]
 CHANGES: list[Action] = [
@@ -73,7 +73,7 @@ CHANGES: list[Action] = [
     pay_from_now_on,
     settle,
     void,
-    lambda kernel, about: kernel.delete_customer(kernel.subscription(about).customer),
+    lambda harness, about: harness.delete_customer(harness.subscription(about).customer),
 ]
 
 
@@ -94,7 +94,7 @@ def script(chance: random.Random, extent: Extent) -> list[Act]:
     ]
 
 
-def populate(kernel: Kernel, chance: random.Random, subscriptions: int) -> list[str]:
+def populate(harness: RulesHarness, chance: random.Random, subscriptions: int) -> list[str]:
     """The subscriptions, some with a trial, some that end or are to be canceled; not all on the first day."""
     ids = []
     for number in range(subscriptions):
@@ -102,30 +102,30 @@ def populate(kernel: Kernel, chance: random.Random, subscriptions: int) -> list[
         extra = chance.choice(
             [{}, {}, {}, {"trial_period_days": 10}, {"ends_at": "2027-03-05T00:00:00Z"}, {"cancel_at_period_end": True}]
         )
-        kernel.advance(days=30 / subscriptions if number % 10 == 0 else 0)
-        made = kernel.subscribe(
+        harness.advance(days=30 / subscriptions if number % 10 == 0 else 0)
+        made = harness.subscribe(
             chance.choice(PHONES), unit_amount=1000, interval=interval, interval_count=count, **extra
         )
         ids.append(made.id)
     return ids
 
 
-def play(seed: int, steps: Callable[[str, str], Iterator[str]], extent: Extent) -> Kernel:
+def play(seed: int, steps: Callable[[str, str], Iterator[str]], extent: Extent) -> RulesHarness:
     """Years with the same subscriptions and the same acts, the way between two acts walked in ``steps``."""
-    kernel = Kernel()
+    harness = RulesHarness()
     chance = random.Random(seed)
-    ids = populate(kernel, chance, extent.subscriptions)
-    acts = [act for act in script(chance, extent) if act.at > kernel.world.now]
+    ids = populate(harness, chance, extent.subscriptions)
+    acts = [act for act in script(chance, extent) if act.at > harness.world.now]
     for act in acts:
-        for instant in steps(kernel.world.now, act.at):
-            kernel.advance_to(instant)
+        for instant in steps(harness.world.now, act.at):
+            harness.advance_to(instant)
         try:
-            act.action(kernel, ids[act.number])
+            act.action(harness, ids[act.number])
         except (ApiError, KeyError):
             continue  # what the state forbids, and customers who are gone, are part of the play
-    for instant in steps(kernel.world.now, calendar.plus(START, days=extent.days)):
-        kernel.advance_to(instant)
-    return kernel
+    for instant in steps(harness.world.now, calendar.plus(START, days=extent.days)):
+        harness.advance_to(instant)
+    return harness
 
 
 def at_once(start: str, end: str) -> Iterator[str]:

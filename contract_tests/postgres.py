@@ -69,10 +69,10 @@ def _run(user: str, folder: Path, name: str, *arguments: str) -> None:
     owner = user if os.geteuid() == ROOT else None
     command = [str(place / name), *arguments]
     # Into a file: a server that was started would hold a pipe open.
-    with tempfile.TemporaryFile() as told:
-        done = subprocess.run(command, user=owner, cwd=folder, stdout=told, stderr=told, check=False, timeout=60)
-        told.seek(0)
-        assert done.returncode == 0, told.read().decode()
+    with tempfile.TemporaryFile() as output:
+        done = subprocess.run(command, user=owner, cwd=folder, stdout=output, stderr=output, check=False, timeout=60)
+        output.seek(0)
+        assert done.returncode == 0, output.read().decode()
 
 
 def _free_port() -> int:

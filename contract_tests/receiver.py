@@ -1,4 +1,4 @@
-"""A webhook receiver: a real HTTP server that keeps the raw bytes it gets and answers as it is told."""
+"""A webhook receiver: a real HTTP server that stores the raw bytes it gets and answers as arranged."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Receiver:
 
     def wait(self) -> None:
         """Hold on until the receiver is released."""
-        assert self._released.wait(30), "nobody released the receiver"
+        assert self._released.wait(30), "the receiver was not released"
 
     def close(self) -> None:
         """Stop listening."""

@@ -1,4 +1,4 @@
-"""A world without a server: the rules alone, for tests that need thousands of turns or what no request can arrange."""
+"""A world without a server: the rules alone, for tests of very many units of work, or of what no request arranges."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 """What the document's defaults, or the tests', put into a body."""
 
 
-class Kernel:
+class RulesHarness:
     """One world and its frozen clock. Each of the ``observers`` is given every unit of work once it is committed."""
 
     def __init__(self, **settings: Any) -> None:
         self.world = World(
-            name="kernel",
+            name="harness",
             livemode=False,
             registry=REGISTRY,
             reference_data=FACTS,
@@ -51,10 +51,10 @@ class Kernel:
             base_url="http://127.0.0.1:4747",
         )
         self.observers: list[Callable[[World, UnitOfWork], object]] = []
-        self.turn(lambda world: world.add(Settings(**settings)))
+        self.run(lambda world: world.add(Settings(**settings)))
 
-    def turn(self, command: Callable[..., Any], **arguments: Any) -> Any:
-        """One turn, then what it made due at once."""
+    def run(self, command: Callable[..., Any], **arguments: Any) -> Any:
+        """One unit of work, then what it made due at once."""
         with self.world.unit_of_work() as unit:
             result = command(self.world, **arguments)
         self._observe(unit)
@@ -66,7 +66,7 @@ class Kernel:
         arguments: dict[str, Any] = {} if id is None else {"id": id}
         if body or operation in DEFAULTS or operation.startswith("update"):
             arguments["body"] = {**DEFAULTS.get(operation, {}), **body}
-        return self.turn(OPERATIONS[operation], **arguments)
+        return self.run(OPERATIONS[operation], **arguments)
 
     def advance(self, **span: float) -> None:
         """Move the clock by so many days, hours or seconds."""
@@ -84,14 +84,14 @@ class Kernel:
 
     def job(self, name: str, about: str) -> UnitOfWork:
         """Run a job now, planned or not."""
-        with self.world.unit_of_work() as turn:
+        with self.world.unit_of_work() as unit:
             self.world.registry.jobs[name](self.world, Job(id="job_0", name=name, due=START, sequence=0, about=about))
-        self._observe(turn)
-        return turn
+        self._observe(unit)
+        return unit
 
     @contextmanager
     def expect(self, *types: str) -> Iterator[None]:
-        """What happens inside brings about just these events: neither one less nor one more."""
+        """What happens inside causes just these events: neither one less nor one more."""
         before = len(self.world.table(Event))
         yield
         happened = Counter(event.type for event in list(self.world.table(Event))[before:])
@@ -127,7 +127,7 @@ class Kernel:
     def method(self, customer: str, phone: str, *, is_default: bool = False) -> PaymentMethod:
         """Another mobile money method of a customer."""
         details = {"operator": None, "phone": phone, "country": None}
-        made: PaymentMethod = self.turn(
+        made: PaymentMethod = self.run(
             payment_methods.add,
             customer=customer,
             instrument=PaymentDetails(type="mobile_money", details=details),
@@ -139,16 +139,16 @@ class Kernel:
         """The number of the customer's default method changes; the method keeps its id (B-31)."""
         method = payment_methods.default(self.world, customer)
         if method is not None:
-            self.turn(lambda world: world.replace(method, details={**method.details, "phone": phone}))
+            self.run(lambda world: world.replace(method, details={**method.details, "phone": phone}))
 
     def drop_method(self, customer: str) -> None:
         """The customer's default method is gone."""
         method = payment_methods.default(self.world, customer)
         if method is not None:
-            self.turn(lambda world: world.remove(method))
+            self.run(lambda world: world.remove(method))
 
     def delete_customer(self, id: str) -> None:
-        """As a hard delete does: the customer goes, its methods go, and customer.deleted tells."""
+        """As a hard delete does: the customer goes, its methods go, and customer.deleted is emitted."""
 
         def delete(world: World) -> None:
             customer = world.require(Customer, id)
@@ -157,7 +157,7 @@ class Kernel:
             world.remove(customer)
             world.emit("customer.deleted", customer)
 
-        self.turn(delete)
+        self.run(delete)
 
     def product(self, **fields: Any) -> Product:
         """A product at a fixed price of 1500 XAF."""
@@ -175,7 +175,7 @@ class Kernel:
             updated_at=world.now,
             **{**defaults, **fields},
         )
-        made: Product = self.turn(lambda world: world.add(record))
+        made: Product = self.run(lambda world: world.add(record))
         return made
 
     def open_invoice(self, subscription: Subscription) -> Invoice:
@@ -187,5 +187,5 @@ class Kernel:
             draft = invoices.draft(world, customer, (line,), "XAF", subscription=subscription.id)
             return invoices.finalize_and_track(world, draft)
 
-        made: Invoice = self.turn(issue)
+        made: Invoice = self.run(issue)
         return made

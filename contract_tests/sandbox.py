@@ -47,7 +47,7 @@ class RunningServer:
 
     @contextmanager
     def world(self, name: str, *contracts: Contract) -> Iterator[Sandbox]:
-        """A fresh world of this name, thrown away at the end: a thousand kept would slow the last ones down."""
+        """A fresh world of this name, thrown away at the end: a thousand worlds would slow the last ones down."""
         sandbox = Sandbox(self.url, f"sk_test_{name}", *contracts)
         try:
             yield sandbox
@@ -63,7 +63,7 @@ class RunningServer:
 
 
 class Sandbox:
-    """One world: the service and the control API, each with the document at hand, and stories about events."""
+    """One world: the service and the control API, each checked against its document, and scenarios of events."""
 
     def __init__(self, url: str, key: str, service: Contract, control: Contract) -> None:
         self.url = url
@@ -99,7 +99,7 @@ class Sandbox:
 
     @contextmanager
     def expect(self, *types: str) -> Iterator[None]:
-        """What happens inside brings about just these events: neither one less nor one more."""
+        """What happens inside causes just these events: neither one less nor one more."""
         before = Counter(event["type"] for event in self.events())
         yield
         happened = Counter(event["type"] for event in self.events()) - before
@@ -182,7 +182,7 @@ class Sandbox:
         return self.api.post("/payment-links/", self.link_body(**fields))
 
     def buy(self, what: Any, method: Any = None, **fields: Any) -> Any:
-        """Pay a session, a link or an invoice as its buyer would; by a phone that pays unless told otherwise."""
+        """Pay a session, a link or an invoice as its buyer would; by a phone that pays unless a method is given."""
         method = method or {"type": "mobile_money", "phone": "+24177123456"}
         kind = {"checkout_session": "checkout-sessions", "payment_link": "payment-links", "invoice": "invoices"}
         path = f"/{kind[what['object']]}/{what['id']}/pay"

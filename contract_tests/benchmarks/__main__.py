@@ -93,14 +93,14 @@ def _figure(value: float | None) -> str:
 HEAD = """# Benchmarks
 
 What `python -m contract_tests.benchmarks --write docs/guide/benchmarks.md` measured: {machine}. All servers run side by
-side and are loaded in turn, over 16 connections; figures are medians of the rounds, ratios medians of the rounds' own.
-Absolute figures are those of the machine and of what else it did; read the ratios.
+side and are loaded alternately, over 16 connections; figures are medians of the rounds, ratios medians of the rounds'
+own. Absolute figures are those of the machine and of what else it did; read the ratios.
 """
 
 BESIDE_BARE = """
 ## Beside a bare Starlette application
 
-It does the same work by hand: it compares the key, validates the body, keeps customers in a dict. It has no clock,
+It does the same work directly: it compares the key, validates the body, stores customers in a dict. It has no clock,
 events, webhooks, journal, guards or idempotency; the emulator has all of them on. Where the measure is one size beside
 another, the emulator with few objects stands in the column of the bare application.
 """

@@ -1,7 +1,7 @@
-"""The yardstick: customers over HTTP as one would write them by hand with Starlette, with nothing around them.
+"""The yardstick: customers over HTTP as one would write them with Starlette alone, with nothing around them.
 
 Same requests, same answers: the key is compared, the body validated, the email unique, the list enveloped. There are no
-turns, events, clocks or schedules. It runs as the emulator does, on uvicorn with uvloop and httptools.
+units of work, events, clocks or schedules. It runs as the emulator does, on uvicorn with uvloop and httptools.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 
 from contract_tests.benchmarks.measures import Row, Size, beside
-from contract_tests.rules_harness import Kernel
+from contract_tests.rules_harness import RulesHarness
 
 CARD = {"type": "bank_card", "number": "4242424242424242", "exp_month": 12, "exp_year": 2035, "cvc": "123"}
 BLOCK = 50
@@ -18,10 +18,10 @@ BLOCK = 50
 def checks(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
     """Microseconds of the rules alone, without a server: in the place of the bare application, no check is made.
 
-    Both worlds do the same in turn, a short block each, so that a busy minute counts on both sides.
+    Both worlds do the same alternately, a short block each, so that a busy minute counts on both sides.
     """
     for name, prepare in OPERATIONS.items():
-        unchecked, checked = Kernel(), Kernel()
+        unchecked, checked = RulesHarness(), RulesHarness()
         unchecked.world.registry = unchecked.world.registry._replace(checks=())
         acts = prepare(unchecked), prepare(checked)
         times: tuple[list[float], list[float]] = [], []
@@ -44,28 +44,28 @@ def _block(act: Callable[[int], object], first: int) -> float:
     return (time.process_time_ns() - started) / BLOCK / 1000
 
 
-def _creates(kernel: Kernel) -> Callable[[int], object]:
-    return lambda number: kernel.do("createCustomer", email=f"buyer-{number}@example.com", name="Awa Diop")
+def _creates(harness: RulesHarness) -> Callable[[int], object]:
+    return lambda number: harness.do("createCustomer", email=f"buyer-{number}@example.com", name="Awa Diop")
 
 
-def _renewals(kernel: Kernel) -> Callable[[int], object]:
-    kernel.subscribe(interval="day")
-    return lambda number: kernel.advance(days=1)
+def _renewals(harness: RulesHarness) -> Callable[[int], object]:
+    harness.subscribe(interval="day")
+    return lambda number: harness.advance(days=1)
 
 
-def _payments(kernel: Kernel) -> Callable[[int], object]:
-    customer = kernel.do("createCustomer", email="awa@example.com", name="Awa Diop").id
-    method = kernel.do("createPaymentMethod", customer=customer, is_default=True, metadata={}, **CARD).id
+def _payments(harness: RulesHarness) -> Callable[[int], object]:
+    customer = harness.do("createCustomer", email="awa@example.com", name="Awa Diop").id
+    method = harness.do("createPaymentMethod", customer=customer, is_default=True, metadata={}, **CARD).id
     fields = {"amount": 5000, "currency": "XAF", "customer": customer, "payment_method": method, "metadata": {}}
 
     def pay(number: int) -> None:
-        intent = kernel.do("createPaymentIntent", **fields)
-        kernel.do("confirmPaymentIntent", intent.id, payment_method=method)
+        intent = harness.do("createPaymentIntent", **fields)
+        harness.do("confirmPaymentIntent", intent.id, payment_method=method)
 
     return pay
 
 
-OPERATIONS: dict[str, Callable[[Kernel], Callable[[int], object]]] = {
+OPERATIONS: dict[str, Callable[[RulesHarness], Callable[[int], object]]] = {
     "create a customer": _creates,
     "make and confirm a payment": _payments,
     "renew a subscription": _renewals,

@@ -53,7 +53,7 @@ def _subscribe(server: Server, subscriptions: int, pool: ProcessPoolExecutor) ->
 
 
 def _waits(server: Server, advance: Future[float]) -> Iterator[float]:
-    """How long requests of another world take meanwhile, in seconds.
+    """How long requests of another world take during an advance, in seconds.
 
     There are twenty a second at most: enough to meet a wait of 50 ms, and little work beside the advance.
     """
@@ -71,10 +71,10 @@ PLAN = {"name": "Basic", "amount": 5000, "currency": "XAF", "interval": "month"}
 
 def _advance(server: Server, subscriptions: int) -> float:
     started = time.perf_counter()
-    told = server.call("POST", "/_emulator/clock/advance", {"to": "2027-01-01T00:00:00Z"})
+    answer = server.call("POST", "/_emulator/clock/advance", {"to": "2027-01-01T00:00:00Z"})
     seconds = time.perf_counter() - started
-    if told["failures"] or told["events"].get("invoice.paid") != subscriptions * MONTHS:
-        raise RuntimeError(f"not {subscriptions * MONTHS} renewals: {told}")
+    if answer["failures"] or answer["events"].get("invoice.paid") != subscriptions * MONTHS:
+        raise RuntimeError(f"not {subscriptions * MONTHS} renewals: {answer}")
     return seconds
 
 

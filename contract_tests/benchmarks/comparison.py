@@ -1,4 +1,4 @@
-"""The comparison: the emulator and its peers side by side, the same loads on each in turn."""
+"""The comparison: the emulator and its peers side by side, the same loads on each, one after the other."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ KNOWN = 50
 """Customers that are asked for one by one."""
 
 PACE = 50
-"""Requests that tell how fast a server is."""
+"""Requests that show how fast a server is."""
 
 _numbers = count(1)
 
@@ -49,7 +49,7 @@ class Standing(NamedTuple):
 
 
 def compare(size: Size, pool: ProcessPoolExecutor, peers: Iterable[Peer] = PEERS) -> list[Standing]:
-    """Install and start all, measure them in turn, end them. A peer that cannot be had is told so and left out."""
+    """Install, start, measure and stop them. A peer that cannot be installed is reported and left out."""
     faults: list[Standing] = []
     with TemporaryDirectory(prefix="peers-") as place, ExitStack() as stack:
         (ours,) = stack.enter_context(running(EMULATOR))
@@ -73,7 +73,7 @@ def _measured(servers: Sequence[Running], size: Size, pool: ProcessPoolExecutor)
     for _ in range(size.peer_rounds):
         for what in ASKED:
             for server in servers:
-                # Their first answers tell how many there will be in time; and whoever waited long is awake then.
+                # Their first answers show how many there will be in time, and wake a server that was idle for long.
                 pace = _send(pool, server, _asks(server, what, known, PACE)).rate
                 asks = _asks(server, what, known, max(PACE, int(pace * size.peer_seconds)))
                 rates[server.name][what].append(_send(pool, server, asks).rate)

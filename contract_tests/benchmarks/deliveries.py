@@ -23,7 +23,7 @@ from typing import Any
 import httpx
 
 KINDS = ("good", "good", "good", "slow", "good", "failing", "good", "closing", "refusing", "hanging")
-"""What endpoints are like, in turn: slow ones take 3 ms, failing and closing ones fail every tenth event at first,
+"""What endpoints are like: slow ones take 3 ms, failing and closing ones fail every tenth event at first,
 refusing ones answer 404 to every tenth, hanging ones never answer their third."""
 
 HEADERS = {"Authorization": "Bearer sk_test_benchmark"}
@@ -33,7 +33,7 @@ HEADERS = {"Authorization": "Bearer sk_test_benchmark"}
 
 
 async def receive(port_file: Path) -> None:
-    """Answer by the kind that the path begins with; a GET tells what came, in order of arrival."""
+    """Answer by the kind that the path begins with; a GET shows what came, in order of arrival."""
     seen: dict[str, list[tuple[str, str]]] = {}
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -1,7 +1,7 @@
 """What reading and making one object costs among a hundred and among a hundred thousand, through the whole stack.
 
 ``python -m contract_tests.benchmarks.lists`` calls the application without sockets, so that only its own work is timed,
-and takes turns between the two worlds, so that a busy machine disturbs both alike.
+and alternates between the two worlds, so that a busy machine disturbs both alike.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def main(few: int, many: int, rounds: int) -> None:
 
 
 async def measure(few: int, many: int, rounds: int) -> None:
-    """Take turns between the worlds and print the medians and their ratio."""
+    """Alternate between the worlds and print the medians and their ratio."""
     sandbox = Sandbox(Options(clock_mode="frozen", seed=7))
     application = sandbox.application()
     benches = [Bench(sandbox, application, f"world-of-{count}", count) for count in (few, many)]

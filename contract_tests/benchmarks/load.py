@@ -120,11 +120,11 @@ class _Line(asyncio.Protocol):
             return
         self._received = b""
         if b"\r\nconnection: close" in head.lower():
-            self._connect_anew()
+            self._reconnect()
         else:
             self._next()
 
-    def _connect_anew(self) -> None:
+    def _reconnect(self) -> None:
         self._left = self._transport
         self._left.close()
         loop = asyncio.get_running_loop()

@@ -16,7 +16,7 @@ from emulator.engine.journal import MAX_UNITS
 
 
 class Size(NamedTuple):
-    """How much is done. A round is one load of ``requests`` requests on each server in turn.
+    """How much is done. A round is one load of ``requests`` requests on each server, one after the other.
 
     ``seconds`` is how long a world is overloaded.
     ``subscriptions`` are advanced by a year, ``lives`` are those whose ``years`` are walked in different steps.
@@ -94,7 +94,7 @@ def memory(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
     with running(BARE, EMULATOR) as servers:
         for server in servers:
             at_start[server.name] = server.memory() / 2**20
-            # What a server loads with its first requests, and the turns it keeps (so many and no more), are not the
+            # What a server loads with its first requests, and the requests it stores (so many and no more), are not the
             # customers' doing.
             _send(pool, server, creates("warm", MAX_UNITS))
             before = server.memory()
@@ -134,7 +134,7 @@ Make = Callable[[Server, int, int], list[bytes]]
 
 
 def _compare(servers: Sequence[Server], make: Make, size: Size, pool: ProcessPoolExecutor) -> list[list[Result]]:
-    """How each of the servers did in every round; they take turns to go first."""
+    """How each of the servers did in every round; each goes first as often as the others."""
     results: list[list[Result]] = [[] for _ in servers]
     pairs = list(zip(servers, results, strict=True))
     for number in range(size.rounds):
@@ -151,7 +151,7 @@ _numbers = count()
 
 
 def creates(name: str, how_many: int, **fields: Any) -> list[bytes]:
-    """Creates of customers nobody has made before."""
+    """Creates of customers that do not exist yet."""
     return [
         request(
             "POST",

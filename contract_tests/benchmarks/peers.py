@@ -35,7 +35,7 @@ AWS = {
 class Peer(NamedTuple):
     """How a peer is installed, started and asked.
 
-    ``start`` gives its command for a folder and a port. ``create`` is asked with a number nobody has had, ``get`` with
+    ``start`` gives its command for a folder and a port. ``create`` is asked with a number not used before, ``get`` with
     what ``id`` finds in the answer to a create; ``before`` is asked once, before anything else.
     """
 
@@ -172,7 +172,7 @@ PEERS = (
         ("GET", "/customers?page=1&limit=20", b"", PLAIN),
     ),
     Peer(
-        "Prism (keeps nothing)",
+        "Prism (stores nothing)",
         "npm",
         ("@stoplight/prism-cli",),
         _prism,

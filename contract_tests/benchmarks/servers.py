@@ -130,7 +130,7 @@ def running(*kinds: Kind) -> Iterator[list[Server]]:
 
 
 def bind() -> socket.socket:
-    """A socket on a free port, its address told on the standard output."""
+    """A socket on a free port, its address printed on the standard output."""
     bound = socket.create_server(("127.0.0.1", 0), backlog=2048)
     print(f"http://127.0.0.1:{bound.getsockname()[1]}/v1/", flush=True)
     return bound

@@ -43,7 +43,7 @@ def servers() -> Iterator[list[Server]]:
 
 
 def measure(few: int, many: int, rounds: int, requests: int) -> Figures:
-    """GET one and create, each state in turn within a round."""
+    """GET one and create, each state once within a round."""
     figures: Figures = {}
     with servers() as all_servers, load.generator() as pool:
         present = 0

@@ -12,7 +12,7 @@ import msgspec
 
 from contract_tests.benchmarks.measures import Row, Size
 from contract_tests.long_runs import Extent, at_once, play, randomly
-from contract_tests.rules_harness import Kernel
+from contract_tests.rules_harness import RulesHarness
 
 SEED = 7
 
@@ -23,23 +23,23 @@ def steps(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
     states = set()
     for way, walk in (("in one step", at_once), ("in random steps", randomly(random.Random(SEED)))):
         started = time.perf_counter()
-        kernel = play(SEED, walk, extent)
+        harness = play(SEED, walk, extent)
         seconds = time.perf_counter() - started
-        states.add(state(kernel))
+        states.add(state(harness))
         name = f"{extent.subscriptions:,} subscriptions, {size.years} years {way}"
-        yield Row(f"{name}: invoices", "/s", None, len(kernel.invoices()) / seconds, None)
+        yield Row(f"{name}: invoices", "/s", None, len(harness.invoices()) / seconds, None)
         # Two such worlds need not be in memory at once.
-        del kernel
+        del harness
     if len(states) > 1:
         raise RuntimeError("random steps do not end as one step does")
 
 
-def state(kernel: Kernel) -> str:
+def state(harness: RulesHarness) -> str:
     """A digest of all there is in a world; no job may have failed on the way."""
-    if kernel.failed_jobs():
-        raise RuntimeError(f"failed: {kernel.failed_jobs()[0]}")
-    digest = hashlib.sha256(repr(sorted(kernel.world.counters.items())).encode())
-    for table in kernel.world.tables():
+    if harness.failed_jobs():
+        raise RuntimeError(f"failed: {harness.failed_jobs()[0]}")
+    digest = hashlib.sha256(repr(sorted(harness.world.counters.items())).encode())
+    for table in harness.world.tables():
         for record in table:
             digest.update(msgspec.json.encode(record))
     return digest.hexdigest()

@@ -57,7 +57,7 @@ def test_the_table_has_a_line_for_each_row_with_its_ratio(capsys: pytest.Capture
     ]
 
 
-def test_the_page_tells_how_many_times_as_much_the_emulator_does() -> None:
+def test_the_page_says_how_many_times_as_much_the_emulator_does() -> None:
     standings = [Standing("ours", {"create": 900.0}), Standing("theirs", {"create": 300.0}), Standing("gone", {}, "no")]
     page = command.page([beside("start", "ms", [100], [200], "≤ 2 ×")], standings)
     assert "| start | ms | 100 | 200 | 2.00 | ≤ 2 × |" in page

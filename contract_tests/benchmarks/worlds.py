@@ -59,7 +59,7 @@ def thrown_away(how_many: int, warm: int) -> Cost:
 
 
 def one(server: object, name: str, webhooks: bool) -> float:
-    """The milliseconds of one test's world: opened, a customer made (and told of), thrown away."""
+    """The milliseconds of one test's world: opened, a customer created (with its event), thrown away."""
     from emulator.testing import Emulator
 
     started = time.perf_counter()

@@ -69,7 +69,7 @@ def test_a_page_that_waits_for_the_phone_moves_on_by_itself(sandbox: Sandbox, su
     [DECLINED, {**PHONE, "phone": "+24177000001"}, {**PAYPAL, "paypal_email": "fail@example.com"}],
     ids=lambda fields: str(fields["method"]),
 )
-def test_a_failure_is_told_and_another_try_succeeds(
+def test_a_failure_is_reported_and_another_try_succeeds(
     sandbox: Sandbox, surf: Surf, fields: dict[str, str], script: bool
 ) -> None:
     tab = surf(session(sandbox)["url"], java_script_enabled=script)
@@ -207,7 +207,7 @@ def faults(tab: Any, scheme: str) -> list[Any]:
 
 
 @pytest.mark.parametrize("options", [{}, PHONE_SIZED], ids=["desktop", "phone"])
-def test_axe_finds_no_fault_on_any_page(sandbox: Sandbox, surf: Surf, options: dict[str, Any]) -> None:
+def test_axe_finds_no_violation_on_any_page(sandbox: Sandbox, surf: Surf, options: dict[str, Any]) -> None:
     products = [sandbox.product(name=name)["id"] for name in ("Basket", "Mat")]
     choose = {"payment_link_type": "product", "products": products, "allow_quantity": True}
     ended = session(sandbox)

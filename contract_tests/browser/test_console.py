@@ -32,7 +32,7 @@ def listening(tab: Any) -> None:
 
 
 def opened(surf: Surf, sandbox: Sandbox, path: str = "") -> Any:
-    """A page that hears the stream; it is marked, so that one loaded anew can be told from it."""
+    """A page that hears the stream; it is marked, so that a reloaded one can be distinguished from it."""
     tab = surf(address(sandbox, path), **DESK)
     listening(tab)
     tab.evaluate("window.mark = true")
@@ -40,7 +40,7 @@ def opened(surf: Surf, sandbox: Sandbox, path: str = "") -> Any:
 
 
 def assert_same_page(tab: Any) -> None:
-    assert tab.evaluate("window.mark") is True, "the page was loaded anew"
+    assert tab.evaluate("window.mark") is True, "the page was reloaded"
 
 
 def shop(sandbox: Sandbox) -> Any:
@@ -211,7 +211,7 @@ def faults(tab: Any) -> list[Any]:
     return found
 
 
-def test_axe_finds_no_fault_and_nothing_is_too_wide_on_any_page(sandbox: Sandbox, surf: Surf) -> None:
+def test_axe_finds_no_violation_and_nothing_is_too_wide_on_any_page(sandbox: Sandbox, surf: Surf) -> None:
     pages = full_world(sandbox)
     tab = surf(address(sandbox), **DESK)
     wrong = {}

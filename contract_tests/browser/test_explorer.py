@@ -44,7 +44,7 @@ def test_the_control_token_goes_with_what_is_tried_out_once_it_is_put_in(surf: S
     ],
 )
 def test_a_request_is_tried_out(server: RunningServer, surf: Surf, api: str, operation: str, url: str) -> None:
-    """With the key that is filled in; nothing comes from elsewhere, nothing is refused by the page's own policy."""
+    """With the key that is filled in; nothing comes from elsewhere, nothing is blocked by the page's own policy."""
     tab = surf("about:blank")
     asked: list[Any] = []
     said: list[str] = []

@@ -107,7 +107,7 @@ def target(sandbox: Sandbox, page: Page) -> dict[str, str]:
 def read(sandbox: Sandbox, taken: dict[str, str | None]) -> set[str]:
     """The ways by which a page learned what time it is in the world, or that there is anything at all to be embedded.
 
-    A refusal is no secret: a page under a name that leads here may see that it is turned away.
+    That a request is rejected is no secret: a page under a name that leads here may see it.
     """
     return {name for name, text in taken.items() if text and (text == "loaded" or sandbox.now in text)}
 

@@ -27,7 +27,7 @@ SMALL = 10_000
 
 @dataclass(frozen=True)
 class Request:
-    """One request: headers by lower-case name, the raw body, and how many others were being answered meanwhile."""
+    """One request: headers by lower-case name, the raw body, and how many others were being answered at that time."""
 
     headers: dict[str, str]
     body: bytes
@@ -137,7 +137,7 @@ def algorithm(token: str) -> str | None:
 
 
 def same(given: str, expected: str) -> bool:
-    """Whether they are the same, in a time that tells nothing."""
+    """Whether they are the same, in a time that reveals nothing."""
     return hmac.compare_digest(given.encode("latin-1"), expected.encode())
 
 
@@ -180,7 +180,7 @@ def well_formed(method: str, given: str) -> bool:
     return re.fullmatch(form, given) is not None
 
 
-def news(receiver: Receiver, request: Request) -> bool:
+def is_new(receiver: Receiver, request: Request) -> bool:
     """Whether neither the event nor the signature was met before."""
     return not known(receiver, request) and not seen(receiver, request)
 
@@ -191,7 +191,7 @@ def normal(body: bytes) -> bytes:
 
 
 def rewritten(body: bytes) -> bytes:
-    """The JSON of a body, written anew."""
+    """The JSON of a body, serialized again."""
     return json.dumps(json.loads(body), separators=(",", ":"), ensure_ascii=False).encode()
 
 

@@ -21,8 +21,8 @@ from contract_tests.certifier.receivers import (
     Request,
     claimed,
     genuine,
+    is_new,
     known,
-    news,
     normal,
     of_type,
     over,
@@ -90,17 +90,17 @@ def old(receiver: Receiver, request: Request) -> bool:
 
 
 def out_of_the_blue(receiver: Receiver, request: Request) -> bool:
-    """Whether it is the end of something whose beginning was not told."""
+    """Whether it is the end of something whose beginning was not reported."""
     end = request.event["type"] in ("subscription.canceled", "customer.deleted")
     return end and request.event["data"]["object"]["id"] not in receiver.objects
 
 
 def half_signed(receiver: Receiver, request: Request) -> bool:
-    """Whether an event that is news has a token that is in order but for who signed it."""
+    """Whether an event that is is_new has a token that is in order but for who signed it."""
     token = proof("JWT", request) or ""
     claims = claimed(token, verify_signature=False, verify_exp=True) if well_formed("JWT", token) else None
     in_order = claims is not None and receivers.algorithm(token) == "HS256"
-    return in_order and news(receiver, request) and claims["body_sha256"] == hashlib.sha256(request.body).hexdigest()
+    return in_order and is_new(receiver, request) and claims["body_sha256"] == hashlib.sha256(request.body).hexdigest()
 
 
 def credentials(request: Request) -> list[str]:
@@ -152,7 +152,7 @@ HMAC: dict[str, dict[str, Any]] = {
     "text": {"defect": over(normal)},
     "spacing": {"defect": over(rewritten)},
     "forged-secret": {
-        "defect": where(lambda r, request: news(r, request) and well_formed(r.method, request.signature), 200)
+        "defect": where(lambda r, request: is_new(r, request) and well_formed(r.method, request.signature), 200)
     },
     "forged-method": {"defect": where(lambda r, request: genuine("JWT", request), 200)},
 }
@@ -226,7 +226,7 @@ BAD = {check.name for check in checks_of("HMAC_SHA256") if check.expected == "re
             {"forged-body", "forged-event"},
         ),
     ],
-    ids=["believes everything", "crashes", "looks at the form", "writes JSON anew", "ignores body_sha256"],
+    ids=["believes everything", "crashes", "looks at the form", "serializes JSON again", "ignores body_sha256"],
 )
 def test_common_defects(method: str, defect: receivers.Defect, expected: set[str]) -> None:
     assert failed(Receiver(method, defect)) == expected
@@ -234,26 +234,26 @@ def test_common_defects(method: str, defect: receivers.Defect, expected: set[str
 
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize(
-    ("status", "told"), [(302, certifier.REDIRECTED), (404, certifier.WRONG_URL), (-1, certifier.NO_ANSWER)]
+    ("status", "message"), [(302, certifier.REDIRECTED), (404, certifier.WRONG_URL), (-1, certifier.NO_ANSWER)]
 )
-def test_what_is_said_of_other_answers(status: int, told: str) -> None:
+def test_what_is_said_of_other_answers(status: int, message: str) -> None:
     """A redirect is not followed; a connection that is cut is no answer, and nothing more of that check is sent."""
     receiver = Receiver(defect=of_type("invoice.paid", status=status))
     (result,) = [result for result in certify(receiver) if not result.passed]
     assert result.check.name == "events"
     assert [reply.event for reply in result.wrong_answers] == ["invoice.paid"]
-    assert (certifier.advice_for(result) or "").startswith(told)
+    assert (certifier.advice_for(result) or "").startswith(message)
     sent = [request.event["type"] for request in receiver.received]
     assert ("invoice.payment_overdue" in sent) == (status > 0)
 
 
-def test_a_failure_of_its_own_is_no_refusal() -> None:
+def test_an_exception_of_its_own_is_no_api_error() -> None:
     result = next(result for result in certify(Receiver(**ANY["garbage"])) if not result.passed)
     assert (certifier.advice_for(result) or "").startswith(certifier.CRASHED)
 
 
 def test_a_receiver_that_takes_no_good_event_is_asked_no_more() -> None:
-    """It would refuse the bad ones too, and look good."""
+    """It would reject the bad ones too, and look good."""
     results = certify(Receiver(defect=where(lambda receiver, request: True, 404)))
     assert [(result.check.name, result.passed) for result in results] == [("ping", False), ("good", False)]
 
@@ -264,7 +264,7 @@ def test_a_receiver_that_hangs_up_on_the_ping_is_none() -> None:
 
 
 def test_a_receiver_that_does_not_answer_the_ping_in_time_is_none() -> None:
-    """The time is short, for nobody is to make it."""
+    """The time is short: no receiver is to manage it."""
     with pytest.raises(certifier.Unreachable, match="no answer within"):
         asyncio.run(unheard())
 
@@ -295,8 +295,8 @@ def test_events_are_those_of_the_service(service_contract: Contract) -> None:
     receiver = Receiver()
     certify(receiver)
     accepted = [request for request in receiver.received if genuine(receiver.method, request)]
-    told = {request.event["type"] for request in accepted}
-    assert told == {*EVENTS, "webhook.ping", "webhook.test", "customer.certified"}
+    types = {request.event["type"] for request in accepted}
+    assert types == {*EVENTS, "webhook.ping", "webhook.test", "customer.certified"}
     for request in accepted:
         if request.event["type"] in CATALOGUE:
             assert service_contract.event_faults(request.body) == []

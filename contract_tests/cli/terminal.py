@@ -42,7 +42,7 @@ class Ended(NamedTuple):
         return [json.loads(line) for line in self.lines]
 
     @property
-    def refusal(self) -> str:
+    def usage_error(self) -> str:
         """The one line of a command that could not be; exit status 2."""
         assert (self.status, self.output, self.errors.count("\n")) == (2, "", 1), self
         assert self.errors.startswith("payments-emulator: ")

@@ -66,8 +66,8 @@ def test_a_client_without_findings_does_not_fail(sandbox: Sandbox, cli: Cli) -> 
     assert cli("audit", "--fail-on", "info", "--json").lines == []
 
 
-def test_a_mistyped_severity_is_told_which_there_are(cli: Cli) -> None:
-    assert "'error', 'warning', 'info'" in cli("audit", "--fail-on", "worry").refusal
+def test_the_error_for_a_mistyped_severity_names_those_there_are(cli: Cli) -> None:
+    assert "'error', 'warning', 'info'" in cli("audit", "--fail-on", "worry").usage_error
 
 
 def test_of_every_app(server: RunningServer, contracts: tuple[Contract, Contract], sandbox: Sandbox, cli: Cli) -> None:
@@ -89,7 +89,7 @@ def test_of_every_app(server: RunningServer, contracts: tuple[Contract, Contract
 def test_several_audits_are_one() -> None:
     """A rule passed if it was broken nowhere, and was not exercised if it was so in no App."""
 
-    def told(*findings: tuple[str, str], kept: str = "", untried: str = "") -> Any:
+    def report(*findings: tuple[str, str], kept: str = "", untried: str = "") -> Any:
         return {
             "request_count": 2,
             "findings": [{"rule": rule, "severity": severity} for rule, severity in findings],
@@ -97,5 +97,5 @@ def test_several_audits_are_one() -> None:
             "untried": [{"rule": rule} for rule in untried],
         }
 
-    whole = merged([told(("a", "info"), kept="bc", untried="d"), told(("b", "error"), kept="a", untried="cd")])
-    assert whole == told(("b", "error"), ("a", "info"), kept="c", untried="d") | {"request_count": 4}
+    whole = merged([report(("a", "info"), kept="bc", untried="d"), report(("b", "error"), kept="a", untried="cd")])
+    assert whole == report(("b", "error"), ("a", "info"), kept="c", untried="d") | {"request_count": 4}

@@ -71,11 +71,11 @@ def test_a_receiver_with_a_defect(receiver: Receiver) -> None:
     status, output, errors = certify(receiver.url)
     assert (status, errors) == (1, "")
     assert max(map(len, output.splitlines())) <= 80
-    told = " ".join(output.split())
-    assert "FAIL unsigned an event without a signature 204" in told
-    assert "expected: refused, by a 4xx (Delivery rule 1; B-83) got: 204 to customer.created do: Reject" in told
-    assert "2 of 21 checks failed" in told, "the signature of another method has another header"
-    assert "accepting 204 is an assumption" not in told, "nothing that should be accepted was answered so"
+    shown = " ".join(output.split())
+    assert "FAIL unsigned an event without a signature 204" in shown
+    assert "expected: refused, by a 4xx (Delivery rule 1; B-83) got: 204 to customer.created do: Reject" in shown
+    assert "2 of 21 checks failed" in shown, "the signature of another method has another header"
+    assert "accepting 204 is an assumption" not in shown, "nothing that should be accepted was answered so"
 
 
 def test_an_answer_that_is_good_by_assumption_only(receiver: Receiver) -> None:
@@ -83,11 +83,11 @@ def test_an_answer_that_is_good_by_assumption_only(receiver: Receiver) -> None:
     assert "accepting 202 is an assumption (B-84)." in " ".join(certify(receiver.url).lines)
 
 
-def test_different_wrong_answers_are_told_apart(receiver: Receiver) -> None:
+def test_different_wrong_answers_are_distinguished(receiver: Receiver) -> None:
     answers = {"invoice.paid": Reply(500, body=b"no\x1b[2J table"), "refund.failed": Reply(400)}
     receiver.reply = lambda received: answers.get(received.event["type"], careful(received))
-    told = " ".join(certify(receiver.url).output.split())
-    assert "got: 400 to refund.failed; 500 to invoice.paid, saying 'no?[2J table'" in told
+    output = " ".join(certify(receiver.url).output.split())
+    assert "got: 400 to refund.failed; 500 to invoice.paid, saying 'no?[2J table'" in output
 
 
 def test_json(receiver: Receiver) -> None:
@@ -122,7 +122,7 @@ def test_the_wrong_secret(receiver: Receiver) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_the_secret_is_not_told(receiver: Receiver, method: str) -> None:
+def test_the_secret_is_not_shown(receiver: Receiver, method: str) -> None:
     """Not even when the receiver sends back all it was sent."""
     receiver.reply = lambda received: Reply(
         418, body=f"{SECRET} {received.headers.get('authorization')}".encode("latin-1")
@@ -142,19 +142,19 @@ def test_the_inbox_believes_everything(sandbox: Sandbox) -> None:
     assert found == {check.name for check in checks_of("HMAC_SHA256") if check.expected == "refused"}
 
 
-def test_a_certificate_that_nobody_trusts() -> None:
+def test_an_untrusted_certificate() -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     trustme.CA().issue_cert("127.0.0.1").configure_cert(context)
     receiver = Receiver(context)
     receiver.reply = careful
     try:
-        assert "the certificate is not trusted" in certify(receiver.url).refusal
+        assert "the certificate is not trusted" in certify(receiver.url).usage_error
         assert "All 21 checks passed" in certify(receiver.url, "--no-ssl-verification").output
     finally:
         receiver.close()
 
 
-def test_a_short_secret_is_nobody_elses_business(receiver: Receiver) -> None:
+def test_a_short_secret_is_masked_as_well(receiver: Receiver) -> None:
     """The library of tokens would warn of it."""
     receiver.reply = lambda received: careful(received, "s3cret")
     ended = certify(receiver.url, "--secret", "s3cret")
@@ -207,8 +207,8 @@ def test_the_example_shop_is_a_good_receiver() -> None:
         (["localhost:1", "--webhook", "wh one"], "an id such as"),
     ],
 )
-def test_a_mistake_is_told_in_one_line(arguments: list[str], said: str) -> None:
-    assert said in run("certify", *arguments).refusal
+def test_a_mistake_is_reported_in_one_line(arguments: list[str], said: str) -> None:
+    assert said in run("certify", *arguments).usage_error
 
 
 def test_methods_are_those_of_the_document() -> None:
@@ -222,7 +222,7 @@ def test_deliveries_are_written_to_files(method: str, tmp_path: Path) -> None:
     ended = run("certify", "--export", str(folder), "--method", method, "--webhook", "wh_5Tn8cV2bX6mK1jH4gF7dS9aP")
     files = [json.loads(file.read_text("utf-8")) for file in folder.iterdir()]
     accepted = [each for each in files if each["expected"] == "accepted"]
-    refused = f"{len(files) - len(accepted)} to be refused"
+    rejected = f"{len(files) - len(accepted)} to be refused"
     assert ended.output == f"{len(files)} files in {folder}: {len(accepted)} to be accepted and {refused}.\n"
     assert {each["check"] for each in files} == {check.name for check in checks_of(method)}
     for each in files:

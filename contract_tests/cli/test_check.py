@@ -115,7 +115,7 @@ def test_json_says_all_of_it(stranger: str, small: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["ftp://example.com"], "is not an http:// or https:// URL"),
         (["http://127.0.0.1:1"], "cannot be reached"),
@@ -123,9 +123,9 @@ def test_json_says_all_of_it(stranger: str, small: object) -> None:
         (["--examples", "0"], "not in the range"),
     ],
 )
-def test_what_cannot_be_checked_is_told_in_one_line(arguments: list[str], told: str) -> None:
+def test_what_cannot_be_checked_is_reported_in_one_line(arguments: list[str], message: str) -> None:
     result = CliRunner().invoke(cli, ["check", *arguments], standalone_mode=False)
-    assert told in str(result.exception)
+    assert message in str(result.exception)
 
 
 @pytest.mark.parametrize("command", [["check"], ["spec", "validate"]])

@@ -1,4 +1,4 @@
-"""Completion: what the shell is told of commands, options, event types and what a running emulator has."""
+"""Completion: what the shell is given of commands, options, event types and what a running emulator has."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def complete(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[
         monkeypatch.setenv("_PAYMENTS_EMULATOR_COMPLETE", "bash_complete")
         monkeypatch.setenv("COMP_WORDS", line)
         monkeypatch.setenv("COMP_CWORD", str(len(words) - 1))
-        told = cli()
-        assert (told.status, told.errors) == (0, "")
-        return [row.partition(",")[2] for row in told.output.split()]
+        result = cli()
+        assert (result.status, result.errors) == (0, "")
+        return [row.partition(",")[2] for row in result.output.split()]
 
     return complete
 
@@ -72,7 +72,7 @@ def test_bash_takes_the_script(cli: Cli, tmp_path: Path) -> None:
     script = cli("completion", "bash").output
     asking = "COMP_WORDS=(payments-emulator sch) COMP_CWORD=1; _payments_emulator_completion; echo ${COMPREPLY[@]}"
     path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
-    told = subprocess.run(
+    done = subprocess.run(
         ["bash", "--norc", "-c", f"{script}\n{asking.replace('_completion;', '_completion payments-emulator;')}"],
         capture_output=True,
         text=True,
@@ -80,7 +80,7 @@ def test_bash_takes_the_script(cli: Cli, tmp_path: Path) -> None:
         check=True,
         env={**os.environ, "PATH": path},
     )
-    assert told.stdout.split() == ["schedule"], told.stderr
+    assert done.stdout.split() == ["schedule"], done.stderr
 
 
 @pytest.mark.parametrize(("shell", "word"), [("zsh", "#compdef payments-emulator"), ("fish", "complete")])

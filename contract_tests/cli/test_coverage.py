@@ -19,18 +19,20 @@ def test_each_group_has_its_share_and_what_is_missing(
     monkeypatch.setenv("COLUMNS", "80")
     lines = cli("coverage").lines
     assert lines[0] == "2 requests to the service"
-    told = sandbox.control.get("/coverage")
+    coverage = sandbox.control.get("/coverage")
     for line, name in zip(lines[1::2], ("operations", "statuses", "fields", "parameters"), strict=False):
-        own = told[name]
+        own = coverage[name]
         assert line.split()[:4] == [name, str(own["count"]), "of", str(own["total"])]
     assert "operations     2 of  87     2.2 %" in lines
-    first = ", ".join(told["operations"]["missing"][:3])
+    first = ", ".join(coverage["operations"]["missing"][:3])
     assert f"  missing: {first}, and 82 more" in lines
     assert max(map(len, lines)) <= 80
     assert cli("coverage", "--key", f"{sandbox.key}x").lines[0] == "0 requests to the service"
 
 
-def test_what_is_missing_keeps_to_the_width(sandbox: Sandbox, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_list_of_what_is_missing_fits_the_width(
+    sandbox: Sandbox, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
     sandbox.customer()
     events = sandbox.control.get("/coverage")["events"]["missing"]
     for columns, line in ((30, "13 more"), (60, f"{events[0]}, and 12 more"), (1000, ", ".join(events))):
@@ -71,16 +73,16 @@ def test_too_little_is_a_failed_check(
     """Exit status 1, and why. What is said of one group counts more than what is said of all that are shown."""
     sandbox.customer()
     shown = [word for group in groups for word in ("--group", group)]
-    told = cli("coverage", *shown, *(word for floor in floors for word in ("--fail-on", floor)))
-    assert (told.status, told.errors.splitlines()) == (1 if short else 0, short)
-    assert "events         1 of  14     7.1 %" in told.output
+    result = cli("coverage", *shown, *(word for floor in floors for word in ("--fail-on", floor)))
+    assert (result.status, result.errors.splitlines()) == (1 if short else 0, short)
+    assert "events         1 of  14     7.1 %" in result.output
 
 
 def test_the_check_is_the_same_for_programs(sandbox: Sandbox, cli: Cli) -> None:
     """The output is JSON all the same."""
-    told = cli("coverage", "--json", "--group", "events", "--fail-on", "1")
-    assert (told.status, told.errors) == (1, "events: 0.0 % is less than 1 %\n")
-    assert json.loads(told.output)["events"]["count"] == 0
+    result = cli("coverage", "--json", "--group", "events", "--fail-on", "1")
+    assert (result.status, result.errors) == (1, "events: 0.0 % is less than 1 %\n")
+    assert json.loads(result.output)["events"]["count"] == 0
 
 
 def test_of_every_app(server: RunningServer, contracts: tuple[Contract, Contract], sandbox: Sandbox, cli: Cli) -> None:
@@ -94,8 +96,8 @@ def test_of_every_app(server: RunningServer, contracts: tuple[Contract, Contract
         assert "createSubscriptionPlan" in one["operations"]["missing"]
         assert whole["operations"]["calls"]["createSubscriptionPlan"] == 1
         assert whole["request_count"] >= 3
-        told = cli("coverage", "--every-app", "--group", "events", "--fail-on", "100")
-        assert (told.status, told.output.startswith(f"{whole['request_count']} requests")) == (1, True)
+        result = cli("coverage", "--every-app", "--group", "events", "--fail-on", "100")
+        assert (result.status, result.output.startswith(f"{whole['request_count']} requests")) == (1, True)
     for name in ("operations", "moves"):
         assert len(whole[name]["missing"]) + whole[name]["count"] == whole[name]["total"]
 

@@ -1,4 +1,4 @@
-"""``demo`` plays the whole story by itself and ends."""
+"""``demo`` plays the whole scenario by itself and ends."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 
 
 def test_the_demo_shows_two_paid_months_and_correct_signatures() -> None:
-    """README: the demo plays a customer's first two months, telling each step with the request that did it."""
+    """README: the demo plays a customer's first two months, showing each step with the request that did it."""
     played = subprocess.run(
         [sys.executable, "-m", "emulator.cli.main", "demo"],
         stdin=subprocess.DEVNULL,

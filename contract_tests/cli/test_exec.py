@@ -34,7 +34,7 @@ print(os.environ["PAYMENTS_EMULATOR_URL"], os.getpid(), flush=True)
 while True:
     signal.pause()
 """
-"""A program that ends by a signal, and tells by which."""
+"""A program that ends by a signal, and prints which."""
 
 Start = Callable[..., "subprocess.Popen[str]"]
 
@@ -59,7 +59,7 @@ def first_line(process: subprocess.Popen[str]) -> list[str]:
 
 
 def gone(pid: int) -> bool:
-    """Whether there is no such process any more, or only its name on a grave."""
+    """Whether there is no such process any more, or only a zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except OSError:
@@ -101,7 +101,7 @@ def test_the_port_is_free_whatever_the_environment_says_about_servers(start: Sta
     ("by", "expected"), [(signal.SIGINT, 8), (signal.SIGTERM, 9), (signal.SIGHUP, 128 + signal.SIGHUP)]
 )
 def test_a_signal_ends_both(start: Start, by: signal.Signals, expected: int) -> None:
-    """The command is told, may do what it has to, and its status is passed on; then nobody listens any more."""
+    """The command receives the signal, may clean up, and its status is passed on; then the port is closed."""
     process = start("--", sys.executable, "-c", WAITS)
     url, pid = first_line(process)
     process.send_signal(by)
@@ -131,7 +131,7 @@ def test_a_command_that_will_not_end_is_ended(start: Start) -> None:
 
 
 def test_on_a_terminal_ctrl_c_reaches_the_command_once(screen: OnScreen) -> None:
-    """There the command reads what is typed, and the terminal itself tells it of Ctrl-C."""
+    """There the command reads what is typed, and the terminal itself sends it Ctrl-C."""
     script = (
         "import signal, sys\n"
         "print('name?', flush=True); name = input()\n"
@@ -156,7 +156,7 @@ def test_on_a_terminal_ctrl_c_reaches_the_command_once(screen: OnScreen) -> None
         (["--fixtures", "/nowhere.yaml", "true"], "/nowhere.yaml: cannot be read"),
     ],
 )
-def test_what_cannot_be_run_is_told_in_one_line(start: Start, arguments: list[str], said: str) -> None:
+def test_what_cannot_be_run_is_reported_in_one_line(start: Start, arguments: list[str], said: str) -> None:
     status, output, errors = ended(start(*arguments))
     assert (status, output, errors.count("\n")) == (2, "", 1)
     assert said in errors

@@ -61,9 +61,9 @@ def test_a_reading_can_be_chosen_for_a_run(tmp_path: Path) -> None:
 
 
 def test_a_reading_that_is_none_is_named_with_those_there_are() -> None:
-    refused = run("exec", "--reading", "search=error", "--", "true")
-    assert refused.status == 2
-    assert "search_nothing_found" in refused.errors
+    rejected = run("exec", "--reading", "search=error", "--", "true")
+    assert rejected.status == 2
+    assert "search_nothing_found" in rejected.errors
 
 
 def test_a_suite_that_relies_on_an_empty_search_depends_on_that_reading_alone(tmp_path: Path) -> None:

@@ -43,4 +43,4 @@ def test_it_fails_where_nothing_answers() -> None:
 
 
 def test_a_url_that_is_none_is_wrong_usage() -> None:
-    assert "--url" in run("health", "--url", "ftp://shop").refusal
+    assert "--url" in run("health", "--url", "ftp://shop").usage_error

@@ -249,7 +249,7 @@ def test_json_gives_one_object_a_delivery(sandbox: Sandbox, receiver: Receiver, 
         (["--forward-to", "x", "--key", "sk_test_a.b"], "INVALID_TOKEN"),
     ],
 )
-def test_a_mistake_is_told_in_one_line(sandbox: Sandbox, arguments: list[str], said: str) -> None:
+def test_a_mistake_is_reported_in_one_line(sandbox: Sandbox, arguments: list[str], said: str) -> None:
     """Exit status 2."""
     process = subprocess.Popen(
         command("--url", sandbox.url, *arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

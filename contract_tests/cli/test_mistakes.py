@@ -95,15 +95,15 @@ from emulator.event_types import EVENTS
         (["completion", "tcsh"], "'bash', 'zsh', 'fish'"),
     ],
 )
-def test_a_mistake_is_told_in_one_line(cli: Cli, arguments: list[str], said: str) -> None:
-    assert said in cli(*arguments).refusal
+def test_a_mistake_is_reported_in_one_line(cli: Cli, arguments: list[str], said: str) -> None:
+    assert said in cli(*arguments).usage_error
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"[]", b'{"format": 1}', b"no"])
 def test_a_file_that_is_no_snapshot(cli: Cli, tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "shop.json"
     file.write_bytes(content)
-    cli("snapshot", "import", str(file)).refusal  # noqa: B018  # it asserts that there is one
+    cli("snapshot", "import", str(file)).usage_error  # noqa: B018  # it asserts that there is one
     assert cli("snapshot", "list").output == ""
 
 
@@ -111,14 +111,14 @@ def test_a_file_that_is_no_snapshot(cli: Cli, tmp_path: Path, content: bytes) ->
 def test_a_file_that_is_no_fixture(cli: Cli, tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "shop.yaml"
     file.write_bytes(content)
-    told = cli("reset", "--fixtures", str(file)).refusal
-    assert str(file) in told or "fixtures: " in told
+    error = cli("reset", "--fixtures", str(file)).usage_error
+    assert str(file) in error or "fixtures: " in error
 
 
 def test_a_file_whose_name_is_none_for_a_snapshot(cli: Cli, tmp_path: Path) -> None:
     file = tmp_path / "my shop.json"
     file.write_text("{}")
-    assert "give one with --name" in cli("snapshot", "import", str(file)).refusal
+    assert "give one with --name" in cli("snapshot", "import", str(file)).usage_error
 
 
 @pytest.mark.parametrize(("status", "body"), [(200, b"hello"), (404, b"<h1>Not Found</h1>"), (500, b'{"error": "no"}')])
@@ -126,7 +126,7 @@ def test_something_else_that_listens_there(cli: Cli, status: int, body: bytes) -
     stranger = Receiver()
     stranger.reply = lambda received: Reply(status, body=body)
     try:
-        assert "no emulator" in cli("rewind", "--url", stranger.url).refusal
+        assert "no emulator" in cli("rewind", "--url", stranger.url).usage_error
     finally:
         stranger.close()
 
@@ -140,7 +140,7 @@ def locked() -> Iterator[RunningServer]:
 
 def test_a_token_that_is_demanded(locked: RunningServer, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     url = ["--url", locked.url, "--key", "sk_test_demo"]
-    assert "give the token with --control-token" in cli("clock", *url).refusal
+    assert "give the token with --control-token" in cli("clock", *url).usage_error
     assert "frozen" in cli("clock", *url, "--control-token", "s3crét").lines[0]
     monkeypatch.setenv("PAYMENTS_EMULATOR_CONTROL_TOKEN", "s3crét")
     assert "frozen" in cli("clock", *url).lines[0]

@@ -1,4 +1,4 @@
-"""What leaves the command line: colours for people alone, each line at once, and no fuss when nobody reads on."""
+"""What leaves the command line: colours for people alone, each line at once, and a quiet end on a closed pipe."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_reader_that_has_enough_ends_it_quietly(sandbox: Sandbox) -> None:
         sandbox.api.post("/customers/", {"email": f"{number}@example.com", "name": "Awa"})
     reading, writing = os.pipe()
     os.close(reading)
-    told = subprocess.run(
+    done = subprocess.run(
         [*COMMAND, "events", "--json", *which(sandbox)],
         stdout=writing,
         stderr=subprocess.PIPE,
@@ -52,7 +52,7 @@ def test_a_reader_that_has_enough_ends_it_quietly(sandbox: Sandbox) -> None:
         env=clean(),
     )
     os.close(writing)
-    assert (told.returncode, told.stderr) == (0, b"")
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 def test_a_name_that_the_terminal_cannot_show_is_no_failure(sandbox: Sandbox) -> None:
@@ -82,7 +82,7 @@ def objects(process: subprocess.Popen[str], number: int) -> list[Any]:
 
 
 def test_events_are_followed(sandbox: Sandbox, follow: Follow) -> None:
-    """First those of late, then each as it happens, none twice and none left out; Ctrl-C ends it, exit status 130."""
+    """First the recent ones, then each as it happens, none twice and none left out; Ctrl-C ends it, exit status 130."""
     sandbox.customer()
     process = follow("events", "--follow", "--json")
     (first,) = objects(process, 1)
@@ -94,8 +94,8 @@ def test_events_are_followed(sandbox: Sandbox, follow: Follow) -> None:
     assert (process.returncode, output, errors.strip()) == (130, "", "")
 
 
-def test_only_some_are_followed_and_a_reset_is_told(sandbox: Sandbox, follow: Follow) -> None:
-    """What was known of the world is no longer so; that is told beside what programs read."""
+def test_only_some_are_followed_and_a_reset_is_announced(sandbox: Sandbox, follow: Follow) -> None:
+    """What was known of the world no longer holds; a message on standard error says so."""
     sandbox.customer()
     process = follow("events", "-f", "--type", "customer.deleted", "--json")
     gone = sandbox.customer()["id"]

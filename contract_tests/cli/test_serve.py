@@ -1,4 +1,4 @@
-"""``serve`` as its user sees it: what it prints, where it listens, how it ends and what it refuses."""
+"""``serve`` as its user sees it: what it prints, where it listens, how it ends and what it rejects."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def serve() -> Iterator[Serve]:
         served.process.communicate()
 
 
-def refused(*options: str | Path, **environment: str) -> str:
+def rejected(*options: str | Path, **environment: str) -> str:
     """The one line on stderr of a ``serve`` that cannot be, with exit status 2."""
     ended = subprocess.run(
         command(*options), capture_output=True, text=True, timeout=60, check=False, env={**CLEAN, **environment}
@@ -125,7 +125,7 @@ def test_an_interrupt_ends_it_with_130(serve: Serve) -> None:
     ],
 )
 def test_it_ends_also_while_somebody_waits(serve: Serve, request_head: str, last_words: bytes) -> None:
-    """Within seconds, with 0, and who waited is told."""
+    """Within seconds, with 0, and clients that waited get an answer."""
     served = serve("--port", "0")
     host, port = served.url.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=30) as line:
@@ -150,13 +150,13 @@ def test_it_can_be_stopped_before_it_is_ready() -> None:
     assert (process.returncode, complained) == (0, "")
 
 
-def test_a_taken_port_is_told_in_one_line(serve: Serve) -> None:
+def test_a_taken_port_is_reported_in_one_line(serve: Serve) -> None:
     port = serve("--port", "0").url.rsplit(":", 1)[1]
-    assert f"cannot listen on 127.0.0.1:{port}: Address already in use" in refused("--port", port)
+    assert f"cannot listen on 127.0.0.1:{port}: Address already in use" in rejected("--port", port)
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         (["--port", "x"], "--port"),
         (["--port", "-1"], "--port"),
@@ -187,9 +187,9 @@ def test_a_taken_port_is_told_in_one_line(serve: Serve) -> None:
         (["--port-file", "/dev/null/port", "--port", "0"], "/dev/null/port: cannot be written"),
     ],
 )
-def test_a_bad_option_is_told_in_one_line(options: list[str], told: str) -> None:
+def test_a_bad_option_is_reported_in_one_line(options: list[str], message: str) -> None:
     """A mistyped option or value says which one and what is allowed."""
-    assert told in refused(*options)
+    assert message in rejected(*options)
 
 
 @pytest.mark.parametrize(
@@ -205,8 +205,8 @@ def test_a_bad_option_is_told_in_one_line(options: list[str], told: str) -> None
         ("FIXTURES", "/nowhere.yaml"),
     ],
 )
-def test_a_bad_variable_is_told_in_one_line(variable: str, value: str) -> None:
-    assert value in refused(**{f"PAYMENTS_EMULATOR_{variable}": value})
+def test_a_bad_variable_is_reported_in_one_line(variable: str, value: str) -> None:
+    assert value in rejected(**{f"PAYMENTS_EMULATOR_{variable}": value})
 
 
 BROKEN = {
@@ -232,28 +232,28 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize(("content", "told"), BROKEN.values(), ids=BROKEN)
-def test_a_broken_fixture_file_is_told_in_one_line(tmp_path: Path, content: bytes, told: str) -> None:
+@pytest.mark.parametrize(("content", "message"), BROKEN.values(), ids=BROKEN)
+def test_a_broken_fixture_file_is_reported_in_one_line(tmp_path: Path, content: bytes, message: str) -> None:
     """Which file, and what is wrong with it."""
     file = tmp_path / "shop.yaml"
     file.write_bytes(content)
-    line = refused("--port", "0", "--fixtures", file)
+    line = rejected("--port", "0", "--fixtures", file)
     assert f"{file}: " in line
-    assert told in line
+    assert message in line
 
 
-def test_a_fixture_file_that_is_none_is_told_in_one_line(tmp_path: Path) -> None:
+def test_a_missing_fixture_file_is_reported_in_one_line(tmp_path: Path) -> None:
     missing = tmp_path / "shop.yaml"
-    assert f"{missing}: cannot be read: No such file or directory" in refused("--fixtures", missing)
-    assert f"'{tmp_path}' is a directory" in refused("--fixtures", tmp_path)
+    assert f"{missing}: cannot be read: No such file or directory" in rejected("--fixtures", missing)
+    assert f"'{tmp_path}' is a directory" in rejected("--fixtures", tmp_path)
 
 
-def test_files_that_do_not_go_together_are_told_at_start(tmp_path: Path) -> None:
+def test_files_that_do_not_go_together_are_reported_at_the_start(tmp_path: Path) -> None:
     """Each is in order by itself; a request is not what finds out."""
     first, second = tmp_path / "first.yaml", tmp_path / "second.yaml"
     first.write_text("settings: {main_currency: XOF}")
     second.write_text("apps: {shop: {settings: {currencies: [EUR]}}}")
-    line = refused("--port", "0", "--fixtures", first, "--fixtures", second)
+    line = rejected("--port", "0", "--fixtures", first, "--fixtures", second)
     assert f"{second}: main_currency XOF is not among currencies" in line
 
 
@@ -273,7 +273,7 @@ def test_fixtures_apply_the_later_over_the_earlier_and_an_app_over_all(serve: Se
     assert served.post("/v1/customers/", {"email": "a@example.com", "name": "A"})["currency"] == "EUR"
 
 
-def test_only_listed_keys_are_known_if_that_is_wished(serve: Serve, tmp_path: Path) -> None:
+def test_only_listed_keys_are_known_if_configured_so(serve: Serve, tmp_path: Path) -> None:
     """B-02: ``--keys listed``."""
     file = tmp_path / "keys.yaml"
     file.write_text("keys: [sk_test_shop, sk_prod_till]")
@@ -341,7 +341,7 @@ def test_a_public_url_goes_into_links(serve: Serve, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "0.0.0.0"])
-def test_it_listens_where_it_is_told(serve: Serve, host: str) -> None:
+def test_it_listens_on_the_given_address(serve: Serve, host: str) -> None:
     """An address for all interfaces is printed as one that can be called."""
     served = serve("--host", host, "--port", "0", "--insecure")
     assert served.url.startswith("http://localhost:" if host == "localhost" else "http://127.0.0.1:")

@@ -1,4 +1,4 @@
-"""What one does to a running emulator from the command line: looking, moving the clock, keeping and going back."""
+"""What one does to a running emulator from the command line: looking, moving the clock, saving and going back."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_the_clock_is_shown(sandbox: Sandbox, cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("how", [["31d"], ["P31D"], ["--to", "2026-02-01"], ["--to", "2026-02-01T00:00:00Z"]])
-def test_an_advance_tells_what_it_did(sandbox: Sandbox, cli: Cli, how: list[str]) -> None:
+def test_an_advance_reports_what_it_did(sandbox: Sandbox, cli: Cli, how: list[str]) -> None:
     sandbox.subscribe()
     assert cli("clock", "advance", *how).lines == [
         "It is 2026-02-01T00:00:00Z. Since 2026-01-01T00:00:00Z: 1 job, 3 events, 0 deliveries",
@@ -61,14 +61,14 @@ def test_a_job_that_fails_on_the_way_is_named(sandbox: Sandbox, cli: Cli, monkey
 
     monkeypatch.setattr("emulator.sandbox.REGISTRY", REGISTRY._replace(jobs={**JOBS, "subscription.renew": renew}))
     subscription = sandbox.subscribe()["id"]
-    told = cli("clock", "advance", "31d")
-    assert told.status == 1
-    assert told.output == "It is 2026-02-01T00:00:00Z. Since 2026-01-01T00:00:00Z: 0 jobs, 0 events, 0 deliveries\n"
-    assert told.errors == f"failed: subscription.renew of {subscription}: ArithmeticError: does not add up\n"
+    result = cli("clock", "advance", "31d")
+    assert result.status == 1
+    assert result.output == "It is 2026-02-01T00:00:00Z. Since 2026-01-01T00:00:00Z: 0 jobs, 0 events, 0 deliveries\n"
+    assert result.errors == f"failed: subscription.renew of {subscription}: ArithmeticError: does not add up\n"
 
 
 def test_a_long_advance_shows_how_far_it_is_and_ctrl_c_stops_it(sandbox: Sandbox, screen: OnScreen) -> None:
-    """It is some millions of jobs long. The clock stays where it was stopped, which is told; exit status 130."""
+    """It has some millions of jobs. The clock stays where it was stopped, and a message says so; exit status 130."""
     sandbox.subscribe()
     options = ["--url", sandbox.url, "--key", sandbox.key]
     terminal = screen("clock", "advance", "--to", "9999-12-31", *options, COLUMNS="60")
@@ -107,7 +107,7 @@ def test_the_schedule_and_the_future(sandbox: Sandbox, cli: Cli) -> None:
     assert cli("schedule", "--json").objects == sandbox.control.get("/schedule")["data"]
 
 
-def test_an_event_is_brought_about(sandbox: Sandbox, cli: Cli) -> None:
+def test_an_event_is_triggered(sandbox: Sandbox, cli: Cli) -> None:
     """A value is JSON where it can be, else a text; dots lead into an object."""
     (line,) = cli("trigger", "invoice.paid").lines
     invoice = sandbox.events()[-1]["data"]["object"]["id"]
@@ -149,9 +149,9 @@ def test_commands_that_cause_webhooks_need_not_wait(sandbox: Sandbox, cli: Cli, 
 
 def test_events_are_told_the_latest_at_the_end(sandbox: Sandbox, cli: Cli) -> None:
     subscription = sandbox.subscribe()["id"]
-    told = [line.split() for line in cli("events").lines]
-    assert [type for _, type, _ in told] == ["customer.created", "subscription.created", *CHARGE]
-    assert told[1] == ["2026-01-01T00:00:00Z", "subscription.created", subscription]
+    lines = [line.split() for line in cli("events").lines]
+    assert [type for _, type, _ in lines] == ["customer.created", "subscription.created", *CHARGE]
+    assert lines[1] == ["2026-01-01T00:00:00Z", "subscription.created", subscription]
     assert cli("events", "--json").objects == sandbox.events()
     assert [each["type"] for each in cli("events", "--limit", "2", "--json").objects] == CHARGE[1:]
     assert [line.split()[1] for line in cli("events", "--type", "invoice.paid").lines] == ["invoice.paid"]
@@ -166,14 +166,14 @@ def test_more_than_a_page_of_them(sandbox: Sandbox, cli: Cli) -> None:
     assert [each["data"]["object"]["email"] for each in cli("events", "-n", "101", "--json").objects] == everything[1:]
 
 
-def test_requests_are_told_in_short_and_one_by_one(sandbox: Sandbox, cli: Cli) -> None:
+def test_requests_are_listed_in_short_and_shown_one_by_one(sandbox: Sandbox, cli: Cli) -> None:
     customer = sandbox.customer()["id"]
     sandbox.api.request("POST", "/customers/", json={"name": "Awa"})
-    made, refused = (line.split() for line in cli("logs", "--method", "post").lines)
+    made, rejected = (line.split() for line in cli("logs", "--method", "post").lines)
     assert (made[0], made[1], made[3:5]) == ("2026-01-01T00:00:00Z", "201", ["POST", "/v1/customers/"])
-    assert refused[1] == "422"
+    assert rejected[1] == "422"
     assert cli("logs", "--status", "422").lines == [
-        " ".join(refused).replace(" ", "  ").replace("POST  ", "POST ").replace("  ms", " ms")
+        " ".join(rejected).replace(" ", "  ").replace("POST  ", "POST ").replace("  ms", " ms")
     ]
     assert [each["status"] for each in cli("logs", "--operation", "createCustomer", "--json").objects] == [201, 422]
     shown = cli("logs", made[2]).lines
@@ -185,7 +185,7 @@ def test_requests_are_told_in_short_and_one_by_one(sandbox: Sandbox, cli: Cli) -
     assert cli("logs", made[2], "--json").objects == [sandbox.control.get(f"/requests/{made[2]}")]
 
 
-def test_emails_are_told_in_short_and_one_by_one(sandbox: Sandbox, cli: Cli) -> None:
+def test_emails_are_listed_in_short_and_shown_one_by_one(sandbox: Sandbox, cli: Cli) -> None:
     sandbox.subscribe()
     (email,) = sandbox.control.get("/emails")["data"]
     parts = ["2026-01-01T00:00:00Z", email["id"], "receipt              ", email["to"], email["subject"]]
@@ -211,7 +211,7 @@ def test_an_invoice_by_email_names_its_pdf(sandbox: Sandbox, cli: Cli) -> None:
     assert f"Attached: {email['attachments'][0]['filename']}" in cli("emails", email["id"]).lines
 
 
-def test_snapshots_are_kept_restored_carried_and_forgotten(sandbox: Sandbox, cli: Cli, tmp_path: Path) -> None:
+def test_snapshots_are_saved_restored_exported_and_deleted(sandbox: Sandbox, cli: Cli, tmp_path: Path) -> None:
     sandbox.customer()
     saved = ["before-renewal        2026-01-01T00:00:00Z  1 object"]
     assert cli("snapshot", "save", "before-renewal").lines == saved
@@ -266,11 +266,11 @@ def test_a_fresh_world(sandbox: Sandbox, cli: Cli, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["events", "emails", "schedule", "snapshot"])
-def test_that_there_is_nothing_is_told_to_people_alone(cli: Cli, command: str) -> None:
+def test_an_empty_result_is_a_sentence_for_people_and_nothing_for_programs(cli: Cli, command: str) -> None:
     """Programs read nothing at all."""
-    told = cli(command)
-    assert (told.status, told.output) == (0, "")
-    assert told.errors.endswith(".\n")
+    result = cli(command)
+    assert (result.status, result.output) == (0, "")
+    assert result.errors.endswith(".\n")
     assert cli(command, "--json") == (0, "", "")
 
 

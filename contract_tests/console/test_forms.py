@@ -18,13 +18,13 @@ from emulator.console.labels import DONE
 from emulator.limits import CONSOLE_FORM
 
 
-def test_the_clock_is_moved_and_told_once(sandbox: Sandbox) -> None:
+def test_the_clock_is_moved_and_reported_once(sandbox: Sandbox) -> None:
     sandbox.subscribe()
     with visiting(sandbox) as visitor:
         page = visitor.do("advance", by="31d")
         assert page.said("notice") == "The clock moved on: 1 job done, 3 events."
         assert "1 Feb 2026" in page.said("now")
-        assert not visitor.follow(str(page.answer.url)).has("notice"), "a notice is told once"
+        assert not visitor.follow(str(page.answer.url)).has("notice"), "a notice is shown once"
         visitor.do("run", **{"rate:number": "60"})
         assert sandbox.control.get("/clock")["rate"] == 60
         visitor.do("freeze")
@@ -127,7 +127,7 @@ def test_a_world_is_saved_taken_out_brought_in_and_put_back(sandbox: Sandbox) ->
     assert [row["name"] for row in sandbox.control.get("/snapshots")["data"]] == ["one"]
 
 
-def test_an_event_is_brought_about(sandbox: Sandbox) -> None:
+def test_an_event_is_triggered(sandbox: Sandbox) -> None:
     with visiting(sandbox) as visitor:
         page = visitor.do("trigger", "events", event="invoice.paid")
         assert page.said("notice") == "It happened: invoice.paid."
@@ -176,7 +176,7 @@ def test_forms_of_other_sites_do_nothing(sandbox: Sandbox, headers: dict[str, st
     assert sandbox.control.get("/clock") == before
 
 
-def test_a_form_too_large_or_no_form_is_refused(sandbox: Sandbox) -> None:
+def test_a_form_too_large_or_no_form_is_rejected(sandbox: Sandbox) -> None:
     with visiting(sandbox) as visitor:
         for body, status in ((b"a" * (CONSOLE_FORM.most + 1), 413), (b"\xff", 400), (b"a&" * 300, 400)):
             assert visitor.http.post("/_emulator/console/do/advance", content=body).status_code == status
@@ -223,7 +223,7 @@ def test_a_form_is_read_as_its_names_say(form: dict[str, str], expected: Any) ->
 @pytest.mark.parametrize(
     "form", [{"a:number": "x"}, {"a:flag": "yes"}, {"a:json": "[" * 10_000}, {"a": "1", "a.b": "2"}]
 )
-def test_a_form_that_cannot_be_read_is_refused(form: dict[str, str]) -> None:
+def test_a_form_that_cannot_be_read_is_rejected(form: dict[str, str]) -> None:
     with pytest.raises(ApiRequestError):
         request_body.body(form)
 

@@ -66,7 +66,7 @@ def test_every_link_of_a_hostile_world_leads_to_a_sound_page(sandbox: Sandbox) -
     ids = fill(sandbox)
     with visiting(sandbox) as visitor:
         pages = crawl(visitor, 100)
-    # Apps of other tests may come and go meanwhile.
+    # Apps of other tests may come and go at any time.
     own = {link: page for link, page in pages.items() if f"app={visitor.app}" in link}
     assert {link: page.status for link, page in own.items() if page.status != 200} == {}
     assert {link: found for link, page in own.items() if (found := faults(page))} == {}
@@ -214,7 +214,7 @@ def test_a_choice_of_theme_and_language_lasts(sandbox: Sandbox) -> None:
         assert '<html lang="fr" data-theme="dark"' in visitor.open().html
 
 
-def test_an_object_tells_why_it_is_so(sandbox: Sandbox) -> None:
+def test_an_object_is_explained(sandbox: Sandbox) -> None:
     """The chain of causes, in which ids lead on; the words around it in the reader's language."""
     subscription = sandbox.subscribe()["id"]
     sandbox.advance("P2M")
@@ -250,7 +250,7 @@ def test_of_a_long_chain_the_last_steps_stand_open(sandbox: Sandbox) -> None:
     assert "changed lastname 18 -> 19" in page.said("why")
 
 
-def test_the_audit_names_what_shows_a_fault(sandbox: Sandbox) -> None:
+def test_the_audit_names_what_shows_a_mutation(sandbox: Sandbox) -> None:
     body = {"transaction": sandbox.deposit()["id"]}
     refund = sandbox.api.request("POST", "/refunds/", json=body).headers["request-id"]
     with visiting(sandbox) as visitor:

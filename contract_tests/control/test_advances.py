@@ -1,4 +1,4 @@
-"""Advances that nobody waits for: begun, asked about, stopped, and ended by what happens to their world (B-92)."""
+"""Advances in the background: begun, asked about, stopped, and ended by what happens to their world (B-92)."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def long(busy: Sandbox) -> Iterator[str]:
     busy.control.request("DELETE", f"/clock/advances/{id}")
 
 
-def test_it_is_answered_at_once_and_tells_where_to_ask(sandbox: Sandbox) -> None:
+def test_it_is_answered_at_once_and_says_where_to_ask(sandbox: Sandbox) -> None:
     sandbox.subscribe()
     answer = respond_async(sandbox, by="40d")
     begun = answer.json()
@@ -113,7 +113,7 @@ def test_of_several_headers_each_counts(sandbox: Sandbox) -> None:
     assert answer.status_code == 202
 
 
-def test_whoever_names_the_app_is_told_an_address_that_names_it_too(sandbox: Sandbox) -> None:
+def test_a_request_that_names_the_app_gets_an_address_that_names_it_too(sandbox: Sandbox) -> None:
     name = sandbox.key.removeprefix("sk_test_")
     keyless = Client(sandbox.url, sandbox.control.contract, None)
     answer = keyless.request(
@@ -125,19 +125,19 @@ def test_whoever_names_the_app_is_told_an_address_that_names_it_too(sandbox: San
 
 
 @pytest.mark.parametrize("body", [{}, {"to": "2020-01-01T00:00:00Z"}, {"by": "-1d"}, {"by": "1d", "until": "next"}])
-def test_what_is_wrong_is_refused_at_once(sandbox: Sandbox, body: dict[str, str]) -> None:
+def test_what_is_wrong_is_rejected_at_once(sandbox: Sandbox, body: dict[str, str]) -> None:
     assert respond_async(sandbox, **body).status_code == 422
 
 
 @pytest.mark.parametrize("method", ["GET", "DELETE"])
 def test_of_one_never_heard_of_nothing_is_known(sandbox: Sandbox, method: str) -> None:
-    sandbox.control.refused(method, "/clock/advances/adv_0", 404, "NOT_FOUND")
+    sandbox.control.rejected(method, "/clock/advances/adv_0", 404, "NOT_FOUND")
 
 
 def test_an_advance_belongs_to_its_world(busy: Sandbox, long: str) -> None:
     """B-01."""
     live = Client(busy.url, busy.control.contract, busy.key.replace("sk_test_", "sk_prod_"))
-    live.refused("GET", f"/clock/advances/{long}", 404, "NOT_FOUND")
+    live.rejected("GET", f"/clock/advances/{long}", 404, "NOT_FOUND")
     live.close()
 
 
@@ -149,7 +149,7 @@ def test_until_an_event_it_ends_there_with_the_whole_way_behind_it(sandbox: Sand
     assert done["to"] == "2027-01-01T00:00:00.000Z"
 
 
-def test_on_its_way_it_tells_how_far_it_has_come_and_others_are_served(
+def test_on_its_way_it_reports_its_progress_and_others_are_served(
     busy: Sandbox, long: str, server: RunningServer
 ) -> None:
     """Its own world too: a request finds it at the instant the clock has come to."""
@@ -223,8 +223,8 @@ def test_one_that_waits_can_be_stopped_before_it_began(busy: Sandbox, long: str)
     assert ask(busy, long)["status"] == "running"
 
 
-def test_a_goal_that_others_went_past_meanwhile_is_a_failure(sandbox: Sandbox, receiver: Receiver) -> None:
-    """It was refused, had it been given when its turn came: the clock never goes back (B-95)."""
+def test_a_goal_that_others_have_gone_past_is_a_failure(sandbox: Sandbox, receiver: Receiver) -> None:
+    """It would have been rejected, had it been given when it began: the clock never goes back (B-95)."""
     sandbox.endpoint(receiver.url)
     receiver.reply = lambda received: Reply(held=True)
     sandbox.customer()
@@ -267,7 +267,7 @@ def test_a_restored_snapshot_ends_it(busy: Sandbox) -> None:
 
 
 def test_a_rewind_ends_it(busy: Sandbox, receiver: Receiver) -> None:
-    """It waits at the first event it has to tell, so that there are not too many turns to be taken back."""
+    """It waits at the first event it has to deliver, so that there are not too many units of work to be undone."""
     busy.endpoint(receiver.url)
     made = busy.api.request("POST", "/products/", json={"name": "Tea", "unit_amount": 500, "currency": "XAF"})
     receiver.reply = lambda received: Reply(held=True)
@@ -279,14 +279,14 @@ def test_a_rewind_ends_it(busy: Sandbox, receiver: Receiver) -> None:
     assert busy.advance("1d")["jobs"] == 2
 
 
-def test_one_that_is_waited_for_tells_how_far_it_came_when_a_reset_ends_it(busy: Sandbox) -> None:
+def test_one_that_is_waited_for_reports_its_progress_when_a_reset_ends_it(busy: Sandbox) -> None:
     with ThreadPoolExecutor() as pool:
         waiting = waited(pool, busy, to=END)
         until(lambda: busy.now, lambda now: bool(now > START))
         busy.api.post("/reset")
-        told = waiting.result()
-    assert START < told["now"] == busy.now
-    assert told["jobs"] > 0
+        result = waiting.result()
+    assert START < result["now"] == busy.now
+    assert result["jobs"] > 0
 
 
 def test_a_world_that_is_thrown_away_takes_it_along(
@@ -294,7 +294,7 @@ def test_a_world_that_is_thrown_away_takes_it_along(
 ) -> None:
     server.server.discard(f"sk_test_{world_name}")
     assert busy.now == START
-    busy.control.refused("GET", f"/clock/advances/{long}", 404, "NOT_FOUND")
+    busy.control.rejected("GET", f"/clock/advances/{long}", 404, "NOT_FOUND")
     assert busy.now == START
 
 
@@ -304,13 +304,13 @@ def test_so_many_are_remembered_and_no_more_can_be_under_way(sandbox: Sandbox, r
     receiver.reply = lambda received: Reply(held=True)
     sandbox.customer()
     first, *waiting = (begin(sandbox, by="1d") for _ in range(MAX_ADVANCES))
-    refused = sandbox.control.refused(
+    rejected = sandbox.control.rejected(
         "POST", "/clock/advance", 429, "TOO_MANY_REQUESTS", json={"by": "1d"}, headers={"Prefer": "respond-async"}
     )
-    assert refused["retry_after"] == 1
+    assert rejected["retry_after"] == 1
     stop(sandbox, waiting[5])
     another = begin(sandbox, by="1d")
-    sandbox.control.refused("GET", f"/clock/advances/{waiting[5]}", 404, "NOT_FOUND")
+    sandbox.control.rejected("GET", f"/clock/advances/{waiting[5]}", 404, "NOT_FOUND")
     assert ask(sandbox, another)["status"] == ask(sandbox, first)["status"] == "running"
     for id in (*waiting[:5], *waiting[6:], another, first):
         stop(sandbox, id)

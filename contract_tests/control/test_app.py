@@ -136,7 +136,7 @@ def test_each_setting_can_be_changed_alone(sandbox: Sandbox, name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "value"), WRONG, ids=lambda value: str(value)[:30])
-def test_a_wrong_name_or_value_is_refused_and_nothing_changes(sandbox: Sandbox, name: str, value: Any) -> None:
+def test_a_wrong_name_or_value_is_rejected_and_nothing_changes(sandbox: Sandbox, name: str, value: Any) -> None:
     body = {"settings": {name: value, "tax_rate": 18} if name != "tax_rate" else {name: value}}
     answer = sandbox.control.request("PATCH", "/app", json=body)
     assert answer.status_code == 422
@@ -175,13 +175,13 @@ def test_both_sides_of_an_app_have_settings_of_their_own(sandbox: Sandbox) -> No
 
 def test_the_app_is_found_by_name_and_demo_without_one(sandbox: Sandbox) -> None:
     """A control call acts on the world of the key, or of ``app=NAME``, or of ``demo``."""
-    nobody = Client(sandbox.url, sandbox.control.contract, None)
+    keyless = Client(sandbox.url, sandbox.control.contract, None)
     name = sandbox.key.removeprefix("sk_test_")
     sandbox.control.patch("/app", {"settings": {"tax_rate": 18}})
-    assert nobody.get("/app", app=name)["settings"]["tax_rate"] == 18
-    assert nobody.get("/app")["name"] == "demo"
-    nobody.refused("GET", "/app", 422, "INVALID_FILTER_PARAM", params={"app": "a b"})
-    nobody.close()
+    assert keyless.get("/app", app=name)["settings"]["tax_rate"] == 18
+    assert keyless.get("/app")["name"] == "demo"
+    keyless.rejected("GET", "/app", 422, "INVALID_FILTER_PARAM", params={"app": "a b"})
+    keyless.close()
 
 
 def test_error_shape_flat_flattens_what_is_documented_nested(sandbox: Sandbox) -> None:
@@ -189,8 +189,8 @@ def test_error_shape_flat_flattens_what_is_documented_nested(sandbox: Sandbox) -
     body = {"email": "a@example.com", "name": "A"}
     sandbox.api.post("/customers/", body)
     sandbox.control.patch("/app", {"settings": {"error_shape": "flat"}})
-    told = sandbox.api.refused("POST", "/customers/", 409, "DUPLICATE_EMAIL", json=body)
-    assert (told["type"], told["status"], told["param"]) == ("CONFLICT_ERROR", 409, "email")
+    error = sandbox.api.rejected("POST", "/customers/", 409, "DUPLICATE_EMAIL", json=body)
+    assert (error["type"], error["status"], error["param"]) == ("CONFLICT_ERROR", 409, "email")
 
 
 def test_error_shape_nested_nests_everything_in_lower_case(sandbox: Sandbox) -> None:
@@ -198,13 +198,13 @@ def test_error_shape_nested_nests_everything_in_lower_case(sandbox: Sandbox) -> 
     sandbox.control.patch("/app", {"settings": {"error_shape": "nested"}})
     answer = sandbox.api.request("GET", "/customers/cust_x/")
     assert answer.status_code == 404
-    told = answer.json()["error"]
-    assert (told["type"], told["code"]) == ("not_found_error", "customer_not_found")
+    error = answer.json()["error"]
+    assert (error["type"], error["code"]) == ("not_found_error", "customer_not_found")
 
 
-def test_the_nested_shape_tells_several_faults_in_its_message(sandbox: Sandbox) -> None:
+def test_the_nested_shape_names_several_violations_in_its_message(sandbox: Sandbox) -> None:
     """B-12: all faults at once, though the shape has no ``errors`` (B-10)."""
     sandbox.control.patch("/app", {"settings": {"error_shape": "nested"}})
-    told = sandbox.api.request("POST", "/customers/", json={"name": 5}).json()["error"]
-    assert told["code"] == "validation_error"
-    assert sorted(told["message"].split("; ")) == ["email: is required", "name: must be a string"]
+    error = sandbox.api.request("POST", "/customers/", json={"name": 5}).json()["error"]
+    assert error["code"] == "validation_error"
+    assert sorted(error["message"].split("; ")) == ["email: is required", "name: must be a string"]

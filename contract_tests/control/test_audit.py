@@ -1,4 +1,4 @@
-"""The audit of a client: each rule broken and found, and each rule kept, or as good as kept, and not found."""
+"""The audit of a client: each rule broken and found, and each rule followed, or nearly followed, and not found."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ def seconds(monkeypatch: pytest.MonkeyPatch) -> Iterator[Seconds]:
 
 def audit(sandbox: Sandbox) -> Any:
     """The audit; every rule is in just one of its lists."""
-    told = sandbox.control.get("/audit")
-    rules = [each["rule"] for part in ("findings", "kept", "untried") for each in told[part]]
+    report = sandbox.control.get("/audit")
+    rules = [each["rule"] for part in ("findings", "kept", "untried") for each in report[part]]
     assert sorted(rules) == sorted(rule.name for rule in RULES)
-    return told
+    return report
 
 
 def found(sandbox: Sandbox, rule: str) -> Any:
-    """What was found by a rule, or None if it was kept; that there was nothing to be put to it fails the test."""
-    told = audit(sandbox)
-    assert rule not in [each["rule"] for each in told["untried"]], "there was no occasion"
-    return next((each for each in told["findings"] if each["rule"] == rule), None)
+    """What was found by a rule, or None if it was followed; a rule that had nothing to judge fails the test."""
+    report = audit(sandbox)
+    assert rule not in [each["rule"] for each in report["untried"]], "there was no occasion"
+    return next((each for each in report["findings"] if each["rule"] == rule), None)
 
 
 def send(sandbox: Sandbox, method: str, path: str, body: Any = None, **headers: str) -> str:
@@ -73,18 +73,18 @@ INVOICE = {"line_items": [{"description": "Basket", "unit_amount": 900}]}
 
 
 def test_a_world_without_requests_has_nothing_to_find(sandbox: Sandbox) -> None:
-    told = audit(sandbox)
-    assert (told["request_count"], told["findings"], told["kept"]) == (0, [], [])
+    report = audit(sandbox)
+    assert (report["request_count"], report["findings"], report["kept"]) == (0, [], [])
 
 
 def test_a_finding_names_what_shows_it_the_newest_first(sandbox: Sandbox) -> None:
     transaction = sandbox.deposit()["id"]
     body = {"transaction": transaction, "amount": 100}
     refunds = [send(sandbox, "POST", "/refunds/", body) for _ in range(22)]
-    told = found(sandbox, "refund-without-key")
-    assert (told["count"], told["requests"], told["object_ids"]) == (22, refunds[:1:-1], [])
-    assert (told["severity"], told["section"]) == ("warning", "Refunds")
-    assert "Idempotency-Key" in told["advice"]
+    finding = found(sandbox, "refund-without-key")
+    assert (finding["count"], finding["requests"], finding["object_ids"]) == (22, refunds[:1:-1], [])
+    assert (finding["severity"], finding["section"]) == ("warning", "Refunds")
+    assert "Idempotency-Key" in finding["advice"]
     entries = list(sandbox.control.pages("/requests", page_size=100))
     assert audit(sandbox)["request_count"] == sum(each["path"].startswith("/v1/") for each in entries)
 
@@ -92,13 +92,13 @@ def test_a_finding_names_what_shows_it_the_newest_first(sandbox: Sandbox) -> Non
 def test_the_gravest_comes_first_and_looking_changes_nothing(sandbox: Sandbox) -> None:
     sandbox.customer(metadata={"key": "sk_test_whoever"})
     sandbox.api.post("/refunds/", {"transaction": sandbox.deposit()["id"]})
-    told = audit(sandbox)
-    assert [each["severity"] for each in told["findings"]] == ["error", "warning", "info"]
-    assert audit(sandbox) == told
+    report = audit(sandbox)
+    assert [each["severity"] for each in report["findings"]] == ["error", "warning", "info"]
+    assert audit(sandbox) == report
 
 
 def test_a_careful_client_has_a_clean_audit(sandbox: Sandbox, receiver: Receiver, seconds: Seconds) -> None:
-    """It tries again as it should, with one key; it is told and does not ask; and the rules say that they were kept."""
+    """It retries as it should, with one key; it gets events and does not poll; the rules are reported as followed."""
     sandbox.endpoint(receiver.url)
     sandbox.subscribe()
     sandbox.advance("P1M")
@@ -111,9 +111,9 @@ def test_a_careful_client_has_a_clean_audit(sandbox: Sandbox, receiver: Receiver
     session = sandbox.session()
     sandbox.buy(session)
     sandbox.settle()
-    told = audit(sandbox)
-    assert told["findings"] == []
-    assert {each["rule"] for each in told["kept"]} >= {
+    report = audit(sandbox)
+    assert report["findings"] == []
+    assert {each["rule"] for each in report["kept"]} >= {
         "ignored-retry-after",
         "unsafe-retry",
         "idempotency-key-reused",
@@ -127,10 +127,10 @@ def test_a_careful_client_has_a_clean_audit(sandbox: Sandbox, receiver: Receiver
     }
 
 
-# -- refusals and limits
+# -- rejected requests and limits
 
 
-def test_a_refusal_that_is_sent_again_is_found(sandbox: Sandbox) -> None:
+def test_a_rejected_request_that_is_sent_again_is_found(sandbox: Sandbox) -> None:
     first = send(sandbox, "POST", "/customers/", {"email": "awa@example.com"})
     again = send(sandbox, "POST", "/customers/", {"email": "awa@example.com"})
     assert found(sandbox, "retried-refusal")["requests"] == [again]
@@ -144,8 +144,8 @@ def test_a_conflict_that_is_sent_again_is_found(sandbox: Sandbox) -> None:
     assert found(sandbox, "retried-refusal")["requests"] == again
 
 
-def test_a_refusal_is_not_found_where_something_changed_meanwhile(sandbox: Sandbox) -> None:
-    """A subscription is paused, resumed and paused: what was refused may be asked for again."""
+def test_a_retry_is_not_reported_where_something_has_changed_since(sandbox: Sandbox) -> None:
+    """A subscription is paused, resumed and paused: what was rejected may be asked for again."""
     subscription = sandbox.subscribe()["id"]
     pause, resume = f"/subscriptions/{subscription}/pause/", f"/subscriptions/{subscription}/resume/"
     for path in (resume, pause, pause, resume, resume):
@@ -153,29 +153,29 @@ def test_a_refusal_is_not_found_where_something_changed_meanwhile(sandbox: Sandb
     assert found(sandbox, "retried-refusal") is None
 
 
-def test_a_refusal_is_not_found_where_the_tester_did_something_meanwhile(sandbox: Sandbox) -> None:
+def test_a_retry_is_not_reported_where_the_tester_did_something_in_between(sandbox: Sandbox) -> None:
     """He moves the clock, on which it may hang, even if no job was due."""
     for _ in range(3):
-        sandbox.api.refused("GET", "/refunds/refd_nobody/", 404, "REFUND_NOT_FOUND")
+        sandbox.api.rejected("GET", "/refunds/refd_nobody/", 404, "REFUND_NOT_FOUND")
         sandbox.advance("1h")
     assert found(sandbox, "retried-refusal") is None
 
 
-def test_what_was_refused_before_it_was_read_may_have_been_another_request(sandbox: Sandbox) -> None:
-    """A profile turns everybody away: that two bodies are as long does not make them one."""
+def test_what_was_rejected_before_it_was_read_may_have_been_another_request(sandbox: Sandbox) -> None:
+    """A profile rejects every request: that two bodies are as long does not make them one."""
     sandbox.api.post("/security-profiles/", {"name": "Nobody", "allowed_ips": ["203.0.113.7"]})
     for email in ("ada@example.com", "awa@example.com"):
-        sandbox.api.refused("POST", "/customers/", 403, "PERMISSION_DENIED", json={"email": email, "name": "A"})
+        sandbox.api.rejected("POST", "/customers/", 403, "PERMISSION_DENIED", json={"email": email, "name": "A"})
     assert found(sandbox, "retried-refusal") is None
 
 
-def test_a_refusal_is_not_found_where_the_request_was_mended(sandbox: Sandbox) -> None:
+def test_a_retry_is_not_reported_where_the_request_was_fixed(sandbox: Sandbox) -> None:
     for body in ({"name": "Awa"}, {"email": "awa@example.com"}, {"email": "awa@example.com", "name": "Awa"}):
         sandbox.api.request("POST", "/customers/", json=body)
     assert found(sandbox, "retried-refusal") is None
 
 
-def test_a_refusal_long_after_is_another_matter(sandbox: Sandbox, seconds: Seconds) -> None:
+def test_a_rejected_request_long_after_is_no_retry(sandbox: Sandbox, seconds: Seconds) -> None:
     for _ in range(2):
         send(sandbox, "GET", "/customers/cust_nobody/")
         seconds.pass_by(120)
@@ -197,7 +197,7 @@ def test_an_arranged_fault_counts_like_any_other(sandbox: Sandbox, seconds: Seco
 
 
 def test_a_limit_of_the_app_is_waited_for(sandbox: Sandbox, seconds: Seconds) -> None:
-    """Its refusals come before anything of a body is read."""
+    """They come before anything of a body is read."""
     customer = sandbox.customer()["id"]
     sandbox.settings(rate_limit={"per_second": 1 / 3600, "burst": 1})
     sent = []
@@ -214,12 +214,12 @@ def test_a_limit_is_waited_for(sandbox: Sandbox, seconds: Seconds, waited: float
     send(sandbox, "GET", "/customers/", **failing("RATE_LIMIT_EXCEEDED"))
     seconds.pass_by(waited)
     again = send(sandbox, "GET", "/customers/")
-    told = found(sandbox, "ignored-retry-after")
-    assert (told and told["requests"]) == ([again] if is_found else None)
+    finding = found(sandbox, "ignored-retry-after")
+    assert (finding and finding["requests"]) == ([again] if is_found else None)
 
 
 def test_a_request_that_was_under_way_already_is_no_retry(sandbox: Sandbox, seconds: Seconds) -> None:
-    """Two at once, both refused: the second one knew nothing of the first one's answer."""
+    """Two at once, both rejected: the second one knew nothing of the first one's answer."""
     entries = [send(sandbox, "GET", "/customers/", **failing("TOO_MANY_REQUESTS")) for _ in range(2)]
     assert len(set(entries)) == 2
     assert found(sandbox, "ignored-retry-after") is not None
@@ -246,8 +246,8 @@ def test_failures_are_tried_again_with_growing_pauses(
     for pause in pauses:
         seconds.pass_by(pause)
         send(sandbox, "GET", "/customers/", **failing("INTERNAL_ERROR"))
-    told = found(sandbox, "retried-too-soon")
-    assert (told["count"] if told else 0) == hasty
+    finding = found(sandbox, "retried-too-soon")
+    assert (finding["count"] if finding else 0) == hasty
     assert found(sandbox, "retried-too-often") is None
 
 
@@ -260,7 +260,7 @@ def test_giving_up_comes_after_the_third_retry(sandbox: Sandbox, seconds: Second
     assert found(sandbox, "retried-too-soon") is None
 
 
-def test_after_a_success_the_same_request_begins_anew(sandbox: Sandbox, seconds: Seconds) -> None:
+def test_after_a_success_the_same_request_is_no_retry(sandbox: Sandbox, seconds: Seconds) -> None:
     for _ in range(4):
         send(sandbox, "GET", "/customers/", **failing("INTERNAL_ERROR"))
         seconds.pass_by(1)
@@ -284,8 +284,8 @@ def test_a_retry_keeps_its_key(
     send(sandbox, "POST", "/invoices/", body, **failing("INTERNAL_ERROR"), **keys[0])
     seconds.pass_by(1)
     again = send(sandbox, "POST", "/invoices/", body, **keys[1])
-    told = found(sandbox, "unsafe-retry")
-    assert (told and told["requests"]) == ([again] if is_found else None)
+    finding = found(sandbox, "unsafe-retry")
+    assert (finding and finding["requests"]) == ([again] if is_found else None)
 
 
 def test_alike_things_that_are_made_on_purpose_are_no_retries(sandbox: Sandbox, seconds: Seconds) -> None:
@@ -374,13 +374,13 @@ def test_who_names_the_size_of_a_page_knows_of_the_others(sandbox: Sandbox) -> N
 @pytest.mark.usefixtures("long_list")
 @pytest.mark.parametrize(("pause", "is_found"), [(0.1, True), (10, False)])
 def test_a_whole_list_is_read_by_large_pages(sandbox: Sandbox, seconds: Seconds, pause: float, is_found: bool) -> None:
-    """A person who turns the pages is no program."""
+    """A person who pages through a list is no program."""
     pages = []
     for page in range(1, MANY_PAGES + 2):
         pages.append(send(sandbox, "GET", f"/products/?page={page}&page_size=2"))
         seconds.pass_by(pause)
-    told = found(sandbox, "small-pages")
-    assert (told and told["requests"]) == (pages[:0:-1] if is_found else None)
+    finding = found(sandbox, "small-pages")
+    assert (finding and finding["requests"]) == (pages[:0:-1] if is_found else None)
 
 
 @pytest.mark.usefixtures("long_list")
@@ -390,7 +390,7 @@ def test_a_few_pages_are_no_matter(sandbox: Sandbox) -> None:
     assert found(sandbox, "small-pages") is None
 
 
-def test_a_session_nobody_made_sure_of_is_found(sandbox: Sandbox) -> None:
+def test_a_session_whose_outcome_was_never_checked_is_found(sandbox: Sandbox) -> None:
     """It was read before it was paid, which proves nothing."""
     session = sandbox.session()
     sandbox.api.get(f"/checkout-sessions/{session['id']}/")
@@ -407,7 +407,7 @@ def test_a_session_may_be_found_complete_in_a_list(sandbox: Sandbox) -> None:
     assert found(sandbox, "completion-unconfirmed") is None
 
 
-def test_a_session_the_shop_was_told_of_is_sure(sandbox: Sandbox, receiver: Receiver) -> None:
+def test_a_session_whose_event_the_shop_received_is_checked(sandbox: Sandbox, receiver: Receiver) -> None:
     sandbox.endpoint(receiver.url, "checkout.session.completed")
     sandbox.buy(sandbox.session())
     sandbox.settle()
@@ -467,13 +467,13 @@ def delivered(sandbox: Sandbox) -> str:
     return str(sandbox.control.get("/objects", kind="webhook_delivery")["data"][0]["id"])
 
 
-def test_a_receiver_that_refuses_is_found(sandbox: Sandbox, receiver: Receiver) -> None:
+def test_a_receiver_that_rejects_is_found(sandbox: Sandbox, receiver: Receiver) -> None:
     sandbox.endpoint(receiver.url, "customer.created")
     receiver.statuses += [400, 200]
     delivery = delivered(sandbox)
     delivered(sandbox)
-    told = found(sandbox, "webhook-not-acknowledged")
-    assert (told["requests"], told["object_ids"]) == ([], [delivery])
+    finding = found(sandbox, "webhook-not-acknowledged")
+    assert (finding["requests"], finding["object_ids"]) == ([], [delivery])
 
 
 def test_a_receiver_that_recovers_is_not_found(sandbox: Sandbox, receiver: Receiver) -> None:
@@ -489,7 +489,7 @@ def test_a_receiver_that_recovers_is_not_found(sandbox: Sandbox, receiver: Recei
     assert found(sandbox, "webhook-not-acknowledged") is None
 
 
-def test_the_emulator_s_own_receiver_is_nobody_s_fault(sandbox: Sandbox) -> None:
+def test_the_emulators_own_receiver_is_never_blamed(sandbox: Sandbox) -> None:
     inbox = f"{sandbox.url}/_emulator/inbox/shop?app={sandbox.key.removeprefix('sk_test_')}"
     sandbox.endpoint(inbox, security_profile="BASIC")
     sandbox.inbox_answers("shop", status=400)
@@ -524,15 +524,15 @@ TAMPER: dict[str, Any] = {"then": {"tamper": True}}
 
 
 @pytest.mark.parametrize(("status", "is_found"), [(200, True), (400, False)])
-def test_a_forged_webhook_must_be_refused(sandbox: Sandbox, deceived: Receiver, status: int, is_found: bool) -> None:
-    """To refuse it is right, and no lack of acknowledgement."""
+def test_a_forged_webhook_must_be_rejected(sandbox: Sandbox, deceived: Receiver, status: int, is_found: bool) -> None:
+    """To reject it is right, and no lack of acknowledgement."""
     sandbox.endpoint(deceived.url, "customer.created")
     sandbox.control.post("/faults", TAMPER)
     deceived.statuses += [status]
     delivery = delivered(sandbox)
     delivered(sandbox)
-    told = found(sandbox, "forged-webhook-believed")
-    assert (told and told["object_ids"]) == ([delivery] if is_found else None)
+    finding = found(sandbox, "forged-webhook-believed")
+    assert (finding and finding["object_ids"]) == ([delivery] if is_found else None)
     assert found(sandbox, "webhook-not-acknowledged") is None
 
 
@@ -544,7 +544,7 @@ def test_a_fault_that_was_cleared_has_forged_nothing(sandbox: Sandbox, deceived:
     assert "forged-webhook-believed" in [each["rule"] for each in audit(sandbox)["untried"]]
 
 
-def test_of_two_endpoints_nobody_can_tell_which_was_deceived(sandbox: Sandbox, deceived: Receiver) -> None:
+def test_of_two_endpoints_it_is_unknown_which_was_deceived(sandbox: Sandbox, deceived: Receiver) -> None:
     """Unless the fault says so."""
     one, _ = (sandbox.endpoint(deceived.url, "customer.created") for _ in range(2))
     sandbox.control.post("/faults", TAMPER)
@@ -586,8 +586,8 @@ def test_how_an_endpoint_is_registered(
     """What is meant for a machine on which a receiver is developed is fine there."""
     endpoint = sandbox.endpoint(receiver.url)["id"]
     sandbox.control.patch(f"/objects/{endpoint}", fault) if fault else None
-    told = found(sandbox, rule)
-    assert (told and told["object_ids"]) == ([endpoint] if is_found else None)
+    finding = found(sandbox, rule)
+    assert (finding and finding["object_ids"]) == ([endpoint] if is_found else None)
 
 
 def test_on_the_live_side_loopback_is_no_excuse(sandbox: Sandbox, receiver: Receiver) -> None:
@@ -609,11 +609,11 @@ def test_every_rule_has_a_name_of_its_own_and_the_gravest_come_first() -> None:
 def test_every_rule_is_broken_by_a_test() -> None:
     """Each is named in this module, by the test that provokes it."""
     with open(__file__, encoding="utf-8") as source:
-        told = source.read()
+        tests = source.read()
     assert [
         rule.name
         for rule in RULES
-        if f'found(sandbox, "{rule.name}")' not in told
-        and f'("{rule.name}",' not in told
-        and f'found(impatient, "{rule.name}")' not in told
+        if f'found(sandbox, "{rule.name}")' not in tests
+        and f'("{rule.name}",' not in tests
+        and f'found(impatient, "{rule.name}")' not in tests
     ] == []

@@ -1,4 +1,4 @@
-"""The report on coverage: what is promised is what the document says, and what counts is what a caller did."""
+"""The report on coverage: what is documented is what the document says, and what counts is what a caller did."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def fields(document: Document, schema: Part, before: str = "") -> Iterator[str]:
         yield from fields(document, part, f"{before}{name}.")
 
 
-def promised() -> dict[str, set[str]]:
+def documented() -> dict[str, set[str]]:
     """What each group is to be made of."""
     sent = {id: request_schema(SERVICE, each) for id, each in OPERATIONS.items()}
     rows = [(life.kind.kind, row) for life in STATE_MACHINES for row in life.rows]
@@ -59,42 +59,42 @@ def promised() -> dict[str, set[str]]:
     }
 
 
-def test_before_anything_is_done_all_that_the_document_promises_is_missing(sandbox: Sandbox) -> None:
-    told = report(sandbox)
-    assert (told["request_count"], told["passed_over"]) == (0, 0)
-    for group, names in promised().items():
-        own = told[group]
+def test_before_anything_is_done_everything_in_the_document_is_missing(sandbox: Sandbox) -> None:
+    coverage = report(sandbox)
+    assert (coverage["request_count"], coverage["passed_over"]) == (0, 0)
+    for group, names in documented().items():
+        own = coverage[group]
         assert set(own["missing"]) == names
         assert len(own["missing"]) == own["total"] == len(names)
         assert (own["exercised"], own["count"], own["share"]) == ([], 0, 0)
-    assert "createWebhook retry_policy.max_attempts" in told["fields"]["missing"]
-    assert "createCheckoutSession line_items.quantity" in told["fields"]["missing"]
+    assert "createWebhook retry_policy.max_attempts" in coverage["fields"]["missing"]
+    assert "createCheckoutSession line_items.quantity" in coverage["fields"]["missing"]
 
 
 def test_what_was_done_is_exercised_and_the_rest_is_not(sandbox: Sandbox) -> None:
     sandbox.subscribe()
     sandbox.advance("31d")
     sandbox.api.get("/invoices/", status="paid", page_size=1)
-    told = report(sandbox)
-    assert told["operations"]["calls"] == {
+    coverage = report(sandbox)
+    assert coverage["operations"]["calls"] == {
         "listCustomers": 1,
         "createCustomer": 1,
         "createSubscriptionPlan": 1,
         "createSubscription": 1,
         "listInvoices": 1,
     }
-    assert told["request_count"] == 5
-    assert {"createSubscription 201", "listInvoices 200"} <= set(told["statuses"]["exercised"])
-    assert "createSubscription 422" in told["statuses"]["missing"]
-    assert {"createSubscription plan", "createCustomer phone"} <= set(told["fields"]["exercised"])
-    assert "createSubscription trial_period_days" in told["fields"]["missing"]
-    assert told["parameters"]["exercised"] == ["listInvoices status", "listInvoices page_size"]
-    assert {"invoice draft", "invoice open", "invoice paid"} <= set(told["states"]["exercised"])
-    assert {"invoice new → draft", "invoice open → paid"} <= set(told["moves"]["exercised"])
-    assert "invoice open → void" in told["moves"]["missing"]
-    assert set(told["events"]["exercised"]) == {"customer.created", "subscription.created", *CHARGED}
-    for group, names in promised().items():
-        own = told[group]
+    assert coverage["request_count"] == 5
+    assert {"createSubscription 201", "listInvoices 200"} <= set(coverage["statuses"]["exercised"])
+    assert "createSubscription 422" in coverage["statuses"]["missing"]
+    assert {"createSubscription plan", "createCustomer phone"} <= set(coverage["fields"]["exercised"])
+    assert "createSubscription trial_period_days" in coverage["fields"]["missing"]
+    assert coverage["parameters"]["exercised"] == ["listInvoices status", "listInvoices page_size"]
+    assert {"invoice draft", "invoice open", "invoice paid"} <= set(coverage["states"]["exercised"])
+    assert {"invoice new → draft", "invoice open → paid"} <= set(coverage["moves"]["exercised"])
+    assert "invoice open → void" in coverage["moves"]["missing"]
+    assert set(coverage["events"]["exercised"]) == {"customer.created", "subscription.created", *CHARGED}
+    for group, names in documented().items():
+        own = coverage[group]
         assert own["exercised"] + own["missing"] != []
         assert {*own["exercised"], *own["missing"]} == names
         assert own["count"] == len(own["exercised"])
@@ -108,17 +108,17 @@ def test_fields_of_fields_and_of_items(sandbox: Sandbox) -> None:
     assert "createCheckoutSession line_items.product" not in exercised(sandbox, "fields")
 
 
-def test_what_was_refused_shows_how_it_was_answered_and_nothing_of_its_fields(sandbox: Sandbox) -> None:
-    sandbox.api.refused("POST", "/customers/", 422, "INVALID_FIELD", json={"name": "Awa", "email": "no"})
-    sandbox.api.refused("GET", "/customers/", 422, "INVALID_FILTER_PARAM", params={"status": "gone"})
-    told = report(sandbox)
-    assert set(told["operations"]["exercised"]) == {"listCustomers", "createCustomer"}
-    assert set(told["statuses"]["exercised"]) == {"listCustomers 422", "createCustomer 422"}
-    assert told["fields"]["exercised"] == told["parameters"]["exercised"] == []
-    assert set(told["errors"]["exercised"]) == {"INVALID_FIELD", "INVALID_FILTER_PARAM"}
+def test_a_rejected_request_shows_how_it_was_answered_and_nothing_of_its_fields(sandbox: Sandbox) -> None:
+    sandbox.api.rejected("POST", "/customers/", 422, "INVALID_FIELD", json={"name": "Awa", "email": "no"})
+    sandbox.api.rejected("GET", "/customers/", 422, "INVALID_FILTER_PARAM", params={"status": "gone"})
+    coverage = report(sandbox)
+    assert set(coverage["operations"]["exercised"]) == {"listCustomers", "createCustomer"}
+    assert set(coverage["statuses"]["exercised"]) == {"listCustomers 422", "createCustomer 422"}
+    assert coverage["fields"]["exercised"] == coverage["parameters"]["exercised"] == []
+    assert set(coverage["errors"]["exercised"]) == {"INVALID_FIELD", "INVALID_FILTER_PARAM"}
 
 
-def test_codes_count_in_whatever_shape_they_are_told(sandbox: Sandbox) -> None:
+def test_codes_count_in_every_shape_of_error(sandbox: Sandbox) -> None:
     """Those of the nested shape as the document lists them (B-10)."""
     email = sandbox.customer()["email"]
     body = {"email": email, "name": "Awa Diop"}
@@ -147,13 +147,13 @@ def test_an_answer_that_is_arranged_can_be_anything(sandbox: Sandbox, body: Any)
     assert exercised(sandbox, "errors") == set()
 
 
-def test_no_value_that_was_sent_is_told(sandbox: Sandbox) -> None:
+def test_no_value_that_was_sent_is_repeated(sandbox: Sandbox) -> None:
     """Not the masked ones either. A number that is masked in the journal does not hide the fields beside it."""
     customer = sandbox.customer(name="Awa Diop", metadata={"secret": "sk_test_hidden", "at": 1700000000000})
     sandbox.api.post("/payment-methods/", {"customer": customer["id"], **CARD})
-    told = report(sandbox)
-    assert {"createCustomer metadata", "createPaymentMethod number"} <= set(told["fields"]["exercised"])
-    text = json.dumps(told)
+    coverage = report(sandbox)
+    assert {"createCustomer metadata", "createPaymentMethod number"} <= set(coverage["fields"]["exercised"])
+    text = json.dumps(coverage)
     for value in ("4242", "Awa", "sk_test", "secret", "1700000", "****", customer["email"], customer["id"]):
         assert value not in text
 
@@ -169,24 +169,24 @@ def test_another_world_is_another_report(sandbox: Sandbox, server: RunningServer
 def test_calls_of_the_control_api_do_not_count_but_what_they_bring_about_does(sandbox: Sandbox) -> None:
     sandbox.control.post("/trigger", {"event": "invoice.paid"})
     sandbox.control.request("POST", "/rewind", json={"to": "req_nothing"})
-    told = report(sandbox)
-    assert (told["request_count"], told["errors"]["exercised"]) == (0, [])
-    assert "invoice paid" in told["states"]["exercised"]
-    assert "invoice.paid" in told["events"]["exercised"]
+    coverage = report(sandbox)
+    assert (coverage["request_count"], coverage["errors"]["exercised"]) == (0, [])
+    assert "invoice paid" in coverage["states"]["exercised"]
+    assert "invoice.paid" in coverage["events"]["exercised"]
 
 
 def test_it_outlasts_the_journal(sandbox: Sandbox) -> None:
     """More than a thousand requests."""
     sandbox.customer()
-    sandbox.api.refused("GET", "/customers/nobody/", 404, "CUSTOMER_NOT_FOUND")
+    sandbox.api.rejected("GET", "/customers/nobody/", 404, "CUSTOMER_NOT_FOUND")
     for _ in range(journal.MAX_REQUESTS):
         sandbox.api.http.get("/products/")
     assert sandbox.control.get("/requests", operation="createCustomer")["data"] == []
-    told = report(sandbox)
-    assert told["operations"]["calls"]["createCustomer"] == 1
-    assert "createCustomer email" in told["fields"]["exercised"]
-    assert "CUSTOMER_NOT_FOUND" in told["errors"]["exercised"]
-    assert "customer new → active" in told["moves"]["exercised"]
+    coverage = report(sandbox)
+    assert coverage["operations"]["calls"]["createCustomer"] == 1
+    assert "createCustomer email" in coverage["fields"]["exercised"]
+    assert "CUSTOMER_NOT_FOUND" in coverage["errors"]["exercised"]
+    assert "customer new → active" in coverage["moves"]["exercised"]
 
 
 def test_going_back_and_cleaning_up_take_nothing_away(sandbox: Sandbox) -> None:
@@ -197,8 +197,8 @@ def test_going_back_and_cleaning_up_take_nothing_away(sandbox: Sandbox) -> None:
     sandbox.control.post("/snapshots/start/restore")
     sandbox.product()
     sandbox.api.post("/reset/")
-    sandbox.api.refused("GET", f"/customers/{gone}/", 404, "CUSTOMER_NOT_FOUND")
-    told = report(sandbox)
+    sandbox.api.rejected("GET", f"/customers/{gone}/", 404, "CUSTOMER_NOT_FOUND")
+    coverage = report(sandbox)
     called = {
         "createCustomer",
         "listCustomers",
@@ -207,18 +207,18 @@ def test_going_back_and_cleaning_up_take_nothing_away(sandbox: Sandbox) -> None:
         "resetSandbox",
         "getCustomer",
     }
-    assert set(told["operations"]["exercised"]) == called
-    assert told["request_count"] == 6
-    assert told["events"]["exercised"] == ["customer.created"]
-    assert told["states"]["exercised"] == ["customer active"]
+    assert set(coverage["operations"]["exercised"]) == called
+    assert coverage["request_count"] == 6
+    assert coverage["events"]["exercised"] == ["customer.created"]
+    assert coverage["states"]["exercised"] == ["customer active"]
 
 
-def test_a_world_made_anew_begins_anew(sandbox: Sandbox) -> None:
+def test_a_world_made_again_begins_from_its_start(sandbox: Sandbox) -> None:
     sandbox.customer()
     sandbox.control.post("/reset")
-    told = report(sandbox)
-    assert (told["request_count"], told["passed_over"]) == (0, 0)
-    assert {name: told[name]["exercised"] for name in GROUPS} == {name: [] for name in GROUPS}
+    coverage = report(sandbox)
+    assert (coverage["request_count"], coverage["passed_over"]) == (0, 0)
+    assert {name: coverage[name]["exercised"] for name in GROUPS} == {name: [] for name in GROUPS}
 
 
 def test_what_a_snapshot_brings_along_was_not_exercised(sandbox: Sandbox) -> None:
@@ -232,7 +232,7 @@ def test_what_a_snapshot_brings_along_was_not_exercised(sandbox: Sandbox) -> Non
 
 
 def test_of_a_long_advance_the_first_jobs_count(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The events of all, and it is told of how many the changes were not looked at."""
+    """The events of all, and the number of those whose changes were not looked at."""
     sandbox.subscribe()
     sandbox.control.post("/snapshots", {"name": "full"})
     sandbox.control.post("/reset")
@@ -240,10 +240,10 @@ def test_of_a_long_advance_the_first_jobs_count(sandbox: Sandbox, monkeypatch: p
     monkeypatch.setattr(journal, "MAX_UNITS_BETWEEN_REQUESTS", 0)
     monkeypatch.setattr(journal, "BATCH", 1)
     sandbox.advance("62d")
-    told = report(sandbox)
-    assert told["passed_over"] == 2
-    assert told["states"]["exercised"] == []
-    assert set(told["events"]["exercised"]) == set(CHARGED)
+    coverage = report(sandbox)
+    assert coverage["passed_over"] == 2
+    assert coverage["states"]["exercised"] == []
+    assert set(coverage["events"]["exercised"]) == set(CHARGED)
 
 
 def test_some_groups_alone(sandbox: Sandbox) -> None:
@@ -251,4 +251,4 @@ def test_some_groups_alone(sandbox: Sandbox) -> None:
         "events",
         "operations",
     }
-    sandbox.control.refused("GET", "/coverage", 422, "INVALID_FILTER_PARAM", params={"group": "evnts"})
+    sandbox.control.rejected("GET", "/coverage", 422, "INVALID_FILTER_PARAM", params={"group": "evnts"})

@@ -102,7 +102,7 @@ def test_a_tampered_delivery_does_not_fit_its_signature(sandbox: Sandbox, receiv
     assert not forged.signed_with(endpoint["secret"])
     assert forged.event["tampered"] is True
     assert genuine.signed_with(endpoint["secret"])
-    # The one payload that the document does not allow: nobody but this test is to be shown it.
+    # The one payload that the document does not allow: only this test is to be shown it.
     receiver.received.remove(forged)
 
 

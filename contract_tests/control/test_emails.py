@@ -125,9 +125,9 @@ def test_an_invoice_is_emailed_each_time_it_is_sent(sandbox: Sandbox) -> None:
             assert "For January" in words
 
 
-def test_what_is_refused_sends_nothing(sandbox: Sandbox) -> None:
+def test_a_rejected_request_sends_nothing(sandbox: Sandbox) -> None:
     invoice = draft(sandbox)
-    sandbox.api.refused("POST", f"/invoices/{invoice['id']}/send/", 422, "INVALID_STATUS_TRANSITION")
+    sandbox.api.rejected("POST", f"/invoices/{invoice['id']}/send/", 422, "INVALID_STATUS_TRANSITION")
     assert outbox(sandbox) == []
 
 
@@ -203,7 +203,7 @@ def test_a_buyer_who_is_no_customer_any_more_gets_one_too(sandbox: Sandbox) -> N
 # Subscriptions
 
 
-def test_each_failed_attempt_is_told_with_the_day_of_the_next(sandbox: Sandbox) -> None:
+def test_each_failed_attempt_is_reported_with_the_day_of_the_next(sandbox: Sandbox) -> None:
     """B-45: retries 1, 3, 5 and 7 days after the first failure."""
     subscription = subscribe(sandbox, POOR)
     sandbox.advance("10d")
@@ -219,7 +219,7 @@ def test_each_failed_attempt_is_told_with_the_day_of_the_next(sandbox: Sandbox) 
     assert "We could not collect FCFA 5,000" in text(sandbox, emails[-1])
 
 
-def test_the_end_of_a_trial_is_told_three_days_before(sandbox: Sandbox) -> None:
+def test_the_end_of_a_trial_is_announced_three_days_before(sandbox: Sandbox) -> None:
     """B-43."""
     plan = sandbox.plan(name="Premium", interval_count=3)
     subscribe(sandbox, plan=plan["id"], trial_period_days=14)
@@ -240,7 +240,7 @@ def test_a_trial_that_is_to_end_without_a_charge_says_so(sandbox: Sandbox) -> No
     assert "Nothing will be charged." in text(sandbox, only_email(sandbox, "trial_ending"))
 
 
-def test_a_cancellation_is_told_when_it_happens(sandbox: Sandbox) -> None:
+def test_a_cancellation_is_emitted_when_it_happens(sandbox: Sandbox) -> None:
     """B-47: not when it is scheduled."""
     subscription = subscribe(sandbox, trial_period_days=20)
     path = f"/subscriptions/{subscription['id']}/cancel/"
@@ -254,7 +254,7 @@ def test_a_cancellation_is_told_when_it_happens(sandbox: Sandbox) -> None:
     assert "It ended on January 21, 2026. You will not be charged any more." in text(sandbox, email)
 
 
-def test_a_customer_who_is_deleted_is_told_too(sandbox: Sandbox) -> None:
+def test_the_deletion_of_a_customer_is_reported_too(sandbox: Sandbox) -> None:
     """B-32; and the email stays readable."""
     subscription = subscribe(sandbox, trial_period_days=20)
     sandbox.api.delete(f"/customers/{subscription['customer']}/")
@@ -266,7 +266,7 @@ def test_a_customer_who_is_deleted_is_told_too(sandbox: Sandbox) -> None:
 # Refunds
 
 
-def test_a_refund_is_told_once_the_money_is_back(sandbox: Sandbox) -> None:
+def test_a_refund_is_reported_once_the_money_is_back(sandbox: Sandbox) -> None:
     """B-57: mobile money after 24 hours."""
     subscribe(sandbox)
     transaction = sandbox.api.get("/transactions/")["data"][0]
@@ -406,13 +406,13 @@ def test_filters_paging_and_one(sandbox: Sandbox) -> None:
 
 
 @pytest.mark.parametrize("query", [{"kind": "newsletter"}, {"to": ""}, {"wait": 31}, {"topic": "invoice"}])
-def test_what_the_document_does_not_know_is_refused(sandbox: Sandbox, query: Any) -> None:
-    sandbox.control.refused("GET", "/emails", 422, "INVALID_FILTER_PARAM", params=query)
+def test_what_the_document_does_not_know_is_rejected(sandbox: Sandbox, query: Any) -> None:
+    sandbox.control.rejected("GET", "/emails", 422, "INVALID_FILTER_PARAM", params=query)
 
 
 @pytest.mark.parametrize("path", ["", "/html", "/raw"])
 def test_an_unknown_email_is_not_found(sandbox: Sandbox, path: str) -> None:
-    sandbox.control.refused("GET", f"/emails/mail_nobody{path}", 404, "NOT_FOUND")
+    sandbox.control.rejected("GET", f"/emails/mail_nobody{path}", 404, "NOT_FOUND")
 
 
 def test_waiting_is_answered_as_soon_as_something_matches(sandbox: Sandbox) -> None:
@@ -433,7 +433,7 @@ def test_a_reset_empties_it_uncounted(sandbox: Sandbox) -> None:
 
 
 def test_what_will_be_mailed_is_on_the_schedule(sandbox: Sandbox) -> None:
-    """B-91: the future, played on a copy, mails nobody."""
+    """B-91: the future, played on a copy, sends no email."""
     subscribe(sandbox, None)
     future = sandbox.control.get("/schedule", until="P1M")["data"]
     assert [entry["kind"] for entry in future] == ["invoice.overdue", "subscription.renew", "invoice.mail"]
@@ -451,4 +451,4 @@ def test_each_world_has_its_own(sandbox: Sandbox, other: Sandbox) -> None:
     """B-01."""
     subscribe(sandbox, None)
     assert outbox(other) == []
-    other.control.refused("GET", f"/emails/{outbox(sandbox)[0]['id']}", 404, "NOT_FOUND")
+    other.control.rejected("GET", f"/emails/{outbox(sandbox)[0]['id']}", 404, "NOT_FOUND")

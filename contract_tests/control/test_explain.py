@@ -78,7 +78,7 @@ def test_a_renewal_is_led_back_to_the_request_that_made_the_subscription(sandbox
     assert [each["at"][:10] for each in answer["chain"]] == ["2026-01-01"] * 2 + ["2026-02-01"] + ["2026-04-01"] * 8
 
 
-def test_each_request_that_changed_an_object_is_told(sandbox: Sandbox) -> None:
+def test_each_request_that_changed_an_object_is_listed(sandbox: Sandbox) -> None:
     customer = sandbox.customer()["id"]
     sandbox.api.patch(f"/customers/{customer}/", {"name": "Ada Ndong"})
     sandbox.control.patch(f"/objects/{customer}", {"status": "blocked"})
@@ -94,10 +94,10 @@ def test_each_request_that_changed_an_object_is_told(sandbox: Sandbox) -> None:
     ]
     assert answer["complete"]
     last = answer["chain"][-1]
-    assert last["caused_by"] == request_of(sandbox, "updateObject"), "a turn of the control API names no cause itself"
+    assert last["caused_by"] == request_of(sandbox, "updateObject"), "a change by the control API names no cause itself"
 
 
-def test_dates_that_the_tester_wrote_turn_no_order_round(sandbox: Sandbox) -> None:
+def test_dates_that_the_tester_wrote_change_no_order(sandbox: Sandbox) -> None:
     customer = sandbox.customer()["id"]
     sandbox.advance("1h")
     for at in ("2020-01-01T00:00:00.000Z", "2030-01-01T00:00:00.000Z"):
@@ -139,7 +139,7 @@ def test_an_answer_in_its_time_is_the_operator_s(sandbox: Sandbox) -> None:
     assert step(answer, "transition", "requires_action -> succeeded")["caused_by"] == job["id"]
 
 
-def test_a_move_that_two_triggers_make_is_told_apart_by_its_event(sandbox: Sandbox) -> None:
+def test_a_transition_that_two_triggers_cause_is_distinguished_by_its_event(sandbox: Sandbox) -> None:
     """Past due by a charge that failed, or by an invoice that fell overdue."""
     failing = sandbox.subscribe(FAILING_PHONE)["id"]
     waiting = sandbox.subscribe(collection_method="send_invoice")["id"]
@@ -155,7 +155,7 @@ def test_a_move_that_two_triggers_make_is_told_apart_by_its_event(sandbox: Sandb
     assert behind["at"] == "2026-02-01T00:00:00.000Z"
 
 
-def test_a_delivery_tells_of_each_attempt(sandbox: Sandbox, receiver: Receiver) -> None:
+def test_a_delivery_shows_each_attempt(sandbox: Sandbox, receiver: Receiver) -> None:
     sandbox.endpoint(receiver.url, "customer.created")
     receiver.statuses += [500]
     customer = sandbox.customer()["id"]
@@ -173,7 +173,7 @@ def test_a_delivery_tells_of_each_attempt(sandbox: Sandbox, receiver: Receiver) 
     assert steps(explain(sandbox, customer), "delivery") == steps(answer)[2:]
 
 
-def test_a_job_that_failed_is_told_with_its_cause(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_that_failed_is_reported_with_its_cause(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     def renew(world: World, job: Job) -> None:
         raise ArithmeticError("does not add up")
 
@@ -201,12 +201,14 @@ def test_what_the_journal_lost_is_said_to_be_unknown(sandbox: Sandbox, server: A
     assert step(answer, "event", "subscription.created")["caused_by"] == made["id"]
 
 
-def test_turns_beyond_the_journal_s_bound_are_unknown(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_units_of_work_beyond_the_bound_of_the_journal_are_unknown(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The job of the renewal is known, who planned it is not."""
-    kept = journal.Journal.__init__
+    original = journal.Journal.__init__
 
     def few(self: journal.Journal) -> None:
-        kept(self)
+        original(self)
         self._units = deque(maxlen=1)
 
     monkeypatch.setattr(journal.Journal, "__init__", few)
@@ -226,7 +228,7 @@ def test_reading_and_explaining_leave_no_trace(sandbox: Sandbox) -> None:
 
 
 def test_hidden_fields_stay_hidden(sandbox: Sandbox, receiver: Receiver) -> None:
-    """Of an endpoint the secret, which a roll changes; a card's number is not even kept."""
+    """Of an endpoint the secret, which a roll changes; a card's number is not even stored."""
     endpoint = sandbox.endpoint(receiver.url)
     new = sandbox.api.post(f"/webhooks/{endpoint['id']}/roll-secret/")["secret"]
     answer = str(explain(sandbox, endpoint["id"]))
@@ -235,7 +237,7 @@ def test_hidden_fields_stay_hidden(sandbox: Sandbox, receiver: Receiver) -> None
 
 
 def test_an_unknown_id_is_not_found(sandbox: Sandbox) -> None:
-    sandbox.control.refused("GET", "/explain/cust_nobody", 404, "NOT_FOUND")
+    sandbox.control.rejected("GET", "/explain/cust_nobody", 404, "NOT_FOUND")
 
 
 def test_what_others_hear_is_what_the_wiring_says() -> None:
@@ -275,7 +277,7 @@ def fill(sandbox: Sandbox, receiver: Receiver) -> None:
 
 
 def test_every_object_is_led_back_to_a_request(sandbox: Sandbox, receiver: Receiver) -> None:
-    """Whatever its kind; it was made by one of the turns, once."""
+    """Whatever its kind; it was created by one of the units of work, once."""
     fill(sandbox, receiver)
     counts = sandbox.control.get("/counts")
     assert [kind for kind, count in counts.items() if not count] == []

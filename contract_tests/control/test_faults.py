@@ -18,7 +18,7 @@ from emulator.errors import CODES, ERRORS
 AWA = {"email": "awa@example.com", "name": "Awa Diop"}
 FAILING = {"code": "DATABASE_ERROR"}
 LIMITED = {"code": "RATE_LIMIT_EXCEEDED"}
-"""What the document allows of every operation, and here nothing else brings about."""
+"""What the document allows of every operation, and here nothing else causes."""
 
 undocumented = pytest.mark.breaks_the_document
 """Has the service answer as no document allows."""
@@ -52,7 +52,7 @@ def cut(sandbox: Sandbox, **options: Any) -> bool:
 # -- arranging
 
 
-def test_a_fault_is_kept_until_it_strikes(sandbox: Sandbox) -> None:
+def test_a_fault_is_stored_until_it_strikes(sandbox: Sandbox) -> None:
     answer = sandbox.control.request("POST", "/faults", json={"match": {"method": "POST"}, "times": 2, "then": FAILING})
     assert answer.status_code == 201
     fault = answer.json()
@@ -111,7 +111,7 @@ def test_a_reset_clears_them_and_does_not_count_them(sandbox: Sandbox) -> None:
 
 
 def test_a_fault_is_no_object_of_the_service(sandbox: Sandbox) -> None:
-    sandbox.control.refused("GET", f"/objects/{arrange(sandbox, FAILING)['id']}", 404, "NOT_FOUND")
+    sandbox.control.rejected("GET", f"/objects/{arrange(sandbox, FAILING)['id']}", 404, "NOT_FOUND")
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_a_fault_is_no_object_of_the_service(sandbox: Sandbox) -> None:
     ],
     ids=str,
 )
-def test_what_makes_no_fault_is_refused(sandbox: Sandbox, body: Any, param: str) -> None:
+def test_an_invalid_fault_is_rejected(sandbox: Sandbox, body: Any, param: str) -> None:
     answer = sandbox.control.request("POST", "/faults", json=body)
     assert (answer.status_code, answer.json()["param"]) == (422, param)
     assert arranged(sandbox) == []
@@ -249,8 +249,8 @@ def test_every_code_can_be_had(sandbox: Sandbox, code: str) -> None:
     """Control API: every code of the error model can be had this way, with its documented status."""
     arrange(sandbox, {"code": code})
     answer = sandbox.api.http.post("/customers/", json=AWA)
-    told = answer.json().get("error", answer.json())
-    assert (answer.status_code, told["code"]) == (ERRORS[code].status, code)
+    error = answer.json().get("error", answer.json())
+    assert (answer.status_code, error["code"]) == (ERRORS[code].status, code)
     if answer.status_code == 429:
         assert answer.headers["retry-after"]
     assert customers(sandbox) == 0
@@ -308,7 +308,7 @@ def test_a_connection_cut_after_leaves_it_done(sandbox: Sandbox) -> None:
 
 
 @undocumented
-def test_a_refusal_is_lost_like_any_answer(sandbox: Sandbox) -> None:
+def test_an_error_response_is_lost_like_any_answer(sandbox: Sandbox) -> None:
     sandbox.api.post("/customers/", AWA)
     arrange(sandbox, {"drop": "after"})
     assert cut(sandbox)
@@ -394,7 +394,7 @@ def test_the_nth_delivery(sandbox: Sandbox) -> None:
 
 @pytest.mark.parametrize("nth", [0, -1, "2", 1.5])
 def test_an_nth_is_a_whole_number_from_one(sandbox: Sandbox, nth: Any) -> None:
-    sandbox.control.refused("POST", "/faults", 422, "INVALID_FIELD", json={"match": {"nth": nth}, "then": LIMITED})
+    sandbox.control.rejected("POST", "/faults", 422, "INVALID_FIELD", json={"match": {"nth": nth}, "then": LIMITED})
 
 
 def test_a_request_is_held_while_its_key_is_taken(sandbox: Sandbox) -> None:
@@ -405,8 +405,8 @@ def test_a_request_is_held_while_its_key_is_taken(sandbox: Sandbox) -> None:
         first = pool.submit(sandbox.api.request, "POST", "/customers/", json=AWA, headers=key)
         while arranged(sandbox):
             pass
-        told = sandbox.api.refused("POST", "/customers/", 409, "IDEMPOTENCY_CONFLICT", json=AWA, headers=key)
-        assert "in progress" in told["message"]
+        error = sandbox.api.rejected("POST", "/customers/", 409, "IDEMPOTENCY_CONFLICT", json=AWA, headers=key)
+        assert "in progress" in error["message"]
         assert first.result().status_code == 201
     again = sandbox.api.request("POST", "/customers/", json=AWA, headers=key)
     assert (again.status_code, again.headers["idempotent-replayed"]) == (201, "true")

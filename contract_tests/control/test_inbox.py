@@ -17,7 +17,7 @@ def url(sandbox: Sandbox, name: str = "shop", query: str = "") -> str:
     return f"{sandbox.url}/_emulator/inbox/{name}{query}"
 
 
-def kept(sandbox: Sandbox, name: str = "shop", **query: Any) -> list[Any]:
+def stored(sandbox: Sandbox, name: str = "shop", **query: Any) -> list[Any]:
     """What the inbox holds, oldest first."""
     sandbox.settle()
     return list(sandbox.control.pages(f"/inbox/{name}", page_size=100, **query))[::-1]
@@ -35,37 +35,37 @@ def http() -> Iterator[httpx.Client]:
 def test_an_inbox_takes_pings_and_deliveries_and_checks_their_signatures(sandbox: Sandbox, method: str) -> None:
     endpoint = sandbox.endpoint(url(sandbox), security_profile=method)
     sandbox.customer()
-    ping, told = kept(sandbox)
-    assert (ping["event_type"], told["event_type"]) == ("webhook.ping", "customer.created")
-    for request in (ping, told):
+    ping, delivery = stored(sandbox)
+    assert (ping["event_type"], delivery["event_type"]) == ("webhook.ping", "customer.created")
+    for request in (ping, delivery):
         assert request["signature"] == {"valid": True, "webhook": endpoint["id"], "method": method}
         assert (request["method"], request["answered"], request["created_at"]) == ("POST", 200, START)
         assert request["url"] == url(sandbox)
         assert endpoint["secret"] not in str(request)
-    assert told["headers"]["emulator-attempt"] == "1"
+    assert delivery["headers"]["emulator-attempt"] == "1"
     assert [each["status"] for each in sandbox.deliveries(endpoint)] == ["succeeded"]
 
 
 def test_a_signature_is_judged_by_the_secret_of_its_time(sandbox: Sandbox) -> None:
     endpoint = sandbox.endpoint(url(sandbox))
     sandbox.customer()
-    kept(sandbox)
+    stored(sandbox)
     sandbox.api.post(f"/webhooks/{endpoint['id']}/roll-secret/")
     sandbox.customer()
-    assert [request["signature"]["valid"] for request in kept(sandbox)] == [True, True, True]
+    assert [request["signature"]["valid"] for request in stored(sandbox)] == [True, True, True]
 
 
-def test_a_forged_or_altered_request_is_told_apart(sandbox: Sandbox, http: httpx.Client) -> None:
+def test_a_forged_or_altered_request_is_recognised(sandbox: Sandbox, http: httpx.Client) -> None:
     endpoint = sandbox.endpoint(url(sandbox))
     sandbox.customer()
-    _, genuine = kept(sandbox)
+    _, genuine = stored(sandbox)
     signature = {"service-signature": genuine["headers"]["service-signature"]}
     key = {"app": sandbox.key.removeprefix("sk_test_")}
     body = genuine["body"].encode()
     for content, headers in [(body, signature), (body + b" ", signature), (body, {"service-signature": "0" * 64})]:
         assert http.post(url(sandbox, "copy"), params=key, content=content, headers=headers).status_code == 200
     http.post(url(sandbox, "copy"), params=key, content=body)
-    verdicts = [request["signature"] for request in kept(sandbox, "copy")]
+    verdicts = [request["signature"] for request in stored(sandbox, "copy")]
     assert [verdict["valid"] for verdict in verdicts] == [True, False, False, None]
     assert [verdict["webhook"] for verdict in verdicts] == [*[endpoint["id"]] * 3, None]
 
@@ -76,7 +76,7 @@ def test_any_method_and_any_body_will_do(sandbox: Sandbox, http: httpx.Client, m
     headers = {"authorization": f"Bearer {sandbox.key}"}
     answer = http.request(method, url(sandbox), content=body, headers=headers)
     assert (answer.status_code, answer.json()) == (200, {"received": True})
-    (request,) = kept(sandbox)
+    (request,) = stored(sandbox)
     assert (request["method"], request["event_type"]) == (method, None)
     assert request["body"] == body.decode("utf-8", "replace")
     assert request["headers"]["authorization"] == "Bearer …"
@@ -87,7 +87,7 @@ def test_inboxes_and_worlds_do_not_mix(sandbox: Sandbox) -> None:
     sandbox.endpoint(url(sandbox, "one"))
     sandbox.endpoint(url(sandbox, "two"))
     sandbox.endpoint(url(sandbox, "one", "?app=elsewhere"))
-    assert [len(kept(sandbox, name)) for name in ("one", "two", "three")] == [1, 1, 0]
+    assert [len(stored(sandbox, name)) for name in ("one", "two", "three")] == [1, 1, 0]
     assert sandbox.control.http.get("/inbox/one").json()["pagination"]["count"] == 1
     elsewhere = httpx.get(url(sandbox, "one"), params={"app": "elsewhere"}, trust_env=False).json()
     assert elsewhere["pagination"]["count"] == 1
@@ -97,9 +97,9 @@ def test_the_url_says_how_it_answers(sandbox: Sandbox, http: httpx.Client) -> No
     key = {"authorization": f"Bearer {sandbox.key}"}
     for status in (200, 204, 301, 404, 500, 599):
         assert http.post(url(sandbox, query=f"?status={status}"), headers=key).status_code == status
-    assert [request["answered"] for request in kept(sandbox)] == [200, 204, 301, 404, 500, 599]
+    assert [request["answered"] for request in stored(sandbox)] == [200, 204, 301, 404, 500, 599]
     body = {"name": "Shop", "url": url(sandbox, query="?status=500"), "events": ["*"]}
-    sandbox.api.refused("POST", "/webhooks/", 422, "WEBHOOK_ENDPOINT_UNREACHABLE", json=body)
+    sandbox.api.rejected("POST", "/webhooks/", 422, "WEBHOOK_ENDPOINT_UNREACHABLE", json=body)
 
 
 def test_how_an_inbox_answers_is_set_and_set_back(sandbox: Sandbox) -> None:
@@ -111,7 +111,7 @@ def test_how_an_inbox_answers_is_set_and_set_back(sandbox: Sandbox) -> None:
     assert sandbox.deliveries(endpoint)[0]["status"] == "pending"
     assert sandbox.control.request("DELETE", "/inbox/shop/manner").status_code == 204
     sandbox.advance("1m")
-    assert [request["answered"] for request in kept(sandbox)] == [200, 500, 200]
+    assert [request["answered"] for request in stored(sandbox)] == [200, 500, 200]
     assert sandbox.deliveries(endpoint)[0]["status"] == "succeeded"
 
 
@@ -134,13 +134,13 @@ def test_the_url_of_a_request_goes_before_what_was_set(sandbox: Sandbox, http: h
     "manner", [{"status": 199}, {"status": "500"}, {"delay_ms": -1}, {"delay_ms": 60_001}, {"x": 1}]
 )
 def test_an_invalid_manner_is_rejected(sandbox: Sandbox, manner: dict[str, Any]) -> None:
-    sandbox.control.refused("PUT", "/inbox/shop/manner", 422, "INVALID_FIELD", json=manner)
+    sandbox.control.rejected("PUT", "/inbox/shop/manner", 422, "INVALID_FIELD", json=manner)
     assert sandbox.control.http.post("/inbox/shop").status_code == 200
 
 
 def test_an_inbox_may_be_called_manner(sandbox: Sandbox, http: httpx.Client) -> None:
     assert http.put(url(sandbox, "manner"), headers={"authorization": f"Bearer {sandbox.key}"}).status_code == 200
-    assert [request["method"] for request in kept(sandbox, "manner")] == ["PUT"]
+    assert [request["method"] for request in stored(sandbox, "manner")] == ["PUT"]
 
 
 def test_a_delay_is_real_time(sandbox: Sandbox, http: httpx.Client) -> None:
@@ -160,12 +160,12 @@ def test_a_slow_inbox_is_a_receiver_out_of_time(impatient: Sandbox) -> None:
 @pytest.mark.parametrize(
     "query", ["?status=199", "?status=600", "?status=x", "?delay_ms=-1", "?delay_ms=60001", "?app=a%20b", "?status=²"]
 )
-def test_a_wrong_wish_is_refused_and_nothing_kept(sandbox: Sandbox, http: httpx.Client, query: str) -> None:
+def test_a_wrong_request_is_rejected_and_nothing_stored(sandbox: Sandbox, http: httpx.Client, query: str) -> None:
     key = {} if "app" in query else {"authorization": f"Bearer {sandbox.key}"}
     answer = http.post(url(sandbox, query=query), headers=key)
     assert (answer.status_code, answer.json()["code"]) == (422, "INVALID_FILTER_PARAM")
     assert answer.json()["param"] in query
-    assert kept(sandbox) == []
+    assert stored(sandbox) == []
 
 
 def test_a_name_has_limits(sandbox: Sandbox, http: httpx.Client) -> None:
@@ -177,24 +177,24 @@ def test_a_body_may_have_one_mebibyte(sandbox: Sandbox, http: httpx.Client) -> N
     key = {"authorization": f"Bearer {sandbox.key}"}
     assert http.post(url(sandbox), content=b"x" * 1024 * 1024, headers=key).status_code == 200
     assert http.post(url(sandbox), content=b"x" * (1024 * 1024 + 1), headers=key).status_code == 400
-    assert len(kept(sandbox)) == 1
+    assert len(stored(sandbox)) == 1
 
 
-def test_what_is_kept_is_bounded_in_bytes(sandbox: Sandbox, http: httpx.Client) -> None:
+def test_what_is_stored_is_bounded_in_bytes(sandbox: Sandbox, http: httpx.Client) -> None:
     """Eight mebibytes: the oldest make room."""
     key = {"authorization": f"Bearer {sandbox.key}"}
     for number in range(10):
         http.post(url(sandbox), content=str(number).encode() * 1024 * 1024, headers=key)
-    assert [request["body"][0] for request in kept(sandbox)] == list("23456789")
+    assert [request["body"][0] for request in stored(sandbox)] == list("23456789")
 
 
-def test_what_is_kept_is_bounded_in_number(sandbox: Sandbox, http: httpx.Client) -> None:
+def test_what_is_stored_is_bounded_in_number(sandbox: Sandbox, http: httpx.Client) -> None:
     """The newest 1000 requests of a world, all inboxes together."""
     key = {"authorization": f"Bearer {sandbox.key}"}
     for number in range(1002):
         http.post(url(sandbox, f"box{number % 2}"), content=str(number).encode(), headers=key)
     assert [sandbox.control.get(f"/inbox/box{number}")["pagination"]["count"] for number in (0, 1)] == [500, 500]
-    assert kept(sandbox, "box0")[0]["body"] == "2"
+    assert stored(sandbox, "box0")[0]["body"] == "2"
 
 
 def test_the_list_is_an_envelope_newest_first(sandbox: Sandbox) -> None:
@@ -205,4 +205,4 @@ def test_the_list_is_an_envelope_newest_first(sandbox: Sandbox) -> None:
     page = sandbox.control.get("/inbox/shop", page_size=3)
     assert page["pagination"].items() >= {"count": 4, "total_pages": 2, "page": 1, "page_size": 3}.items()
     assert [request["event_type"] for request in page["data"]] == ["customer.created"] * 3
-    sandbox.control.refused("GET", "/inbox/shop", 422, "INVALID_FILTER_PARAM", params={"delay": "1"})
+    sandbox.control.rejected("GET", "/inbox/shop", 422, "INVALID_FILTER_PARAM", params={"delay": "1"})

@@ -66,13 +66,13 @@ def test_the_kinds_are_those_of_the_document(sandbox: Sandbox) -> None:
 
 
 @pytest.mark.parametrize("query", [{}, {"kind": "settings"}, {"kind": "customer", "query": ""}])
-def test_a_wrong_question_is_refused(sandbox: Sandbox, query: dict[str, str]) -> None:
-    sandbox.control.refused("GET", "/objects", 422, "INVALID_FILTER_PARAM", params=query)
+def test_a_wrong_query_is_rejected(sandbox: Sandbox, query: dict[str, str]) -> None:
+    sandbox.control.rejected("GET", "/objects", 422, "INVALID_FILTER_PARAM", params=query)
 
 
 @pytest.mark.parametrize("path", ["/counts?related=cust_0", "/objects?kind=invoice&related=cust_0"])
 def test_nothing_belongs_to_what_is_not_there(sandbox: Sandbox, path: str) -> None:
-    sandbox.control.refused("GET", path, 404, "NOT_FOUND")
+    sandbox.control.rejected("GET", path, 404, "NOT_FOUND")
 
 
 def test_requests_are_found_by_what_they_changed(sandbox: Sandbox) -> None:

@@ -35,7 +35,7 @@ def test_names_of_loopback_are_known(http: httpx.Client, host: str) -> None:
 @pytest.mark.parametrize(
     "host", ["evil.example", "localhost.evil.example", "127.0.0.1.nip.example", "10.0.0.1", "[::1", "a@b"]
 )
-def test_other_names_are_refused(http: httpx.Client, host: str) -> None:
+def test_other_names_are_rejected(http: httpx.Client, host: str) -> None:
     """A page that points its own name at 127.0.0.1 sends that name (DNS rebinding)."""
     answer = http.get("/_emulator/clock", headers={"Host": host})
     assert (answer.status_code, answer.json()["code"]) == (403, "PERMISSION_DENIED")
@@ -119,7 +119,7 @@ def test_a_link_of_another_site_reaches_no_call_of_the_api(http: httpx.Client, p
 
 @pytest.mark.parametrize("path", ["", "console/events", "console/nowhere", "phones/+24177000001"])
 def test_a_link_of_another_site_to_a_page_opens_no_world(http: httpx.Client, path: str) -> None:
-    """Whoever followed it is asked; the link on that page is one of the console's own."""
+    """A browser that followed it is asked for the token; the link on that page is one of the console's own."""
     target = f"/_emulator/{path}?app=evilworld"
     page = http.get(target, headers={**LINK, "Accept": "text/html"})
     assert page.status_code == 403
@@ -180,7 +180,7 @@ def test_health_answers_any_name_without_a_token(host: str) -> None:
         server.stop()
 
 
-def test_webhooks_reach_an_inbox_without_the_token_and_nobody_reads_it_without() -> None:
+def test_webhooks_reach_an_inbox_without_the_token_and_reading_it_takes_the_token() -> None:
     """They cannot carry it; the other half of the lock holds for them too."""
     server = RunningServer(control_token="s3cret")
     inbox = "/_emulator/inbox/shop"
@@ -189,7 +189,7 @@ def test_webhooks_reach_an_inbox_without_the_token_and_nobody_reads_it_without()
             assert http.post(inbox, content=b"{}").status_code == 200
             assert http.post(inbox, content=b"{}", headers={"Origin": "https://evil.example"}).status_code == 403
             assert http.get(inbox).status_code == 403
-            kept = http.get(inbox, headers={"Emulator-Token": "s3cret"}).json()
-            assert kept["pagination"]["count"] == 1
+            stored = http.get(inbox, headers={"Emulator-Token": "s3cret"}).json()
+            assert stored["pagination"]["count"] == 1
     finally:
         server.stop()

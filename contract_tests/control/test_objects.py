@@ -38,12 +38,12 @@ def test_an_arranged_email_is_taken(sandbox: Sandbox) -> None:
     customer = sandbox.customer()
     sandbox.control.patch(f"/objects/{customer['id']}", {"email": "Taken@example.com"})
     body = {"email": "taken@EXAMPLE.com", "name": "A"}
-    sandbox.api.refused("POST", "/customers/", 409, "customer_email_exists", json=body)
+    sandbox.api.rejected("POST", "/customers/", 409, "customer_email_exists", json=body)
     assert sandbox.api.post("/customers/", {**body, "email": customer["email"]})["email"] == customer["email"]
 
 
 @pytest.mark.parametrize("resource", ["customers", "receipts"])
-def test_what_no_two_may_have_is_refused_to_another(sandbox: Sandbox, resource: str) -> None:
+def test_a_unique_value_in_use_is_rejected(sandbox: Sandbox, resource: str) -> None:
     """A customer's email, letter case aside; the transaction of a receipt."""
     field = {"customers": "email", "receipts": "transaction"}[resource]
     for _ in range(2):
@@ -52,10 +52,10 @@ def test_what_no_two_may_have_is_refused_to_another(sandbox: Sandbox, resource: 
         )
     one, other = sandbox.api.get(f"/{resource}/")["data"]
     path, value = f"/objects/{one['id']}", other[field]
-    told = sandbox.control.refused(
+    error = sandbox.control.rejected(
         "PATCH", path, 422, "INVALID_FIELD", json={field: value if resource == "receipts" else value.upper()}
     )
-    assert told["param"] == field
+    assert error["param"] == field
     assert sandbox.control.get(path) == one
     assert sandbox.control.patch(path, {field: one[field]}) == one
 
@@ -97,11 +97,11 @@ def test_an_instant_is_set_in_any_form_and_shown_in_one(
     ],
     ids=str,
 )
-def test_what_the_schema_forbids_is_refused(sandbox: Sandbox, fields: Any, param: str) -> None:
+def test_what_the_schema_forbids_is_rejected(sandbox: Sandbox, fields: Any, param: str) -> None:
     customer = sandbox.customer()
     path = f"/objects/{customer['id']}"
-    told = sandbox.control.refused("PATCH", path, 422, "INVALID_FIELD", json={"metadata": {}, **fields})
-    assert told["param"] == param
+    error = sandbox.control.rejected("PATCH", path, 422, "INVALID_FIELD", json={"metadata": {}, **fields})
+    assert error["param"] == param
     assert sandbox.control.get(path) == customer
 
 
@@ -116,4 +116,4 @@ def test_nested_objects_keep_their_form(sandbox: Sandbox, subscription: Any) -> 
 
 def test_an_unknown_id_is_not_found(sandbox: Sandbox) -> None:
     for method in ("GET", "PATCH"):
-        sandbox.control.refused(method, "/objects/cust_nobody", 404, "NOT_FOUND")
+        sandbox.control.rejected(method, "/objects/cust_nobody", 404, "NOT_FOUND")

@@ -138,8 +138,8 @@ def test_they_can_be_cleared(sandbox: Sandbox) -> None:
     ],
     ids=str,
 )
-def test_what_cannot_be_arranged_is_refused(sandbox: Sandbox, body: Any, code: str, param: str) -> None:
-    assert sandbox.control.refused("POST", "/outcomes", 422, code, json=body)["param"] == param
+def test_an_impossible_arrangement_is_rejected(sandbox: Sandbox, body: Any, code: str, param: str) -> None:
+    assert sandbox.control.rejected("POST", "/outcomes", 422, code, json=body)["param"] == param
     assert arranged(sandbox) == []
 
 

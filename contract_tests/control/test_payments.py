@@ -58,4 +58,4 @@ def test_no_handset_has_to_approve(sandbox: Sandbox) -> None:
 
 
 def test_what_is_not_there_is_not_found(sandbox: Sandbox) -> None:
-    sandbox.control.refused("POST", "/checkout-sessions/sess_0/pay", 404, "CHECKOUT_SESSION_NOT_FOUND")
+    sandbox.control.rejected("POST", "/checkout-sessions/sess_0/pay", 404, "CHECKOUT_SESSION_NOT_FOUND")

@@ -33,7 +33,7 @@ def answer(sandbox: Sandbox, body: Any, phone: str = PHONE) -> Any:
     return sandbox.control.post(f"/phones/{phone}/answer", body)
 
 
-def test_a_prompt_tells_what_is_asked(handset: Sandbox) -> None:
+def test_a_prompt_says_what_is_asked(handset: Sandbox) -> None:
     intent = asked(handset, description="Raphia basket")
     (prompt,) = prompts(handset)
     assert prompt == {
@@ -61,9 +61,13 @@ def test_a_prompt_tells_what_is_asked(handset: Sandbox) -> None:
 )
 def test_what_the_buyer_says_counts_at_once(handset: Sandbox, given: Any, status: str, code: str | None) -> None:
     intent = asked(handset)
-    told = answer(handset, given)
-    assert (told["id"], told["status"], (told["last_error"] or {}).get("code")) == (intent["id"], status, code)
-    assert told == handset.api.get(f"/payment-intents/{intent['id']}/")
+    response = answer(handset, given)
+    assert (response["id"], response["status"], (response["last_error"] or {}).get("code")) == (
+        intent["id"],
+        status,
+        code,
+    )
+    assert response == handset.api.get(f"/payment-intents/{intent['id']}/")
     assert prompts(handset) == []
 
 
@@ -98,8 +102,8 @@ def test_who_ignores_a_slow_operator_has_not_paid(sandbox: Sandbox) -> None:
 def test_once_it_is_approved_the_operator_goes_by_the_number(handset: Sandbox, phone: str, code: str | None) -> None:
     """B-54; what the buyer of a magic number would have done is the tester's to do."""
     asked(handset, phone=phone)
-    told = answer(handset, {"answer": "approve"}, phone)
-    assert (told["last_error"] or {}).get("code") == code
+    response = answer(handset, {"answer": "approve"}, phone)
+    assert (response["last_error"] or {}).get("code") == code
 
 
 def test_of_several_prompts_the_newest_or_the_one_that_is_named(handset: Sandbox) -> None:
@@ -109,18 +113,18 @@ def test_of_several_prompts_the_newest_or_the_one_that_is_named(handset: Sandbox
     assert answer(handset, {"answer": "approve", "payment_intent": first["id"]})["id"] == first["id"]
     again = {"answer": "approve", "payment_intent": first["id"]}
     path = f"/phones/{PHONE}/answer"
-    handset.control.refused("POST", path, 422, "INVALID_STATUS_TRANSITION", json=again)
-    handset.control.refused("POST", path, 404, "PAYMENT_INTENT_NOT_FOUND", json={**again, "payment_intent": "pi_1"})
+    handset.control.rejected("POST", path, 422, "INVALID_STATUS_TRANSITION", json=again)
+    handset.control.rejected("POST", path, 404, "PAYMENT_INTENT_NOT_FOUND", json={**again, "payment_intent": "pi_1"})
     page = handset.control.get(f"/phones/{PHONE}", page=2, page_size=1)
     assert (page["data"], page["pagination"]["count"]) == ([], 1)
 
 
 def test_a_phone_that_asks_nothing_cannot_be_answered(handset: Sandbox) -> None:
     path = f"/phones/{PHONE}/answer"
-    handset.control.refused("POST", path, 422, "INVALID_STATUS_TRANSITION", json={"answer": "approve"})
+    handset.control.rejected("POST", path, 422, "INVALID_STATUS_TRANSITION", json={"answer": "approve"})
     for number in ("7", "abc", "+0241", "+2417712345678901234"):
-        handset.control.refused("GET", f"/phones/{number}", 404, "NOT_FOUND")
-        handset.control.refused("POST", f"/phones/{number}/answer", 404, "NOT_FOUND", json={"answer": "approve"})
+        handset.control.rejected("GET", f"/phones/{number}", 404, "NOT_FOUND")
+        handset.control.rejected("POST", f"/phones/{number}/answer", 404, "NOT_FOUND", json={"answer": "approve"})
 
 
 @pytest.mark.parametrize(
@@ -132,7 +136,7 @@ def test_an_answer_is_one_of_three(handset: Sandbox, body: Any) -> None:
     assert len(prompts(handset)) == 1
 
 
-def test_no_pin_is_kept(handset: Sandbox) -> None:
+def test_no_pin_is_stored(handset: Sandbox) -> None:
     asked(handset)
     answer(handset, {"answer": "approve", "pin": "9173"})
     entry = handset.control.get("/requests", operation="answerPrompt")["data"][0]

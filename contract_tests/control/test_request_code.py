@@ -91,7 +91,7 @@ def test_headers_that_matter_are_in_it(sandbox: Sandbox, form: str) -> None:
 
 def test_another_form_is_rejected(sandbox: Sandbox) -> None:
     id = created(sandbox)
-    sandbox.control.refused("GET", f"/requests/{id}", 422, "INVALID_FILTER_PARAM", params={"as": "php"})
+    sandbox.control.rejected("GET", f"/requests/{id}", 422, "INVALID_FILTER_PARAM", params={"as": "php"})
 
 
 def test_changes_show_each_field_before_and_after(sandbox: Sandbox) -> None:

@@ -31,7 +31,7 @@ def world(sandbox: Sandbox) -> Any:
 
 def test_every_request_to_the_service_is_filed_with_its_answer(sandbox: Sandbox) -> None:
     customer = sandbox.customer()
-    sandbox.api.refused("POST", "/customers/", 422, "MISSING_FIELD", json={"email": "b@example.com"})
+    sandbox.api.rejected("POST", "/customers/", 422, "MISSING_FIELD", json={"email": "b@example.com"})
     sandbox.api.get("/customers/", status="active")
     rows = [(row["operation"], row["method"], row["path"], row["status"]) for row in journal(sandbox)]
     assert rows == [
@@ -64,7 +64,7 @@ def test_what_fell_due_at_once_belongs_to_the_request(sandbox: Sandbox) -> None:
 )
 def test_the_list_can_be_filtered(sandbox: Sandbox, filters: dict[str, Any], count: int) -> None:
     sandbox.customer()
-    sandbox.api.refused("POST", "/customers/", 422, "MISSING_FIELD", json={"email": "b@example.com"})
+    sandbox.api.rejected("POST", "/customers/", 422, "MISSING_FIELD", json={"email": "b@example.com"})
     assert len(journal(sandbox, **filters)) == count
 
 
@@ -110,9 +110,9 @@ def test_where_to_must_be_said_once(sandbox: Sandbox, body: Any) -> None:
 
 def test_what_is_not_in_the_journal_cannot_be_gone_back_to(sandbox: Sandbox) -> None:
     sandbox.customer()
-    sandbox.control.refused("POST", "/rewind", 404, "NOT_FOUND", json={"to": "req_unknown"})
-    sandbox.control.refused("POST", "/rewind", 422, "INVALID_FIELD", json={"steps": 900})
-    sandbox.control.refused("GET", "/requests/req_unknown", 404, "NOT_FOUND")
+    sandbox.control.rejected("POST", "/rewind", 404, "NOT_FOUND", json={"to": "req_unknown"})
+    sandbox.control.rejected("POST", "/rewind", 422, "INVALID_FIELD", json={"steps": 900})
+    sandbox.control.rejected("GET", "/requests/req_unknown", 404, "NOT_FOUND")
 
 
 @pytest.mark.parametrize("number", ["fr7630006000011234567890189", "fr76 3000 6000 0112 3456 7890 189"])
@@ -131,8 +131,8 @@ def test_a_card_written_in_escapes_is_masked(sandbox: Sandbox) -> None:
     assert shown["name"] == "****4242"
 
 
-def test_changes_of_history_take_turns(sandbox: Sandbox) -> None:
-    """Rewinds, restores and resets at the same time: each is done, or told in a sentence that it came too late."""
+def test_changes_of_history_run_one_after_the_other(sandbox: Sandbox) -> None:
+    """Rewinds, restores and resets at the same time: each is done, or the answer says that it came too late."""
     sandbox.subscribe()
     sandbox.control.post("/snapshots", {"name": "start"})
 

@@ -39,13 +39,13 @@ def test_a_world_is_as_it_was_at_the_very_beginning(sandbox: Sandbox) -> None:
 
 def test_inboxes_and_journal_are_empty_and_snapshots_stay(sandbox: Sandbox) -> None:
     sandbox.customer()
-    sandbox.control.post("/snapshots", {"name": "kept"})
+    sandbox.control.post("/snapshots", {"name": "saved"})
     sandbox.control.http.post("/inbox/shop", json={})
     sandbox.control.post("/reset")
     assert sandbox.control.get("/inbox/shop")["data"] == []
     assert [row["operation"] for row in sandbox.control.get("/requests")["data"]] == ["resetWorld"]
-    sandbox.control.refused("POST", "/rewind", 422, "INVALID_FIELD", json={"steps": 1})
-    sandbox.control.post("/snapshots/kept/restore")
+    sandbox.control.rejected("POST", "/rewind", 422, "INVALID_FIELD", json={"steps": 1})
+    sandbox.control.post("/snapshots/saved/restore")
     assert sandbox.api.get("/customers/")["pagination"]["count"] == 1
 
 
@@ -58,7 +58,7 @@ def test_a_seed_decides_the_ids(sandbox: Sandbox) -> None:
     assert made[0]["id"] != made[1]["id"]
 
 
-def test_the_clock_starts_as_it_is_told(sandbox: Sandbox) -> None:
+def test_the_clock_starts_as_configured(sandbox: Sandbox) -> None:
     at = sandbox.control.post("/reset", {"clock": "frozen@2020-02-29T12:00:00+02:00"})
     assert (at["mode"], at["now"]) == ("frozen", "2020-02-29T10:00:00.000Z")
     assert sandbox.control.post("/reset", {"clock": "running"})["mode"] == "running"
@@ -90,16 +90,16 @@ def test_fixtures_come_on_top_of_those_of_the_server(sandbox: Sandbox) -> None:
     ],
     ids=str,
 )
-def test_what_makes_no_start_is_refused_and_nothing_is_lost(sandbox: Sandbox, body: Any, says: str) -> None:
+def test_an_invalid_start_is_rejected_and_nothing_is_lost(sandbox: Sandbox, body: Any, says: str) -> None:
     customer = sandbox.customer()
-    refused = sandbox.control.refused("POST", "/reset", 422, "INVALID_FIELD", json=body)
-    assert says in refused["message"]
-    assert refused["param"] == next(iter(body))
+    rejected = sandbox.control.rejected("POST", "/reset", 422, "INVALID_FIELD", json=body)
+    assert says in rejected["message"]
+    assert rejected["param"] == next(iter(body))
     assert sandbox.api.get(f"/customers/{customer['id']}/") == customer
 
 
 def test_deliveries_under_way_are_given_up(sandbox: Sandbox, receiver: Receiver) -> None:
-    """What a receiver of the old world answers is nobody's business in the new one."""
+    """What a receiver of the old world answers does not concern the new one."""
     sandbox.endpoint(receiver.url)
     arrived = threading.Event()
     receiver.reply = lambda received: Reply(held=True)
@@ -113,7 +113,7 @@ def test_deliveries_under_way_are_given_up(sandbox: Sandbox, receiver: Receiver)
 
 
 def test_an_advance_under_way_is_given_up(sandbox: Sandbox, receiver: Receiver) -> None:
-    """It tells how far it came, and does not go on in a world it knows nothing of."""
+    """It reports how far it came, and does not go on in a world it knows nothing of."""
     sandbox.endpoint(receiver.url)
     sandbox.subscribe()
     sandbox.settle()

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from contract_tests.receiver import Receiver
-from contract_tests.rules_harness import Kernel
+from contract_tests.rules_harness import RulesHarness
 from contract_tests.sandbox import CHARGED, FAILED, FAILING_PHONE, Sandbox
 from emulator.control.schedule import SUMMARIES
 from emulator.resources.registry import JOBS
@@ -75,22 +75,22 @@ def test_pages_of_the_future(sandbox: Sandbox) -> None:
 @pytest.mark.parametrize("until", ["2025-12-31T23:59:59Z", "tomorrow", "P0D", "-P1D", "2026-13-01T00:00:00Z", "P9000Y"])
 def test_a_horizon_that_is_none(sandbox: Sandbox, until: str) -> None:
     """A past instant, and what is neither an instant nor a duration: 422 naming the parameter."""
-    told = sandbox.control.refused("GET", "/schedule", 422, "INVALID_FILTER_PARAM", params={"until": until})
-    assert told["param"] == "until"
+    error = sandbox.control.rejected("GET", "/schedule", 422, "INVALID_FILTER_PARAM", params={"until": until})
+    assert error["param"] == "until"
 
 
 def test_a_copy_of_a_world_goes_its_own_way() -> None:
     """What is done to a copy does not reach the world, and the other way round; both go on alike."""
-    kernel, other = Kernel(), Kernel()
-    subscription = kernel.subscribe()
-    everything = kernel.everything()
-    other.world = kernel.world.copy()
+    harness, other = RulesHarness(), RulesHarness()
+    subscription = harness.subscribe()
+    everything = harness.everything()
+    other.world = harness.world.copy()
     other.do("cancelSubscription", subscription.id)
     other.subscribe()
     other.advance(days=400)
-    assert kernel.everything() == everything
-    other.world = kernel.world.copy()
-    for each in (kernel, other):
+    assert harness.everything() == everything
+    other.world = harness.world.copy()
+    for each in (harness, other):
         each.subscribe(FAILING_PHONE)
         each.advance(days=400)
-    assert kernel.everything() == other.everything() != everything
+    assert harness.everything() == other.everything() != everything

@@ -121,7 +121,7 @@ def test_an_advance_of_nothing_settles(sandbox: Sandbox, receiver: Receiver, by:
 
 def test_an_advance_of_nothing_looks_for_no_event(sandbox: Sandbox) -> None:
     body = {"until_event": "invoice.paid", "by": "0s"}
-    sandbox.control.refused("POST", "/clock/advance", 422, "INVALID_FIELD", json=body)
+    sandbox.control.rejected("POST", "/clock/advance", 422, "INVALID_FIELD", json=body)
 
 
 class Inside:
@@ -148,9 +148,9 @@ def test_an_advance_from_inside_a_delivery_is_rejected_at_once(sandbox: Sandbox,
     endpoint = sandbox.endpoint(receiver.url)
     inside = Inside(receiver, sandbox.url, sandbox.key, "/_emulator/clock/advance", {"by": "0s"})
     sandbox.advance("31d")
-    (status, told, seconds) = inside.answers[0]
-    assert (status, told["code"], seconds < SOON) == (409, "INVALID_STATUS_TRANSITION", True)
-    assert "whd_" in told["message"]
+    (status, answer, seconds) = inside.answers[0]
+    assert (status, answer["code"], seconds < SOON) == (409, "INVALID_STATUS_TRANSITION", True)
+    assert "whd_" in answer["message"]
     assert statuses(sandbox, endpoint) == {"succeeded"}
 
 
@@ -159,8 +159,8 @@ def test_a_test_delivery_from_inside_a_delivery_is_rejected_at_once(sandbox: San
     path = f"/v1/webhooks/{endpoint['id']}/test/"
     inside = Inside(receiver, sandbox.url, sandbox.key, path, {"event": "invoice.paid"})
     trigger(sandbox)
-    (status, told, seconds) = inside.answers[0]
-    assert (status, told["code"], seconds < SOON) == (409, "INVALID_STATUS_TRANSITION", True)
+    (status, answer, seconds) = inside.answers[0]
+    assert (status, answer["code"], seconds < SOON) == (409, "INVALID_STATUS_TRANSITION", True)
     assert sandbox.events()[-1]["type"] != "webhook.ping"
     assert statuses(sandbox, endpoint) == {"succeeded"}
 
@@ -175,7 +175,7 @@ def test_a_trigger_from_inside_a_delivery_is_done_and_not_waited_for(sandbox: Sa
 
 
 def test_an_advance_beside_another_waits_for_it(sandbox: Sandbox, receiver: Receiver) -> None:
-    """Both are asked for from outside; receivers that answer hold nobody up."""
+    """Both are asked for from outside; receivers that answer delay no one."""
     sandbox.subscribe()
     sandbox.endpoint(receiver.url)
     with ThreadPoolExecutor() as pool:
@@ -186,7 +186,7 @@ def test_an_advance_beside_another_waits_for_it(sandbox: Sandbox, receiver: Rece
     assert sandbox.now == "2026-04-04T00:00:00.000Z"
 
 
-def test_the_clock_tells_its_lag(sandbox: Sandbox) -> None:
+def test_the_clock_reports_its_lag(sandbox: Sandbox) -> None:
     sandbox.subscribe()
     assert sandbox.control.get("/clock")["lag"] == 0
 

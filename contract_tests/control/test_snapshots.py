@@ -18,15 +18,15 @@ from contract_tests.sandbox import RunningServer, Sandbox
 from emulator.core.world import World
 
 
-def test_a_restored_world_is_the_one_that_was_kept(sandbox: Sandbox) -> None:
+def test_a_restored_world_is_the_one_that_was_saved(sandbox: Sandbox) -> None:
     """Its clock included; what happens afterwards happens as it did before (B-93)."""
     subscription = sandbox.subscribe()
-    kept = sandbox.control.post("/snapshots", {"name": "start"})
-    assert kept["now"] == sandbox.now
+    snapshot = sandbox.control.post("/snapshots", {"name": "start"})
+    assert snapshot["now"] == sandbox.now
     sandbox.advance("40d")
     first = sandbox.api.get("/invoices/")
     sandbox.control.post("/snapshots/start/restore")
-    assert sandbox.now == kept["now"]
+    assert sandbox.now == snapshot["now"]
     assert sandbox.api.get("/invoices/")["pagination"]["count"] == 1
     assert sandbox.api.get(f"/subscriptions/{subscription['id']}/")["current_period_end"] == "2026-02-01T00:00:00.000Z"
     sandbox.advance("40d")
@@ -43,7 +43,7 @@ def test_snapshots_are_listed_replaced_and_deleted(sandbox: Sandbox) -> None:
     assert sandbox.control.delete("/snapshots/b") is None
     assert [row["name"] for row in sandbox.control.get("/snapshots")["data"]] == ["a"]
     for method, path in (("GET", ""), ("DELETE", ""), ("POST", "/restore")):
-        sandbox.control.refused(method, f"/snapshots/b{path}", 404, "NOT_FOUND")
+        sandbox.control.rejected(method, f"/snapshots/b{path}", 404, "NOT_FOUND")
 
 
 def test_an_exported_world_lives_on_elsewhere(sandbox: Sandbox, server: RunningServer) -> None:
@@ -78,8 +78,8 @@ def test_a_world_of_any_size_is_brought_in(sandbox: Sandbox) -> None:
     json_type = {"Content-Type": "application/json"}
     brought = sandbox.control.request("PUT", "/snapshots/again", content=exported, headers=json_type)
     assert brought.json()["objects"] == 25
-    refused = sandbox.control.request("POST", "/snapshots", content=exported, headers=json_type)
-    assert "larger than 1048576 bytes" in refused.json()["message"]
+    rejected = sandbox.control.request("POST", "/snapshots", content=exported, headers=json_type)
+    assert "larger than 1048576 bytes" in rejected.json()["message"]
 
 
 def test_an_export_holds_no_card_number(sandbox: Sandbox) -> None:
@@ -104,7 +104,7 @@ NO_WORLD: dict[str, Callable[[Any], Any]] = {
     "without a world": spoilt(lambda file: file["worlds"].clear()),
     "of a key that is none": spoilt(lambda file: file["worlds"]["1"].update(key="demo")),
     "with unknown records": spoilt(lambda file: file.update({f"{file['worlds']['1']['key']}/spaceship": {"1": {}}})),
-    "with records of nobody": spoilt(lambda file: file.update({"sk_test_else/customer": {"1": {}}})),
+    "with records of an unknown App": spoilt(lambda file: file.update({"sk_test_else/customer": {"1": {}}})),
     "with half a record": spoilt(lambda file: file.update({f"{file['worlds']['1']['key']}/customer": {"9": {}}})),
     "without settings": spoilt(lambda file: file.pop(f"{file['worlds']['1']['key']}/settings")),
     "at no instant": spoilt(lambda file: file["worlds"]["1"].update(now="noon")),
@@ -124,7 +124,7 @@ def test_what_is_no_world_is_refused(sandbox: Sandbox, spoil: Callable[[Any], An
     sandbox.customer()
     sandbox.control.post("/snapshots", {"name": "a"})
     exported = spoil(sandbox.control.get("/snapshots/a"))
-    sandbox.control.refused("PUT", "/snapshots/b", 422, "INVALID_FIELD", json=exported)
+    sandbox.control.rejected("PUT", "/snapshots/b", 422, "INVALID_FIELD", json=exported)
     assert [row["name"] for row in sandbox.control.get("/snapshots")["data"]] == ["a"]
 
 
@@ -156,7 +156,7 @@ def test_of_several_worlds_its_own_is_brought_in(sandbox: Sandbox) -> None:
     sandbox.control.post("/snapshots/b/restore")
     neither = {**exported, "worlds": {"1": {**own, "key": "sk_test_other"}, "2": {**own, "key": "sk_test_another"}}}
     del neither[f"{sandbox.key}/settings"]
-    sandbox.control.refused("PUT", "/snapshots/c", 422, "INVALID_FIELD", json=neither)
+    sandbox.control.rejected("PUT", "/snapshots/c", 422, "INVALID_FIELD", json=neither)
 
 
 def test_an_export_is_a_file_of_tinydb(sandbox: Sandbox, tmp_path: Path) -> None:

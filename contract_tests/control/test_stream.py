@@ -1,4 +1,4 @@
-"""The stream: what happens in a world, told while it happens."""
+"""The stream: what happens in a world, sent while it happens."""
 
 from __future__ import annotations
 
@@ -59,34 +59,36 @@ def listening(sandbox: Sandbox, **query: str) -> Iterator[Stream]:
         yield Stream(response)
 
 
-def test_everything_that_happens_is_told_as_the_lists_show_it(sandbox: Sandbox, receiver: Receiver) -> None:
+def test_everything_that_happens_is_streamed_as_the_lists_show_it(sandbox: Sandbox, receiver: Receiver) -> None:
     endpoint = sandbox.endpoint(receiver.url)
     with listening(sandbox) as stream:
         sandbox.subscribe()
         sandbox.settle()
         heard = stream.until(lambda kind, data: kind == "clock")
-    told = {kind: [data for each, data in heard if each == kind] for kind in ("event", "delivery", "email", "request")}
-    assert told["event"] == sandbox.events()
-    assert told["delivery"] == sandbox.deliveries(endpoint)
-    assert {each["webhook"] for each in told["delivery"]} == {endpoint["id"]}
-    assert told["email"] == sandbox.control.get("/emails")["data"][::-1]
+    streamed = {
+        kind: [data for each, data in heard if each == kind] for kind in ("event", "delivery", "email", "request")
+    }
+    assert streamed["event"] == sandbox.events()
+    assert streamed["delivery"] == sandbox.deliveries(endpoint)
+    assert {each["webhook"] for each in streamed["delivery"]} == {endpoint["id"]}
+    assert streamed["email"] == sandbox.control.get("/emails")["data"][::-1]
     journal = {row["id"]: row for row in sandbox.control.get("/requests")["data"]}
-    assert [journal[each["id"]] for each in told["request"]] == told["request"]
-    assert told["request"][-1]["operation"] == "createSubscription"
+    assert [journal[each["id"]] for each in streamed["request"]] == streamed["request"]
+    assert streamed["request"][-1]["operation"] == "createSubscription"
     assert heard[-1] == ("clock", sandbox.control.get("/clock"))
 
 
-def test_only_what_was_asked_for_is_told(sandbox: Sandbox) -> None:
+def test_only_what_was_asked_for_is_sent(sandbox: Sandbox) -> None:
     with listening(sandbox, types="event,clock") as stream:
         sandbox.subscribe()
         sandbox.control.post("/clock/freeze")
         heard = stream.until(lambda kind, data: kind == "clock")
     assert {kind for kind, _ in heard} == {"event", "clock"}
     for wrong in ("", "news", "event,", "event,news"):
-        sandbox.control.refused("GET", "/stream", 422, "INVALID_FILTER_PARAM", params={"types": wrong})
+        sandbox.control.rejected("GET", "/stream", 422, "INVALID_FILTER_PARAM", params={"types": wrong})
 
 
-def test_the_clock_is_told_after_each_change(sandbox: Sandbox) -> None:
+def test_the_clock_is_reported_after_each_change(sandbox: Sandbox) -> None:
     with listening(sandbox, types="clock") as stream:
         sandbox.control.post("/clock/run", {"rate": 60})
         sandbox.control.post("/clock/freeze")
@@ -95,7 +97,7 @@ def test_the_clock_is_told_after_each_change(sandbox: Sandbox) -> None:
     assert [data["mode"] for _, data in ways] == ["running", "frozen", "frozen"]
 
 
-def test_a_world_that_starts_anew_tells_so_whatever_was_asked_for(sandbox: Sandbox) -> None:
+def test_a_reset_is_announced_whatever_was_asked_for(sandbox: Sandbox) -> None:
     sandbox.control.post("/snapshots", {"name": "here"})
     with listening(sandbox, types="event") as stream:
         sandbox.control.post("/snapshots/here/restore")
@@ -103,8 +105,8 @@ def test_a_world_that_starts_anew_tells_so_whatever_was_asked_for(sandbox: Sandb
         sandbox.control.post("/rewind", {"steps": 1})
         sandbox.api.post("/reset")
         heard = stream.until(lambda kind, data: data.get("cause") == "reset")
-    told = [data["cause"] if kind == "reset" else data["type"] for kind, data in heard]
-    assert told == ["restore", "customer.created", "rewind", "reset"]
+    streamed = [data["cause"] if kind == "reset" else data["type"] for kind, data in heard]
+    assert streamed == ["restore", "customer.created", "rewind", "reset"]
 
 
 def test_a_browser_names_the_world_in_the_address(sandbox: Sandbox) -> None:
@@ -117,7 +119,7 @@ def test_a_browser_names_the_world_in_the_address(sandbox: Sandbox) -> None:
         assert "event" in dict(stream.until(lambda kind, data: kind == "event"))
 
 
-def test_other_worlds_are_not_told(sandbox: Sandbox, server: RunningServer) -> None:
+def test_other_worlds_are_not_streamed(sandbox: Sandbox, server: RunningServer) -> None:
     """B-01."""
     with (
         server.world("stream-other", sandbox.api.contract, sandbox.control.contract) as other,
@@ -128,8 +130,8 @@ def test_other_worlds_are_not_told(sandbox: Sandbox, server: RunningServer) -> N
         assert [kind for kind, _ in stream.until(lambda kind, data: kind == "clock")] == ["clock"]
 
 
-def test_a_reader_that_falls_behind_loses_the_oldest_and_is_told_so(sandbox: Sandbox) -> None:
-    """Nobody waits for it, and it learns how much it missed."""
+def test_a_reader_that_falls_behind_loses_the_oldest_messages_and_gets_a_notice(sandbox: Sandbox) -> None:
+    """No request waits for it, and it learns how much it missed."""
     sandbox.subscribe(plan=sandbox.plan(interval="day")["id"])
     with SlowReader(sandbox) as reader:
         counts = sandbox.advance("P4Y")["events"]
@@ -161,10 +163,10 @@ class SlowReader:
         self._socket.close()
 
     def counts_until(self, id: str) -> tuple[int, int]:
-        """How many messages came, up to the one about this object, and how many it is told are lost."""
+        """How many messages came, up to the one about this object, and how many are reported as lost."""
         heard = lost = 0
-        told = (json.loads(line[6:]) for line in self._heard if line.startswith(b"data: "))
-        for data in told:
+        sent = (json.loads(line[6:]) for line in self._heard if line.startswith(b"data: "))
+        for data in sent:
             if data.get("cause") == "lost":
                 lost += data["lost"]
                 continue

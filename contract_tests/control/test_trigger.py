@@ -72,7 +72,7 @@ def test_an_event_comes_of_nothing(sandbox: Sandbox, receiver: Receiver, type: s
 
 @pytest.mark.parametrize("type", EVENTS)
 def test_it_can_be_had_again_and_again_however_the_app_is_set(sandbox: Sandbox, type: str) -> None:
-    """A handset that nobody answers, an operator that takes its time, refunds under review, another currency."""
+    """An unanswered phone, an operator that takes its time, refunds under review, another currency."""
     slow = {"mobile_money": "handset", "refund_review": True, "main_currency": "EUR", "tax_rate": 18}
     for settings in (slow, {"mobile_money": "auto", "operator_delay": 60}):
         sandbox.settings(**settings)
@@ -169,13 +169,13 @@ def test_fields_go_to_what_is_made(sandbox: Sandbox) -> None:
     ],
     ids=str,
 )
-def test_what_does_not_go_with_it_is_refused(
+def test_what_does_not_go_with_it_is_rejected(
     sandbox: Sandbox, type: str, overrides: Any, code: str, param: str
 ) -> None:
     body = {"event": type, "overrides": overrides}
     with sandbox.expect():
-        refused = sandbox.control.request("POST", "/trigger", json=body)
-    assert (refused.json()["code"], refused.json()["param"]) == (code, param)
+        rejected = sandbox.control.request("POST", "/trigger", json=body)
+    assert (rejected.json()["code"], rejected.json()["param"]) == (code, param)
 
 
 def test_where_an_event_does_not_come_nothing_is_done(sandbox: Sandbox) -> None:
@@ -186,25 +186,25 @@ def test_where_an_event_does_not_come_nothing_is_done(sandbox: Sandbox) -> None:
         body = {"event": type, "overrides": {"subscription": trialing["id"]}}
         before = sandbox.api.get("/invoices/")
         with sandbox.expect():
-            refused = sandbox.control.refused("POST", "/trigger", 422, "INVALID_FIELD", json=body)
-        assert refused["param"] == "overrides"
-        assert "does not come of this subscription" in refused["message"]
+            rejected = sandbox.control.rejected("POST", "/trigger", 422, "INVALID_FIELD", json=body)
+        assert rejected["param"] == "overrides"
+        assert "does not come of this subscription" in rejected["message"]
         assert sandbox.api.get("/invoices/") == before
 
 
-def test_a_rule_that_forbids_it_is_told(sandbox: Sandbox) -> None:
+def test_a_rule_that_forbids_it_is_named(sandbox: Sandbox) -> None:
     customer = sandbox.customer()
     sandbox.control.patch(f"/objects/{customer['id']}", {"is_blacklisted": True})
     body = {"event": "payment_intent.succeeded", "overrides": {"customer": customer["id"]}}
-    refused = sandbox.control.refused("POST", "/trigger", 422, "INVALID_FIELD", json=body)
-    assert "CUSTOMER_BLACKLISTED" in refused["message"]
+    rejected = sandbox.control.rejected("POST", "/trigger", 422, "INVALID_FIELD", json=body)
+    assert "CUSTOMER_BLACKLISTED" in rejected["message"]
     missing = {"event": "invoice.paid", "overrides": {"invoice": "inv_1"}}
-    sandbox.control.refused("POST", "/trigger", 404, "INVOICE_NOT_FOUND", json=missing)
+    sandbox.control.rejected("POST", "/trigger", 404, "INVOICE_NOT_FOUND", json=missing)
 
 
 @pytest.mark.parametrize("event", ["webhook.ping", "pigs.fly", None, 7])
-def test_only_events_that_tell_of_something_can_be_had(sandbox: Sandbox, event: Any) -> None:
-    sandbox.control.refused("POST", "/trigger", 422, "INVALID_FIELD", json={"event": event})
+def test_only_events_with_an_object_can_be_triggered(sandbox: Sandbox, event: Any) -> None:
+    sandbox.control.rejected("POST", "/trigger", 422, "INVALID_FIELD", json={"event": event})
 
 
 def test_no_refund_comes_of_a_payment_that_cannot_be(sandbox: Sandbox) -> None:
@@ -212,6 +212,6 @@ def test_no_refund_comes_of_a_payment_that_cannot_be(sandbox: Sandbox) -> None:
     canceled = sandbox.api.post(f"/payment-intents/{sandbox.intent()['id']}/cancel/")
     events = sandbox.events()
     body = {"event": "refund.succeeded", "overrides": {"payment_intent": canceled["id"]}}
-    told = sandbox.control.refused("POST", "/trigger", 422, "INVALID_FIELD", json=body)
-    assert told["param"] == "overrides.payment_intent"
+    error = sandbox.control.rejected("POST", "/trigger", 422, "INVALID_FIELD", json=body)
+    assert error["param"] == "overrides.payment_intent"
     assert sandbox.events() == events

@@ -1,1 +1,1 @@
-"""The kernel against naive models of itself, with records that mean nothing."""
+"""The core against naive models of itself, with records that mean nothing."""

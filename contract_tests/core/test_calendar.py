@@ -59,7 +59,7 @@ def test_what_is_no_instant_is_a_value_error(text: str) -> None:
 
 @given(st.integers(0, 8 * 10**12))
 def test_unix_time_in_seconds(milliseconds: int) -> None:
-    """Where a float still tells one millisecond from the next: until the year 2223."""
+    """Where a float still distinguishes one millisecond from the next: until the year 2223."""
     expected = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=milliseconds)
     assert calendar.from_epoch(milliseconds / 1000) == calendar.stamp(expected)
 

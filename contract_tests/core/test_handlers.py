@@ -50,7 +50,7 @@ def fits(toy: Toy, filters: dict[str, Any]) -> bool:
 
 
 def in_order(oldest_first: list[Toy], ordering: str) -> list[Toy]:
-    """B-17: what is equal keeps its order of creation, which turns round with the direction."""
+    """B-17: what is equal keeps its order of creation, which is reversed with the direction."""
     field, sign = ordering.lstrip("-"), -1 if ordering.startswith("-") else 1
     place = {toy.id: number for number, toy in enumerate(oldest_first)}
 
@@ -94,7 +94,7 @@ def test_a_page_beyond_all_counting_is_empty(filters: dict[str, Any], ordering: 
 
 
 @pytest.mark.parametrize("sign", ["", "-"])
-def test_equal_values_turn_round_with_the_direction(sign: str) -> None:
+def test_equal_values_reverse_with_the_direction(sign: str) -> None:
     """B-17, with objects made in the same millisecond."""
     world = toy_world()
     with world.unit_of_work():
@@ -117,20 +117,20 @@ def test_a_lister_knows_its_own_tests_and_the_bounds_of_creation() -> None:
     assert index(world, {**paging, "created_after": INSTANTS[4]}).data == []
 
 
-def test_find_refuses_with_the_code_of_the_kind_and_names_the_parameter() -> None:
+def test_a_missing_record_has_the_error_code_of_its_kind_and_names_the_parameter() -> None:
     """B-15."""
     world = toy_world()
     with world.unit_of_work():
         toy = make(world)
     assert get_or_404(world, Toy, toy.id) is get_handler(Toy)(world, id=toy.id) is toy
-    with pytest.raises(ApiError) as refused:
+    with pytest.raises(ApiError) as rejected:
         get_or_404(world, Toy, "toy_none", "toy")
-    refusal = refused.value
-    assert (refusal.code, refusal.status, refusal.param) == ("NOT_FOUND", 404, "toy")
-    assert refusal.errors == {"toy": ["there is no toy_none"]}
-    with pytest.raises(ApiError) as refused:
+    raised = rejected.value
+    assert (raised.code, raised.status, raised.param) == ("NOT_FOUND", 404, "toy")
+    assert raised.errors == {"toy": ["there is no toy_none"]}
+    with pytest.raises(ApiError) as rejected:
         get_handler(Toy)(world, id="toy_none")
-    assert (refused.value.param, refused.value.errors) == (None, None)
+    assert (rejected.value.param, rejected.value.errors) == (None, None)
 
 
 @given(COLOURS, STATUSES)

@@ -39,11 +39,11 @@ def test_only_what_the_table_says_happens(
         row = next((row for row in rows if row[:2] == (toy.status, trigger)), None)
         assert machine.allows(toy, trigger) == (row is not None)
         if row is None:
-            with pytest.raises(ApiError) as refused, world.unit_of_work():
+            with pytest.raises(ApiError) as rejected, world.unit_of_work():
                 machine.transition(world, toy, trigger)
-            refusal = refused.value
-            assert (refusal.code, refusal.status) == ("INVALID_STATUS_TRANSITION", 422)
-            assert all(word in refusal.message for word in ("toy", toy.status, trigger))
+            raised = rejected.value
+            assert (raised.code, raised.status) == ("INVALID_STATUS_TRANSITION", 422)
+            assert all(word in raised.message for word in ("toy", toy.status, trigger))
         else:
             emitted += row[3] is not None
             with world.unit_of_work():
@@ -54,7 +54,7 @@ def test_only_what_the_table_says_happens(
     assert len(world.table(Event)) == emitted
 
 
-def test_a_start_files_the_record_and_tells_of_it() -> None:
+def test_creating_a_record_stores_it_and_emits_its_event() -> None:
     machine = StateMachine(Toy, (None, "make", "new", "toy.made"))
     world = toy_world()
     with world.unit_of_work() as unit:

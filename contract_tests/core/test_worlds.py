@@ -95,7 +95,7 @@ def take(world: World, steps: list[Step]) -> None:
 
 
 @given(STEPS, STEPS, STEPS)
-def test_a_turn_that_raises_leaves_no_trace(before: list[Step], undone: list[Step], after: list[Step]) -> None:
+def test_a_unit_of_work_that_raises_leaves_no_trace(before: list[Step], undone: list[Step], after: list[Step]) -> None:
     """Idea 3. What follows it, ids and order of jobs included, is what would have followed without it (B-93)."""
     world, twin = toy_world(), toy_world()
     for each in (world, twin):
@@ -112,7 +112,7 @@ def test_a_turn_that_raises_leaves_no_trace(before: list[Step], undone: list[Ste
 
 
 @given(STEPS)
-def test_a_turn_lists_what_it_changed(steps: list[Step]) -> None:
+def test_a_unit_of_work_lists_what_it_changed(steps: list[Step]) -> None:
     """The list of changes, taken back one by one, leads to the world before, and taken again to the one after."""
     world = toy_world()
     with world.unit_of_work() as unit:
@@ -130,7 +130,7 @@ def test_a_turn_lists_what_it_changed(steps: list[Step]) -> None:
 
 @given(st.lists(st.tuples(st.sampled_from(DUES), st.booleans(), st.booleans()), max_size=30))
 def test_jobs_come_in_order_of_due_time_and_planning(plans: list[tuple[str, bool, bool]]) -> None:
-    """B-91: (due, sequence); canceled and undone ones do not come, and disturb nobody."""
+    """B-91: (due, sequence); canceled and undone ones do not come, and disturb no other."""
     world = toy_world()
     expected: list[tuple[str, int]] = []
     for number, (due, canceled, undone) in enumerate(plans):
@@ -203,7 +203,7 @@ def test_a_world_changes_only_inside_a_unit_of_work_and_they_do_not_nest() -> No
     assert msgspec.json.decode(image(world))[0] == msgspec.json.decode(before)[0]
 
 
-def test_what_was_changed_meanwhile_cannot_be_changed_again_unseen() -> None:
+def test_what_has_changed_in_between_cannot_be_overwritten_unseen() -> None:
     """A command that holds an old copy would overwrite a later change; it raises, and its unit of work is undone."""
     world = toy_world()
     with world.unit_of_work():
@@ -261,12 +261,12 @@ def test_every_reaction_is_part_of_the_unit_of_work() -> None:
     """What a reaction does is undone with the rest; those to all events come first."""
     order: list[str] = []
 
-    def refuse(world: World, event: Event) -> None:
+    def reject(world: World, event: Event) -> None:
         order.append(event.type)
         make(world)
         raise Undone
 
-    world = toy_world(reactions={"*": (lambda world, event: order.append("*"),), "toy.used": (refuse,)})
+    world = toy_world(reactions={"*": (lambda world, event: order.append("*"),), "toy.used": (reject,)})
     with world.unit_of_work():
         toy = make(world)
     before = image(world)

@@ -1,4 +1,4 @@
-"""Toys: records, jobs and a world that mean nothing, for tests of what the kernel does with any."""
+"""Toys: records, jobs and a world that mean nothing, for tests of what the core does with any."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Coverage of the specification: which test exercises each thing that the document promises."""
+"""Coverage of the specification: which test exercises each part of the document."""

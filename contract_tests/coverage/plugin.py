@@ -1,4 +1,4 @@
-"""What pytest is told of coverage: ``--spec-coverage=FILE`` writes the table, ``--spec-coverage-complete`` minds it.
+"""The options of pytest for coverage: ``--spec-coverage=FILE`` writes the table, ``--spec-coverage-complete`` minds it.
 
 With the second option a run of the whole suite fails where a row of the table is empty; parts of the suite run as ever
 without it. It works with xdist: each worker hands on what it saw.
@@ -24,12 +24,12 @@ OPTION, COMPLETE = "--spec-coverage", "--spec-coverage-complete"
 
 
 NEVER = frozenset({Point("field answered", "NextAction.url")})
-"""Never answered so far: no step of the emulator's has a page of its own. We aim to keep this empty."""
+"""Never answered so far: no step of the emulator's has a page of its own. This should stay empty."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(OPTION, metavar="FILE", help="Write which test exercises what of the specification.")
-    parser.addoption(COMPLETE, action="store_true", help="Fail where no test exercises a promise of the document.")
+    parser.addoption(COMPLETE, action="store_true", help="Fail where no test exercises a part of the document.")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -38,17 +38,17 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _listen_to_the_rules() -> None:
-    tell, event = StateMachine._emit, World.event
+    emit, event = StateMachine._emit, World.event
 
-    def telling(self: Any, world: World, row: Transition, record: Record) -> Any:
+    def emitting(self: Any, world: World, row: Transition, record: Record) -> Any:
         WATCH.note_move(self.kind.kind, row.source, row.trigger, row.target)
-        return tell(self, world, row, record)
+        return emit(self, world, row, record)
 
     def noting(self: World, type: str, data: dict[str, Any]) -> Event:
         WATCH.note(Point("event", type))
         return event(self, type, data)
 
-    StateMachine._emit, World.event = telling, noting  # type: ignore[assignment, method-assign]
+    StateMachine._emit, World.event = emitting, noting  # type: ignore[assignment, method-assign]
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -70,22 +70,24 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     elif file := config.getoption(OPTION):
         points = WATCH.points
         Path(file).write_text("".join(_table(points)), "utf-8")
-        missing = sorted(points.promised() - WATCH.exercised.keys() - NEVER)
+        missing = sorted(points.documented() - WATCH.exercised.keys() - NEVER)
         if missing and config.getoption(COMPLETE) and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
-        reporter.write_line(f"\n{len(missing)} of {len(points.promised())} promises without a test; table in {file}")
+        reporter.write_line(
+            f"\n{len(missing)} of {len(points.documented())} documented points without a test; table in {file}"
+        )
         for point in missing:
             reporter.write_line(f"no test exercises {point.kind}: {point.name}")
 
 
 def _table(points: Points) -> Iterator[str]:
-    promised = sorted(points.promised())
-    yield "# Coverage of the specification\n\nWhich test exercises each promise of the document first.\n\n"
-    yield "| promises | exercised |\n|---|---|\n"
-    exercised = Counter(point.kind for point in promised if point in WATCH.exercised)
-    for kind, number in Counter(point.kind for point in promised).items():
+    documented = sorted(points.documented())
+    yield "# Coverage of the specification\n\nWhich test exercises each part of the document first.\n\n"
+    yield "| parts | exercised |\n|---|---|\n"
+    exercised = Counter(point.kind for point in documented if point in WATCH.exercised)
+    for kind, number in Counter(point.kind for point in documented).items():
         yield f"| {kind} | {exercised[kind]} of {number} |\n"
-    yield "\n| kind | promise | test |\n|---|---|---|\n"
-    for point in promised:
+    yield "\n| kind | part | test |\n|---|---|---|\n"
+    for point in documented:
         yield f"| {point.kind} | `{point.name}` | {WATCH.exercised.get(point, '')} |\n"

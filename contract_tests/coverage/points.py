@@ -1,4 +1,4 @@
-"""Points: everything the document of the service promises, one by one, and what one exchange exercises of it."""
+"""Points: everything in the document of the service, one by one, and what one exchange exercises of it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OWN_LIMITS = (("maxItems", ITEMS.most), ("maxLength", STRING.most))
 
 
 class Point(NamedTuple):
-    """One promise: of which kind, and its name."""
+    """One part of the document: its kind and its name."""
 
     kind: str
     name: str
@@ -57,9 +57,9 @@ class Points:
         self.document: Document = contract.document
         self.properties = cache(lambda pointer: properties(self.document, Part(pointer, _at(self.document, pointer))))
 
-    # What is promised
+    # What is documented
 
-    def promised(self) -> set[Point]:
+    def documented(self) -> set[Point]:
         """All of them."""
         found = set(transitions())
         for operation in self.contract.operations:
@@ -115,9 +115,9 @@ class Points:
 
     def exercised(self, exchange: Exchange) -> Iterator[Point]:
         """The points that one exchange exercises."""
-        told = _parsed(exchange.body)
-        if exchange.status >= 400 and isinstance(told, dict) and "code" in told:
-            yield Point("error code", told["code"])
+        error = _parsed(exchange.body)
+        if exchange.status >= 400 and isinstance(error, dict) and "code" in error:
+            yield Point("error code", error["code"])
         operation = self.contract.operation(exchange.method, exchange.path)
         if operation is None:
             return

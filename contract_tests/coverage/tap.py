@@ -1,4 +1,4 @@
-"""The tap: listens to every exchange of a server, whoever asked, raw sockets and browsers included."""
+"""The tap: listens to every exchange of a server, those of raw sockets and browsers included."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Listener = Callable[[Exchange], None]
 
 
 class Tap(RootApp):
-    """The edge of a server, each exchange told to a listener before the client has the end of it."""
+    """The edge of a server, each exchange reported to a listener before the client has the end of it."""
 
     listener: Listener
 
@@ -29,7 +29,7 @@ class Tap(RootApp):
             sent.extend(message.get("body", b""))
             return message
 
-        async def tell(message: Any) -> None:
+        async def send_on(message: Any) -> None:
             if message["type"] == "http.response.start":
                 head.update(message)
             body.extend(message.get("body", b""))
@@ -37,7 +37,7 @@ class Tap(RootApp):
                 self.listener(_exchange(scope, bytes(sent), head, bytes(body)))
             await send(message)
 
-        await super().__call__(scope, hear, tell)
+        await super().__call__(scope, hear, send_on)
 
 
 def tapped(edge: RootApp, listener: Listener) -> Tap:

@@ -21,6 +21,6 @@ def test_metadata_has_fifty_keys_at_most(sandbox: Sandbox, receiver: Receiver, k
     body = stage.filled(PREREQUISITES[kind].body, scene)
     fifty = {f"key{number}": number for number in range(50)}
     path = PREREQUISITES[kind].path
-    sandbox.api.refused("POST", path, 422, "INVALID_FIELD", json=body | {"metadata": {**fifty, "one more": 51}})
+    sandbox.api.rejected("POST", path, 422, "INVALID_FIELD", json=body | {"metadata": {**fifty, "one more": 51}})
     assert len(sandbox.api.post(path, body | {"metadata": fifty})["metadata"]) == 50
     stage.http.close()

@@ -9,7 +9,7 @@ from contract_tests.contract import Contract
 from contract_tests.coverage.points import Exchange, Point, Points, transition
 
 UNDOCUMENTED = ("/_emulator/inbox/", "/_emulator/openapi", "/_emulator/console/")
-"""What is under a document's address but answers as it is told, or is the document, or belongs to pages."""
+"""What is under a document's address but answers as arranged, or is the document, or belongs to pages."""
 
 
 class Watch:
@@ -32,7 +32,7 @@ class Watch:
         return Points(self.contracts["/v1/"])
 
     def hear(self, exchange: Exchange) -> None:
-        """Keep an exchange until its test is over."""
+        """Store an exchange until its test is over."""
         self._heard.append(exchange)
 
     def note(self, point: Point) -> None:

@@ -2,7 +2,7 @@
 
 ROUNDS is 200 unless given.
 
-Each line tells a round; exit status 1 and a traceback if a world was not as it must be. ``proxy`` is two servers behind
+A line for each round; exit status 1 and a traceback if a world was not as it must be. ``proxy`` is two servers behind
 nginx. PostgreSQL and nginx are Debian's, and are started for the occasion.
 """
 

@@ -38,7 +38,7 @@ def receiving() -> Iterator[Receiver]:
 
 
 def wipe(url: str, receiver: Receiver) -> None:
-    """An empty world whose new customers are told to the receiver."""
+    """An empty world whose new customers are reported to the receiver."""
     ask(url, "/v1/reset")
     ask(url, "/v1/webhooks/", {"name": "Shop", "url": receiver.url, "events": ["customer.created"]})
 
@@ -76,8 +76,8 @@ def look(url: str, load: Load, receiver: Receiver) -> World:
     world = World(url)
     faults = broken(world)
     assert faults == [], "\n".join(faults[:5])
-    told = {event["id"] for event in receiver.events}
-    missing = [event["id"] for event in world.all("event", type="customer.created") if event["id"] not in told]
+    received = {event["id"] for event in receiver.events}
+    missing = [event["id"] for event in world.all("event", type="customer.created") if event["id"] not in received]
     assert missing == [], f"never delivered: {missing[:5]}"
     # The next round begins where no key of this one is remembered any more.
     ask(url, "/_emulator/clock/advance", {"by": "2d"})

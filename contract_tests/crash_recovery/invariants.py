@@ -1,4 +1,4 @@
-"""Truths: what holds in every world that was kept whole, whatever happened to those who ran it."""
+"""Invariants: what holds in every world that was stored whole, whatever happened to the processes that ran it."""
 
 from __future__ import annotations
 
@@ -85,9 +85,9 @@ def subscriptions(world: World) -> Iterable[str]:
     """Each period was invoiced once and is paid, and the next renewal is planned, once."""
     invoices, planned = world.by("invoice", "subscription"), world.by("job", "about")
     for subscription in world.all("subscription"):
-        told = [invoice["status"] for invoice in invoices[subscription["id"]]]
-        if told != ["paid"] * subscription["period"]:
-            yield f"{subscription['id']} is in period {subscription['period']}, invoices are {told}"
+        statuses = [invoice["status"] for invoice in invoices[subscription["id"]]]
+        if statuses != ["paid"] * subscription["period"]:
+            yield f"{subscription['id']} is in period {subscription['period']}, invoices are {statuses}"
         due = [job["due"] for job in planned[subscription["id"]] if job["name"] == "subscription.renew"]
         if due != [subscription["current_period_end"]] or due[0] <= world.now:
             yield f"{subscription['id']} ends a period at {subscription['current_period_end']}, renewals are due {due}"
@@ -100,8 +100,8 @@ def jobs(world: World) -> Iterable[str]:
 
 
 def events(world: World) -> Iterable[str]:
-    """Each thing that happened is told once, and every delivery is made."""
-    told = Counter((event["type"], event["data"]["object"]["id"]) for event in world.all("event"))
+    """Each thing that happened is emitted once, and every delivery is made."""
+    counts = Counter((event["type"], event["data"]["object"]["id"]) for event in world.all("event"))
     expected = {
         "customer.created": world.all("customer"),
         "subscription.created": world.all("subscription"),
@@ -109,9 +109,9 @@ def events(world: World) -> Iterable[str]:
     }
     for type, rows in expected.items():
         yield from (
-            f"{type} of {row['id']} was told {told[type, row['id']]} times"
+            f"{type} of {row['id']} was emitted {counts[type, row['id']]} times"
             for row in rows
-            if told[type, row["id"]] != 1
+            if counts[type, row["id"]] != 1
         )
     deliveries = world.by("webhook_delivery", "event")
     for event in world.all("event", type="customer.created") if world.all("webhook_endpoint") else ():

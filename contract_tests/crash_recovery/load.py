@@ -20,7 +20,7 @@ HEADERS = {"Authorization": f"Bearer {KEY}"}
 BUYERS = 3
 
 HOURS = 20
-"""How far the clock is moved at most while answers may still be asked for again: keys are kept for a day (B-16)."""
+"""How far the clock is moved at most while answers may still be asked for again: keys are stored for a day (B-16)."""
 
 PATIENCE = 60.0
 """Seconds in which a service with more than one server must answer at last."""
@@ -43,11 +43,11 @@ class Stopped(Exception):
 class Load:
     """Clients of one world. ``keeps_trying`` if another server takes the place of one that is gone."""
 
-    def __init__(self, url: str, *, keeps_trying: bool = False) -> None:
+    def __init__(self, url: str, *, retries: bool = False) -> None:
         self.url = url
         self.writes: list[Write] = []
         self.instant = ""
-        self._keeps_trying = keeps_trying
+        self._retries = retries
         self._numbers = count(1)
         self._name = f"{time.time_ns():x}"
         self._begun, self._over = threading.Event(), threading.Event()
@@ -122,7 +122,7 @@ class Load:
         self._over.wait(PATIENCE)
 
     def _answered(self, ask: Callable[[], httpx.Response]) -> httpx.Response:
-        if self._keeps_trying:
+        if self._retries:
             return at_last(ask)
         try:
             return ask()
@@ -139,7 +139,7 @@ def at_last(ask: Callable[[], httpx.Response]) -> httpx.Response:
             # 409: what was asked before is still being done.
             if response.status_code not in (409, 502, 503, 504):
                 return response
-        assert time.monotonic() < until, "nobody answers any more"
+        assert time.monotonic() < until, "the server no longer answers"
         time.sleep(0.05)
 
 

@@ -71,7 +71,7 @@ def play(folder: Path, place: str, rounds: int, chance: random.Random) -> Iterat
     with started(*servers), nginx(folder, *(server.port for server in servers)) as url, receiving() as receiver:
         for number in range(rounds):
             wipe(url, receiver)
-            load = Load(url, keeps_trying=True)
+            load = Load(url, retries=True)
             load.start()
             time.sleep(chance.uniform(0, LONGEST))
             victim = servers[number % 2]

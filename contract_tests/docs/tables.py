@@ -121,7 +121,7 @@ def magic_keys() -> str:
 
 
 def settings() -> str:
-    """Every setting of an App with what it is unless told otherwise."""
+    """Every setting of an App with its default."""
     described = bundles.load("control")["components"]["schemas"]["Settings"]["properties"]
     usual = msgspec.to_builtins(Settings())
     rows = [
@@ -232,12 +232,12 @@ _MARKED = re.compile(r"(<!-- begin: (?P<name>[^>]+) -->\n).*?(<!-- end: (?P=name
 
 
 def filled(text: str) -> str:
-    """A page with its tables as the code knows them now. Raises ``KeyError`` for a table nobody knows."""
+    """A page with its tables as the code knows them now. Raises ``KeyError`` for an unknown table."""
     return _MARKED.sub(lambda found: f"{found[1]}\n{TABLES[found['name']]()}\n\n{found[3]}", text)
 
 
 def main(pages: Iterable[Path] = PAGES) -> None:
-    """Write all tables anew."""
+    """Write all tables again."""
     for page in pages:
         page.write_text(filled(page.read_text("utf-8")), "utf-8")
 

@@ -1,4 +1,4 @@
-"""What the pages tell people to type is typed, in order, page by page, and gives what the page says."""
+"""The commands on the pages are typed in order, page by page, and give what the page says."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ def documents() -> dict[str, Document]:
 
 @pytest.fixture(scope="session", params=SOURCES)
 def document(request: pytest.FixtureRequest, documents: dict[str, Document]) -> Document:
-    """Each of the documents in turn."""
+    """Each of the documents."""
     return documents[request.param]
 
 

@@ -101,14 +101,14 @@ def test_every_created_answer_of_the_service_may_be_a_replay(service: Document) 
     assert [each.name for each in made if not header(service, each, "Idempotent-Replayed")] == []
 
 
-def test_bodies_and_ids_can_be_refused(service: Document) -> None:
+def test_bodies_and_ids_can_be_rejected(service: Document) -> None:
     """422 for parameters and bodies, 400 and 409 for what a POST sends, 404 for what a path names."""
-    wanted = {each.name: _refusals(each) - set(each.node["responses"]) for each in operations(service)}
+    wanted = {each.name: _error_statuses(each) - set(each.node["responses"]) for each in operations(service)}
     assert wanted
     assert {name: statuses for name, statuses in wanted.items() if statuses} == {}
 
 
-def _refusals(operation: Operation) -> set[str]:
+def _error_statuses(operation: Operation) -> set[str]:
     wanted = {"422"}
     if operation.method == "POST":
         wanted |= {"400", "409"}

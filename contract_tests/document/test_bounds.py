@@ -57,12 +57,12 @@ def test_the_bounds_hold(sandbox: Sandbox) -> None:
     url = {"cancel_url": "https://shop.example.com/" + "a" * (STRING.most - 25)}
     assert sandbox.session(**url)["cancel_url"] == url["cancel_url"]
     wrong = sandbox.session_body(cancel_url=url["cancel_url"] + "a")
-    error = sandbox.api.refused("POST", "/checkout-sessions/", 422, "INVALID_FIELD", json=wrong)
+    error = sandbox.api.rejected("POST", "/checkout-sessions/", 422, "INVALID_FIELD", json=wrong)
     assert list(error["errors"]) == ["cancel_url"]
 
     networks = [f"10.0.{number}.0/24" for number in range(ITEMS.most + 1)]
     profile = {"name": "Office", "allowed_ips": [*networks[1:], "127.0.0.1"]}
-    error = sandbox.api.refused("POST", "/security-profiles/", 422, "INVALID_FIELD", json=profile)
+    error = sandbox.api.rejected("POST", "/security-profiles/", 422, "INVALID_FIELD", json=profile)
     assert list(error["errors"]) == ["allowed_ips"]
     profile["allowed_ips"] = profile["allowed_ips"][1:]
     assert len(sandbox.api.post("/security-profiles/", profile)["allowed_ips"]) == ITEMS.most

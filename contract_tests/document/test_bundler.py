@@ -1,4 +1,4 @@
-"""The bundler on documents of a few lines: what it joins, and what it refuses."""
+"""The bundler on documents of a few lines: what it joins, and what it rejects."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def test_the_order_is_the_authors_and_components_are_sorted(write: Write) -> Non
     assert json.dumps(document) == json.dumps(bundle(root))
 
 
-REFUSED = {
+REJECTED = {
     "a dangling file": (
         root_with("schemas/Gone.yaml"),
         "service.yaml: schemas/Gone.yaml: there is no such file",
@@ -264,12 +264,12 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("files", "message"), REFUSED.values(), ids=REFUSED.keys())
-def test_a_fault_names_its_file_and_reference(write: Write, files: dict[str, str], message: str) -> None:
+@pytest.mark.parametrize(("files", "message"), REJECTED.values(), ids=REJECTED.keys())
+def test_an_error_names_its_file_and_reference(write: Write, files: dict[str, str], message: str) -> None:
     with pytest.raises(DocumentError, match=re.escape(message)):
         bundle(write(files))
 
 
-def test_a_missing_root_is_a_fault(tmp_path: Path) -> None:
+def test_a_missing_root_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(DocumentError, match=r"service\.yaml"):
         bundle(tmp_path / "service.yaml")

@@ -28,7 +28,7 @@ def test_its_twin_is_openapi_3_1(twin: Document) -> None:
 
 
 def test_every_part_is_used(documents: dict[str, Document]) -> None:
-    """A part that no document reaches is read by nobody and goes stale unseen."""
+    """A part that no document reaches goes stale unseen."""
     used = {
         (kind, name) for document in documents.values() for kind, of in document["components"].items() for name in of
     }

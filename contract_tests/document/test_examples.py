@@ -1,4 +1,4 @@
-"""Every example is one: it keeps to its schema, formats included, and shows nothing that the schema does not know."""
+"""Every example matches its schema, formats included, and shows nothing that the schema does not know."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from contract_tests.document.reader import (
 from emulator.document.tree import fragment
 
 
-def test_every_example_keeps_to_its_schema(document: Document, judge: Judge) -> None:
+def test_every_example_matches_its_schema(document: Document, judge: Judge) -> None:
     every = list(examples(document))
     assert len(every) > 20
     faults = {fragment(each.pointer): judge.faults(each.schema, each.value) for each in every}
@@ -97,7 +97,7 @@ GOOD_AND_BAD = {
 }
 
 
-def test_the_formats_tell_good_from_bad() -> None:
+def test_the_formats_distinguish_good_from_bad() -> None:
     assert set(GOOD_AND_BAD) | {"binary"} == set(FORMATS)
     verdicts = {name: (FORMATS[name](good), FORMATS[name](bad)) for name, (good, bad) in GOOD_AND_BAD.items()}
     assert verdicts == dict.fromkeys(GOOD_AND_BAD, (True, False))

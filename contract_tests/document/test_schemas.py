@@ -23,7 +23,7 @@ from emulator.document.tree import fragment
 
 TWO_KINDS_OF_CONTROL = {
     "body": "the text that an inbox received; anything that a fault answers",
-    "seed": "the number that a world starts anew with; the text that the ids of a saved world are drawn from",
+    "seed": "the number that a world is reset with; the text that the ids of a saved world are drawn from",
 }
 
 TWO_KINDS = {
@@ -37,13 +37,13 @@ TWO_KINDS = {
     "product": "an id; the product's metadata that an event carries",
     "status": "the state of an object; the HTTP status of an error",
 }
-"""Names that mean different kinds of things in different schemas, and which; we aim to keep this short."""
+"""Names that mean different kinds of things in different schemas, and which; this should stay short."""
 
 VARYING = {
     "NextAction": "its keys depend on its type",
     "PaymentMethodDetails": "its keys depend on the method's type",
 }
-"""Answered schemas of which only some fields are there at a time; we aim to keep this short."""
+"""Answered schemas of which only some fields are there at a time; this should stay short."""
 
 
 def test_every_required_name_is_a_declared_property(document: Document) -> None:
@@ -129,7 +129,7 @@ def test_enums_do_not_list_null(document: Document) -> None:
 # What is sent is closed, what is answered is complete
 
 
-def test_requests_of_the_service_refuse_unknown_fields(service: Document) -> None:
+def test_requests_of_the_service_reject_unknown_fields(service: Document) -> None:
     sent = [schema for each in operations(service) if (schema := request_schema(service, each)) is not None]
     assert len(sent) > 20
     objects = [part for part in _reachable(service, sent) if "properties" in part.node]

@@ -1,9 +1,9 @@
-"""Progress: what the document promises and the emulator does not do yet. Each is exact and only ever gets shorter."""
+"""Progress: what the document describes and the emulator does not do yet. Each list is exact and only gets shorter."""
 
 from __future__ import annotations
 
 RECORDS: frozenset[str] = frozenset()
-"""Objects of the document that nobody keeps a record of. We aim to keep this empty."""
+"""Objects of the document without a record. This should stay empty."""
 
 STATES: dict[str, frozenset[str]] = {
     "customer": frozenset({"inactive", "blocked"}),
@@ -12,12 +12,12 @@ STATES: dict[str, frozenset[str]] = {
 """States of the document that no row of a life cycle leads to: the control API alone sets them (B-32)."""
 
 DIFFERENCES: frozenset[str] = frozenset()
-"""Fields in which a record and its schema differ. We aim to keep this empty."""
+"""Fields in which a record and its schema differ. This should stay empty."""
 
 LONG_MODULES: frozenset[str] = frozenset({"core/world.py", "resources/billing/invoices.py"})
-"""Modules longer than a module may be. We aim to keep this empty."""
+"""Modules longer than a module may be. This should stay empty."""
 
 IMPORT_CIRCLES: frozenset[frozenset[str]] = frozenset(
     {frozenset({"emulator.testing.aio", "emulator.testing.emulator"})},
 )
-"""Modules that import each other. We aim to keep this empty."""
+"""Modules that import each other. This should stay empty."""

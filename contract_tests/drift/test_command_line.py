@@ -83,7 +83,7 @@ def test_options_of_a_server_and_of_a_client_have_variables() -> None:
 
 
 @pytest.mark.parametrize("path", ALL, ids=" ".join)
-def test_what_tells_something_tells_it_as_json_too(path: tuple[str, ...]) -> None:
+def test_what_a_command_prints_it_prints_as_json_too(path: tuple[str, ...]) -> None:
     names = {each.name for each in ALL[path].params}
     if names >= NAMES and path not in SAYS_NOTHING:
         assert "as_json" in names

@@ -41,7 +41,7 @@ def test_each_assumption_of_a_document_is_a_decision(name: str) -> None:
 
 
 ELSEWHERE = {
-    "B-01": "how worlds are told apart; no field or status of the document shows it",
+    "B-01": "how worlds are distinguished; no field or status of the document shows it",
     "B-42": "when a period ends; the dates are plain timestamps",
     "B-44": "what a renewal does, and the order of its events",
     "B-61": "when a payment counts as received; statuses are as documented",

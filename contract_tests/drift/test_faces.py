@@ -88,7 +88,7 @@ def test_a_command_says_what_it_does(name: str) -> None:
 
 
 def test_options_of_serve_have_the_names_that_are_fixed() -> None:
-    """One that is not among them is fine as long as it takes nobody's name."""
+    """One that is not among them is fine as long as it takes no other's name."""
     options = {option.removeprefix("--") for each in cli.commands["serve"].params for option in each.opts}
     assert options >= SERVE & options
     assert {"port", "host", "fixtures", "clock", "seed", "keys", "strict"} <= options

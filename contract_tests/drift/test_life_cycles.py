@@ -63,8 +63,8 @@ def test_every_state_can_be_reached_from_the_beginning(life: StateMachine[Any]) 
 
 @pytest.mark.parametrize("life", STATE_MACHINES, ids=lambda life: life.kind.kind)
 def test_its_events_are_of_its_kind(life: StateMachine[Any]) -> None:
-    told = {row.event for row in life.rows if row.event}
-    assert {EVENTS[event].object for event in told} <= {life.kind.kind}
+    emitted = {row.event for row in life.rows if row.event}
+    assert {EVENTS[event].object for event in emitted} <= {life.kind.kind}
 
 
 def planned_jobs() -> Iterator[str]:

@@ -20,8 +20,8 @@ def test_magic_values_are_of_types_that_there_are() -> None:
 
 @pytest.mark.parametrize("type", MAGIC)
 def test_magic_values_fail_with_codes_that_there_are(type: str) -> None:
-    told = {line[field] for line in MAGIC[type] for field in ("code", "off_session") if field in line}
-    assert told <= set(SCHEMAS["ErrorCode"]["enum"])
+    codes = {line[field] for line in MAGIC[type] for field in ("code", "off_session") if field in line}
+    assert codes <= set(SCHEMAS["ErrorCode"]["enum"])
 
 
 @pytest.mark.parametrize("type", MAGIC)

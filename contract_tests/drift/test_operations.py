@@ -1,4 +1,4 @@
-"""Operations ↔ functions: whatever the document promises is performed, or says honestly that it is not yet."""
+"""Operations ↔ functions: every operation of the document is executed, or says that it is not supported yet."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_every_operation_has_a_function_and_every_function_an_operation(name: st
 
 
 def test_an_operation_is_of_one_document() -> None:
-    """The journal, and what is covered, tell them apart by their names alone."""
+    """The journal and the coverage distinguish them by their names alone."""
     assert SERVICE.keys().isdisjoint(CONTROL)
 
 

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 MODULES = sorted((ROOT / "emulator").rglob("*.py"))
 
 OF_NAMED_TUPLES = {"_asdict", "_fields", "_field_defaults", "_make", "_replace"}
-"""Public in spite of their underscore, which keeps them apart from the names of fields."""
+"""Public in spite of their underscore, which distinguishes them from the names of fields."""
 
 KNOWN = {"emulator/engine/http_client.py": {"BaseConnector._factory", "BaseConnector._loop"}}
 """What a module still uses, by its path: aiohttp offers no other way to replace the parser of responses."""

@@ -83,7 +83,7 @@ VALUES: dict[str, Any] = {
     "createPaymentMethod.cvc": "321",
     "createPaymentMethod.iban": "GB29 NWBK 6016 1331 9268 19",
 }
-"""Values that a schema does not tell; ``{kind}`` stands for an object, as the conformance suite has it."""
+"""Values that do not follow from a schema; ``{kind}`` stands for an object, as the conformance suite has it."""
 
 PRICE = {"plan": ..., "unit_amount": 500, "interval": "month"}
 

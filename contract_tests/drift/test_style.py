@@ -48,9 +48,9 @@ def test_modules_are_short() -> None:
 
 @pytest.mark.parametrize("name", MODULES)
 def test_a_module_begins_with_a_sentence_that_says_what_it_is(name: str) -> None:
-    told = ast.get_docstring(ast.parse(MODULES[name]))
-    assert told
-    assert told.split("\n")[0].rstrip()[-1] in ".:?", told
+    docstring = ast.get_docstring(ast.parse(MODULES[name]))
+    assert docstring
+    assert docstring.split("\n")[0].rstrip()[-1] in ".:?", docstring
 
 
 @pytest.mark.parametrize("name", MODULES)

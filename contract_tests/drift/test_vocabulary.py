@@ -24,11 +24,11 @@ NESTED = {
 }
 """The codes the resource references show in the nested shape, and how they read when flat is forced (B-10)."""
 
-TOLD = {
+PUBLIC_CODES = {
     "PLAN_IN_USE": (409, "INVALID_STATUS_TRANSITION"),
     "DELIVERY_UNDER_WAY": (409, "INVALID_STATUS_TRANSITION"),
 }
-"""Refusals the specification gives no code, and the code of its own that they are told by."""
+"""Errors without a code in the specification, and the code of ours that they have."""
 
 CODES = dict(specification.codes())
 
@@ -36,7 +36,7 @@ CODES = dict(specification.codes())
 def test_the_errors_are_those_of_the_specification() -> None:
     """Business codes table; B-14 for the rows without a status."""
     assert len(CODES) == 66
-    expected = CODES | {code: status for code, (status, _) in (NESTED | TOLD).items()}
+    expected = CODES | {code: status for code, (status, _) in (NESTED | PUBLIC_CODES).items()}
     assert {code: row.status for code, row in ERRORS.items()} == expected
 
 
@@ -47,8 +47,8 @@ def test_the_document_knows_the_same_codes() -> None:
 
 def test_the_nested_codes_have_a_flat_name() -> None:
     assert {code: (row.status, row.flat) for code, row in ERRORS.items() if row.flat} == NESTED
-    assert {code: (row.status, row.public_code) for code, row in ERRORS.items() if row.public_code} == TOLD
-    assert {other for _, other in (NESTED | TOLD).values()} <= CODES.keys()
+    assert {code: (row.status, row.public_code) for code, row in ERRORS.items() if row.public_code} == PUBLIC_CODES
+    assert {other for _, other in (NESTED | PUBLIC_CODES).values()} <= CODES.keys()
 
 
 CATEGORIES = {

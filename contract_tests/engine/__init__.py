@@ -1,1 +1,1 @@
-"""The engine at work: clocks, turns, jobs, advances and deliveries."""
+"""The engine at work: clocks, units of work, jobs, advances and deliveries."""

@@ -133,7 +133,7 @@ def test_it_never_goes_back(moves: list[tuple[str, float]]) -> None:
 
 
 def test_it_waits_for_real_time_that_went_back(real: RealTime) -> None:
-    """As when the system's clock is corrected; moved by hand it goes on at once."""
+    """As when the system's clock is corrected; moved by the tester it goes on at once."""
     clock = Clock()
     real.seconds += 100
     clock.now()

@@ -25,7 +25,7 @@ def listen(sandbox: Sandbox, receiver: Receiver, path: str = "", **fields: Any) 
 
 
 class Gate:
-    """Keeps the receiver's caller waiting, once it has come, until it is opened."""
+    """Makes the receiver's caller wait, once it has come, until it is opened."""
 
     def __init__(self, receiver: Receiver) -> None:
         self.reached, self._open = threading.Event(), threading.Event()
@@ -149,7 +149,7 @@ def test_a_receiver_may_call_back_in_the_middle_of_an_advance(sandbox: Sandbox, 
     assert answer["events"] == {"subscription.trial_will_end": 1, "customer.created": 1}
 
 
-def test_an_advance_until_an_event_sees_what_a_receiver_brought_about(sandbox: Sandbox, receiver: Receiver) -> None:
+def test_an_advance_until_an_event_sees_what_a_receiver_caused(sandbox: Sandbox, receiver: Receiver) -> None:
     """It stops there, and not after the next job."""
     listen(sandbox, receiver, events=["subscription.trial_will_end"])
     body = {"customer": sandbox.customer()["id"], "unit_amount": 500, "interval": "day", "trial_period_days": 10}

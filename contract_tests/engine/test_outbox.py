@@ -109,5 +109,5 @@ def test_deliveries_behind_one_that_cannot_be_recorded_are_sent_and_recorded(
 
 
 def sent(receiver: Receiver) -> list[str]:
-    """The customers that the receiver was told of."""
+    """The customers that the receiver got events of."""
     return [event["data"]["object"]["id"] for event in receiver.events]

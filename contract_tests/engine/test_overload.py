@@ -1,4 +1,4 @@
-"""A world whose jobs take longer than its clock allows: it lags and says so, and holds up nobody else."""
+"""A world whose jobs take longer than its clock allows: it lags and says so, and delays no other world."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_each_renewal_of_a_lagging_world_is_at_its_own_instant(busy: Sandbox) ->
 
 
 def test_a_snapshot_with_a_late_clock_is_worked_off_in_slices(sandbox: Sandbox, quiet: Sandbox) -> None:
-    """Each renewal on the way happens at its own instant; whoever had enough freezes the clock where it is."""
+    """Each renewal on the way happens at its own instant; freezing stops the clock where it is."""
     sandbox.subscribe()
     sandbox.control.post("/snapshots", {"name": "late"})
     exported = sandbox.control.get("/snapshots/late")

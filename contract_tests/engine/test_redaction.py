@@ -9,7 +9,7 @@ from emulator.engine.redaction import redact
 
 
 @pytest.mark.parametrize(
-    ("text", "kept"),
+    ("text", "redacted"),
     [
         ("123456789012", "****9012"),
         ("4242 4242 4242 4242", "****4242"),
@@ -24,8 +24,8 @@ from emulator.engine.redaction import redact
         ("12345678901, +241770000001234 and MT84MALTABCD", "12345678901, +241770000001234 and MT84MALTABCD"),
     ],
 )
-def test_numbers_codes_keys_and_secrets_become_unreadable(text: str, kept: str) -> None:
-    assert redact(text.encode()) == kept.encode()
+def test_numbers_codes_keys_and_secrets_become_unreadable(text: str, redacted: str) -> None:
+    assert redact(text.encode()) == redacted.encode()
 
 
 PAN = "4242424242424242"
@@ -34,7 +34,7 @@ IBAN = "fr7630006000011234567890189"
 
 
 @pytest.mark.parametrize(
-    ("text", "kept"),
+    ("text", "redacted"),
     [
         (f'{{"number":"{ESCAPED}"}}', '{"number":"****4242"}'),
         (f'{{"n\\u0075mber":"{ESCAPED}","cv\\u0063":"1\\u00323"}}', '{"number":"****4242","cvc":"***"}'),
@@ -68,8 +68,8 @@ IBAN = "fr7630006000011234567890189"
         (f"card {PAN[:8]}%20{PAN[8:]}", "card ****4242"),
     ],
 )
-def test_secrets_in_any_spelling_become_unreadable(text: str, kept: str) -> None:
-    assert redact(text.encode()).decode() == kept
+def test_secrets_in_any_spelling_become_unreadable(text: str, redacted: str) -> None:
+    assert redact(text.encode()).decode() == redacted
 
 
 @pytest.mark.parametrize(

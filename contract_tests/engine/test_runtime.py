@@ -417,7 +417,7 @@ def test_the_end_of_a_world_is_the_end_of_its_messages() -> None:
     run(end())
 
 
-def test_a_long_advance_tells_of_the_clock_now_and_then() -> None:
+def test_a_long_advance_reports_the_clock_now_and_then() -> None:
     """Of a thousand jobs in a moment not a thousand times, and the last word is where it arrived."""
     runtime = new_runtime()
 
@@ -460,7 +460,7 @@ def test_running_clocks_run_their_jobs_by_themselves_whatever_happens_to_other_w
 
 
 @pytest.mark.usefixtures("pause_after_each_job")
-def test_worlds_with_a_backlog_take_turns_and_nothing_is_visited_that_is_not_due() -> None:
+def test_worlds_with_a_backlog_alternate_and_nothing_is_visited_that_is_not_due() -> None:
     """Two worlds are a job apart at most; a third one, whose clock is frozen, is never asked for a slice."""
     scheduler, runtimes = Scheduler(), []
     for mode in (RUNNING, RUNNING, FROZEN):
@@ -502,7 +502,7 @@ def test_an_overloaded_world_answers_at_the_instant_it_has_reached_and_can_be_fr
 
 
 @pytest.mark.usefixtures("pause_after_each_job")
-def test_a_backlog_is_worked_off_with_turns_for_others() -> None:
+def test_a_backlog_is_run_in_slices_so_that_others_are_served() -> None:
     runtime = new_runtime(RUNNING)
     plan(runtime, *((0, "play") for _ in range(MANY)))
 

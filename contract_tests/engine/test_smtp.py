@@ -52,7 +52,7 @@ class Mailbox:
     @property
     def messages(self) -> list[EmailMessage]:
         """What arrived, as a reader of mail sees it."""
-        parsed = [message_from_bytes(each.content or b"", policy=policy.default) for each in self.received]  # type: ignore[arg-type]  # bytes it is, for the server was not told to decode
+        parsed = [message_from_bytes(each.content or b"", policy=policy.default) for each in self.received]  # type: ignore[arg-type]  # bytes it is, as the server does not decode
         return [message for message in parsed if isinstance(message, EmailMessage)]
 
     def close(self) -> None:
@@ -109,7 +109,7 @@ def test_emails_arrive_whole_and_in_order(mailing: Open, mailbox: Mailbox) -> No
         assert (email["sent_at"] >= email["created_at"], email["error"]) == (True, None)
 
 
-def test_what_the_server_refuses_is_recorded_and_the_next_goes_on(mailing: Open, mailbox: Mailbox) -> None:
+def test_what_the_server_rejects_is_recorded_and_the_next_goes_on(mailing: Open, mailbox: Mailbox) -> None:
     sandbox = mailing(f"smtp://127.0.0.1:{mailbox.port}")
     mailbox.rejections.append("554 we do not like you")
     subscribe(sandbox)

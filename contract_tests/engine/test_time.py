@@ -84,17 +84,17 @@ def test_a_month_from_a_months_end_is_clamped(sandbox: Sandbox, start: str, by: 
         "1 d",
     ],
 )
-def test_what_is_no_length_of_time_is_refused(sandbox: Sandbox, by: str) -> None:
+def test_an_invalid_duration_is_rejected(sandbox: Sandbox, by: str) -> None:
     """B-91: zero, negative, nonsense."""
-    refused = sandbox.control.refused("POST", "/clock/advance", 422, "INVALID_FIELD", json={"by": by})
-    assert refused["param"] == "by"
+    rejected = sandbox.control.rejected("POST", "/clock/advance", 422, "INVALID_FIELD", json={"by": by})
+    assert rejected["param"] == "by"
     assert sandbox.now == START
 
 
 @pytest.mark.parametrize("by", ["P9999Y", "P7974Y", "P999999M", "PT999999999H", "999999999d", "999999999w"])
-def test_beyond_the_calendar_is_refused(sandbox: Sandbox, by: str) -> None:
-    refused = sandbox.control.refused("POST", "/clock/advance", 422, "INVALID_FIELD", json={"by": by})
-    assert (refused["param"], refused["errors"]) == ("by", {"by": [f"{by} leads beyond the year 9999"]})
+def test_beyond_the_calendar_is_rejected(sandbox: Sandbox, by: str) -> None:
+    rejected = sandbox.control.rejected("POST", "/clock/advance", 422, "INVALID_FIELD", json={"by": by})
+    assert (rejected["param"], rejected["errors"]) == ("by", {"by": [f"{by} leads beyond the year 9999"]})
 
 
 @pytest.mark.parametrize("path", ["/clock/advance", "/clock/freeze"])
@@ -102,11 +102,11 @@ def test_beyond_the_calendar_is_refused(sandbox: Sandbox, by: str) -> None:
     "instant",
     ["2025-12-31T23:59:59.999Z", "1970-01-01T00:00:00Z", "2026-01-01T00:59:59+01:00", "9999-12-31T23:59:59.999Z"],
 )
-def test_an_instant_past_or_after_the_end_is_refused(sandbox: Sandbox, path: str, instant: str) -> None:
+def test_an_instant_past_or_after_the_end_is_rejected(sandbox: Sandbox, path: str, instant: str) -> None:
     """B-95: a time in the past is 422."""
     field = "to" if path.endswith("advance") else "at"
-    refused = sandbox.control.refused("POST", path, 422, "INVALID_FIELD", json={field: instant})
-    assert refused["param"] == field
+    rejected = sandbox.control.rejected("POST", path, 422, "INVALID_FIELD", json={field: instant})
+    assert rejected["param"] == field
     assert sandbox.now == START
 
 
@@ -114,9 +114,9 @@ def test_an_instant_past_or_after_the_end_is_refused(sandbox: Sandbox, path: str
     "instant",
     ["tomorrow", "2026-02-01", "2026-02-01T00:00:00", "2026-02-30T00:00:00Z", "10000-01-01T00:00:00Z", 5, None],
 )
-def test_what_is_no_instant_is_refused(sandbox: Sandbox, instant: object) -> None:
-    refused = sandbox.control.refused("POST", "/clock/advance", 422, "INVALID_FIELD", json={"to": instant})
-    assert refused["param"] == "to"
+def test_an_invalid_instant_is_rejected(sandbox: Sandbox, instant: object) -> None:
+    rejected = sandbox.control.rejected("POST", "/clock/advance", 422, "INVALID_FIELD", json={"to": instant})
+    assert rejected["param"] == "to"
 
 
 def test_an_instant_with_any_offset(sandbox: Sandbox) -> None:
@@ -141,14 +141,14 @@ def test_an_instant_with_any_offset(sandbox: Sandbox) -> None:
 )
 def test_of_the_alternatives_exactly_one_is_given(sandbox: Sandbox, body: Any, sentence: str) -> None:
     """control-api.md: else 422."""
-    refused = sandbox.control.refused("POST", "/clock/advance", 422, "VALIDATION_ERROR", json=body)
-    assert refused["message"] == sentence
+    rejected = sandbox.control.rejected("POST", "/clock/advance", 422, "VALIDATION_ERROR", json=body)
+    assert rejected["message"] == sentence
     assert sandbox.now == START
 
 
 @pytest.mark.parametrize("body", [{"until": "last"}, {"until_event": "pigs.fly"}, {"by": "1d", "at": START}])
-def test_what_the_document_does_not_know_is_refused(sandbox: Sandbox, body: Any) -> None:
-    sandbox.control.refused("POST", "/clock/advance", 422, "INVALID_FIELD", json=body)
+def test_what_the_document_does_not_know_is_rejected(sandbox: Sandbox, body: Any) -> None:
+    sandbox.control.rejected("POST", "/clock/advance", 422, "INVALID_FIELD", json=body)
 
 
 def test_until_next_goes_from_job_to_job(sandbox: Sandbox) -> None:
@@ -188,7 +188,7 @@ def test_at_the_end_of_time(sandbox: Sandbox) -> None:
     subscribe(sandbox)
     assert sandbox.control.post("/clock/advance", {"until": "next"})["now"] == END
     assert sandbox.control.post("/clock/advance", {"until_event": "invoice.paid"})["now"] == END
-    sandbox.control.refused("POST", "/clock/advance", 422, "INVALID_FIELD", json={"by": "1s"})
+    sandbox.control.rejected("POST", "/clock/advance", 422, "INVALID_FIELD", json={"by": "1s"})
 
 
 def test_every_job_sees_the_clock_at_its_own_time(sandbox: Sandbox) -> None:
@@ -232,7 +232,7 @@ def test_worlds_share_nothing(sandbox: Sandbox, neighbour: Sandbox) -> None:
     assert neighbour.api.get("/invoices/")["pagination"]["count"] == 0
     customer = neighbour.customer(email="buyer0@example.com")
     assert customer["id"] != sandbox.api.get("/customers/")["data"][0]["id"]
-    neighbour.api.refused(
+    neighbour.api.rejected(
         "GET", f"/customers/{sandbox.api.get('/customers/')['data'][0]['id']}/", 404, "CUSTOMER_NOT_FOUND"
     )
     neighbour.advance("1d")
@@ -259,20 +259,20 @@ def test_freezing_at_a_later_instant_runs_what_is_due_until_then_and_stands_just
     assert sandbox.api.get("/invoices/")["pagination"]["count"] == 5
 
 
-def test_a_refused_freeze_leaves_the_clock_running(sandbox: Sandbox) -> None:
+def test_a_rejected_freeze_leaves_the_clock_running(sandbox: Sandbox) -> None:
     sandbox.control.post("/clock/run")
-    sandbox.control.refused("POST", "/clock/freeze", 422, "INVALID_FIELD", json={"at": "2020-01-01T00:00:00Z"})
+    sandbox.control.rejected("POST", "/clock/freeze", 422, "INVALID_FIELD", json={"at": "2020-01-01T00:00:00Z"})
     assert sandbox.control.get("/clock")["mode"] == "running"
 
 
 @pytest.mark.parametrize("rate", [0, -1, "fast", None, True, 31_536_001, 1e300])
-def test_a_rate_that_is_none_is_refused(sandbox: Sandbox, rate: object) -> None:
-    refused = sandbox.control.refused("POST", "/clock/run", 422, "INVALID_FIELD", json={"rate": rate})
-    assert refused["param"] == "rate"
+def test_an_invalid_rate_is_rejected(sandbox: Sandbox, rate: object) -> None:
+    rejected = sandbox.control.rejected("POST", "/clock/run", 422, "INVALID_FIELD", json={"rate": rate})
+    assert rejected["param"] == "rate"
 
 
 def test_a_running_clock_runs_what_falls_due_by_itself(sandbox: Sandbox) -> None:
-    """B-91: nobody asks for it; who waits for the event hears of it, and it is dated when it was due."""
+    """B-91: no request causes it; a wait for the event ends, and the event is dated when it was due."""
     subscribe(sandbox, trial_period_days=10)
     sandbox.control.post("/clock/run", {"rate": 31_536_000})
     (event,) = sandbox.control.get("/events", type="subscription.trial_will_end", wait=30)["data"]

@@ -1,4 +1,4 @@
-"""A crowd of hostile clients keeps nobody else from being served, and none of them gets a failure of ours.
+"""A crowd of hostile clients keeps no other client from being served, and none of them gets a failure of ours.
 
 The long version, which also measures memory: ``python -m contract_tests.hostile``.
 """
@@ -39,7 +39,7 @@ def test_a_thousand_connections_dropped_half_way(sandbox: Sandbox) -> None:
         assert sandbox.api.get("/customers/")["object"] == "list"
 
 
-def test_a_body_that_drips_keeps_nobody_waiting(sandbox: Sandbox) -> None:
+def test_a_slow_body_makes_no_other_request_wait(sandbox: Sandbox) -> None:
     body = b'{"email": "slow@example.com", "name": "Slow"}'
     head = HEAD + b"Content-Type: application/json\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(body)
     with crowd(sandbox.url, 20, head) as lines:

@@ -19,8 +19,8 @@ class Answer(NamedTuple):
     @property
     def code(self) -> str:
         """The code of an error."""
-        told: dict[str, Any] = json.loads(self.body)
-        return str(told["code"])
+        body: dict[str, Any] = json.loads(self.body)
+        return str(body["code"])
 
 
 class Line:

@@ -90,10 +90,10 @@ MALFORMED = {
 @pytest.mark.parametrize("body", MALFORMED.values(), ids=MALFORMED)
 def test_a_malformed_body_is_400(sandbox: Sandbox, body: bytes) -> None:
     """B-12: VALIDATION_ERROR with status 400; nothing is made."""
-    told = sandbox.api.refused("POST", "/customers/", 400, "VALIDATION_ERROR", content=body, headers=JSON)
-    assert told["status"] == 400
-    assert told["message"].startswith("The body must be a JSON object: ")
-    assert "errors" not in told
+    error = sandbox.api.rejected("POST", "/customers/", 400, "VALIDATION_ERROR", content=body, headers=JSON)
+    assert error["status"] == 400
+    assert error["message"].startswith("The body must be a JSON object: ")
+    assert "errors" not in error
     assert sandbox.api.get("/customers/")["data"] == []
 
 
@@ -125,8 +125,10 @@ def test_whatever_is_json_is_understood(sandbox: Sandbox, body: bytes) -> None:
 def test_64_levels_are_read_and_found_wrong_field_by_field(sandbox: Sandbox) -> None:
     """Below, at and above the limit: 63 and 64 are 422, 65 (above) is 400."""
     for depth in (63, 64):
-        told = sandbox.api.refused("POST", "/customers/", 422, "VALIDATION_ERROR", content=nested(depth), headers=JSON)
-        assert sorted(told["errors"]) == ["email", "metadata.metadata", "name"]
+        error = sandbox.api.rejected(
+            "POST", "/customers/", 422, "VALIDATION_ERROR", content=nested(depth), headers=JSON
+        )
+        assert sorted(error["errors"]) == ["email", "metadata.metadata", "name"]
 
 
 @pytest.mark.parametrize(
@@ -141,7 +143,7 @@ def test_64_levels_are_read_and_found_wrong_field_by_field(sandbox: Sandbox) -> 
 )
 def test_json_by_any_spelling_is_json(sandbox: Sandbox, type: str) -> None:
     """B-12: and a body of it is validated, whatever the letter case."""
-    sandbox.api.refused(
+    sandbox.api.rejected(
         "POST", "/customers/", 422, "VALIDATION_ERROR", content=b'{"x":1}', headers={"Content-Type": type}
     )
     made = sandbox.api.request("POST", "/customers/", content=AWA, headers={"Content-Type": type})
@@ -163,10 +165,10 @@ def test_json_by_any_spelling_is_json(sandbox: Sandbox, type: str) -> None:
         {"Content-Type": "json"},
     ],
 )
-def test_another_type_or_none_is_refused(sandbox: Sandbox, headers: dict[str, str]) -> None:
+def test_another_type_or_none_is_rejected(sandbox: Sandbox, headers: dict[str, str]) -> None:
     """B-12: 400, on whatever has a body, be it ever so good."""
-    told = sandbox.api.refused("POST", "/customers/", 400, "VALIDATION_ERROR", content=AWA, headers=headers)
-    assert "Content-Type must be application/json" in told["message"]
+    error = sandbox.api.rejected("POST", "/customers/", 400, "VALIDATION_ERROR", content=AWA, headers=headers)
+    assert "Content-Type must be application/json" in error["message"]
 
 
 @pytest.mark.parametrize("body", [b"", b" ", b"\r\n\t ", b"{}"])
@@ -174,10 +176,10 @@ def test_another_type_or_none_is_refused(sandbox: Sandbox, headers: dict[str, st
 def test_an_absent_or_empty_body_is_an_empty_object(sandbox: Sandbox, body: bytes, headers: dict[str, str]) -> None:
     """B-12."""
     if body == b"{}" and headers != JSON:
-        sandbox.api.refused("POST", "/customers/", 400, "VALIDATION_ERROR", content=body, headers=headers)
+        sandbox.api.rejected("POST", "/customers/", 400, "VALIDATION_ERROR", content=body, headers=headers)
     else:
-        told = sandbox.api.refused("POST", "/customers/", 422, "VALIDATION_ERROR", content=body, headers=headers)
-        assert told["errors"] == {"email": ["is required"], "name": ["is required"]}
+        error = sandbox.api.rejected("POST", "/customers/", 422, "VALIDATION_ERROR", content=body, headers=headers)
+        assert error["errors"] == {"email": ["is required"], "name": ["is required"]}
 
 
 def test_a_chunked_body_is_a_body(sandbox: Sandbox) -> None:
@@ -188,19 +190,19 @@ def test_a_chunked_body_is_a_body(sandbox: Sandbox) -> None:
     assert made.status_code == 201
 
 
-def test_a_chunked_body_that_is_too_large_is_refused(sandbox: Sandbox) -> None:
+def test_a_chunked_body_that_is_too_large_is_rejected(sandbox: Sandbox) -> None:
     parts = (b" " * 65536 for _ in range(160))
-    sandbox.api.refused("POST", "/customers/", 400, "VALIDATION_ERROR", content=parts, headers=JSON)
+    sandbox.api.rejected("POST", "/customers/", 400, "VALIDATION_ERROR", content=parts, headers=JSON)
 
 
 @pytest.mark.parametrize("path", BODILESS_POSTS)
 def test_a_post_without_a_documented_body_takes_none(sandbox: Sandbox, path: str) -> None:
     """B-12, B-13: absent or empty is fine, what is malformed is 400, and any field is unknown."""
-    sandbox.api.refused("POST", path, 400, "VALIDATION_ERROR", content=b"{", headers=JSON)
-    sandbox.api.refused("POST", path, 400, "VALIDATION_ERROR", content=b"null", headers=JSON)
-    sandbox.api.refused("POST", path, 400, "VALIDATION_ERROR", content=b"{}")
-    told = sandbox.api.refused("POST", path, 422, "INVALID_FIELD", json={"note": "x"})
-    assert told["errors"] == {"note": ["unknown field"]}
+    sandbox.api.rejected("POST", path, 400, "VALIDATION_ERROR", content=b"{", headers=JSON)
+    sandbox.api.rejected("POST", path, 400, "VALIDATION_ERROR", content=b"null", headers=JSON)
+    sandbox.api.rejected("POST", path, 400, "VALIDATION_ERROR", content=b"{}")
+    error = sandbox.api.rejected("POST", path, 422, "INVALID_FIELD", json={"note": "x"})
+    assert error["errors"] == {"note": ["unknown field"]}
     for harmless in ({}, {"json": {}}, {"content": b" "}):
         assert sandbox.api.http.request("POST", path, **harmless).status_code not in (400, 422)
 
@@ -227,16 +229,16 @@ def test_the_body_of_a_get_has_no_meaning(sandbox: Sandbox, body: bytes, headers
         ("payment-links", {"payment_link_type": "donation"}, {"currency"}),
     ],
 )
-def test_what_is_required_unless_is_told_with_the_rest(
+def test_a_conditionally_required_field_is_reported_with_the_rest(
     sandbox: Sandbox, resource: str, body: Any, fields: set[str]
 ) -> None:
     """B-12: also a field that some other one makes needless (B-40, B-58, Payment links)."""
     code = "VALIDATION_ERROR" if len(fields) > 1 else "MISSING_FIELD"
-    told = sandbox.api.refused("POST", f"/{resource}/", 422, code, json=body)
-    assert told["errors"] == {field: ["is required"] for field in fields}
+    error = sandbox.api.rejected("POST", f"/{resource}/", 422, code, json=body)
+    assert error["errors"] == {field: ["is required"] for field in fields}
 
 
-def test_faults_are_told_all_at_once_by_dotted_path(sandbox: Sandbox) -> None:
+def test_violations_are_reported_all_at_once_by_dotted_path(sandbox: Sandbox) -> None:
     """B-12."""
     body = {
         "customer": 5,
@@ -245,9 +247,9 @@ def test_faults_are_told_all_at_once_by_dotted_path(sandbox: Sandbox) -> None:
         "metadata": {"a": {}, "b": "x" * 501, "c" * 41: 1, "": 1, "ok": True},
         "colour": "red",
     }
-    told = sandbox.api.refused("POST", "/invoices/", 422, "VALIDATION_ERROR", json=body)
-    assert "param" not in told
-    assert set(told["errors"]) == {
+    error = sandbox.api.rejected("POST", "/invoices/", 422, "VALIDATION_ERROR", json=body)
+    assert "param" not in error
+    assert set(error["errors"]) == {
         "customer",
         "line_items.0.quantity",
         "line_items.1.wood",
@@ -260,7 +262,7 @@ def test_faults_are_told_all_at_once_by_dotted_path(sandbox: Sandbox) -> None:
         "metadata.",
         "colour",
     }
-    assert all(messages and all(messages) for messages in told["errors"].values())
+    assert all(messages and all(messages) for messages in error["errors"].values())
 
 
 @pytest.mark.parametrize(
@@ -277,13 +279,13 @@ def test_faults_are_told_all_at_once_by_dotted_path(sandbox: Sandbox) -> None:
         ({"email": "a@example.com", "name": "Awa", "metadata": {"a.b": []}}, "INVALID_FIELD", "metadata.a.b"),
     ],
 )
-def test_one_fault_has_its_own_code_and_names_its_field(
+def test_one_violation_has_its_own_code_and_names_its_field(
     sandbox: Sandbox, body: dict[str, Any], code: str, param: str
 ) -> None:
     """B-11, B-12: ``param``, and ``errors`` also when it is one."""
-    told = sandbox.api.refused("POST", "/customers/", 422, code, json=body)
-    assert told["param"] == param
-    assert list(told["errors"]) == [param]
+    error = sandbox.api.rejected("POST", "/customers/", 422, code, json=body)
+    assert error["param"] == param
+    assert list(error["errors"]) == [param]
 
 
 @pytest.mark.parametrize(
@@ -307,41 +309,41 @@ def test_one_fault_has_its_own_code_and_names_its_field(
     ],
 )
 def test_money_is_an_integer_of_any_size_and_nothing_else(sandbox: Sandbox, amount: str, code: str | None) -> None:
-    """B-23: ``15.0``, ``"15"`` and ``true`` are refused; what is too large is told as such."""
+    """B-23: ``15.0``, ``"15"`` and ``true`` are rejected; what is too large is reported as such."""
     body = f'{{"name": "P", "amount": {amount}, "currency": "XAF", "interval": "month"}}'.encode()
     if code is None:
         made = sandbox.api.request("POST", "/subscription-plans/", content=body, headers=JSON).json()
         assert made["amount"] == 500
     else:
-        told = sandbox.api.refused("POST", "/subscription-plans/", 422, code, content=body, headers=JSON)
-        assert told["param"] == "amount"
+        error = sandbox.api.rejected("POST", "/subscription-plans/", 422, code, content=body, headers=JSON)
+        assert error["param"] == "amount"
 
 
 @pytest.mark.parametrize("field", ["interval_count", "trial_period_days"])
 @pytest.mark.parametrize("value", ["1.0", '"1"', "true", "1.5", "-1"])
 def test_other_integers_are_no_less_strict(sandbox: Sandbox, field: str, value: str) -> None:
     body = f'{{"name": "P", "amount": 500, "currency": "XAF", "interval": "month", "{field}": {value}}}'
-    told = sandbox.api.refused(
+    error = sandbox.api.rejected(
         "POST", "/subscription-plans/", 422, "INVALID_FIELD", content=body.encode(), headers=JSON
     )
-    assert told["param"] == field
+    assert error["param"] == field
 
 
-def test_a_body_with_very_many_faults_is_answered_with_some(sandbox: Sandbox) -> None:
+def test_a_body_with_very_many_violations_is_answered_with_some(sandbox: Sandbox) -> None:
     """An answer is never larger than its request."""
     body = {f"k{number}": 1 for number in range(50_000)}
-    told = sandbox.api.refused("POST", "/customers/", 422, "VALIDATION_ERROR", json=body)
-    assert 10 < len(told["errors"]) <= 100
+    error = sandbox.api.rejected("POST", "/customers/", 422, "VALIDATION_ERROR", json=body)
+    assert 10 < len(error["errors"]) <= 100
 
 
 @pytest.mark.parametrize("bound", ["metadata", "line_items"])
-def test_a_container_with_far_too_many_entries_is_told_that(sandbox: Sandbox, bound: str) -> None:
+def test_a_container_with_far_too_many_entries_is_reported_as_such(sandbox: Sandbox, bound: str) -> None:
     """Also where each entry would be wrong as well."""
     entries: Any = {f"k{number}": {} for number in range(50_000)} if bound == "metadata" else [{"quantity": 0}] * 50_000
     body = {"currency": "XAF", "success_url": "https://shop.example", "line_items": [], bound: entries}
-    told = sandbox.api.refused("POST", "/checkout-sessions/", 422, "VALIDATION_ERROR", json=body)
+    error = sandbox.api.rejected("POST", "/checkout-sessions/", 422, "VALIDATION_ERROR", json=body)
     most = "at most 50 keys" if bound == "metadata" else "at most 20 entries"
-    assert f"must have {most}" in told["errors"][bound]
+    assert f"must have {most}" in error["errors"][bound]
 
 
 def test_unknown_fields_can_be_ignored(sandbox: Sandbox) -> None:
@@ -352,18 +354,18 @@ def test_unknown_fields_can_be_ignored(sandbox: Sandbox) -> None:
     assert "colour" not in made
     assert made["id"] != "cust_x"
     assert made["metadata"] == {"colour": "red"}
-    told = sandbox.api.refused("POST", "/customers/", 422, "INVALID_FIELD", json={**body, "name": 1})
-    assert list(told["errors"]) == ["name"]
+    error = sandbox.api.rejected("POST", "/customers/", 422, "INVALID_FIELD", json={**body, "name": 1})
+    assert list(error["errors"]) == ["name"]
     lines = {"customer": "cust_x", "line_items": [{"wood": 1, "quantity": 0}], "wood": 1}
-    told = sandbox.api.refused("POST", "/invoices/", 422, "VALIDATION_ERROR", json=lines)
-    assert "line_items.0.quantity" in told["errors"]
-    assert not [field for field in told["errors"] if "wood" in field]
-    sandbox.api.refused("GET", "/customers/?colour=red", 422, "INVALID_FILTER_PARAM")
-    sandbox.control.refused("PATCH", "/app", 422, "INVALID_FIELD", json={"settings": {"colour": "red"}})
+    error = sandbox.api.rejected("POST", "/invoices/", 422, "VALIDATION_ERROR", json=lines)
+    assert "line_items.0.quantity" in error["errors"]
+    assert not [field for field in error["errors"] if "wood" in field]
+    sandbox.api.rejected("GET", "/customers/?colour=red", 422, "INVALID_FILTER_PARAM")
+    sandbox.control.rejected("PATCH", "/app", 422, "INVALID_FIELD", json={"settings": {"colour": "red"}})
 
 
-def test_a_large_body_is_refused_before_it_is_sent(line: Line) -> None:
-    """A client that announces 100 GB is answered at once; one that asks first is not told to go on."""
+def test_a_large_body_is_rejected_before_it_is_sent(line: Line) -> None:
+    """A client that announces 100 GB is answered at once; one that asks first gets no 100."""
     length = b"Content-Length: 100000000000"
     line.request(b"POST /v1/customers/ HTTP/1.1", b"Content-Type: application/json", length, b"Expect: 100-continue")
     answer = line.answer()

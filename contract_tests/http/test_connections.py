@@ -46,7 +46,7 @@ def test_several_requests_may_follow_each_other(line: Line) -> None:
 
 
 def test_pipelined_requests_are_answered_in_order(line: Line) -> None:
-    """Also one that takes its time, and one that is refused with its body unread."""
+    """Also one that takes its time, and one that is rejected with its body unread."""
     line.request(WAIT)
     line.request(NONE)
     line.request(POST, JSON, b"Content-Length: 2000000", body=b" " * 2_000_000)
@@ -106,7 +106,7 @@ def test_clients_that_vanish_leave_nothing_behind(sandbox: Sandbox) -> None:
 
 
 def test_a_slow_body_is_waited_for(line: Line) -> None:
-    """It comes byte by byte, and others are served meanwhile."""
+    """It comes byte by byte, and others are served in between."""
     line.request(POST, JSON, b"Content-Length: %d" % len(AWA))
     with Line(line.url, line.key) as other:
         for position in range(len(AWA)):
@@ -125,7 +125,7 @@ def test_a_slow_head_is_waited_for(line: Line) -> None:
     assert line.answer().status == 200
 
 
-def test_who_asks_before_sending_is_told_to_go_on(line: Line) -> None:
+def test_expect_100_continue_is_answered_with_100(line: Line) -> None:
     """RFC 9110, 10.1.1."""
     line.request(POST, JSON, b"Content-Length: %d" % len(AWA), b"Expect: 100-continue")
     assert line.answer().status == 100
@@ -133,7 +133,7 @@ def test_who_asks_before_sending_is_told_to_go_on(line: Line) -> None:
     assert line.answer().status == 201
 
 
-def test_who_asks_before_sending_is_refused_at_once_where_the_body_does_not_matter(sandbox: Sandbox) -> None:
+def test_expect_100_continue_is_rejected_at_once_where_the_body_does_not_matter(sandbox: Sandbox) -> None:
     with Line(sandbox.url, "nonsense") as line:
         line.request(POST, JSON, b"Content-Length: 1000", b"Expect: 100-continue")
         assert line.answer().status == 401

@@ -17,7 +17,7 @@ SHOP, OTHER = ({"Authorization": f"Bearer sk_test_{name}"} for name in ("shop", 
 
 
 class Player:
-    """Plays requests against one server and keeps every byte of the answers, headers included.
+    """Plays requests against one server and stores every byte of the answers, headers included.
 
     All servers are called by the same name and say that they are reached there, so that not even a port differs.
     """
@@ -46,7 +46,7 @@ def players(request: pytest.FixtureRequest) -> Iterator[list[Player]]:
 
 
 def play(player: Player, hook: str) -> None:
-    """A long story of creations, refusals, lists, advances and webhooks in two worlds."""
+    """A long scenario of creations, errors, lists, advances and webhooks in two worlds."""
 
     def ask(method: str, path: str, body: Any = None, headers: dict[str, str] = SHOP) -> Any:
         return player.ask(method, path, headers, **({} if body is None else {"json": body}))
@@ -91,16 +91,16 @@ SAME = {"seed": 7}
 @pytest.mark.parametrize("players", [[SAME, SAME]], indirect=True)
 def test_the_same_requests_give_the_same_bytes(players: list[Player], receiver: Receiver) -> None:
     """Answers whole, and webhooks with their signatures and in their order."""
-    told = []
+    answers = []
     for player in players:
         receiver.received.clear()
         play(player, receiver.url)
-        told.append([(item.path, dict(item.headers), item.body) for item in receiver.received])
+        answers.append([(item.path, dict(item.headers), item.body) for item in receiver.received])
     first, second = (player.heard for player in players)
     assert len(first) > 100
     assert first == second
-    assert len(told[0]) > 50
-    assert told[0] == told[1]
+    assert len(answers[0]) > 50
+    assert answers[0] == answers[1]
 
 
 @pytest.mark.parametrize("players", [[SAME, {"seed": 8}]], indirect=True)
@@ -113,7 +113,7 @@ def test_another_seed_gives_other_ids(players: list[Player]) -> None:
 
 @pytest.mark.parametrize("players", [[SAME, SAME]], indirect=True)
 def test_what_others_do_changes_nothing(players: list[Player]) -> None:
-    """B-01: requests of another App, of nobody and of the control API leave a world's bytes alone."""
+    """B-01: requests of another App, without a key and to the control API leave a world's bytes alone."""
     for disturbed, player in enumerate(players):
         for number in range(5):
             if disturbed:

@@ -19,7 +19,7 @@ KEY = "sk_test_fuzz"
 fuzzed = settings(
     max_examples=150,
     deadline=None,
-    # The server is one for all examples; nothing of it is to be made anew.
+    # The server is one for all examples; nothing of it has to be created again.
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
     phases=[Phase.explicit, Phase.generate, Phase.shrink],
     derandomize=True,

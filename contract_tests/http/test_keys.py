@@ -1,4 +1,4 @@
-"""Keys: who may come in, and what each who may not is told (B-02, B-03)."""
+"""Keys: which give access, and the error for each that does not (B-02, B-03)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def ask(server: RunningServer, contract: Contract, *headers: bytes, path: str = 
     return answer
 
 
-REFUSED = [
+REJECTED = [
     (b"", 401, "AUTHENTICATION_FAILED"),
     (b" \t ", 401, "AUTHENTICATION_FAILED"),
     (b"Bearer", 401, "AUTHENTICATION_FAILED"),
@@ -56,8 +56,8 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("value", "status", "code"), REFUSED)
-def test_each_key_that_does_not_do_is_told_why(
+@pytest.mark.parametrize(("value", "status", "code"), REJECTED)
+def test_the_error_for_each_unusable_key_says_why(
     server: RunningServer, service_contract: Contract, value: bytes, status: int, code: str
 ) -> None:
     """B-03, B-04: the five 401s, and 403 for a public key."""
@@ -73,7 +73,7 @@ def test_no_key_at_all_is_missing(server: RunningServer, service_contract: Contr
 
 @pytest.mark.parametrize("other", [b"Bearer sk_test_demo", b"Bearer sk_test_other", b""])
 def test_two_keys_are_none(server: RunningServer, service_contract: Contract, other: bytes) -> None:
-    """B-03: nobody can say which of two headers is meant."""
+    """B-03: it is unknown which of two headers is meant."""
     answer = ask(server, service_contract, b"Authorization: Bearer sk_test_demo", b"Authorization: " + other)
     assert (answer.status, answer.code) == (401, "AUTHENTICATION_FAILED")
 
@@ -147,7 +147,7 @@ def test_the_control_api_takes_a_name_instead_of_a_key(
     assert (response.status_code, response.json().get("code")) == (status, code)
 
 
-@pytest.mark.parametrize(("value", "status", "code"), [case for case in REFUSED if case[0][-1:] != b"1"])
+@pytest.mark.parametrize(("value", "status", "code"), [case for case in REJECTED if case[0][-1:] != b"1"])
 def test_a_key_given_to_the_control_api_must_be_one(
     server: RunningServer, control_contract: Contract, value: bytes, status: int, code: str
 ) -> None:

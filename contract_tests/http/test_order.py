@@ -1,4 +1,4 @@
-"""The order of checks, pair by pair: a request with two faults is told the one that comes first (B-05)."""
+"""The order of checks, pair by pair: of two errors of a request the one that comes first is answered (B-05)."""
 
 from __future__ import annotations
 
@@ -53,23 +53,23 @@ EMPTY: dict[str, Any] = {"json": {}}
 def test_the_first_fault_decides(
     sandbox: Sandbox, method: str, path: str, options: dict[str, Any], status: int, code: str
 ) -> None:
-    sandbox.api.refused(method, path, status, code, **options)
+    sandbox.api.rejected(method, path, status, code, **options)
 
 
 def test_fields_come_before_a_conflict(sandbox: Sandbox) -> None:
     """422 before 409."""
     taken = sandbox.customer()["email"]
     body = {"email": taken, "name": "Awa", "phone": "12"}
-    sandbox.api.refused("POST", "/customers/", 422, "INVALID_FIELD", json=body)
-    sandbox.api.refused("POST", "/customers/", 409, "customer_email_exists", json={"email": taken, "name": "Awa"})
+    sandbox.api.rejected("POST", "/customers/", 422, "INVALID_FIELD", json=body)
+    sandbox.api.rejected("POST", "/customers/", 409, "customer_email_exists", json={"email": taken, "name": "Awa"})
 
 
 def test_idempotency_comes_after_the_fields_and_before_the_objects(sandbox: Sandbox) -> None:
-    """A used key: wrong fields are 422 still, a missing customer is told as the conflict it is."""
+    """A used key: wrong fields are 422 still, a missing customer is answered with a conflict."""
     headers = {"Idempotency-Key": "k"}
     body = {"customer": "cust_x", "unit_amount": 500, "interval": "month"}
-    sandbox.api.refused("POST", "/subscriptions/", 404, "CUSTOMER_NOT_FOUND", json=body, headers=headers)
+    sandbox.api.rejected("POST", "/subscriptions/", 404, "CUSTOMER_NOT_FOUND", json=body, headers=headers)
     wrong = {**body, "interval": "age"}
-    sandbox.api.refused("POST", "/subscriptions/", 422, "INVALID_FIELD", json=wrong, headers=headers)
+    sandbox.api.rejected("POST", "/subscriptions/", 422, "INVALID_FIELD", json=wrong, headers=headers)
     other = {**body, "unit_amount": 600}
-    sandbox.api.refused("POST", "/subscriptions/", 409, "IDEMPOTENCY_CONFLICT", json=other, headers=headers)
+    sandbox.api.rejected("POST", "/subscriptions/", 409, "IDEMPOTENCY_CONFLICT", json=other, headers=headers)

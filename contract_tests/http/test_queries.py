@@ -1,4 +1,4 @@
-"""Query parameters: what is understood, and what is refused with 422 INVALID_FILTER_PARAM (B-12, B-19)."""
+"""Query parameters: what is understood, and what is rejected with 422 INVALID_FILTER_PARAM (B-12, B-19)."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ INTEGERS = [
 @pytest.mark.parametrize("value", ["0", "-1", "-0", "-" + "9" * 300, *INTEGERS])
 def test_page_and_page_size_are_integers_from_1(sandbox: Sandbox, name: str, value: str) -> None:
     """General conventions; digits are ASCII digits, and nothing else is let pass as a number."""
-    told = sandbox.api.refused("GET", f"/customers/?{name}={value}", 422, "INVALID_FILTER_PARAM")
-    assert told["param"] == name
-    assert list(told["errors"]) == [name]
+    error = sandbox.api.rejected("GET", f"/customers/?{name}={value}", 422, "INVALID_FILTER_PARAM")
+    assert error["param"] == name
+    assert list(error["errors"]) == [name]
 
 
 @pytest.mark.parametrize(("size", "status"), [(1, 200), (100, 200), (101, 422), (10**299, 422)])
@@ -91,24 +91,24 @@ def test_a_far_page_of_several_filtered_runs_is_empty_too(sandbox: Sandbox) -> N
         ("search=a&search=b", "search"),
     ],
 )
-def test_an_unknown_a_bad_and_a_repeated_parameter_are_refused(sandbox: Sandbox, query: str, param: str) -> None:
+def test_an_unknown_a_bad_and_a_repeated_parameter_are_rejected(sandbox: Sandbox, query: str, param: str) -> None:
     """B-12: ``param`` names it."""
-    told = sandbox.api.refused("GET", f"/customers/?{query}", 422, "INVALID_FILTER_PARAM")
-    assert told["param"] == param
-    assert list(told["errors"]) == [param]
+    error = sandbox.api.rejected("GET", f"/customers/?{query}", 422, "INVALID_FILTER_PARAM")
+    assert error["param"] == param
+    assert list(error["errors"]) == [param]
 
 
-def test_all_faults_of_a_query_are_told_at_once(sandbox: Sandbox) -> None:
+def test_all_violations_of_a_query_are_reported_at_once(sandbox: Sandbox) -> None:
     """B-12: one code, as all are in parameters."""
-    told = sandbox.api.refused("GET", "/customers/?page=0&page_size=101&x=1", 422, "INVALID_FILTER_PARAM")
-    assert list(told["errors"]) == ["page", "page_size", "x"]
+    error = sandbox.api.rejected("GET", "/customers/?page=0&page_size=101&x=1", 422, "INVALID_FILTER_PARAM")
+    assert list(error["errors"]) == ["page", "page_size", "x"]
 
 
-def test_faults_of_query_and_body_are_told_at_once(sandbox: Sandbox) -> None:
+def test_violations_of_query_and_body_are_reported_at_once(sandbox: Sandbox) -> None:
     """B-12: several: VALIDATION_ERROR."""
     body = {"email": "a@example.com", "name": 1}
-    told = sandbox.api.refused("POST", "/customers/?x=1", 422, "VALIDATION_ERROR", json=body)
-    assert sorted(told["errors"]) == ["name", "x"]
+    error = sandbox.api.rejected("POST", "/customers/?x=1", 422, "VALIDATION_ERROR", json=body)
+    assert sorted(error["errors"]) == ["name", "x"]
 
 
 @pytest.mark.parametrize("query", ["?", "?&", "?&&&", "?#x"])
@@ -139,11 +139,11 @@ def test_text_is_percent_encoded_utf_8(sandbox: Sandbox, line: Line, query: str,
     assert b'"count":%d,' % found in answer.body
 
 
-@pytest.mark.parametrize(("count", "told"), [(100, b"is given more than once"), (101, b"more than 100 parameters")])
-def test_a_query_has_at_most_100_parameters(sandbox: Sandbox, count: int, told: bytes) -> None:
+@pytest.mark.parametrize(("count", "message"), [(100, b"is given more than once"), (101, b"more than 100 parameters")])
+def test_a_query_has_at_most_100_parameters(sandbox: Sandbox, count: int, message: bytes) -> None:
     response = sandbox.api.request("GET", "/customers/?" + "&".join(["search=a"] * count))
     assert (response.status_code, response.json()["code"]) == (422, "INVALID_FILTER_PARAM")
-    assert told in response.content
+    assert message in response.content
 
 
 @pytest.mark.parametrize(
@@ -151,8 +151,8 @@ def test_a_query_has_at_most_100_parameters(sandbox: Sandbox, count: int, told: 
 )
 def test_an_instant_is_one_of_the_calendar(sandbox: Sandbox, instant: str) -> None:
     """B-17."""
-    told = sandbox.api.refused("GET", f"/subscriptions/?created_after={instant}", 422, "INVALID_FILTER_PARAM")
-    assert told["param"] == "created_after"
+    error = sandbox.api.rejected("GET", f"/subscriptions/?created_after={instant}", 422, "INVALID_FILTER_PARAM")
+    assert error["param"] == "created_after"
 
 
 def test_links_keep_the_other_parameters(sandbox: Sandbox) -> None:

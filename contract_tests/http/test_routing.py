@@ -46,7 +46,7 @@ def actual(path: str) -> str:
     return re.sub(r"\{\w+\}", "x_1", path)
 
 
-def refuses_other_methods(client: Client, path: str, methods: frozenset[str]) -> None:
+def rejects_other_methods(client: Client, path: str, methods: frozenset[str]) -> None:
     for method in {"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND"} - methods:
         response = client.request(method, actual(path), headers={"Authorization": ""})
         assert response.status_code == 405
@@ -55,16 +55,16 @@ def refuses_other_methods(client: Client, path: str, methods: frozenset[str]) ->
 
 
 @pytest.mark.parametrize(("path", "methods"), SERVICE)
-def test_a_wrong_method_is_refused_and_all_right_ones_named(
+def test_a_wrong_method_is_rejected_and_the_allowed_ones_are_named(
     sandbox: Sandbox, path: str, methods: frozenset[str]
 ) -> None:
     """B-05: 405 METHOD_NOT_ALLOWED with Allow, before the key; B-14: its type is VALIDATION_ERROR."""
-    refuses_other_methods(sandbox.api, path, methods)
+    rejects_other_methods(sandbox.api, path, methods)
 
 
 @pytest.mark.parametrize(("path", "methods"), [case for case in CONTROL if case[0] != ANY_METHOD])
-def test_the_control_api_refuses_wrong_methods_alike(sandbox: Sandbox, path: str, methods: frozenset[str]) -> None:
-    refuses_other_methods(sandbox.control, path, methods)
+def test_the_control_api_rejects_wrong_methods_alike(sandbox: Sandbox, path: str, methods: frozenset[str]) -> None:
+    rejects_other_methods(sandbox.control, path, methods)
 
 
 @pytest.mark.parametrize("path", [path for path, _ in SERVICE if path.endswith("/")])
@@ -72,15 +72,15 @@ def test_the_control_api_refuses_wrong_methods_alike(sandbox: Sandbox, path: str
 def test_a_path_without_its_slash_is_unknown_and_the_right_one_named(sandbox: Sandbox, path: str, method: str) -> None:
     """B-06, whatever the method and without a key."""
     path = actual(path)
-    told = sandbox.api.refused(method, path.rstrip("/"), 404, "NOT_FOUND", headers={"Authorization": ""})
-    assert f"ends with a slash: /v1{path}" in told["message"]
+    error = sandbox.api.rejected(method, path.rstrip("/"), 404, "NOT_FOUND", headers={"Authorization": ""})
+    assert f"ends with a slash: /v1{path}" in error["message"]
 
 
 @pytest.mark.parametrize("path", [path for path, _ in CONTROL])
 def test_a_control_path_with_a_slash_too_many_is_unknown_and_the_right_one_named(sandbox: Sandbox, path: str) -> None:
     path = actual(path)
-    told = sandbox.control.refused("GET", f"{path}/", 404, "NOT_FOUND")
-    assert told["message"].endswith(f"no slash at its end: /_emulator{path}")
+    error = sandbox.control.rejected("GET", f"{path}/", 404, "NOT_FOUND")
+    assert error["message"].endswith(f"no slash at its end: /_emulator{path}")
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_a_control_path_with_a_slash_too_many_is_unknown_and_the_right_one_named
         b"*",
     ],
 )
-def test_a_path_nobody_serves_is_not_found(line: Line, path: bytes) -> None:
+def test_a_path_that_is_not_served_is_not_found(line: Line, path: bytes) -> None:
     line.request(b"GET " + path + b" HTTP/1.1")
     answer = line.answer()
     assert (answer.status, answer.code) == (404, "NOT_FOUND")
@@ -122,7 +122,7 @@ def test_a_path_nobody_serves_is_not_found(line: Line, path: bytes) -> None:
 @pytest.mark.parametrize(
     "id", [b"..", b".", b"%2E%2E", b"%00", b"%FF", b"%E2%82%AC", b"a%2Fb", b"%", b"%zz", b"~" * 9000]
 )
-def test_an_odd_id_is_an_id_that_nobody_has(line: Line, id: bytes) -> None:
+def test_an_odd_id_is_an_unknown_id(line: Line, id: bytes) -> None:
     line.request(b"GET /v1/customers/" + id + b"/ HTTP/1.1")
     answer = line.answer()
     assert (answer.status, answer.code) == (404, "CUSTOMER_NOT_FOUND")
@@ -176,16 +176,16 @@ def test_a_method_that_http_does_not_know_is_malformed(line: Line, method: bytes
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_pages_and_documents_carry_a_request_id_and_refuse_other_methods(sandbox: Sandbox, path: str) -> None:
+def test_pages_and_documents_carry_a_request_id_and_reject_other_methods(sandbox: Sandbox, path: str) -> None:
     """B-11: every response has Request-Id."""
     with http_client(base_url=sandbox.url) as http:
         shown = http.get(path)
         assert shown.status_code == 200
         assert shown.headers["request-id"].startswith("req_")
-        refused = http.post(path)
-        assert (refused.status_code, refused.json()["code"]) == (405, "METHOD_NOT_ALLOWED")
-        assert "GET" in refused.headers["allow"]
-        assert refused.json()["request_id"] == refused.headers["request-id"]
+        rejected = http.post(path)
+        assert (rejected.status_code, rejected.json()["code"]) == (405, "METHOD_NOT_ALLOWED")
+        assert "GET" in rejected.headers["allow"]
+        assert rejected.json()["request_id"] == rejected.headers["request-id"]
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_pages_and_documents_carry_a_request_id_and_refuse_other_methods(sandbox
         (b"nonsense", "sk_test_ids-a", 400),
     ],
 )
-def test_every_answer_has_a_request_id_and_a_refusal_repeats_it(
+def test_every_answer_has_a_request_id_and_an_error_repeats_it(
     server: RunningServer, start: bytes, key: str, status: int
 ) -> None:
     """B-11."""

@@ -31,7 +31,7 @@ def test_each_language_has_its_own_plural_rule(count: int, english: str, french:
     assert (ENGLISH.ngettext(*message), FRENCH.ngettext(*message)) == (english, french)
 
 
-def test_a_context_tells_equal_messages_apart() -> None:
+def test_a_context_distinguishes_equal_messages() -> None:
     assert FRENCH.gettext("Open") == "À payer"
     assert FRENCH.pgettext("action", "Open") == "Ouvrir"
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from contract_tests.interleavings.model import Model
-from contract_tests.rules_harness import Kernel
+from contract_tests.rules_harness import RulesHarness
 from emulator.core.records import Record
 from emulator.core.world import World
 from emulator.errors import ApiError
@@ -65,25 +65,27 @@ class Interleavings(RuleBasedStateMachine):
     def begin(self, method: str) -> None:
         """A subscription that is charged, an open invoice of the same customer, and a session."""
         method = self.begins_with or method
-        self.kernel = Kernel(refund_timing="instant", **self.settings)
+        self.harness = RulesHarness(refund_timing="instant", **self.settings)
         self.model = Model()
-        self.kernel.observers.append(self.model.observe)
+        self.harness.observers.append(self.model.observe)
         if not self.with_ledger:
-            self.kernel.world.registry = self.kernel.world.registry._replace(checks=())
-        customer = self.kernel.do("createCustomer", email="awa@example.com", name="Awa Diop").id
-        self.kernel.do("createPaymentMethod", customer=customer, is_default=True, **{"metadata": {}, **METHODS[method]})
-        self.kernel.do("createSubscription", customer=customer, unit_amount=5000, interval="month")
+            self.harness.world.registry = self.harness.world.registry._replace(checks=())
+        customer = self.harness.do("createCustomer", email="awa@example.com", name="Awa Diop").id
+        self.harness.do(
+            "createPaymentMethod", customer=customer, is_default=True, **{"metadata": {}, **METHODS[method]}
+        )
+        self.harness.do("createSubscription", customer=customer, unit_amount=5000, interval="month")
         line = {"description": "Basket", "quantity": 1, "unit_amount": 700}
-        draft = self.kernel.do("createInvoice", customer=customer, line_items=[line])
-        self.kernel.do("finalizeInvoice", draft.id)
+        draft = self.harness.do("createInvoice", customer=customer, line_items=[line])
+        self.harness.do("finalizeInvoice", draft.id)
         body = {"mode": "payment", "currency": "XAF", "expires_in": 86400, "metadata": {}, "line_items": [line]}
-        self.kernel.do("createCheckoutSession", customer=customer, **body)
+        self.harness.do("createCheckoutSession", customer=customer, **body)
 
     # -- helpers
 
     def _one(self, kind: type[Record], number: int) -> str:
         """The id of one of the newest records of a kind; raises ``KeyError`` where there is none."""
-        records = list(self.kernel.world.table(kind))[-4:]
+        records = list(self.harness.world.table(kind))[-4:]
         if not records:
             raise KeyError(kind.kind)
         return records[number % len(records)].id
@@ -93,35 +95,35 @@ class Interleavings(RuleBasedStateMachine):
             send(self._one(kind, number))
 
     def _do(self, operation: str, kind: type[Record], number: int = 0, **body: Any) -> None:
-        self._request(kind, number, lambda one: self.kernel.do(operation, one, **body))
+        self._request(kind, number, lambda one: self.harness.do(operation, one, **body))
 
     # -- time
 
     @rule(hours=st.sampled_from(HOURS))
     def wait(self, hours: float) -> None:
         """Time passes: renewals, retries, settlements and due dates."""
-        self.kernel.advance(hours=hours)
+        self.harness.advance(hours=hours)
 
     # -- buyers
 
     @rule(method=methods, number=numbers)
     def pay_invoice(self, method: str, number: int) -> None:
         pay, payment = hosted_payments.pay_invoice, {"method": METHODS[method]}
-        self._request(Invoice, number, lambda one: self.kernel.turn(pay, id=one, payment=payment))
+        self._request(Invoice, number, lambda one: self.harness.run(pay, id=one, payment=payment))
 
     @rule(method=methods)
     def pay_session(self, method: str) -> None:
         pay, payment = hosted_payments.pay_session, {"method": METHODS[method]}
-        self._request(CheckoutSession, 0, lambda one: self.kernel.turn(pay, id=one, payment=payment))
+        self._request(CheckoutSession, 0, lambda one: self.harness.run(pay, id=one, payment=payment))
 
     @rule(number=numbers, code=st.sampled_from([None, "INSUFFICIENT_FUNDS"]))
     def answer(self, number: int, code: str | None) -> None:
         """The operator answers before its time: the payment is settled, or fails."""
-        self._request(PaymentIntent, number, lambda one: self.kernel.turn(charging.answer_now, id=one, code=code))
+        self._request(PaymentIntent, number, lambda one: self.harness.run(charging.answer_now, id=one, code=code))
 
     @rule(number=numbers)
     def dispute(self, number: int) -> None:
-        self._request(Transaction, number, lambda one: self.kernel.job("transaction.dispute", one))
+        self._request(Transaction, number, lambda one: self.harness.job("transaction.dispute", one))
 
     # -- the merchant
 
@@ -142,7 +144,7 @@ class Interleavings(RuleBasedStateMachine):
             if invoice.subscription is None:
                 invoices.write_off(world, invoice)
 
-        self._request(Invoice, number, lambda one: self.kernel.turn(write_off, id=one))
+        self._request(Invoice, number, lambda one: self.harness.run(write_off, id=one))
 
     @rule(number=numbers)
     def cancel_intent(self, number: int) -> None:
@@ -156,8 +158,8 @@ class Interleavings(RuleBasedStateMachine):
     def refund(self, number: int, amount: int | None, code: str | None) -> None:
         body = {} if amount is None else {"amount": amount}
         with suppress(ApiError, KeyError):
-            self.kernel.do("createRefund", transaction=self._one(Transaction, number), **body)
-        self._request(Refund, 3, lambda one: self.kernel.turn(refunds.answer_now, id=one, code=code))
+            self.harness.do("createRefund", transaction=self._one(Transaction, number), **body)
+        self._request(Refund, 3, lambda one: self.harness.run(refunds.answer_now, id=one, code=code))
 
     @rule(action=st.sampled_from(["pause", "resume", "cancel", "reactivate"]))
     def act(self, action: str) -> None:
@@ -171,15 +173,15 @@ class Interleavings(RuleBasedStateMachine):
     def change_method(self, method: str) -> None:
         fields = {"metadata": {}, "is_default": True, **METHODS[method]}
         with suppress(ApiError, KeyError):
-            method_id = self.kernel.do("createPaymentMethod", customer=self._one(Customer, 0), **fields).id
+            method_id = self.harness.do("createPaymentMethod", customer=self._one(Customer, 0), **fields).id
             self._do("updateSubscription", Subscription, payment_method=method_id)
 
     @rule()
     def delete_method(self) -> None:
         with suppress(ApiError, KeyError):
-            method = payment_methods.default(self.kernel.world, self._one(Customer, 0))
+            method = payment_methods.default(self.harness.world, self._one(Customer, 0))
             if method is not None:
-                self.kernel.do("deletePaymentMethod", method.id)
+                self.harness.do("deletePaymentMethod", method.id)
 
     @rule(chance=st.integers(0, 9))
     def delete_customer(self, chance: int) -> None:
@@ -188,19 +190,19 @@ class Interleavings(RuleBasedStateMachine):
 
     @rule(rate=st.sampled_from([0, 18]))
     def change_tax(self, rate: int) -> None:
-        self.kernel.turn(lambda world: world.replace(settings(world), tax_rate=rate))
+        self.harness.run(lambda world: world.replace(settings(world), tax_rate=rate))
 
     # -- what holds between any two of them
 
     @invariant()
     def agrees_with_the_model(self) -> None:
-        if hasattr(self, "kernel"):
-            self.model.compare(self.kernel.world)
-            assert self.kernel.failed_jobs() == []
+        if hasattr(self, "harness"):
+            self.model.compare(self.harness.world)
+            assert self.harness.failed_jobs() == []
 
     @invariant()
     def redirects_only_from_a_complete_session(self) -> None:
-        world = self.kernel.world if hasattr(self, "kernel") else None
+        world = self.harness.world if hasattr(self, "harness") else None
         for session in world.table(CheckoutSession) if world else ():
             offer = payables.of_session(world, session)
             assert (offer.state == "paid") == (session.status == "complete"), session

@@ -1,6 +1,6 @@
 """Seeded faults: ways to break the emulator, each with the test of the suite that must notice, as data.
 
-A fault that no test notices would be a hole in the examiner, so ``test_faults.py`` breaks the emulator in each of these
+A mutation that no test notices would be a hole in the tests, so ``test_faults.py`` breaks the emulator in each of these
 ways and runs the test named beside it.
 """
 
@@ -85,19 +85,22 @@ def page(**changes: Callable[[Any], Any]) -> Swap:
     """The real list, parts of its pagination changed."""
 
     def changed(listed: dict[str, Any]) -> dict[str, Any]:
-        told = listed["pagination"]
-        return {**listed, "pagination": told | {name: change(told[name]) for name, change in changes.items()}}
+        pagination = listed["pagination"]
+        return {
+            **listed,
+            "pagination": pagination | {name: change(pagination[name]) for name, change in changes.items()},
+        }
 
     return after(changed)
 
 
 def keyless(real: Any) -> Any:
-    """A reader of keys that lets in whoever has none."""
+    """An authentication that lets in requests without a key."""
     return lambda header: real(header) if header else Key("anonymous", False)
 
 
 def forgetful(*types: str) -> Swap:
-    """A teller of events that keeps some to itself."""
+    """An emission of events that leaves some out."""
 
     def broken(real: Any) -> Any:
         def emit(self: Any, type: str, *args: Any, **kwargs: Any) -> Any:
@@ -145,7 +148,7 @@ def lawless(real: Any) -> Any:
 WEB, RULES, CORE = "emulator.web", "emulator.resources", "emulator.core"
 A_CUSTOMER = "resources.test_customers.test_email_and_name_are_enough"
 REPEATED = "rules.test_idempotency.test_a_repetition_gets_the_first_answer_byte_for_byte"
-REFUSED = "resources.test_customers.test_several_faults_are_told_at_once"
+REJECTED = "resources.test_customers.test_several_violations_are_reported_at_once"
 SIGNED = "resources.test_deliveries.test_an_hmac_is_over_the_raw_body_in_lower_case_hex"
 MONTHS = "scenarios.test_renewal.test_each_period_has_an_invoice_and_a_transaction_with_fee_and_net"
 
@@ -191,7 +194,7 @@ FAULTS = (
         DOCUMENT,
         "resources.test_customers.test_a_deleted_customer_is_gone",
     ),
-    Fault("error without its code", f"{WEB}.error_responses._flat", after(without("code")), DOCUMENT, REFUSED),
+    Fault("error without its code", f"{WEB}.error_responses._flat", after(without("code")), DOCUMENT, REJECTED),
     Fault(
         "secret shown again",
         f"{RULES}.webhooks.endpoints.WebhookEndpoint.public_view",
@@ -221,7 +224,7 @@ FAULTS = (
         RULE,
         "resources.test_customers.test_a_deleted_customer_is_gone",
     ),
-    Fault("validation of bodies skipped", f"{WEB}.schemas.Schema.accepts", instead(True), RULE, REFUSED),
+    Fault("validation of bodies skipped", f"{WEB}.schemas.Schema.accepts", instead(True), RULE, REJECTED),
     Fault(
         "defaults not filled in",
         f"{WEB}.schemas.Schema.complete",
@@ -244,7 +247,7 @@ FAULTS = (
         "rules.test_idempotency.test_another_body_or_path_under_the_key_is_a_conflict",
     ),
     Fault(
-        "refused change half done",
+        "rejected change half done",
         f"{CORE}.world.World.undo",
         instead(None),
         RULE,
@@ -293,10 +296,10 @@ FAULTS = (
         f"{CORE}.world.World.emit",
         forgetful("customer.deleted"),
         RULE,
-        "resources.test_customers.test_a_receiver_is_told_of_the_deletion",
+        "resources.test_customers.test_a_receiver_gets_the_event_of_the_deletion",
     ),
     Fault(
-        "event told twice",
+        "event emitted twice",
         f"{CORE}.world.World.emit",
         stammering,
         RULE,
@@ -353,11 +356,11 @@ FAULTS = (
         f"{RULES}.customers.customers.require_free_email",
         instead(None),
         RULE,
-        "resources.test_customers.test_a_taken_email_is_refused_and_nothing_changes",
+        "resources.test_customers.test_a_taken_email_is_rejected_and_nothing_changes",
     ),
-    # What is told of a world
+    # What is shown of a world
     Fault(
-        "jobs that nobody planned",
+        "jobs without a cause",
         "emulator.control.causality.Causality.creator",
         instead(None),
         RULE,

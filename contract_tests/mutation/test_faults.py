@@ -1,4 +1,4 @@
-"""The examiner examined: the suite notices every fault that is seeded in the emulator."""
+"""The tests tested: the suite notices every mutation of the emulator."""
 
 from __future__ import annotations
 
@@ -53,13 +53,15 @@ def attempt(plain_server: RunningServer, contracts: tuple[Contract, Contract]) -
 
 
 @pytest.mark.parametrize("test", sorted({fault.caught_by for fault in FAULTS}))
-def test_without_a_fault_there_is_nothing_to_notice(test: str, world_name: str, attempt: Attempt) -> None:
+def test_without_a_mutation_there_is_nothing_to_notice(test: str, world_name: str, attempt: Attempt) -> None:
     attempt(test, world_name)
 
 
 @pytest.mark.breaks_the_document
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
-def test_a_fault_is_noticed(fault: Fault, world_name: str, attempt: Attempt, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mutation_is_noticed(
+    fault: Fault, world_name: str, attempt: Attempt, monkeypatch: pytest.MonkeyPatch
+) -> None:
     owner, _, name = fault.target.rpartition(".")
     holder: Any = resolve_name(owner)
     monkeypatch.setattr(holder, name, fault.swap(getattr(holder, name)))

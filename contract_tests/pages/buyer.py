@@ -24,7 +24,7 @@ WHO = {"name": "Awa Diop", "email": "awa@example.com"}
 
 
 class Buyer:
-    """One browser: keeps cookies, follows no redirect by itself. ``path`` is the page it is on."""
+    """One browser: stores cookies, follows no redirect by itself. ``path`` is the page it is on."""
 
     def __init__(self, base: str, path: str, **headers: str) -> None:
         self.http = http_client(base_url=base, headers={"Accept": "text/html", **headers})

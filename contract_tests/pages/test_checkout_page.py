@@ -172,7 +172,7 @@ def test_the_same_form_at_once_from_many_connections_pays_once(sandbox: Sandbox)
     assert len(intents(sandbox)) == 1
 
 
-def test_a_failed_form_sent_again_tells_of_the_same_failure(sandbox: Sandbox) -> None:
+def test_a_failed_form_sent_again_shows_the_same_failure(sandbox: Sandbox) -> None:
     with buyer(sandbox, session(sandbox)) as awa:
         form = {**awa.open().fields, "do": "pay", **DECLINED}
         first, second = awa.send(form), awa.send(form)
@@ -234,8 +234,8 @@ def test_only_the_methods_of_the_session_are_offered_and_taken(sandbox: Sandbox)
         page = awa.open()
         assert page.has("method-paypal")
         assert not page.has("method-bank_card")
-        refused = awa.pay(**CARD)
-    assert refused.status_code == 422
+        rejected = awa.pay(**CARD)
+    assert rejected.status_code == 422
     assert intents(sandbox) == []
 
 

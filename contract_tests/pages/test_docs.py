@@ -50,8 +50,8 @@ def test_nothing_else_of_its_package_is(site: httpx.Client, name: str) -> None:
 
 def test_doc_url_leads_to_the_entry_of_its_code(sandbox: Sandbox, site: httpx.Client) -> None:
     """``doc_url`` is ``{docs_url}/errors#CODE``, served by the emulator itself."""
-    told = sandbox.api.refused("GET", "/customers/cust_x/", 404, "CUSTOMER_NOT_FOUND")
-    page, _, code = told["doc_url"].partition("#")
+    error = sandbox.api.rejected("GET", "/customers/cust_x/", 404, "CUSTOMER_NOT_FOUND")
+    page, _, code = error["doc_url"].partition("#")
     assert f'id="{code}"' in site.get(page).text
 
 
@@ -94,6 +94,6 @@ def test_the_document_is_served_as_yaml(site: httpx.Client) -> None:
     assert site.get("/openapi.yaml").text.startswith("openapi: 3.0.3")
 
 
-def test_what_nobody_serves_is_told_so(site: httpx.Client) -> None:
+def test_what_is_not_served_is_answered_with_404(site: httpx.Client) -> None:
     answer = site.get("/nothing/<script>")
     assert (answer.status_code, answer.json()["code"]) == (404, "NOT_FOUND")

@@ -48,7 +48,7 @@ def test_tax_is_shown(sandbox: Sandbox) -> None:
     assert "FCFA 1,080" in page.text
 
 
-def test_failure_is_told_and_the_invoice_can_still_be_paid(sandbox: Sandbox) -> None:
+def test_a_failure_is_reported_and_the_invoice_can_still_be_paid(sandbox: Sandbox) -> None:
     made = invoice(sandbox)
     with buyer(sandbox, made) as awa:
         failed = awa.follow(awa.pay(**DECLINED))
@@ -56,7 +56,7 @@ def test_failure_is_told_and_the_invoice_can_still_be_paid(sandbox: Sandbox) -> 
         assert awa.follow(awa.pay(**CARD)).state == "paid"
 
 
-def test_whoever_opens_it_sees_that_the_funds_are_awaited(sandbox: Sandbox) -> None:
+def test_its_page_shows_that_the_funds_are_awaited(sandbox: Sandbox) -> None:
     made = invoice(sandbox)
     with buyer(sandbox, made) as awa, buyer(sandbox, made) as ama:
         late = {**ama.open().fields, "do": "pay", **CARD}

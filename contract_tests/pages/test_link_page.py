@@ -39,7 +39,7 @@ def test_name_and_email_are_required_where_they_are_collected(sandbox: Sandbox, 
     assert f'id="{absent}-wrong"' in answer.text
 
 
-def test_nobody_is_asked_where_nothing_is_collected(sandbox: Sandbox) -> None:
+def test_no_buyer_is_asked_where_nothing_is_collected(sandbox: Sandbox) -> None:
     with buyer(sandbox, link(sandbox, collect_customer_info=False)) as awa, sandbox.expect(*PAID):
         assert not awa.open().has("email")
         assert awa.follow(awa.pay(**CARD)).state == "paid"
@@ -130,7 +130,7 @@ def test_two_tabs_of_one_browser_pay_once(sandbox: Sandbox) -> None:
     assert uses(sandbox, made) == 1
 
 
-def test_whoever_wants_to_pay_again_can(sandbox: Sandbox) -> None:
+def test_a_buyer_who_wants_to_pay_again_can(sandbox: Sandbox) -> None:
     made = link(sandbox)
     with buyer(sandbox, made) as awa:
         done = awa.follow(awa.pay(**CARD, **WHO))
@@ -158,9 +158,9 @@ def test_an_exhausted_link_is_no_longer_available(sandbox: Sandbox, limits: dict
         failed = awa.follow(awa.pay(**DECLINED, **WHO))
         assert (failed.status, failed.state) == (410, "exhausted")
         assert "declined" in failed.text
-        refused = ama.follow(ama.send(late))
-    assert (refused.status, refused.state) == (410, "exhausted")
-    assert "no longer available" in refused.text
+        rejected = ama.follow(ama.send(late))
+    assert (rejected.status, rejected.state) == (410, "exhausted")
+    assert "no longer available" in rejected.text
     assert uses(sandbox, made) == 1
 
 

@@ -66,7 +66,7 @@ def test_what_is_optional_is_null(sandbox: Sandbox, left_out: dict[str, None]) -
 def test_what_is_required_is_missed(sandbox: Sandbox, field: str) -> None:
     body = {name: value for name, value in HOME.items() if name != field}
     path = addresses_of(sandbox.customer())
-    assert sandbox.api.refused("POST", path, 422, "MISSING_FIELD", json=body)["param"] == field
+    assert sandbox.api.rejected("POST", path, 422, "MISSING_FIELD", json=body)["param"] == field
 
 
 @pytest.mark.parametrize(
@@ -97,9 +97,9 @@ def test_a_wrong_field(sandbox: Sandbox, field: str, value: Any) -> None:
     address = add(sandbox, customer)
     one = f"{addresses_of(customer)}{address['id']}/"
     body = {**HOME, field: value}
-    told = sandbox.api.refused("POST", addresses_of(customer), 422, "INVALID_FIELD", json=body)
-    assert (told["param"], set(told["errors"])) == (field, {field})
-    assert sandbox.api.refused("PATCH", one, 422, "INVALID_FIELD", json={field: value})["param"] == field
+    error = sandbox.api.rejected("POST", addresses_of(customer), 422, "INVALID_FIELD", json=body)
+    assert (error["param"], set(error["errors"])) == (field, {field})
+    assert sandbox.api.rejected("PATCH", one, 422, "INVALID_FIELD", json={field: value})["param"] == field
     assert listed(sandbox, customer) == [address]
 
 
@@ -108,7 +108,7 @@ def test_the_app_says_which_countries_it_covers(with_settings: Callable[..., San
     sandbox = with_settings(countries=["JP"])
     customer = sandbox.customer()
     assert add(sandbox, customer, country="JP")["country"] == "JP"
-    sandbox.api.refused("POST", addresses_of(customer), 422, "INVALID_FIELD", json=HOME)
+    sandbox.api.rejected("POST", addresses_of(customer), 422, "INVALID_FIELD", json=HOME)
 
 
 # the default address
@@ -248,7 +248,7 @@ def test_a_deleted_address_is_gone(sandbox: Sandbox) -> None:
     path = f"{addresses_of(customer)}{add(sandbox, customer)['id']}/"
     sandbox.api.delete(path)
     for method in ("GET", "PATCH", "DELETE"):
-        sandbox.api.refused(method, path, 404, "NOT_FOUND")
+        sandbox.api.rejected(method, path, 404, "NOT_FOUND")
 
 
 @pytest.mark.parametrize("method", ["GET", "PATCH", "DELETE"])
@@ -257,20 +257,20 @@ def test_an_address_that_is_not_this_customers_is_not_there(sandbox: Sandbox, me
     customer, stranger = sandbox.customer(), sandbox.customer()
     address = add(sandbox, customer)
     for id in (address["id"], NOWHERE, "nothing"):
-        sandbox.api.refused(method, f"{addresses_of(stranger)}{id}/", 404, "NOT_FOUND")
+        sandbox.api.rejected(method, f"{addresses_of(stranger)}{id}/", 404, "NOT_FOUND")
     assert listed(sandbox, customer) == [address]
 
 
 def test_an_unknown_customer_has_no_addresses(sandbox: Sandbox) -> None:
     path = "/customers/cust_000000000000000000000000/addresses/"
-    sandbox.api.refused("POST", path, 404, "CUSTOMER_NOT_FOUND", json=HOME)
-    sandbox.api.refused("GET", path, 404, "CUSTOMER_NOT_FOUND")
+    sandbox.api.rejected("POST", path, 404, "CUSTOMER_NOT_FOUND", json=HOME)
+    sandbox.api.rejected("GET", path, 404, "CUSTOMER_NOT_FOUND")
     for method in ("GET", "PATCH", "DELETE"):
-        sandbox.api.refused(method, f"{path}{NOWHERE}/", 404, "CUSTOMER_NOT_FOUND")
+        sandbox.api.rejected(method, f"{path}{NOWHERE}/", 404, "CUSTOMER_NOT_FOUND")
 
 
 def test_the_list_takes_only_paging(sandbox: Sandbox) -> None:
     path = addresses_of(sandbox.customer())
     assert sandbox.api.get(path)["data"] == []
-    told = sandbox.api.refused("GET", path, 422, "INVALID_FILTER_PARAM", params={"country": "GA"})
-    assert told["param"] == "country"
+    error = sandbox.api.rejected("GET", path, 422, "INVALID_FILTER_PARAM", params={"country": "GA"})
+    assert error["param"] == "country"

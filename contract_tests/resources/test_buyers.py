@@ -27,13 +27,13 @@ def seen(sandbox: Sandbox, session: Any) -> Any:
     return sandbox.api.get(f"/checkout-sessions/{session['id']}/")
 
 
-def told(sandbox: Sandbox) -> list[str]:
+def event_types(sandbox: Sandbox) -> list[str]:
     """The types of all events, in order."""
     return [event["type"] for event in sandbox.events()]
 
 
-def pay_refused(sandbox: Sandbox, what: str, status: int, code: str, method: Any = CARD, **fields: Any) -> Any:
-    return sandbox.control.refused("POST", f"/{what}/pay", status, code, json={"method": method, **fields})
+def pay_rejected(sandbox: Sandbox, what: str, status: int, code: str, method: Any = CARD, **fields: Any) -> Any:
+    return sandbox.control.rejected("POST", f"/{what}/pay", status, code, json={"method": method, **fields})
 
 
 # -- a session in payment mode
@@ -49,7 +49,7 @@ def test_a_payment_completes_the_session(sandbox: Sandbox, method: Any) -> None:
     session = sandbox.session(metadata={"order": "7"})
     with sandbox.expect(*ANONYMOUS, *DONE):
         intent = sandbox.buy(session, method)
-    assert told(sandbox) == [*ANONYMOUS, *DONE]
+    assert event_types(sandbox) == [*ANONYMOUS, *DONE]
     assert (intent["status"], intent["amount"], intent["checkout_session"]) == ("succeeded", 30000, session["id"])
     assert (intent["payment_method_type"], intent["customer_email"]) == (method["type"], None)
     paid = {"status": "complete", "payment_intent": intent["id"], "customer": intent["customer"]}
@@ -76,17 +76,17 @@ def test_a_declined_payment_leaves_the_session_open_for_another(sandbox: Sandbox
 
 
 def test_a_buyer_who_takes_time_keeps_the_session_processing(sandbox: Sandbox) -> None:
-    """B-54: ``…0006`` succeeds after 60 s. Meanwhile, and afterwards, no second payment is taken."""
+    """B-54: ``…0006`` succeeds after 60 s. Until then, and afterwards, no second payment is taken."""
     session = sandbox.session()
     path = f"checkout-sessions/{session['id']}"
     assert sandbox.buy(session, SLOW)["status"] == "requires_action"
     assert seen(sandbox, session)["status"] == "processing"
-    pay_refused(sandbox, path, 422, "INVALID_STATUS_TRANSITION")
-    sandbox.api.refused("POST", f"/{path}/expire/", 422, "INVALID_STATUS_TRANSITION")
+    pay_rejected(sandbox, path, 422, "INVALID_STATUS_TRANSITION")
+    sandbox.api.rejected("POST", f"/{path}/expire/", 422, "INVALID_STATUS_TRANSITION")
     with sandbox.expect(*DONE):
         sandbox.advance("60s")
-    pay_refused(sandbox, path, 422, "INVALID_STATUS_TRANSITION")
-    sandbox.api.refused("POST", f"/{path}/expire/", 422, "INVALID_STATUS_TRANSITION")
+    pay_rejected(sandbox, path, 422, "INVALID_STATUS_TRANSITION")
+    sandbox.api.rejected("POST", f"/{path}/expire/", 422, "INVALID_STATUS_TRANSITION")
     assert sandbox.api.get("/payment-intents/")["pagination"]["count"] == 1
 
 
@@ -118,7 +118,7 @@ def test_by_the_other_reading_it_is_complete_once_the_transaction_is(sandbox: Sa
     with sandbox.expect(*ANONYMOUS, "payment_intent.succeeded"):
         sandbox.buy(session, SETTLING)
     assert seen(sandbox, session)["status"] == "processing"
-    pay_refused(sandbox, f"checkout-sessions/{session['id']}", 422, "INVALID_STATUS_TRANSITION")
+    pay_rejected(sandbox, f"checkout-sessions/{session['id']}", 422, "INVALID_STATUS_TRANSITION")
     with sandbox.expect("transaction.succeeded", "checkout.session.completed"):
         sandbox.advance("1d")
 
@@ -131,7 +131,7 @@ def test_an_attempt_that_fails_after_the_sessions_time_ends_it(sandbox: Sandbox)
     with sandbox.expect("payment_intent.failed"):
         sandbox.control.post(f"/payment-intents/{intent['id']}/answer", {"result": "failed"})
     assert seen(sandbox, session)["status"] == "expired"
-    pay_refused(sandbox, f"checkout-sessions/{session['id']}", 422, "CHECKOUT_SESSION_EXPIRED")
+    pay_rejected(sandbox, f"checkout-sessions/{session['id']}", 422, "CHECKOUT_SESSION_EXPIRED")
 
 
 @pytest.mark.parametrize("by_hand", [True, False])
@@ -145,11 +145,11 @@ def test_a_failed_session_expires_like_an_open_one(sandbox: Sandbox, by_hand: bo
         else:
             sandbox.advance("30m")
     assert seen(sandbox, session)["status"] == "expired"
-    pay_refused(sandbox, f"checkout-sessions/{session['id']}", 422, "CHECKOUT_SESSION_EXPIRED")
+    pay_rejected(sandbox, f"checkout-sessions/{session['id']}", 422, "CHECKOUT_SESSION_EXPIRED")
 
 
 def test_a_payment_the_merchant_cancels_leaves_the_session_to_another(sandbox: Sandbox) -> None:
-    """B-50: no event tells of it."""
+    """B-50: no event reports it."""
     session = sandbox.session()
     intent = sandbox.buy(session, SLOW)
     with sandbox.expect():
@@ -174,8 +174,8 @@ def test_a_card_with_a_check_waits_for_it(sandbox: Sandbox, result: str, status:
     assert seen(sandbox, session)["status"] == status
 
 
-def test_a_check_nobody_passes_holds_its_session_until_the_payment_is_taken_back(sandbox: Sandbox) -> None:
-    """B-54, B-58: processing, it cannot expire; once the payment is over, the time that went by meanwhile counts."""
+def test_a_check_not_passed_holds_its_session_until_the_payment_is_taken_back(sandbox: Sandbox) -> None:
+    """B-54, B-58: processing, it cannot expire; once the payment is over, the time that has passed counts."""
     session = sandbox.session(expires_in=300)
     intent = sandbox.buy(session, THREE_STEP)
     sandbox.advance("31d")
@@ -273,12 +273,12 @@ def test_a_blacklisted_customers_payment_fails(sandbox: Sandbox) -> None:
     ],
     ids=str,
 )
-def test_what_cannot_be_paid_with_is_refused(sandbox: Sandbox, fields: Any, code: str, param: str | None) -> None:
+def test_an_unusable_payment_method_is_rejected(sandbox: Sandbox, fields: Any, code: str, param: str | None) -> None:
     """B-12, B-13: nothing is made, and the session stays open."""
     session = sandbox.session()
     body = {"method": CARD, **fields}
     with sandbox.expect():
-        answer = sandbox.control.refused("POST", f"/checkout-sessions/{session['id']}/pay", 422, code, json=body)
+        answer = sandbox.control.rejected("POST", f"/checkout-sessions/{session['id']}/pay", 422, code, json=body)
     assert answer.get("param") == param
     assert all(name.startswith("method.") for name in answer["errors"]) or param is not None
     assert seen(sandbox, session) == session
@@ -289,15 +289,15 @@ def test_a_link_that_asks_who_pays_names_all_that_is_missing(sandbox: Sandbox) -
     """B-12, B-59."""
     link = sandbox.api.post("/payment-links/", {"currency": "XAF", "payment_link_type": "custom", "amount": 500})
     path = f"/payment-links/{link['id']}/pay"
-    told = sandbox.control.refused("POST", path, 422, "VALIDATION_ERROR", json={"method": CARD})
-    assert set(told["errors"]) == {"customer.name", "customer.email"}
+    error = sandbox.control.rejected("POST", path, 422, "VALIDATION_ERROR", json={"method": CARD})
+    assert set(error["errors"]) == {"customer.name", "customer.email"}
     assert sandbox.api.get(f"/payment-links/{link['id']}/") == link
 
 
-def test_a_type_the_session_does_not_allow_is_refused(sandbox: Sandbox) -> None:
+def test_a_type_the_session_does_not_allow_is_rejected(sandbox: Sandbox) -> None:
     """B-55: 422, nothing made."""
     session = sandbox.session(payment_method_types=["mobile_money"])
-    pay_refused(sandbox, f"checkout-sessions/{session['id']}", 422, "PAYMENT_METHOD_NOT_SUPPORTED")
+    pay_rejected(sandbox, f"checkout-sessions/{session['id']}", 422, "PAYMENT_METHOD_NOT_SUPPORTED")
     assert seen(sandbox, session) == session
     assert sandbox.buy(session)["payment_method_types"] == ["mobile_money"]
 
@@ -311,7 +311,7 @@ def test_a_type_the_session_does_not_allow_is_refused(sandbox: Sandbox) -> None:
     ],
 )
 def test_what_is_not_there_cannot_be_paid(sandbox: Sandbox, what: str, code: str) -> None:
-    pay_refused(sandbox, what, 404, code)
+    pay_rejected(sandbox, what, 404, code)
 
 
 @pytest.mark.parametrize("what", ["checkout-sessions/sess_x", "payment-links/link_x", "invoices/inv_x"])
@@ -320,7 +320,7 @@ def test_without_payments_no_buyer_can_pay(
 ) -> None:
     """B-04: every buyer's payment."""
     client = Client(server.url, contracts[1], "sk_test_paymentsoff7")
-    client.refused("POST", f"/{what}/pay", 403, "COMPANY_PAYMENTS_DISABLED", json={"method": CARD})
+    client.rejected("POST", f"/{what}/pay", 403, "COMPANY_PAYMENTS_DISABLED", json={"method": CARD})
     client.close()
 
 
@@ -333,7 +333,7 @@ def test_a_paid_session_starts_a_subscription_whose_first_period_is_paid(sandbox
     plan = sandbox.plan(metadata={"tier": "basic"})
     session = sandbox.session(mode="subscription", line_items=[{"plan": plan["id"]}])
     intent = sandbox.buy(session, customer=AWA)
-    assert told(sandbox) == [
+    assert event_types(sandbox) == [
         "customer.created",
         *PAID,
         "subscription.created",
@@ -413,12 +413,12 @@ def test_with_a_trial_nothing_is_paid_and_the_method_is_saved(sandbox: Sandbox, 
 
 
 @pytest.mark.parametrize("mode", ["subscription", "setup"])
-def test_where_the_method_is_kept_there_must_be_a_customer(sandbox: Sandbox, mode: str) -> None:
+def test_where_the_method_is_stored_there_must_be_a_customer(sandbox: Sandbox, mode: str) -> None:
     """B-58: renewals are notified by email; a saved method needs a customer, who may be anonymous by one reading."""
     sandbox.control.patch("/app", {"settings": {"readings": {"anonymous_customer": "none"}}})
     data = {"subscription_data": {"interval": "month"}} if mode == "subscription" else {}
     session = sandbox.session(mode=mode, **data)
-    answer = pay_refused(sandbox, f"checkout-sessions/{session['id']}", 422, "MISSING_FIELD")
+    answer = pay_rejected(sandbox, f"checkout-sessions/{session['id']}", 422, "MISSING_FIELD")
     assert answer["param"] == "customer.email"
 
 
@@ -431,7 +431,7 @@ def test_a_card_that_fails_without_its_buyer_pays_once(sandbox: Sandbox) -> None
         sandbox.advance("31d")
 
 
-def test_a_customer_deleted_meanwhile_leaves_the_payment(sandbox: Sandbox) -> None:
+def test_a_customer_deleted_during_a_payment_leaves_the_payment(sandbox: Sandbox) -> None:
     session = sandbox.session(mode="subscription", line_items=[{"plan": sandbox.plan()["id"]}])
     intent = sandbox.buy(session, IBAN, customer=AWA)
     sandbox.api.delete(f"/customers/{intent['customer']}/")
@@ -498,24 +498,24 @@ def test_an_invoice_is_paid_by_its_buyer(sandbox: Sandbox) -> None:
     invoice = invoice_of(sandbox, line_items=[{"product": product["id"]}])
     with sandbox.expect(*CHARGED):
         intent = sandbox.buy(invoice)
-    assert told(sandbox)[-3:] == list(CHARGED)
+    assert event_types(sandbox)[-3:] == list(CHARGED)
     assert (intent["invoice"], intent["amount"], intent["customer"]) == (invoice["id"], 2000, invoice["customer"])
     assert sandbox.api.get(f"/invoices/{invoice['id']}/")["status"] == "paid"
     assert sandbox.events()[-3]["data"]["metadata"] == {"product": {"kind": "basket"}}
-    pay_refused(sandbox, f"invoices/{invoice['id']}", 422, "INVALID_STATUS_TRANSITION")
+    pay_rejected(sandbox, f"invoices/{invoice['id']}", 422, "INVALID_STATUS_TRANSITION")
 
 
 @pytest.mark.parametrize("status", ["draft", "void"])
 def test_only_what_is_owed_can_be_paid(sandbox: Sandbox, status: str) -> None:
     invoice = invoice_of(sandbox)
     sandbox.control.patch(f"/objects/{invoice['id']}", {"status": status})
-    pay_refused(sandbox, f"invoices/{invoice['id']}", 422, "INVALID_STATUS_TRANSITION")
+    pay_rejected(sandbox, f"invoices/{invoice['id']}", 422, "INVALID_STATUS_TRANSITION")
 
 
 def test_one_payment_of_an_invoice_at_a_time(sandbox: Sandbox) -> None:
     invoice = invoice_of(sandbox)
     sandbox.buy(invoice, SLOW)
-    pay_refused(sandbox, f"invoices/{invoice['id']}", 422, "INVALID_STATUS_TRANSITION")
+    pay_rejected(sandbox, f"invoices/{invoice['id']}", 422, "INVALID_STATUS_TRANSITION")
     with sandbox.expect(*CHARGED):
         sandbox.advance("60s")
 

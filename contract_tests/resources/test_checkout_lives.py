@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contract_tests.rules_harness import Kernel
+from contract_tests.rules_harness import RulesHarness
 from contract_tests.sandbox import CARD, FAILING_PHONE
 from emulator.errors import ApiError
 from emulator.resources.billing.invoices import Invoice
@@ -37,7 +37,7 @@ ACTS = st.one_of(
 )
 
 
-def opened(kernel: Kernel, mode: str = "payment") -> CheckoutSession:
+def opened(harness: RulesHarness, mode: str = "payment") -> CheckoutSession:
     """A session of 5000 XAF, monthly where it subscribes."""
     body: dict[str, Any] = {
         "mode": mode,
@@ -49,25 +49,25 @@ def opened(kernel: Kernel, mode: str = "payment") -> CheckoutSession:
     }
     if mode == "subscription":
         body["subscription_data"] = {"interval": "month", "interval_count": 1, "trial_period_days": 0}
-    session: CheckoutSession = kernel.do("createCheckoutSession", **body)
+    session: CheckoutSession = harness.do("createCheckoutSession", **body)
     return session
 
 
-def pay(kernel: Kernel, session: CheckoutSession, method: Any) -> Any:
-    return kernel.turn(hosted_payments.pay_session, id=session.id, payment={"method": method, "customer": AWA})
+def pay(harness: RulesHarness, session: CheckoutSession, method: Any) -> Any:
+    return harness.run(hosted_payments.pay_session, id=session.id, payment={"method": method, "customer": AWA})
 
 
-def act(kernel: Kernel, session: CheckoutSession, what: str, how: Any) -> None:
-    """One thing that happens; what the state forbids is refused."""
-    now = kernel.world.require(CheckoutSession, session.id)
+def act(harness: RulesHarness, session: CheckoutSession, what: str, how: Any) -> None:
+    """One thing that happens; what the state forbids is rejected."""
+    now = harness.world.require(CheckoutSession, session.id)
     acts = {
-        "pay": lambda: pay(kernel, session, how),
-        "wait": lambda: kernel.advance(seconds=how),
-        "expire": lambda: kernel.do("expireCheckoutSession", session.id),
-        "take back": lambda: kernel.do("cancelPaymentIntent", str(now.payment_intent)),
-        "confirm": lambda: kernel.turn(charging.answer_now, id=now.payment_intent, code=None),
-        "decline": lambda: kernel.turn(charging.answer_now, id=now.payment_intent, code="INSUFFICIENT_FUNDS"),
-        "delete customer": lambda: kernel.delete_customer(str(now.customer)),
+        "pay": lambda: pay(harness, session, how),
+        "wait": lambda: harness.advance(seconds=how),
+        "expire": lambda: harness.do("expireCheckoutSession", session.id),
+        "take back": lambda: harness.do("cancelPaymentIntent", str(now.payment_intent)),
+        "confirm": lambda: harness.run(charging.answer_now, id=now.payment_intent, code=None),
+        "decline": lambda: harness.run(charging.answer_now, id=now.payment_intent, code="INSUFFICIENT_FUNDS"),
+        "delete customer": lambda: harness.delete_customer(str(now.customer)),
     }
     try:
         acts[what]()
@@ -78,32 +78,32 @@ def act(kernel: Kernel, session: CheckoutSession, what: str, how: Any) -> None:
 @settings(max_examples=150, deadline=None)
 @given(mode=st.sampled_from(["payment", "subscription"]), acts=st.lists(ACTS, max_size=12))
 def test_a_session_is_paid_once_at_most_and_ends_as_its_payments_do(mode: str, acts: list[Any]) -> None:
-    kernel = Kernel()
-    session = opened(kernel, mode)
+    harness = RulesHarness()
+    session = opened(harness, mode)
     for what, how in acts:
-        act(kernel, session, what, how)
-    kernel.advance(seconds=2 * 86400)
-    now = kernel.world.require(CheckoutSession, session.id)
-    intents = [each for each in kernel.world.table(PaymentIntent) if each.checkout_session == session.id]
+        act(harness, session, what, how)
+    harness.advance(seconds=2 * 86400)
+    now = harness.world.require(CheckoutSession, session.id)
+    intents = [each for each in harness.world.table(PaymentIntent) if each.checkout_session == session.id]
     paid = [each.id for each in intents if each.status == "succeeded"]
     waiting = [each.id for each in intents if each.status == "requires_action"]
-    assert kernel.failed_jobs() == []
+    assert harness.failed_jobs() == []
     assert len(paid) <= 1
     assert (now.status == "complete") == (paid == [now.payment_intent])
     assert (now.status == "processing") == (waiting == [now.payment_intent])
     assert now.status in ("complete", "processing", "expired")
-    deposits = [each.amount for each in kernel.world.table(Transaction) if each.status == "completed"]
+    deposits = [each.amount for each in harness.world.table(Transaction) if each.status == "completed"]
     assert deposits == [5000] * len(paid)
-    assert len(kernel.world.table(Subscription)) == len(kernel.world.table(Invoice)) <= len(paid)
+    assert len(harness.world.table(Subscription)) == len(harness.world.table(Invoice)) <= len(paid)
 
 
 @pytest.mark.parametrize(("code", "status"), [(None, "complete"), ("INSUFFICIENT_FUNDS", "payment_failed")])
 def test_the_check_of_a_card_is_passed_or_failed(code: str | None, status: str) -> None:
     """B-54."""
-    kernel = Kernel()
-    session = opened(kernel)
-    intent = pay(kernel, session, METHODS[5])
-    kernel.turn(charging.answer_now, id=intent.id, code=code)
-    assert kernel.world.require(CheckoutSession, session.id).status == status
+    harness = RulesHarness()
+    session = opened(harness)
+    intent = pay(harness, session, METHODS[5])
+    harness.run(charging.answer_now, id=intent.id, code=code)
+    assert harness.world.require(CheckoutSession, session.id).status == status
     with pytest.raises(ApiError, match="INVALID_STATUS_TRANSITION"):
-        kernel.turn(charging.answer_now, id=intent.id, code=None)
+        harness.run(charging.answer_now, id=intent.id, code=None)

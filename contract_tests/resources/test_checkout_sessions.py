@@ -118,10 +118,10 @@ def test_expires_in_has_bounds(sandbox: Sandbox, seconds: int, status: int) -> N
     ],
     ids=str,
 )
-def test_what_makes_no_session_is_refused(sandbox: Sandbox, fields: Any, code: str, param: str) -> None:
+def test_an_invalid_session_is_rejected(sandbox: Sandbox, fields: Any, code: str, param: str) -> None:
     """B-12, B-13, B-23, B-58, B-95."""
-    told = sandbox.api.refused("POST", "/checkout-sessions/", 422, code, json=sandbox.session_body(**fields))
-    assert told["param"] == param
+    error = sandbox.api.rejected("POST", "/checkout-sessions/", 422, code, json=sandbox.session_body(**fields))
+    assert error["param"] == param
     assert sandbox.api.get("/checkout-sessions/")["data"] == []
 
 
@@ -143,11 +143,11 @@ def test_a_total_within_the_bounds_is_taken(sandbox: Sandbox, unit_amount: int, 
     ],
     ids=str,
 )
-def test_a_product_that_will_not_do_is_refused(sandbox: Sandbox, product: Any, line: Any, param: str) -> None:
+def test_an_unusable_product_is_rejected(sandbox: Sandbox, product: Any, line: Any, param: str) -> None:
     """B-15, B-58."""
     body = sandbox.session_body(line_items=[{"product": sandbox.product(**product)["id"], **line}])
-    told = sandbox.api.refused("POST", "/checkout-sessions/", 422, "INVALID_FIELD", json=body)
-    assert told["param"] == f"line_items.0.{param}"
+    error = sandbox.api.rejected("POST", "/checkout-sessions/", 422, "INVALID_FIELD", json=body)
+    assert error["param"] == f"line_items.0.{param}"
 
 
 @pytest.mark.parametrize(
@@ -160,15 +160,15 @@ def test_a_product_that_will_not_do_is_refused(sandbox: Sandbox, product: Any, l
     ],
     ids=str,
 )
-def test_what_is_not_there_is_told(sandbox: Sandbox, fields: Any, status: int, code: str) -> None:
+def test_what_is_missing_is_reported(sandbox: Sandbox, fields: Any, status: int, code: str) -> None:
     """B-15, B-24."""
-    sandbox.api.refused("POST", "/checkout-sessions/", status, code, json=sandbox.session_body(**fields))
+    sandbox.api.rejected("POST", "/checkout-sessions/", status, code, json=sandbox.session_body(**fields))
 
 
 def test_customer_and_customer_email_exclude_each_other(sandbox: Sandbox) -> None:
     body = sandbox.session_body(customer=sandbox.customer()["id"], customer_email="awa@example.com")
-    told = sandbox.api.refused("POST", "/checkout-sessions/", 422, "INVALID_FIELD", json=body)
-    assert told["param"] == "customer_email"
+    error = sandbox.api.rejected("POST", "/checkout-sessions/", 422, "INVALID_FIELD", json=body)
+    assert error["param"] == "customer_email"
 
 
 def test_the_total_of_a_subscription_is_its_first_invoice(sandbox: Sandbox) -> None:
@@ -195,28 +195,28 @@ def test_the_total_of_a_subscription_is_its_first_invoice(sandbox: Sandbox) -> N
 )
 def test_a_plan_stands_alone_on_its_line(sandbox: Sandbox, line: Any, param: str) -> None:
     body = sandbox.session_body(mode="subscription", line_items=[{"plan": sandbox.plan()["id"], **line}])
-    assert sandbox.api.refused("POST", "/checkout-sessions/", 422, "INVALID_FIELD", json=body)["param"] == param
+    assert sandbox.api.rejected("POST", "/checkout-sessions/", 422, "INVALID_FIELD", json=body)["param"] == param
 
 
 def test_only_one_line_holds_a_plan_and_no_other_period_beside_it(sandbox: Sandbox) -> None:
     """B-58."""
     line = {"plan": sandbox.plan()["id"]}
     twice = sandbox.session_body(mode="subscription", line_items=[line, LINE, line])
-    told = sandbox.api.refused("POST", "/checkout-sessions/", 422, "INVALID_FIELD", json=twice)
-    assert told["param"] == "line_items.2.plan"
+    error = sandbox.api.rejected("POST", "/checkout-sessions/", 422, "INVALID_FIELD", json=twice)
+    assert error["param"] == "line_items.2.plan"
     both = sandbox.session_body(mode="subscription", line_items=[line], subscription_data={"interval": "month"})
-    told = sandbox.api.refused("POST", "/checkout-sessions/", 422, "INVALID_FIELD", json=both)
-    assert told["param"] == "subscription_data"
+    error = sandbox.api.rejected("POST", "/checkout-sessions/", 422, "INVALID_FIELD", json=both)
+    assert error["param"] == "subscription_data"
 
 
-def test_a_plan_that_will_not_do_is_refused(sandbox: Sandbox) -> None:
+def test_an_unusable_plan_is_rejected(sandbox: Sandbox) -> None:
     """B-15."""
     gone, euro = sandbox.plan(), sandbox.plan(currency="EUR")
     sandbox.api.delete(f"/subscription-plans/{gone['id']}/")
     for plan in (gone, euro):
         body = sandbox.session_body(mode="subscription", line_items=[{"plan": plan["id"]}])
-        told = sandbox.api.refused("POST", "/checkout-sessions/", 422, "INVALID_FIELD", json=body)
-        assert told["param"] == "line_items.0.plan"
+        error = sandbox.api.rejected("POST", "/checkout-sessions/", 422, "INVALID_FIELD", json=body)
+        assert error["param"] == "line_items.0.plan"
 
 
 def test_setup_needs_no_lines_and_no_success_url(sandbox: Sandbox) -> None:
@@ -242,14 +242,14 @@ def test_sessions_are_listed_by_status_mode_and_customer(sandbox: Sandbox) -> No
     assert listed(mode="setup") == listed(customer=customer["id"]) == [setup["id"]]
     assert listed(ordering="created_at") == [plain["id"], setup["id"]]
     for name, value in (("status", "closed"), ("mode", "x"), ("color", "red")):
-        told = sandbox.api.refused("GET", "/checkout-sessions/", 422, "INVALID_FILTER_PARAM", params={name: value})
-        assert told["param"] == name
+        error = sandbox.api.rejected("GET", "/checkout-sessions/", 422, "INVALID_FILTER_PARAM", params={name: value})
+        assert error["param"] == name
 
 
 def test_an_unknown_session_is_not_found(sandbox: Sandbox) -> None:
     """B-15."""
     for method, path in (("GET", "/checkout-sessions/sess_x/"), ("POST", "/checkout-sessions/sess_x/expire/")):
-        sandbox.api.refused(method, path, 404, "CHECKOUT_SESSION_NOT_FOUND")
+        sandbox.api.rejected(method, path, 404, "CHECKOUT_SESSION_NOT_FOUND")
 
 
 def test_a_merchant_may_expire_it(sandbox: Sandbox) -> None:
@@ -258,12 +258,12 @@ def test_a_merchant_may_expire_it(sandbox: Sandbox) -> None:
     path = f"/checkout-sessions/{session['id']}/expire/"
     with sandbox.expect():
         assert sandbox.api.post(path) == {**session, "status": "expired"}
-    sandbox.api.refused("POST", path, 422, "CHECKOUT_SESSION_EXPIRED")
+    sandbox.api.rejected("POST", path, 422, "CHECKOUT_SESSION_EXPIRED")
     assert sandbox.control.get("/schedule")["data"] == []
 
 
 def test_it_expires_when_its_time_is_over(sandbox: Sandbox) -> None:
-    """open → expired after ``expires_in``, and no event tells."""
+    """open → expired after ``expires_in``, and no event is emitted."""
     session = sandbox.session(expires_in=300)
     path = f"/checkout-sessions/{session['id']}/"
     sandbox.advance("299s")

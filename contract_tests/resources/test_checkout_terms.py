@@ -95,8 +95,8 @@ def test_by_the_other_reading_success_url_is_required(sandbox: Sandbox) -> None:
     """``success_url: required``, but in ``setup`` mode."""
     read(sandbox, success_url="required")
     body = sandbox.session_body(success_url=...)
-    refused = sandbox.api.refused("POST", "/checkout-sessions/", 422, "MISSING_FIELD", json=body)
-    assert refused["param"] == "success_url"
+    rejected = sandbox.api.rejected("POST", "/checkout-sessions/", 422, "MISSING_FIELD", json=body)
+    assert rejected["param"] == "success_url"
     assert sandbox.session(success_url=..., mode="setup", line_items=[])["success_url"] is None
 
 
@@ -138,7 +138,7 @@ def test_anonymous_customers_are_listed_found_and_billed(sandbox: Sandbox) -> No
     assert sandbox.api.get(f"/invoices/{invoice['id']}/")["customer_email"] is None
     assert sandbox.api.request("GET", f"/invoices/{invoice['id']}/pdf/").status_code == 200
     body = {"customer": anonymous, "unit_amount": 5000, "interval": "month"}
-    sandbox.api.refused("POST", "/subscriptions/", 422, "INVALID_FIELD", json=body)
+    sandbox.api.rejected("POST", "/subscriptions/", 422, "INVALID_FIELD", json=body)
 
 
 # -- saving a method
@@ -178,7 +178,7 @@ def test_a_slow_method_keeps_the_session_processing_until_it_is_saved(sandbox: S
     with buyer(sandbox, session) as awa:
         assert awa.open().state == "waiting"
     path = f"/checkout-sessions/{session['id']}/pay"
-    sandbox.control.refused("POST", path, 422, "INVALID_STATUS_TRANSITION", json={"method": CARD})
+    sandbox.control.rejected("POST", path, 422, "INVALID_STATUS_TRANSITION", json={"method": CARD})
     with sandbox.expect("checkout.session.completed"):
         sandbox.advance("60s")
 
@@ -195,7 +195,7 @@ def test_the_type_of_a_link_follows_its_fields(sandbox: Sandbox, fields: Any, ty
     assert sandbox.api.post("/payment-links/", {"currency": "XAF", **own})["payment_link_type"] == type
 
 
-def test_metadata_of_a_link_deleted_meanwhile_is_carried_all_the_same(sandbox: Sandbox) -> None:
+def test_metadata_of_a_deleted_link_is_carried_all_the_same(sandbox: Sandbox) -> None:
     """ "Payment link metadata in `payment_intent.succeeded` events tied to the link"."""
     link = sandbox.link(metadata={"order": "7"}, collect_customer_info=False)
     sandbox.buy(link, IBAN)

@@ -86,8 +86,8 @@ def test_only_what_an_endpoint_listens_to_is_sent(sandbox: Sandbox, receiver: Re
     every = sandbox.endpoint(f"{receiver.url}/all", "*")
     none = sandbox.endpoint(f"{receiver.url}/none", "invoice.paid")
     sandbox.customer()
-    told = [[each["event_type"] for each in sandbox.deliveries(endpoint)] for endpoint in (some, every, none)]
-    assert told == [["customer.created"], ["customer.created"], []]
+    types = [[each["event_type"] for each in sandbox.deliveries(endpoint)] for endpoint in (some, every, none)]
+    assert types == [["customer.created"], ["customer.created"], []]
     assert sorted(item.path for item in receiver.deliveries) == ["/hook/all", "/hook/some"]
 
 
@@ -100,10 +100,10 @@ def test_the_metadata_of_a_plan_goes_with_the_subscription(
     body = {"customer": sandbox.customer()["id"], "plan": plan["id"], "metadata": {"seat": "12A"}}
     sandbox.api.post("/subscriptions/", body)
     sandbox.settle()
-    (told,) = receiver.deliveries
-    assert told.event["data"]["metadata"] == {"plan": {"tier": "gold"}}
-    assert told.event["data"]["object"]["metadata"] == {"seat": "12A"}
-    assert service_contract.event_faults(told.body) == []
+    (delivered,) = receiver.deliveries
+    assert delivered.event["data"]["metadata"] == {"plan": {"tier": "gold"}}
+    assert delivered.event["data"]["object"]["metadata"] == {"seat": "12A"}
+    assert service_contract.event_faults(delivered.body) == []
 
 
 def test_the_body_is_the_event_as_it_was_whatever_happens_to_its_object(sandbox: Sandbox, receiver: Receiver) -> None:
@@ -382,7 +382,7 @@ def test_a_changed_policy_holds_for_what_is_pending(sandbox: Sandbox, receiver: 
 
 
 @pytest.mark.parametrize(
-    ("body", "kept"),
+    ("body", "stored"),
     [
         (b"", ""),
         (b"x" * 4095, "x" * 4095),
@@ -394,12 +394,14 @@ def test_a_changed_policy_holds_for_what_is_pending(sandbox: Sandbox, receiver: 
     ],
     ids=len,
 )
-def test_the_first_4_kib_of_an_answer_are_kept(sandbox: Sandbox, receiver: Receiver, body: bytes, kept: str) -> None:
+def test_the_first_4_kib_of_an_answer_are_stored(
+    sandbox: Sandbox, receiver: Receiver, body: bytes, stored: str
+) -> None:
     """B-85; a character cut in two is left out, what is no UTF-8 is marked."""
     endpoint = sandbox.endpoint(receiver.url)
     receiver.reply = lambda received: Reply(200, body=body)
     sandbox.customer()
-    assert sandbox.deliveries(endpoint)[0]["attempts"][0]["response_body"] == kept
+    assert sandbox.deliveries(endpoint)[0]["attempts"][0]["response_body"] == stored
 
 
 # -- disabled endpoints
@@ -418,7 +420,7 @@ def test_a_disabled_endpoint_misses_what_happens_for_good(sandbox: Sandbox, rece
 
 
 def test_a_retry_that_falls_due_while_disabled_is_missed(sandbox: Sandbox, receiver: Receiver) -> None:
-    """B-87: it ends as failed, without an attempt, and can be replayed by hand."""
+    """B-87: it ends as failed, without an attempt, and can be replayed manually."""
     endpoint = sandbox.endpoint(receiver.url)
     receiver.statuses = [500]
     sandbox.customer()
@@ -486,14 +488,14 @@ def test_a_retry_does_not_hold_up_later_events(sandbox: Sandbox, receiver: Recei
 
 
 def test_a_slow_receiver_does_not_hold_up_another(sandbox: Sandbox, receiver: Receiver) -> None:
-    told = threading.Event()
+    released = threading.Event()
     quick = Receiver()
-    quick.reply = lambda received: Reply(200 if received.is_ping or told.set() is None else 500)
+    quick.reply = lambda received: Reply(200 if received.is_ping or released.set() is None else 500)
     sandbox.endpoint(receiver.url)
     sandbox.endpoint(quick.url)
     receiver.reply = lambda received: Reply(held=True)
     sandbox.customer()
-    assert told.wait(5)
+    assert released.wait(5)
     receiver.release()
     sandbox.settle()
     quick.close()
@@ -525,7 +527,7 @@ def other_world(sandbox: Sandbox, contracts: tuple[Contract, Contract]) -> Itera
 
 
 def test_the_receiver_may_call_the_api_in_the_middle(sandbox: Sandbox, receiver: Receiver) -> None:
-    """The event's object is there when its event arrives, and what the receiver does is told in its turn."""
+    """The event's object is there when its event arrives, and what the receiver does is reported afterwards."""
     sandbox.endpoint(receiver.url)
     seen = []
 
@@ -544,7 +546,7 @@ def test_the_receiver_may_call_the_api_in_the_middle(sandbox: Sandbox, receiver:
     assert answer["deliveries"]["failed"] == 0
 
 
-def test_an_advance_tells_how_its_attempts_ended(sandbox: Sandbox, receiver: Receiver) -> None:
+def test_an_advance_reports_how_its_attempts_ended(sandbox: Sandbox, receiver: Receiver) -> None:
     """B-91: the answer comes when every delivery has its result; deliveries counts attempts."""
     sandbox.endpoint(receiver.url, "transaction.succeeded")
     customer = sandbox.customer(phone="+24177000000")
@@ -568,9 +570,9 @@ def test_many_endpoints_good_and_bad(impatient: Sandbox) -> None:
     """Every event is delivered or ends as failed with its attempts on record, in order per endpoint."""
     receivers = [Receiver() for _ in range(PATIENCE)]
     endpoints = [impatient.endpoint(each.url, retry_policy={"max_attempts": 2}) for each in receivers]
-    _good, failing_, refusing, cutting, moody, silent = receivers
+    _good, failing_, rejecting, cutting, moody, silent = receivers
     failing_.reply = lambda received: Reply(500)
-    refusing.reply = lambda received: Reply(404)
+    rejecting.reply = lambda received: Reply(404)
     cutting.reply = lambda received: Reply(cut=True)
     moody.reply = lambda received: Reply(503 if received.headers["emulator-attempt"] == "1" else 200)
     silent.reply = lambda received: Reply(held=len(silent.deliveries) == 1)
@@ -594,7 +596,7 @@ def test_many_endpoints_good_and_bad(impatient: Sandbox) -> None:
         assert [item.event["data"]["object"]["id"] for item in first] == made
 
 
-# -- replay by hand
+# -- manual replay
 
 
 def test_a_failed_delivery_is_replayed(sandbox: Sandbox, receiver: Receiver) -> None:
@@ -634,7 +636,7 @@ def test_only_a_failed_delivery_can_be_replayed(sandbox: Sandbox, receiver: Rece
     succeeded, pending = sandbox.deliveries(endpoint)
     assert (succeeded["status"], pending["status"]) == ("succeeded", "pending")
     for delivery in (succeeded, pending):
-        sandbox.api.refused("POST", path(delivery, "retry"), 422, "INVALID_STATUS_TRANSITION")
+        sandbox.api.rejected("POST", path(delivery, "retry"), 422, "INVALID_STATUS_TRANSITION")
     assert len(receiver.deliveries) == 2
 
 
@@ -645,7 +647,7 @@ def test_a_delivery_is_found_under_its_own_endpoint_only(sandbox: Sandbox, recei
     sandbox.customer()
     (failed,) = sandbox.deliveries(endpoint)
     for stranger in ({**failed, "webhook": other["id"]}, {**failed, "id": "whd_0"}):
-        sandbox.api.refused("POST", path(stranger, "retry"), 404, "NOT_FOUND")
+        sandbox.api.rejected("POST", path(stranger, "retry"), 404, "NOT_FOUND")
 
 
 # -- test events
@@ -681,7 +683,7 @@ def test_every_type_can_be_tried(sandbox: Sandbox, receiver: Receiver, service_c
 
 
 def test_a_sample_of_an_event_makes_nothing_happen(sandbox: Sandbox, receiver: Receiver) -> None:
-    """An invoice.paid that is only tried pays no invoice and tells no other endpoint."""
+    """An invoice.paid that is only tried pays no invoice and is sent to no other endpoint."""
     endpoint = sandbox.endpoint(receiver.url)
     other = sandbox.endpoint(receiver.url)
     with sandbox.expect("invoice.paid"):
@@ -706,7 +708,7 @@ def test_a_failed_test_is_tried_again_like_any_delivery(sandbox: Sandbox, receiv
 def test_an_unknown_type_cannot_be_tried(sandbox: Sandbox, receiver: Receiver, body: Any, param: str) -> None:
     endpoint = sandbox.endpoint(receiver.url)
     place = f"/webhooks/{endpoint['id']}/test/"
-    assert sandbox.api.refused("POST", place, 422, "INVALID_FIELD", json=body)["param"] == param
+    assert sandbox.api.rejected("POST", place, 422, "INVALID_FIELD", json=body)["param"] == param
 
 
 def test_a_disabled_endpoint_is_neither_tried_nor_sent_a_replay(sandbox: Sandbox, receiver: Receiver) -> None:
@@ -716,8 +718,8 @@ def test_a_disabled_endpoint_is_neither_tried_nor_sent_a_replay(sandbox: Sandbox
     sandbox.customer()
     (failed,) = sandbox.deliveries(endpoint)
     sandbox.api.post(f"/webhooks/{endpoint['id']}/disable/")
-    sandbox.api.refused("POST", f"/webhooks/{endpoint['id']}/test/", 422, "INVALID_STATUS_TRANSITION")
-    sandbox.api.refused("POST", path(failed, "retry"), 422, "INVALID_STATUS_TRANSITION")
+    sandbox.api.rejected("POST", f"/webhooks/{endpoint['id']}/test/", 422, "INVALID_STATUS_TRANSITION")
+    sandbox.api.rejected("POST", path(failed, "retry"), 422, "INVALID_STATUS_TRANSITION")
     assert len(receiver.deliveries) == 1
 
 
@@ -754,7 +756,7 @@ def test_the_history_is_filtered(sandbox: Sandbox, receiver: Receiver) -> None:
     assert listed(created_after=third, event_type="customer.created") == []
     assert listed(page_size="2", page="2") == [0]
     for wrong in ({"status": "lost"}, {"event_type": "x"}, {"webhook": "wh_0"}):
-        sandbox.api.refused("GET", place, 422, "INVALID_FILTER_PARAM", params=wrong)
+        sandbox.api.rejected("GET", place, 422, "INVALID_FILTER_PARAM", params=wrong)
 
 
 # -- certificates
@@ -774,23 +776,23 @@ def tls_receiver(authority: trustme.CA) -> Iterator[Receiver]:
     receiver.close()
 
 
-def test_a_certificate_nobody_vouches_for_is_refused(sandbox: Sandbox, tls_receiver: Receiver) -> None:
-    """ssl_verification is on unless turned off."""
+def test_an_untrusted_certificate_is_rejected(sandbox: Sandbox, tls_receiver: Receiver) -> None:
+    """ssl_verification is on unless switched off."""
     body = {"name": "Shop", "url": tls_receiver.url, "events": ["*"]}
-    told = sandbox.api.refused("POST", "/webhooks/", 422, "WEBHOOK_ENDPOINT_UNREACHABLE", json=body)
-    assert "the certificate is not trusted" in told["message"]
+    error = sandbox.api.rejected("POST", "/webhooks/", 422, "WEBHOOK_ENDPOINT_UNREACHABLE", json=body)
+    assert "the certificate is not trusted" in error["message"]
     assert tls_receiver.received == []
 
 
 def test_without_ssl_verification_any_certificate_will_do(sandbox: Sandbox, tls_receiver: Receiver) -> None:
-    """Until it is turned on again: then the attempt fails like a connection fault, and is tried again."""
+    """Until it is switched on again: then the attempt fails like a connection fault, and is tried again."""
     endpoint = sandbox.endpoint(tls_receiver.url, ssl_verification=False)
     sandbox.customer()
     sandbox.settle()
     sandbox.api.patch(f"/webhooks/{endpoint['id']}/", {"ssl_verification": True})
     sandbox.customer()
-    told, untold = sandbox.deliveries(endpoint)
-    assert told["status"] == "succeeded"
+    delivered, untold = sandbox.deliveries(endpoint)
+    assert delivered["status"] == "succeeded"
     assert untold["attempts"][0]["error"] == "the certificate is not trusted"
     assert untold["next_attempt_at"] == instants(MINUTE)[-1]
     assert len(tls_receiver.deliveries) == 1
@@ -812,12 +814,12 @@ def trusting(
 
 
 def test_a_certificate_of_a_trusted_authority_is_accepted(trusting: Sandbox, tls_receiver: Receiver) -> None:
-    """So the verification is not merely a refusal of everything; but not under another name."""
+    """So the verification does not merely reject everything; but not under another name."""
     endpoint = trusting.endpoint(tls_receiver.url)
     trusting.customer()
     assert [each["status"] for each in trusting.deliveries(endpoint)] == ["succeeded"]
     body = {"name": "Shop", "url": tls_receiver.url.replace("127.0.0.1", "localhost"), "events": ["*"]}
-    trusting.api.refused("POST", "/webhooks/", 422, "WEBHOOK_ENDPOINT_UNREACHABLE", json=body)
+    trusting.api.rejected("POST", "/webhooks/", 422, "WEBHOOK_ENDPOINT_UNREACHABLE", json=body)
 
 
 def test_an_arranged_outcome_takes_the_place_of_attempts(sandbox: Sandbox, receiver: Receiver) -> None:

@@ -1,4 +1,4 @@
-"""Fields that nobody knows, fields that cannot be changed, and metadata: what holds for every resource alike."""
+"""Unknown fields, fields that cannot be changed, and metadata: what holds for every resource alike."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def made(sandbox: Sandbox, kind: str, **fields: Any) -> tuple[str, Any]:
 
 @every_kind
 @pytest.mark.parametrize("unknown", ["colour", "name.first", "x" * 100])
-def test_an_unknown_field_is_refused(sandbox: Sandbox, kind: str, unknown: str) -> None:
+def test_an_unknown_field_is_rejected(sandbox: Sandbox, kind: str, unknown: str) -> None:
     path, record = made(sandbox, kind)
     body = {**CREATION[kind], unknown: 1}
     for method, where, sent in (("POST", collection(sandbox, kind), body), ("PATCH", path, {unknown: 1})):
-        told = sandbox.api.refused(method, where, 422, "INVALID_FIELD", json=sent)
-        assert told["errors"] == {unknown[:60]: ["unknown field"]}
+        error = sandbox.api.rejected(method, where, 422, "INVALID_FIELD", json=sent)
+        assert error["errors"] == {unknown[:60]: ["unknown field"]}
     assert sandbox.api.get(path) == record
 
 
@@ -56,7 +56,7 @@ def test_an_unknown_field_is_refused(sandbox: Sandbox, kind: str, unknown: str) 
 def test_what_an_object_has_and_a_patch_does_not_take_cannot_be_changed(
     sandbox: Sandbox, service_contract: Contract, kind: str
 ) -> None:
-    """The document says which fields those are; each is refused, even where it repeats what is there."""
+    """The document says which fields those are; each is rejected, even where it repeats what is there."""
     path, record = made(sandbox, kind)
     operation = service_contract.operation("PATCH", f"/v1{path}")
     assert operation is not None
@@ -65,24 +65,24 @@ def test_what_an_object_has_and_a_patch_does_not_take_cannot_be_changed(
     fixed = record.keys() - taken.keys()
     assert {"id", "object", "created_at", "updated_at"} <= fixed
     for field in fixed:
-        told = sandbox.api.refused("PATCH", path, 422, "INVALID_FIELD", json={field: record[field]})
-        assert (told["param"], told["errors"]) == (field, {field: ["cannot be changed"]})
+        error = sandbox.api.rejected("PATCH", path, 422, "INVALID_FIELD", json={field: record[field]})
+        assert (error["param"], error["errors"]) == (field, {field: ["cannot be changed"]})
     assert sandbox.api.get(path) == record
 
 
 @every_kind
-def test_what_cannot_be_changed_is_told_beside_other_faults(sandbox: Sandbox, kind: str) -> None:
+def test_what_cannot_be_changed_is_reported_beside_other_violations(sandbox: Sandbox, kind: str) -> None:
     """B-12: all faults at once."""
     path, _ = made(sandbox, kind)
-    told = sandbox.api.refused("PATCH", path, 422, "VALIDATION_ERROR", json={"id": "x", "colour": "red"})
-    assert told["errors"] == {"id": ["cannot be changed"], "colour": ["unknown field"]}
+    error = sandbox.api.rejected("PATCH", path, 422, "VALIDATION_ERROR", json={"id": "x", "colour": "red"})
+    assert error["errors"] == {"id": ["cannot be changed"], "colour": ["unknown field"]}
 
 
 @every_kind
 def test_an_id_in_a_creation_is_an_unknown_field(sandbox: Sandbox, kind: str) -> None:
     body = {**CREATION[kind], "id": "mine"}
-    told = sandbox.api.refused("POST", collection(sandbox, kind), 422, "INVALID_FIELD", json=body)
-    assert told["errors"] == {"id": ["unknown field"]}
+    error = sandbox.api.rejected("POST", collection(sandbox, kind), 422, "INVALID_FIELD", json=body)
+    assert error["errors"] == {"id": ["unknown field"]}
 
 
 @every_kind
@@ -114,30 +114,30 @@ def test_unknown_fields_are_passed_over_on_every_level(with_settings: Callable[.
     sandbox = with_settings(unknown_fields="ignore")
     policy = {"max_attempts": 11, "jitter": 3}
     body = {"name": "Shop", "url": "http://127.0.0.1:9/", "events": ["*"], "retry_policy": policy}
-    told = sandbox.api.refused("POST", "/webhooks/", 422, "INVALID_FIELD", json=body)
-    assert set(told["errors"]) == {"retry_policy.max_attempts"}
+    error = sandbox.api.rejected("POST", "/webhooks/", 422, "INVALID_FIELD", json=body)
+    assert set(error["errors"]) == {"retry_policy.max_attempts"}
     policy["max_attempts"] = 10
-    sandbox.api.refused("POST", "/webhooks/", 422, "WEBHOOK_ENDPOINT_UNREACHABLE", json=body)
+    sandbox.api.rejected("POST", "/webhooks/", 422, "WEBHOOK_ENDPOINT_UNREACHABLE", json=body)
 
 
 def test_known_fields_are_still_checked(with_settings: Callable[..., Sandbox]) -> None:
     sandbox = with_settings(unknown_fields="ignore")
     body = {"name": "", "colour": "red"}
-    told = sandbox.api.refused("POST", "/customers/", 422, "VALIDATION_ERROR", json=body)
-    assert set(told["errors"]) == {"email", "name"}
+    error = sandbox.api.rejected("POST", "/customers/", 422, "VALIDATION_ERROR", json=body)
+    assert set(error["errors"]) == {"email", "name"}
 
 
-def test_metadata_keys_are_nobodys_unknown_fields(with_settings: Callable[..., Sandbox]) -> None:
+def test_metadata_keys_are_never_unknown_fields(with_settings: Callable[..., Sandbox]) -> None:
     sandbox = with_settings(unknown_fields="ignore")
     assert sandbox.customer(metadata={"colour": "red"})["metadata"] == {"colour": "red"}
     body = {**CREATION["/customers/"], "metadata": {"": 1}}
-    sandbox.api.refused("POST", "/customers/", 422, "INVALID_FIELD", json=body)
+    sandbox.api.rejected("POST", "/customers/", 422, "INVALID_FIELD", json=body)
 
 
-def test_unknown_query_parameters_are_refused_all_the_same(with_settings: Callable[..., Sandbox]) -> None:
+def test_unknown_query_parameters_are_rejected_all_the_same(with_settings: Callable[..., Sandbox]) -> None:
     """B-12; the setting is about bodies."""
     sandbox = with_settings(unknown_fields="ignore")
-    sandbox.api.refused("GET", "/customers/", 422, "INVALID_FILTER_PARAM", params={"colour": "red"})
+    sandbox.api.rejected("GET", "/customers/", 422, "INVALID_FILTER_PARAM", params={"colour": "red"})
 
 
 # B-22: metadata
@@ -155,7 +155,7 @@ FIFTY = {f"key{number}": number for number in range(50)}
         FIFTY,
     ],
 )
-def test_metadata_is_kept_as_it_was_sent(sandbox: Sandbox, kind: str, metadata: dict[str, Any]) -> None:
+def test_metadata_is_stored_as_it_was_sent(sandbox: Sandbox, kind: str, metadata: dict[str, Any]) -> None:
     """Keys of any length from 1 character, values strings of up to 500, numbers or booleans; 50 keys at most."""
     path, record = made(sandbox, kind, metadata=metadata)
     assert record["metadata"] == metadata
@@ -182,23 +182,23 @@ def test_metadata_beyond_its_limits(sandbox: Sandbox, kind: str, metadata: Any, 
     path, record = made(sandbox, kind)
     body = {**CREATION[kind], "metadata": metadata}
     for method, where, sent in (("POST", kind, body), ("PATCH", path, {"metadata": metadata})):
-        told = sandbox.api.refused(method, where, 422, "INVALID_FIELD", json=sent)
-        assert (told["param"], set(told["errors"])) == (param, {param})
+        error = sandbox.api.rejected(method, where, 422, "INVALID_FIELD", json=sent)
+        assert (error["param"], set(error["errors"])) == (param, {param})
     assert sandbox.api.get(path) == record
 
 
 @every_kind_with_metadata
 def test_null_is_no_value_on_creation(sandbox: Sandbox, kind: str) -> None:
     body = {**CREATION[kind], "metadata": {"k": None}}
-    assert sandbox.api.refused("POST", kind, 422, "INVALID_FIELD", json=body)["param"] == "metadata.k"
+    assert sandbox.api.rejected("POST", kind, 422, "INVALID_FIELD", json=body)["param"] == "metadata.k"
 
 
 @every_kind_with_metadata
 def test_no_more_than_fifty_keys_are_left_after_a_merge(sandbox: Sandbox, kind: str) -> None:
-    """The 51st key is refused, but not where another one goes; all can be replaced at once."""
+    """The 51st key is rejected, but not where another one goes; all can be replaced at once."""
     path, record = made(sandbox, kind, metadata=FIFTY)
-    told = sandbox.api.refused("PATCH", path, 422, "INVALID_FIELD", json={"metadata": {"key50": 50}})
-    assert (told["param"], set(told["errors"])) == ("metadata", {"metadata"})
+    error = sandbox.api.rejected("PATCH", path, 422, "INVALID_FIELD", json={"metadata": {"key50": 50}})
+    assert (error["param"], set(error["errors"])) == ("metadata", {"metadata"})
     assert sandbox.api.get(path) == record
     exchanged = sandbox.api.patch(path, {"metadata": {"key50": 50, "key0": None, "key1": "new"}})["metadata"]
     assert (len(exchanged), exchanged["key50"], exchanged["key1"]) == (50, 50, "new")

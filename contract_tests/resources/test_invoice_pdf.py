@@ -59,39 +59,39 @@ def test_it_opens_from_an_email(sandbox: Sandbox, anyone: Client) -> None:
 
 @pytest.mark.parametrize("spoil", [lambda url: url + "x", lambda url: url[:-1], lambda url: url.split("=")[0] + "="])
 def test_a_wrong_token_opens_nothing(sandbox: Sandbox, anyone: Client, spoil: Any) -> None:
-    """B-71, whoever brings it."""
+    """B-71, whatever key is sent."""
     url = spoil(an_invoice(sandbox)["pdf_url"])
-    anyone.refused("GET", url, 401, "INVALID_TOKEN")
-    sandbox.api.refused("GET", url, 401, "INVALID_TOKEN")
+    anyone.rejected("GET", url, 401, "INVALID_TOKEN")
+    sandbox.api.rejected("GET", url, 401, "INVALID_TOKEN")
 
 
 def test_a_token_opens_its_own_invoice_only(sandbox: Sandbox, anyone: Client) -> None:
     first, second = an_invoice(sandbox), an_invoice(sandbox)
     token = first["pdf_url"].rpartition("=")[2]
-    anyone.refused("GET", f"/invoices/{second['id']}/pdf/?token={token}", 401, "INVALID_TOKEN")
-    anyone.refused("GET", f"/invoices/inv_nobody/pdf/?token={token}", 401, "INVALID_TOKEN")
+    anyone.rejected("GET", f"/invoices/{second['id']}/pdf/?token={token}", 401, "INVALID_TOKEN")
+    anyone.rejected("GET", f"/invoices/inv_nobody/pdf/?token={token}", 401, "INVALID_TOKEN")
 
 
 def test_without_key_and_token_it_stays_closed(sandbox: Sandbox, anyone: Client) -> None:
-    anyone.refused("GET", f"/invoices/{an_invoice(sandbox)['id']}/pdf/", 401, "MISSING_API_KEY")
+    anyone.rejected("GET", f"/invoices/{an_invoice(sandbox)['id']}/pdf/", 401, "MISSING_API_KEY")
 
 
 def test_a_draft_has_none(sandbox: Sandbox) -> None:
     """B-14."""
     invoice = an_invoice(sandbox, status="draft", pdf_url=None, payment_url=None)
-    sandbox.api.refused("GET", f"/invoices/{invoice['id']}/pdf/", 404, "PDF_NOT_AVAILABLE")
-    sandbox.api.refused("GET", f"/invoices/{invoice['id']}/pdf/?token=x", 404, "PDF_NOT_AVAILABLE")
+    sandbox.api.rejected("GET", f"/invoices/{invoice['id']}/pdf/", 404, "PDF_NOT_AVAILABLE")
+    sandbox.api.rejected("GET", f"/invoices/{invoice['id']}/pdf/?token=x", 404, "PDF_NOT_AVAILABLE")
 
 
 def test_an_unknown_invoice_has_none(sandbox: Sandbox) -> None:
-    sandbox.api.refused("GET", "/invoices/inv_nobody/pdf/", 404, "INVOICE_NOT_FOUND")
+    sandbox.api.rejected("GET", "/invoices/inv_nobody/pdf/", 404, "INVOICE_NOT_FOUND")
 
 
 def test_security_profiles_are_for_the_merchants_servers(sandbox: Sandbox, anyone: Client) -> None:
     """Enforcement rule 1 filters the App's API requests; a customer opens his email wherever he is."""
     invoice = an_invoice(sandbox)
     sandbox.api.post("/security-profiles/", {"name": "Office", "allowed_ips": ["203.0.113.7"]})
-    sandbox.api.refused("GET", f"/invoices/{invoice['id']}/pdf/", 403, "PERMISSION_DENIED")
+    sandbox.api.rejected("GET", f"/invoices/{invoice['id']}/pdf/", 403, "PERMISSION_DENIED")
     assert anyone.request("GET", invoice["pdf_url"]).status_code == 200
 
 

@@ -98,8 +98,8 @@ def test_a_period_that_tax_makes_too_large_cannot_be_subscribed_to(sandbox: Sand
     sandbox.settings(tax_rate=18)
     terms = {"plan": sandbox.plan(amount=99_999_999)["id"]} if by_plan else {"unit_amount": 99_999_999}
     body = {"customer": sandbox.customer()["id"], "interval": "month", **terms}
-    refused = sandbox.api.refused("POST", "/subscriptions/", 422, "AMOUNT_TOO_LARGE", json=body)
-    assert refused["param"] == ("plan" if by_plan else "unit_amount")
+    rejected = sandbox.api.rejected("POST", "/subscriptions/", 422, "AMOUNT_TOO_LARGE", json=body)
+    assert rejected["param"] == ("plan" if by_plan else "unit_amount")
 
 
 def test_a_payment_in_progress_loses_its_deleted_customer_altogether(sandbox: Sandbox) -> None:

@@ -1,4 +1,4 @@
-"""Invoices: drafts and their lines, finalization, payment by hand, due dates (Invoices; B-65, B-66)."""
+"""Invoices: drafts and their lines, finalization, manual payment, due dates (Invoices; B-65, B-66)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contract_tests.rules_harness import Kernel
+from contract_tests.rules_harness import RulesHarness
 from contract_tests.sandbox import Sandbox
 from emulator.core import money
 from emulator.core.state_machine import StateMachine, Transition
@@ -36,12 +36,12 @@ def retrieved(sandbox: Sandbox, invoice: Any) -> Any:
     return sandbox.api.get(f"/invoices/{invoice['id']}/")
 
 
-def refused(sandbox: Sandbox, status: int, code: str, **fields: Any) -> Any:
+def rejected(sandbox: Sandbox, status: int, code: str, **fields: Any) -> Any:
     body = {"customer": sandbox.customer()["id"], "line_items": [LINE], **fields}
     with sandbox.expect():
-        told = sandbox.api.refused("POST", "/invoices/", status, code, json=body)
+        error = sandbox.api.rejected("POST", "/invoices/", status, code, json=body)
     assert sandbox.invoices() == []
-    return told
+    return error
 
 
 # -- create
@@ -98,9 +98,9 @@ def test_numbers_are_given_in_order_with_their_year(sandbox: Sandbox) -> None:
         ({"discount_amount": 5}, 422, "INVALID_FIELD", "discount_amount"),
     ],
 )
-def test_what_creation_refuses(sandbox: Sandbox, fields: dict[str, Any], status: int, code: str, param: str) -> None:
+def test_what_creation_rejects(sandbox: Sandbox, fields: dict[str, Any], status: int, code: str, param: str) -> None:
     """B-13, B-15, B-23, B-24, B-65, B-66: with the documented code, the field at fault, and nothing made."""
-    assert refused(sandbox, status, code, **fields)["param"] == param
+    assert rejected(sandbox, status, code, **fields)["param"] == param
 
 
 @pytest.mark.parametrize(
@@ -121,28 +121,28 @@ def test_what_creation_takes_at_its_limits(sandbox: Sandbox, fields: dict[str, A
 # -- lines that bill a product
 
 
-def product_draft(kernel: Kernel, *lines: dict[str, Any], **fields: Any) -> Any:
-    customer = kernel.do("createCustomer", email="buyer@example.com", name="Awa Diop")
+def product_draft(harness: RulesHarness, *lines: dict[str, Any], **fields: Any) -> Any:
+    customer = harness.do("createCustomer", email="buyer@example.com", name="Awa Diop")
     items = [{"quantity": 1, **line} for line in lines]
-    return kernel.do("createInvoice", customer=customer.id, line_items=items, **fields)
+    return harness.do("createInvoice", customer=customer.id, line_items=items, **fields)
 
 
 def test_a_product_line_has_its_name_and_price() -> None:
     """Invoices: the id of an existing product; its price then, not what it becomes later."""
-    kernel = Kernel()
-    product = kernel.product()
-    invoice = product_draft(kernel, {"product": product.id, "quantity": 3})
-    kernel.turn(lambda world: world.replace(product, unit_amount=9, name="Other"))
-    [line] = kernel.world.require(invoices.Invoice, invoice.id).line_items
+    harness = RulesHarness()
+    product = harness.product()
+    invoice = product_draft(harness, {"product": product.id, "quantity": 3})
+    harness.run(lambda world: world.replace(product, unit_amount=9, name="Other"))
+    [line] = harness.world.require(invoices.Invoice, invoice.id).line_items
     assert (line.product, line.description, line.quantity) == (product.id, "Basket", 3)
     assert (line.unit_amount, line.amount) == (1500, 4500)
 
 
 def test_a_free_product_takes_its_own_price() -> None:
     """B-66."""
-    kernel = Kernel()
-    product = kernel.product(price_type="free")
-    assert product_draft(kernel, {"product": product.id, "unit_amount": 40}).total == 40
+    harness = RulesHarness()
+    product = harness.product(price_type="free")
+    assert product_draft(harness, {"product": product.id, "unit_amount": 40}).total == 40
 
 
 @pytest.mark.parametrize(
@@ -157,22 +157,22 @@ def test_a_free_product_takes_its_own_price() -> None:
 )
 def test_a_product_line_that_will_not_do(product: dict[str, Any], line: dict[str, Any], param: str) -> None:
     """B-15, B-66: free without a price, fixed with one, archived, in another currency."""
-    kernel = Kernel()
-    id = kernel.product(**product).id
-    with pytest.raises(ApiError) as refusal:
-        product_draft(kernel, {"product": id, **line})
-    assert (refusal.value.code, refusal.value.param) == ("INVALID_FIELD", f"line_items.0.{param}")
+    harness = RulesHarness()
+    id = harness.product(**product).id
+    with pytest.raises(ApiError) as raised:
+        product_draft(harness, {"product": id, **line})
+    assert (raised.value.code, raised.value.param) == ("INVALID_FIELD", f"line_items.0.{param}")
 
 
 def test_a_draft_that_bills_a_product_keeps_its_currency() -> None:
     """PATCH currency alone: the products must be sold in the new one."""
-    kernel = Kernel()
-    invoice = product_draft(kernel, {"product": kernel.product().id})
-    with pytest.raises(ApiError) as refusal:
-        kernel.do("updateInvoice", invoice.id, currency="EUR")
-    assert (refusal.value.code, refusal.value.param) == ("INVALID_FIELD", "currency")
-    in_euro = [{"product": kernel.product(currency="EUR").id, "quantity": 1}]
-    assert kernel.do("updateInvoice", invoice.id, currency="EUR", line_items=in_euro).currency == "EUR"
+    harness = RulesHarness()
+    invoice = product_draft(harness, {"product": harness.product().id})
+    with pytest.raises(ApiError) as raised:
+        harness.do("updateInvoice", invoice.id, currency="EUR")
+    assert (raised.value.code, raised.value.param) == ("INVALID_FIELD", "currency")
+    in_euro = [{"product": harness.product(currency="EUR").id, "quantity": 1}]
+    assert harness.do("updateInvoice", invoice.id, currency="EUR", line_items=in_euro).currency == "EUR"
 
 
 # -- money
@@ -181,21 +181,21 @@ def test_a_draft_that_bills_a_product_keeps_its_currency() -> None:
 @pytest.mark.parametrize(("rate", "subtotal", "tax"), [(18, 2500, 450), (2.5, 20, 1), (2.5, 19, 0), (0, 2500, 0)])
 def test_tax_is_the_apps_rate(rate: float, subtotal: int, tax: int) -> None:
     """B-65, B-23: half up."""
-    kernel = Kernel(tax_rate=rate)
-    invoice = product_draft(kernel, {"description": "x", "unit_amount": subtotal})
+    harness = RulesHarness(tax_rate=rate)
+    invoice = product_draft(harness, {"description": "x", "unit_amount": subtotal})
     assert (invoice.tax_amount, invoice.total, invoice.amount_remaining) == (tax, subtotal + tax, subtotal + tax)
 
 
 @pytest.mark.parametrize(("subtotal", "fits"), [(50_000_000, True), (90_909_090, True), (90_909_091, False)])
 def test_the_total_with_tax_is_bounded(subtotal: int, fits: bool) -> None:
     """B-23: 99 999 999 at most, tax included."""
-    kernel = Kernel(tax_rate=10)
+    harness = RulesHarness(tax_rate=10)
     line = {"description": "x", "unit_amount": subtotal}
     if fits:
-        assert product_draft(kernel, line).total <= 99_999_999
+        assert product_draft(harness, line).total <= 99_999_999
     else:
         with pytest.raises(ApiError, match="AMOUNT_TOO_LARGE"):
-            product_draft(kernel, line)
+            product_draft(harness, line)
 
 
 @given(
@@ -208,9 +208,9 @@ def test_totals_add_up(lines: list[tuple[int, int]], basis_points: int) -> None:
     exact = Fraction(subtotal * basis_points, 10_000)
     tax = money.percent(subtotal, basis_points / 100)
     assert Fraction(-1, 2) < tax - exact <= Fraction(1, 2)
-    kernel = Kernel(tax_rate=basis_points / 100, maximum_amount=10**10)
+    harness = RulesHarness(tax_rate=basis_points / 100, maximum_amount=10**10)
     items = [{"description": "x", "unit_amount": amount, "quantity": quantity} for amount, quantity in lines]
-    invoice = product_draft(kernel, *items)
+    invoice = product_draft(harness, *items)
     assert (invoice.subtotal, invoice.tax_amount, invoice.total) == (subtotal, tax, subtotal + tax)
 
 
@@ -254,10 +254,10 @@ def test_an_empty_patch_changes_nothing(sandbox: Sandbox) -> None:
         ({"invoice_number": "INV-2026-000009"}, 422, "INVALID_FIELD"),
     ],
 )
-def test_what_a_patch_refuses(sandbox: Sandbox, body: dict[str, Any], status: int, code: str) -> None:
-    """As on creation; and nothing of it is kept."""
+def test_what_a_patch_rejects(sandbox: Sandbox, body: dict[str, Any], status: int, code: str) -> None:
+    """As on creation; and nothing of it is stored."""
     invoice = draft(sandbox)
-    sandbox.api.refused("PATCH", f"/invoices/{invoice['id']}/", status, code, json={"footer": "New", **body})
+    sandbox.api.rejected("PATCH", f"/invoices/{invoice['id']}/", status, code, json={"footer": "New", **body})
     assert retrieved(sandbox, invoice) == invoice
 
 
@@ -265,7 +265,7 @@ def test_only_a_draft_can_be_changed(sandbox: Sandbox) -> None:
     """B-66: INVOICE_NOT_DRAFTABLE, also for an empty body."""
     path = f"/invoices/{open_invoice(sandbox)['id']}/"
     for body in ({"footer": "x"}, {}):
-        sandbox.api.refused("PATCH", path, 422, "INVOICE_NOT_DRAFTABLE", json=body)
+        sandbox.api.rejected("PATCH", path, 422, "INVOICE_NOT_DRAFTABLE", json=body)
 
 
 # -- finalize, send, void, pay
@@ -295,7 +295,7 @@ def test_a_total_of_nothing_is_paid_on_finalization(sandbox: Sandbox) -> None:
         sandbox.advance("60d")
 
 
-def test_paying_by_hand(sandbox: Sandbox) -> None:
+def test_paying_manually(sandbox: Sandbox) -> None:
     """States: open to paid, event invoice.paid; no money is moved."""
     invoice = open_invoice(sandbox)
     with sandbox.expect("invoice.paid"):
@@ -326,7 +326,7 @@ def test_a_void_invoice_is_not_owed(sandbox: Sandbox) -> None:
 @pytest.mark.parametrize("method", ["GET", "PATCH"])
 def test_an_unknown_invoice(sandbox: Sandbox, method: str) -> None:
     """404 INVOICE_NOT_FOUND."""
-    sandbox.api.refused(method, f"/invoices/inv_{NOWHERE}/", 404, "INVOICE_NOT_FOUND")
+    sandbox.api.rejected(method, f"/invoices/inv_{NOWHERE}/", 404, "INVOICE_NOT_FOUND")
 
 
 # -- due dates
@@ -385,56 +385,56 @@ job-overdue     .          =       .      .      .
 """
 COLUMNS, *LINES = (line.split() for line in TABLE.strip().splitlines())
 CELLS = [(state, line[0], outcome) for line in LINES for state, outcome in zip(COLUMNS, line[1:], strict=True)]
-REFUSED = {"!": "INVALID_STATUS_TRANSITION", "!!": "INVOICE_NOT_DRAFTABLE"}
+REJECTED = {"!": "INVALID_STATUS_TRANSITION", "!!": "INVOICE_NOT_DRAFTABLE"}
 
 
-def do(kernel: Kernel, id: str, step: str) -> None:
+def do(harness: RulesHarness, id: str, step: str) -> None:
     if step == "write off":
-        kernel.turn(lambda world: invoices.write_off(world, world.require(invoices.Invoice, id)))
+        harness.run(lambda world: invoices.write_off(world, world.require(invoices.Invoice, id)))
     elif step == "job-overdue":
-        kernel.job("invoice.overdue", id)
+        harness.job("invoice.overdue", id)
     else:
-        kernel.do(step, id, **({"footer": "New"} if step == "updateInvoice" else {}))
+        harness.do(step, id, **({"footer": "New"} if step == "updateInvoice" else {}))
 
 
-def meet(state: str, step: str) -> tuple[Kernel, str]:
+def meet(state: str, step: str) -> tuple[RulesHarness, str]:
     """An invoice in a state; an hour later something is done to it."""
-    kernel = Kernel()
-    id = product_draft(kernel, {"description": "x", "unit_amount": 500}).id
+    harness = RulesHarness()
+    id = product_draft(harness, {"description": "x", "unit_amount": 500}).id
     for way in REACH[state]:
-        do(kernel, id, way)
-    kernel.advance(hours=1)
-    return kernel, id
+        do(harness, id, way)
+    harness.advance(hours=1)
+    return harness, id
 
 
 @pytest.mark.parametrize(("state", "step", "outcome"), CELLS)
 def test_each_state_meets_each_step(state: str, step: str, outcome: str) -> None:
-    """B-66: what is not in the table is refused with its code, and a job is silenced."""
-    kernel, id = meet(state, step)
-    everything = kernel.everything()
-    if outcome in REFUSED:
-        with pytest.raises(ApiError) as refusal:
-            do(kernel, id, step)
-        assert refusal.value.code == REFUSED[outcome]
+    """B-66: what is not in the table is rejected with its code, and a job is silenced."""
+    harness, id = meet(state, step)
+    everything = harness.everything()
+    if outcome in REJECTED:
+        with pytest.raises(ApiError) as raised:
+            do(harness, id, step)
+        assert raised.value.code == REJECTED[outcome]
     else:
-        do(kernel, id, step)
-    assert (kernel.everything() == everything) == (outcome in (".", *REFUSED))
-    now = kernel.world.require(invoices.Invoice, id).status
-    assert now == (state if outcome in ("=", ".", *REFUSED) else outcome)
+        do(harness, id, step)
+    assert (harness.everything() == everything) == (outcome in (".", *REJECTED))
+    now = harness.world.require(invoices.Invoice, id).status
+    assert now == (state if outcome in ("=", ".", *REJECTED) else outcome)
 
 
 def test_every_row_of_the_life_cycle_is_walked(monkeypatch: pytest.MonkeyPatch) -> None:
     """No row is there for nothing."""
     walked: set[Transition] = set()
-    tell = StateMachine._emit
+    emit = StateMachine._emit
 
     def watched(self: StateMachine[Any], world: World, row: Transition, record: Any) -> Any:
         walked.update([row] if self is invoices.STATE_MACHINE else [])
-        return tell(self, world, row, record)
+        return emit(self, world, row, record)
 
     monkeypatch.setattr(StateMachine, "_emit", watched)
     for state, step, outcome in CELLS:
-        if outcome not in REFUSED:
+        if outcome not in REJECTED:
             do(*meet(state, step), step)
     assert walked == set(invoices.STATE_MACHINE.rows)
 
@@ -467,5 +467,5 @@ def test_filters(sandbox: Sandbox) -> None:
 @pytest.mark.parametrize("name", ["status", "due_after", "currency", "colour"])
 def test_a_wrong_filter(sandbox: Sandbox, name: str) -> None:
     """B-12: 422 INVALID_FILTER_PARAM naming it."""
-    told = sandbox.api.refused("GET", "/invoices/", 422, "INVALID_FILTER_PARAM", params={name: "blue"})
-    assert told["param"] == name
+    error = sandbox.api.rejected("GET", "/invoices/", 422, "INVALID_FILTER_PARAM", params={name: "blue"})
+    assert error["param"] == name

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from contract_tests.rules_harness import Kernel
+from contract_tests.rules_harness import RulesHarness
 from emulator.core.world import World
 from emulator.resources import ledger
 from emulator.resources.billing.invoices import Invoice
@@ -20,123 +20,125 @@ CARD = {"method": {"type": "bank_card", "number": "4242424242424242", "exp_month
 
 
 @pytest.fixture
-def kernel() -> Kernel:
+def harness() -> RulesHarness:
     """A world whose operator confirms refunds at once, with a commission beside the fee."""
-    return Kernel(refund_timing="instant", commission_rate=1)
+    return RulesHarness(refund_timing="instant", commission_rate=1)
 
 
-def invoice(kernel: Kernel) -> Invoice:
+def invoice(harness: RulesHarness) -> Invoice:
     """An open invoice of 5000 XAF."""
-    customer = kernel.do("createCustomer", email="awa@example.com", name="Awa Diop")
+    customer = harness.do("createCustomer", email="awa@example.com", name="Awa Diop")
     line = {"description": "Basket", "quantity": 1, "unit_amount": 5000}
-    draft = kernel.do("createInvoice", customer=customer.id, line_items=[line])
-    kernel.do("finalizeInvoice", draft.id)
-    return kernel.world.require(Invoice, draft.id)
+    draft = harness.do("createInvoice", customer=customer.id, line_items=[line])
+    harness.do("finalizeInvoice", draft.id)
+    return harness.world.require(Invoice, draft.id)
 
 
-def change(kernel: Kernel, record: Any, **fields: Any) -> None:
+def change(harness: RulesHarness, record: Any, **fields: Any) -> None:
     """Set fields of a record as a mistaken rule would."""
-    kernel.turn(lambda world: world.replace(record, **fields))
+    harness.run(lambda world: world.replace(record, **fields))
 
 
-def books(kernel: Kernel) -> dict[str, int]:
+def books(harness: RulesHarness) -> dict[str, int]:
     """What stands on the books in XAF."""
-    return {account: amount for (account, currency), amount in ledger.totals(kernel.world).items() if currency == "XAF"}
+    return {
+        account: amount for (account, currency), amount in ledger.totals(harness.world).items() if currency == "XAF"
+    }
 
 
-def test_a_payment_moves_money_from_the_buyers_to_merchant_fees_and_commissions(kernel: Kernel) -> None:
-    kernel.turn(hosted_payments.pay_invoice, id=invoice(kernel).id, payment=CARD)
-    assert books(kernel) == {"buyers": -5000, "merchant": 4805, "fees": 145, "commissions": 50}
+def test_a_payment_moves_money_from_the_buyers_to_merchant_fees_and_commissions(harness: RulesHarness) -> None:
+    harness.run(hosted_payments.pay_invoice, id=invoice(harness).id, payment=CARD)
+    assert books(harness) == {"buyers": -5000, "merchant": 4805, "fees": 145, "commissions": 50}
 
 
-def test_a_refund_returns_it_and_the_fees_stay(kernel: Kernel) -> None:
-    kernel.turn(hosted_payments.pay_invoice, id=invoice(kernel).id, payment=CARD)
-    (deposit,) = kernel.world.table(Transaction)
-    kernel.do("createRefund", transaction=deposit.id, amount=2000)
-    assert books(kernel) == {"buyers": -3000, "merchant": 2805, "fees": 145, "commissions": 50}
+def test_a_refund_returns_it_and_the_fees_stay(harness: RulesHarness) -> None:
+    harness.run(hosted_payments.pay_invoice, id=invoice(harness).id, payment=CARD)
+    (deposit,) = harness.world.table(Transaction)
+    harness.do("createRefund", transaction=deposit.id, amount=2000)
+    assert books(harness) == {"buyers": -3000, "merchant": 2805, "fees": 145, "commissions": 50}
 
 
-def test_an_invoice_paid_manually_has_an_account_of_its_own(kernel: Kernel) -> None:
-    kernel.do("payInvoice", invoice(kernel).id)
-    assert books(kernel) == {"buyers": -5000, "paid manually": 5000}
+def test_an_invoice_paid_manually_has_an_account_of_its_own(harness: RulesHarness) -> None:
+    harness.do("payInvoice", invoice(harness).id)
+    assert books(harness) == {"buyers": -5000, "paid manually": 5000}
 
 
-def test_a_net_amount_that_is_not_the_rest_is_undone(kernel: Kernel) -> None:
-    kernel.turn(hosted_payments.pay_invoice, id=invoice(kernel).id, payment=CARD)
-    (deposit,) = kernel.world.table(Transaction)
+def test_a_net_amount_that_is_not_the_rest_is_undone(harness: RulesHarness) -> None:
+    harness.run(hosted_payments.pay_invoice, id=invoice(harness).id, payment=CARD)
+    (deposit,) = harness.world.table(Transaction)
     with pytest.raises(Imbalance, match=rf"books of {deposit.id} by 1 XAF"):
-        change(kernel, deposit, net_amount=deposit.net_amount + 1)
-    assert kernel.world.table(Transaction).get(deposit.id) is deposit
+        change(harness, deposit, net_amount=deposit.net_amount + 1)
+    assert harness.world.table(Transaction).get(deposit.id) is deposit
 
 
-def test_totals_of_a_customer_follow_its_transactions(kernel: Kernel) -> None:
-    customer = kernel.world.require(Customer, invoice(kernel).customer)
+def test_totals_of_a_customer_follow_its_transactions(harness: RulesHarness) -> None:
+    customer = harness.world.require(Customer, invoice(harness).customer)
     with pytest.raises(Imbalance, match=rf"spending of {customer.id} by -700 XAF"):
-        change(kernel, customer, total_spent=700)
+        change(harness, customer, total_spent=700)
 
 
-def test_a_refunded_amount_needs_a_refund(kernel: Kernel) -> None:
-    kernel.turn(hosted_payments.pay_invoice, id=invoice(kernel).id, payment=CARD)
-    (deposit,) = kernel.world.table(Transaction)
-    customer = kernel.world.require(Customer, deposit.customer)
+def test_a_refunded_amount_needs_a_refund(harness: RulesHarness) -> None:
+    harness.run(hosted_payments.pay_invoice, id=invoice(harness).id, payment=CARD)
+    (deposit,) = harness.world.table(Transaction)
+    customer = harness.world.require(Customer, deposit.customer)
 
     def forget_the_refund(world: World) -> None:
         world.replace(deposit, amount_refunded=10)
         world.replace(customer, total_spent=customer.total_spent - 10)
 
     with pytest.raises(Imbalance, match=rf"refunds of {deposit.id} by -10 XAF"):
-        kernel.turn(forget_the_refund)
+        harness.run(forget_the_refund)
 
 
-def test_an_invoice_is_not_paid_without_money(kernel: Kernel) -> None:
-    unpaid = invoice(kernel)
+def test_an_invoice_is_not_paid_without_money(harness: RulesHarness) -> None:
+    unpaid = invoice(harness)
     with pytest.raises(Imbalance, match=rf"payments of {unpaid.id} by -5000 XAF"):
-        change(kernel, unpaid, status="paid", amount_paid=5000)
+        change(harness, unpaid, status="paid", amount_paid=5000)
 
 
-def test_a_session_is_not_complete_without_money(kernel: Kernel) -> None:
+def test_a_session_is_not_complete_without_money(harness: RulesHarness) -> None:
     line = {"description": "Basket", "quantity": 1, "unit_amount": 5000}
     body = {"mode": "payment", "currency": "XAF", "expires_in": 3600, "metadata": {}, "line_items": [line]}
-    session = kernel.do("createCheckoutSession", **body)
+    session = harness.do("createCheckoutSession", **body)
     with pytest.raises(Imbalance, match=rf"payments of {session.id} by -5000 XAF"):
-        change(kernel, session, status="complete")
+        change(harness, session, status="complete")
 
 
-def test_a_customer_that_is_deleted_takes_its_account_along(kernel: Kernel) -> None:
-    paid = invoice(kernel)
-    kernel.turn(hosted_payments.pay_invoice, id=paid.id, payment=CARD)
-    kernel.do("deleteCustomer", paid.customer)
-    (deposit,) = kernel.world.table(Transaction)
-    kernel.do("createRefund", transaction=deposit.id)
-    assert books(kernel)["buyers"] == 0
+def test_a_customer_that_is_deleted_takes_its_account_along(harness: RulesHarness) -> None:
+    paid = invoice(harness)
+    harness.run(hosted_payments.pay_invoice, id=paid.id, payment=CARD)
+    harness.do("deleteCustomer", paid.customer)
+    (deposit,) = harness.world.table(Transaction)
+    harness.do("createRefund", transaction=deposit.id)
+    assert books(harness)["buyers"] == 0
 
 
-def test_what_a_tester_sets_directly_is_no_imbalance(kernel: Kernel) -> None:
-    customer = kernel.world.require(Customer, invoice(kernel).customer)
+def test_what_a_tester_sets_directly_is_no_imbalance(harness: RulesHarness) -> None:
+    customer = harness.world.require(Customer, invoice(harness).customer)
 
     def arrange(world: World) -> None:
         world.arrange()
         world.replace(customer, total_spent=700)
 
-    kernel.turn(arrange)
-    assert kernel.world.require(Customer, customer.id).total_spent == 700
+    harness.run(arrange)
+    assert harness.world.require(Customer, customer.id).total_spent == 700
 
 
-def test_a_world_that_is_not_strict_notes_the_failure_and_goes_on(kernel: Kernel) -> None:
-    kernel.world.strict = False
-    customer = kernel.world.require(Customer, invoice(kernel).customer)
-    with kernel.world.unit_of_work() as unit:
-        kernel.world.replace(customer, total_spent=700)
+def test_a_world_that_is_not_strict_notes_the_failure_and_goes_on(harness: RulesHarness) -> None:
+    harness.world.strict = False
+    customer = harness.world.require(Customer, invoice(harness).customer)
+    with harness.world.unit_of_work() as unit:
+        harness.world.replace(customer, total_spent=700)
     (failure,) = unit.failed_checks
     assert isinstance(failure, Imbalance)
     assert failure.posting == ("spending", customer.id, -700, "XAF")
-    assert kernel.world.require(Customer, customer.id).total_spent == 700
+    assert harness.world.require(Customer, customer.id).total_spent == 700
 
 
-def test_entries_of_a_unit_say_which_record_each_posting_comes_from(kernel: Kernel) -> None:
-    open_invoice = invoice(kernel)
-    with kernel.world.unit_of_work() as unit:
-        OPERATIONS["payInvoice"](kernel.world, open_invoice.id)
+def test_entries_of_a_unit_say_which_record_each_posting_comes_from(harness: RulesHarness) -> None:
+    open_invoice = invoice(harness)
+    with harness.world.unit_of_work() as unit:
+        OPERATIONS["payInvoice"](harness.world, open_invoice.id)
     (entry, *others) = ledger.entries(unit)
     assert (entry[0], entry[1].name, entry[1].amount) == (open_invoice.id, "buyers", -5000)
     assert [posting.name for _, posting in others] == ["paid manually"]

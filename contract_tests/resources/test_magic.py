@@ -1,6 +1,6 @@
 """Magic values: each line of the fixture does what it says, at once, on the clock and when the money goes back (B-54).
 
-What is expected of a line is reckoned here from its fields, so a new line is tested as soon as it is written.
+What is expected of a line is computed here from its fields, so a new line is tested as soon as it is written.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Moment(NamedTuple):
 
 
 def moments(type: str, line: MagicValue) -> Iterator[Moment]:
-    """The story of one payment, in order."""
+    """The events of one payment, in order."""
     now = timedelta()
     pending = "pending" if type == "bank_transfer" else None
     if line.step:
@@ -131,8 +131,8 @@ def test_a_magic_value_does_what_it_says_when_it_says(sandbox: Sandbox, type: st
             go_to(sandbox, later(moment.after))
             assert standing(sandbox, intent) == (moment.intent, moment.transaction)
         before = moment
-    told = [(event["type"], event["created_at"]) for event in sandbox.events()[1:]]
-    assert told == [(event, later(moment.after)) for moment in moments(type, line) for event in moment.events]
+    happened = [(event["type"], event["created_at"]) for event in sandbox.events()[1:]]
+    assert happened == [(event, later(moment.after)) for moment in moments(type, line) for event in moment.events]
     error = sandbox.api.get(f"/payment-intents/{intent['id']}/")["last_error"]
     assert error == (line.code and {"code": line.code, "message": ERRORS[line.code].message})
     with sandbox.expect():

@@ -1,4 +1,4 @@
-"""Payment intents: made, confirmed, answered, captured, canceled, and refused everywhere else (B-50, B-51, B-55)."""
+"""Payment intents: made, confirmed, answered, captured, canceled, and rejected everywhere else (B-50, B-51, B-55)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_with_a_method_it_waits_to_be_confirmed_and_is_its_customers(sandbox: Sa
 
 
 def test_a_card_pays_at_once(sandbox: Sandbox) -> None:
-    """The intent tells first, then its transaction (B-44); the transaction carries what the intent said."""
+    """The intent reports first, then its transaction (B-44); the transaction carries what the intent said."""
     customer = sandbox.customer()
     method = sandbox.method(customer)
     with sandbox.expect(*PAID):
@@ -87,7 +87,7 @@ def test_a_blacklisted_customers_attempt_is_an_intent_that_fails(sandbox: Sandbo
     assert (intent["status"], intent["last_error"]["code"]) == ("canceled", "CUSTOMER_BLACKLISTED")
 
 
-# -- refused, and nothing made
+# -- rejected, and nothing created
 
 
 @pytest.mark.parametrize(
@@ -103,11 +103,11 @@ def test_a_blacklisted_customers_attempt_is_an_intent_that_fails(sandbox: Sandbo
         (True, "XAF", 422, "INVALID_FIELD"),
     ],
 )
-def test_an_amount_out_of_bounds_or_a_wrong_currency_is_refused(
+def test_an_amount_out_of_bounds_or_a_wrong_currency_is_rejected(
     sandbox: Sandbox, amount: Any, currency: str, status: int, code: str
 ) -> None:
     """B-23, B-24."""
-    sandbox.api.refused("POST", "/payment-intents/", status, code, json={"amount": amount, "currency": currency})
+    sandbox.api.rejected("POST", "/payment-intents/", status, code, json={"amount": amount, "currency": currency})
     assert sandbox.api.get("/payment-intents/")["pagination"]["count"] == 0
 
 
@@ -123,32 +123,32 @@ def test_an_amount_at_the_bounds_is_taken(sandbox: Sandbox, amount: int, currenc
 def test_an_unknown_id_is_not_found(sandbox: Sandbox, field: str, code: str) -> None:
     """B-15."""
     body = {"amount": 5000, "currency": "XAF", field: "unknown"}
-    assert sandbox.api.refused("POST", "/payment-intents/", 404, code, json=body)["param"] == field
+    assert sandbox.api.rejected("POST", "/payment-intents/", 404, code, json=body)["param"] == field
 
 
-def test_another_customers_method_is_refused(sandbox: Sandbox) -> None:
+def test_another_customers_method_is_rejected(sandbox: Sandbox) -> None:
     """B-15."""
     customer, method = sandbox.customer(), sandbox.method()
     body = {"amount": 5000, "currency": "XAF", "customer": customer["id"], "payment_method": method["id"]}
-    told = sandbox.api.refused("POST", "/payment-intents/", 422, "INVALID_FIELD", json=body)
-    assert told["param"] == "payment_method"
+    error = sandbox.api.rejected("POST", "/payment-intents/", 422, "INVALID_FIELD", json=body)
+    assert error["param"] == "payment_method"
     intent = sandbox.intent(customer=customer["id"])
     path, choice = f"/payment-intents/{intent['id']}/confirm/", {"payment_method": method["id"]}
-    sandbox.api.refused("POST", path, 422, "INVALID_FIELD", json=choice)
+    sandbox.api.rejected("POST", path, 422, "INVALID_FIELD", json=choice)
 
 
-def test_a_type_that_is_not_allowed_is_refused_and_nothing_is_made(sandbox: Sandbox) -> None:
+def test_a_type_that_is_not_allowed_is_rejected_and_nothing_is_made(sandbox: Sandbox) -> None:
     """B-55: 422 ``PAYMENT_METHOD_NOT_SUPPORTED``."""
     customer = sandbox.customer()
     method = sandbox.method(customer)
     fields = {"amount": 5000, "currency": "XAF", "payment_method_types": ["mobile_money", "mobile_money"]}
     body = {**fields, "payment_method": method["id"]}
-    sandbox.api.refused("POST", "/payment-intents/", 422, "PAYMENT_METHOD_NOT_SUPPORTED", json=body)
+    sandbox.api.rejected("POST", "/payment-intents/", 422, "PAYMENT_METHOD_NOT_SUPPORTED", json=body)
     assert sandbox.api.get("/payment-intents/")["data"] == []
     intent = sandbox.intent(**fields)
     assert intent["payment_method_types"] == ["mobile_money"]
     path, choice = f"/payment-intents/{intent['id']}/confirm/", {"payment_method": method["id"]}
-    sandbox.api.refused("POST", path, 422, "PAYMENT_METHOD_NOT_SUPPORTED", json=choice)
+    sandbox.api.rejected("POST", path, 422, "PAYMENT_METHOD_NOT_SUPPORTED", json=choice)
     assert sandbox.api.get(f"/payment-intents/{intent['id']}/") == intent
 
 
@@ -180,7 +180,7 @@ def test_mobile_money_asks_the_buyer(sandbox: Sandbox) -> None:
 
 
 def test_a_phone_in_the_buyers_hand_is_answered_there_or_times_out(sandbox: Sandbox) -> None:
-    """⚙ ``mobile_money: handset``: nobody answers by itself; after three minutes it is ``MOBILE_MONEY_TIMEOUT``."""
+    """⚙ ``mobile_money: handset``: no answer comes by itself; after three minutes it is ``MOBILE_MONEY_TIMEOUT``."""
     sandbox.settings(mobile_money="handset")
     method = sandbox.method(type="mobile_money", phone="+24177123456")
     answered, left = sandbox.pay(method), sandbox.pay(method)
@@ -237,14 +237,14 @@ def test_a_bank_transfer_that_is_not_funded_fails_with_its_transaction(sandbox: 
         sandbox.advance("2d")
 
 
-# -- capture by hand
+# -- manual capture
 
 
 def authorised(sandbox: Sandbox, **fields: Any) -> Any:
     return sandbox.pay(sandbox.method(**fields), capture_method="manual")
 
 
-def test_capture_by_hand_waits_with_the_money_authorised(sandbox: Sandbox) -> None:
+def test_manual_capture_waits_with_the_money_authorised(sandbox: Sandbox) -> None:
     """B-50, B-51: ``requires_capture``, no event and no transaction before the capture."""
     with sandbox.expect("customer.created"):
         intent = authorised(sandbox)
@@ -271,11 +271,11 @@ def test_more_than_authorised_or_nothing_is_not_captured(sandbox: Sandbox, amoun
     """Business codes; B-51."""
     intent = authorised(sandbox)
     path = f"/payment-intents/{intent['id']}/capture/"
-    assert sandbox.api.refused("POST", path, 422, code, json={"amount": amount})["param"] == "amount"
+    assert sandbox.api.rejected("POST", path, 422, code, json={"amount": amount})["param"] == "amount"
     assert sandbox.api.get(f"/payment-intents/{intent['id']}/") == intent
 
 
-def test_mobile_money_and_transfers_may_be_captured_by_hand_too(sandbox: Sandbox) -> None:
+def test_mobile_money_and_transfers_may_be_captured_manually_too(sandbox: Sandbox) -> None:
     mobile = authorised(sandbox, type="mobile_money", phone="+24177123456")
     transfer = authorised(sandbox, type="bank_transfer", iban=IBAN)
     assert (mobile["status"], transfer["status"]) == ("requires_capture", "processing")
@@ -309,7 +309,7 @@ ALLOWED = {
     "cancel": STATES.keys() - {"succeeded", "canceled"},
     "answer": {"requires_action", "processing"},
 }
-REFUSAL = {
+REJECTION_CODE = {
     "confirm": "PAYMENT_INTENT_NOT_CONFIRMABLE",
     "capture": "PAYMENT_INTENT_NOT_CAPTURABLE",
     "cancel": "PAYMENT_INTENT_UNCANCELABLE",
@@ -319,8 +319,10 @@ REFUSAL = {
 
 @pytest.mark.parametrize("state", STATES)
 @pytest.mark.parametrize("action", ALLOWED)
-def test_each_action_in_each_state_works_or_is_refused_with_its_code(sandbox: Sandbox, state: str, action: str) -> None:
-    """B-51: what may not be done changes nothing and tells nothing."""
+def test_each_action_in_each_state_works_or_is_rejected_with_its_code(
+    sandbox: Sandbox, state: str, action: str
+) -> None:
+    """B-51: what may not be done changes nothing and emits nothing."""
     intent = STATES[state](sandbox)
     assert intent["status"] == state
     client, slash = (sandbox.control, "") if action == "answer" else (sandbox.api, "/")
@@ -330,7 +332,7 @@ def test_each_action_in_each_state_works_or_is_refused_with_its_code(sandbox: Sa
         assert client.post(path, body)["status"] == ("canceled" if action == "cancel" else "succeeded")
         return
     with sandbox.expect():
-        client.refused("POST", path, 422, REFUSAL[action], json=body)
+        client.rejected("POST", path, 422, REJECTION_CODE[action], json=body)
         assert sandbox.api.get(f"/payment-intents/{intent['id']}/") == intent
 
 
@@ -352,7 +354,7 @@ def test_an_unknown_payment_intent_is_not_found(sandbox: Sandbox, action: str) -
     client, slash = (sandbox.control, "") if action == "answer" else (sandbox.api, "/")
     body = {"result": "succeeded"} if action == "answer" else {}
     path = f"/payment-intents/pi_unknown/{action}{slash}"
-    client.refused("POST", path, 404, "PAYMENT_INTENT_NOT_FOUND", json=body)
+    client.rejected("POST", path, 404, "PAYMENT_INTENT_NOT_FOUND", json=body)
 
 
 def test_they_are_listed_newest_first(sandbox: Sandbox) -> None:

@@ -92,10 +92,10 @@ def test_at_most_20_products(sandbox: Sandbox, count: int, status: int) -> None:
     ],
     ids=str,
 )
-def test_what_makes_no_link_is_refused(sandbox: Sandbox, fields: Any, code: str, param: str) -> None:
+def test_an_invalid_link_is_rejected(sandbox: Sandbox, fields: Any, code: str, param: str) -> None:
     """B-12, B-13, B-23, B-59."""
-    told = sandbox.api.refused("POST", "/payment-links/", 422, code, json=sandbox.link_body(**fields))
-    assert told["param"] == param
+    error = sandbox.api.rejected("POST", "/payment-links/", 422, code, json=sandbox.link_body(**fields))
+    assert error["param"] == param
     assert sandbox.api.get("/payment-links/")["data"] == []
 
 
@@ -108,16 +108,16 @@ def test_what_makes_no_link_is_refused(sandbox: Sandbox, fields: Any, code: str,
     ],
     ids=str,
 )
-def test_a_product_that_will_not_do_is_refused(sandbox: Sandbox, product: Any, status: int, code: str) -> None:
+def test_an_unusable_product_is_rejected(sandbox: Sandbox, product: Any, status: int, code: str) -> None:
     """B-15."""
     id = "prod_x" if product is None else sandbox.product(**product)["id"]
     body = {"currency": "XAF", "payment_link_type": "product", "products": [sandbox.product()["id"], id]}
-    assert sandbox.api.refused("POST", "/payment-links/", status, code, json=body)["param"] == "products.1"
+    assert sandbox.api.rejected("POST", "/payment-links/", status, code, json=body)["param"] == "products.1"
 
 
-def test_a_currency_that_is_not_enabled_is_refused(sandbox: Sandbox) -> None:
+def test_a_currency_that_is_not_enabled_is_rejected(sandbox: Sandbox) -> None:
     """B-24."""
-    sandbox.api.refused("POST", "/payment-links/", 403, "CURRENCY_NOT_IN_PLAN", json=sandbox.link_body(currency="GBP"))
+    sandbox.api.rejected("POST", "/payment-links/", 403, "CURRENCY_NOT_IN_PLAN", json=sandbox.link_body(currency="GBP"))
 
 
 # -- changing, archiving, deleting
@@ -175,20 +175,20 @@ def test_patch_changes_what_is_sent(sandbox: Sandbox) -> None:
 def test_the_rest_cannot_be_changed(sandbox: Sandbox, field: Any) -> None:
     """B-13, B-59."""
     link = sandbox.link()
-    told = sandbox.api.refused("PATCH", f"/payment-links/{link['id']}/", 422, "INVALID_FIELD", json=field)
-    assert told["param"] == next(iter(field))
+    error = sandbox.api.rejected("PATCH", f"/payment-links/{link['id']}/", 422, "INVALID_FIELD", json=field)
+    assert error["param"] == next(iter(field))
 
 
 def test_archive_and_restore(sandbox: Sandbox) -> None:
     """active → archived → active; the other way round 422 (B-59)."""
     link = sandbox.link()
     path = f"/payment-links/{link['id']}/"
-    sandbox.api.refused("POST", f"{path}restore/", 422, "INVALID_STATUS_TRANSITION")
+    sandbox.api.rejected("POST", f"{path}restore/", 422, "INVALID_STATUS_TRANSITION")
     with sandbox.expect():
         archived = sandbox.api.post(f"{path}archive/")
     assert archived == {"id": link["id"], "status": "archived", "updated_at": sandbox.now}
     assert sandbox.api.get(path)["status"] == "archived"
-    sandbox.api.refused("POST", f"{path}archive/", 422, "INVALID_STATUS_TRANSITION")
+    sandbox.api.rejected("POST", f"{path}archive/", 422, "INVALID_STATUS_TRANSITION")
     assert sandbox.api.post(f"{path}restore/") == link
 
 
@@ -205,7 +205,7 @@ def test_delete_is_for_good(sandbox: Sandbox) -> None:
 )
 def test_an_unknown_link_is_not_found(sandbox: Sandbox, method: str, suffix: str) -> None:
     """B-15."""
-    sandbox.api.refused(method, f"/payment-links/link_x/{suffix}", 404, "PAYMENT_LINK_NOT_FOUND")
+    sandbox.api.rejected(method, f"/payment-links/link_x/{suffix}", 404, "PAYMENT_LINK_NOT_FOUND")
 
 
 def test_links_are_listed_by_status_type_and_currency(sandbox: Sandbox) -> None:
@@ -220,8 +220,8 @@ def test_links_are_listed_by_status_type_and_currency(sandbox: Sandbox) -> None:
     assert listed(status="archived") == listed(payment_link_type="custom") == [custom["id"]]
     assert listed(currency="EUR", status="active") == [euro["id"]]
     for name, value in (("status", "closed"), ("payment_link_type", "x"), ("currency", "x"), ("color", "red")):
-        told = sandbox.api.refused("GET", "/payment-links/", 422, "INVALID_FILTER_PARAM", params={name: value})
-        assert told["param"] == name
+        error = sandbox.api.rejected("GET", "/payment-links/", 422, "INVALID_FILTER_PARAM", params={name: value})
+        assert error["param"] == name
 
 
 # -- paying
@@ -231,9 +231,9 @@ PAID = ("payment_intent.succeeded", "transaction.succeeded")
 AWA = {"name": "Awa Diop", "email": "awa@example.com"}
 
 
-def pay_refused(sandbox: Sandbox, link: Any, code: str, **fields: Any) -> Any:
+def pay_rejected(sandbox: Sandbox, link: Any, code: str, **fields: Any) -> Any:
     body = {"method": CARD, "customer": AWA, **fields}
-    return sandbox.control.refused("POST", f"/payment-links/{link['id']}/pay", 422, code, json=body)
+    return sandbox.control.rejected("POST", f"/payment-links/{link['id']}/pay", 422, code, json=body)
 
 
 def uses(sandbox: Sandbox, link: Any) -> int:
@@ -259,7 +259,7 @@ def test_many_buyers_pay_one_link(sandbox: Sandbox) -> None:
 
 
 def test_a_price_change_is_for_new_links(sandbox: Sandbox) -> None:
-    """Products, PATCH; an archived product keeps working in existing links (Products, DELETE)."""
+    """Products, PATCH; an archived product still works in existing links (Products, DELETE)."""
     product = sandbox.product()
     link = link_of(sandbox, product)
     sandbox.api.patch(f"/products/{product['id']}/", {"unit_amount": 9000})
@@ -271,8 +271,8 @@ def test_of_several_products_the_buyer_names_one(sandbox: Sandbox) -> None:
     """B-59."""
     basket, hat = sandbox.product(), sandbox.product(name="Hat", unit_amount=700)
     link = link_of(sandbox, basket, hat)
-    assert pay_refused(sandbox, link, "MISSING_FIELD")["param"] == "product"
-    assert pay_refused(sandbox, link, "INVALID_FIELD", product=sandbox.product()["id"])["param"] == "product"
+    assert pay_rejected(sandbox, link, "MISSING_FIELD")["param"] == "product"
+    assert pay_rejected(sandbox, link, "INVALID_FIELD", product=sandbox.product()["id"])["param"] == "product"
     assert sandbox.buy(link, product=hat["id"], customer=AWA)["amount"] == 700
     alone = link_of(sandbox, basket)
     assert sandbox.buy(alone, product=basket["id"], customer=AWA)["amount"] == 2000
@@ -281,11 +281,11 @@ def test_of_several_products_the_buyer_names_one(sandbox: Sandbox) -> None:
 def test_a_quantity_only_where_it_is_allowed(sandbox: Sandbox) -> None:
     """B-59."""
     fixed, counted = sandbox.link(), sandbox.link(allow_quantity=True)
-    assert pay_refused(sandbox, fixed, "INVALID_FIELD", quantity=1)["param"] == "quantity"
+    assert pay_rejected(sandbox, fixed, "INVALID_FIELD", quantity=1)["param"] == "quantity"
     assert sandbox.buy(counted, quantity=3, customer=AWA)["amount"] == 75000
     assert sandbox.buy(counted, customer=AWA)["amount"] == 25000
-    assert pay_refused(sandbox, counted, "INVALID_FIELD", quantity=0)["param"] == "quantity"
-    assert pay_refused(sandbox, counted, "AMOUNT_TOO_LARGE", quantity=4000)["param"] == "quantity"
+    assert pay_rejected(sandbox, counted, "INVALID_FIELD", quantity=0)["param"] == "quantity"
+    assert pay_rejected(sandbox, counted, "AMOUNT_TOO_LARGE", quantity=4000)["param"] == "quantity"
 
 
 @pytest.mark.parametrize("free", [True, False])
@@ -294,25 +294,25 @@ def test_the_buyer_enters_the_amount_of_a_donation_or_a_free_price(sandbox: Sand
         link = link_of(sandbox, sandbox.product(price_type="free"))
     else:
         link = sandbox.link(payment_link_type="donation", amount=...)
-    assert pay_refused(sandbox, link, "MISSING_FIELD")["param"] == "amount"
-    assert pay_refused(sandbox, link, "AMOUNT_TOO_SMALL", amount=99)["param"] == "amount"
-    assert pay_refused(sandbox, link, "AMOUNT_TOO_LARGE", amount=100_000_000)["param"] == "amount"
+    assert pay_rejected(sandbox, link, "MISSING_FIELD")["param"] == "amount"
+    assert pay_rejected(sandbox, link, "AMOUNT_TOO_SMALL", amount=99)["param"] == "amount"
+    assert pay_rejected(sandbox, link, "AMOUNT_TOO_LARGE", amount=100_000_000)["param"] == "amount"
     assert sandbox.buy(link, amount=100, customer=AWA)["amount"] == 100
     assert uses(sandbox, link) == 1
 
 
 def test_a_fixed_amount_is_not_the_buyers_to_choose(sandbox: Sandbox) -> None:
     for link in (sandbox.link(), link_of(sandbox, sandbox.product())):
-        assert pay_refused(sandbox, link, "INVALID_FIELD", amount=5000)["param"] == "amount"
-    assert pay_refused(sandbox, sandbox.link(), "INVALID_FIELD", product="prod_x")["param"] == "product"
+        assert pay_rejected(sandbox, link, "INVALID_FIELD", amount=5000)["param"] == "amount"
+    assert pay_rejected(sandbox, sandbox.link(), "INVALID_FIELD", product="prod_x")["param"] == "product"
 
 
 @pytest.mark.parametrize("missing", ["name", "email"])
 def test_name_and_email_are_required_where_they_are_collected(sandbox: Sandbox, missing: str) -> None:
     """B-59."""
     given = {name: value for name, value in AWA.items() if name != missing}
-    told = pay_refused(sandbox, sandbox.link(), "MISSING_FIELD", customer=given)
-    assert told["param"] == f"customer.{missing}"
+    error = pay_rejected(sandbox, sandbox.link(), "MISSING_FIELD", customer=given)
+    assert error["param"] == f"customer.{missing}"
 
 
 def test_without_collecting_no_customer_is_made(sandbox: Sandbox) -> None:
@@ -323,10 +323,10 @@ def test_without_collecting_no_customer_is_made(sandbox: Sandbox) -> None:
     assert (known["customer"], known["customer_email"]) == (None, AWA["email"])
 
 
-def test_a_type_that_is_not_allowed_is_refused(sandbox: Sandbox) -> None:
+def test_a_type_that_is_not_allowed_is_rejected(sandbox: Sandbox) -> None:
     """B-55: nothing made, no use counted."""
     link = sandbox.link(payment_method_types=["paypal"])
-    pay_refused(sandbox, link, "PAYMENT_METHOD_NOT_SUPPORTED")
+    pay_rejected(sandbox, link, "PAYMENT_METHOD_NOT_SUPPORTED")
     assert uses(sandbox, link) == 0
 
 
@@ -338,7 +338,7 @@ def test_a_use_counts_when_a_payment_starts_even_if_it_fails(sandbox: Sandbox) -
     assert (failed["status"], uses(sandbox, link)) == ("canceled", 1)
     sandbox.buy(link, {"type": "mobile_money", "phone": "+24177000006"}, customer=AWA)
     assert uses(sandbox, link) == 2
-    assert "exhausted" in pay_refused(sandbox, link, "INVALID_STATUS_TRANSITION")["message"]
+    assert "exhausted" in pay_rejected(sandbox, link, "INVALID_STATUS_TRANSITION")["message"]
     assert sandbox.api.get(f"/payment-links/{link['id']}/")["status"] == "active"
     sandbox.api.patch(f"/payment-links/{link['id']}/", {"max_usage": 3})
     assert sandbox.buy(link, customer=AWA)["status"] == "succeeded"
@@ -347,7 +347,7 @@ def test_a_use_counts_when_a_payment_starts_even_if_it_fails(sandbox: Sandbox) -
 def test_a_one_time_link_is_paid_once(sandbox: Sandbox) -> None:
     link = sandbox.link(validity_type="one_time")
     sandbox.buy(link, customer=AWA)
-    pay_refused(sandbox, link, "INVALID_STATUS_TRANSITION")
+    pay_rejected(sandbox, link, "INVALID_STATUS_TRANSITION")
 
 
 def test_a_limited_link_takes_payments_until_its_end(sandbox: Sandbox) -> None:
@@ -356,13 +356,13 @@ def test_a_limited_link_takes_payments_until_its_end(sandbox: Sandbox) -> None:
     sandbox.advance("86399s")
     sandbox.buy(link, customer=AWA)
     sandbox.advance("1s")
-    assert "expired" in pay_refused(sandbox, link, "INVALID_STATUS_TRANSITION")["message"]
+    assert "expired" in pay_rejected(sandbox, link, "INVALID_STATUS_TRANSITION")["message"]
 
 
 def test_an_archived_link_takes_no_payment_until_it_is_restored(sandbox: Sandbox) -> None:
     link = sandbox.link()
     sandbox.api.post(f"/payment-links/{link['id']}/archive/")
-    assert "archived" in pay_refused(sandbox, link, "INVALID_STATUS_TRANSITION")["message"]
+    assert "archived" in pay_rejected(sandbox, link, "INVALID_STATUS_TRANSITION")["message"]
     sandbox.api.post(f"/payment-links/{link['id']}/restore/")
     assert sandbox.buy(link, customer=AWA)["status"] == "succeeded"
 

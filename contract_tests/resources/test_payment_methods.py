@@ -1,4 +1,4 @@
-"""Payment methods: checked when given, and kept without anything that could be stolen (B-52)."""
+"""Payment methods: checked when given, and stored without anything that could be stolen (B-52)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ IBAN = "FR14 2004 1010 0505 0001 3M02 606"
     ],
     ids=str,
 )
-def test_each_type_keeps_its_own_details(sandbox: Sandbox, type: str, fields: Any, details: Any) -> None:
+def test_each_type_has_its_own_details(sandbox: Sandbox, type: str, fields: Any, details: Any) -> None:
     """B-52."""
     customer = sandbox.customer()
     method = sandbox.method(customer, type, **fields, metadata={"wallet": "main"})
@@ -80,12 +80,12 @@ def test_the_brand_follows_the_number(sandbox: Sandbox, number: str, brand: str)
     ],
     ids=str,
 )
-def test_what_is_wrong_is_refused(sandbox: Sandbox, type: str, fields: Any, param: str) -> None:
+def test_what_is_wrong_is_rejected(sandbox: Sandbox, type: str, fields: Any, param: str) -> None:
     """B-52, B-95: 422 ``INVALID_FIELD``, and the answer does not repeat what was sent."""
     body = {"customer": sandbox.customer()["id"], "type": type, **fields}
-    told = sandbox.api.refused("POST", "/payment-methods/", 422, "INVALID_FIELD", json=body)
-    assert told["param"] == param
-    assert not [value for name, value in fields.items() if name in ("number", "iban") and value in str(told)]
+    error = sandbox.api.rejected("POST", "/payment-methods/", 422, "INVALID_FIELD", json=body)
+    assert error["param"] == param
+    assert not [value for name, value in fields.items() if name in ("number", "iban") and value in str(error)]
 
 
 @pytest.mark.parametrize(
@@ -101,21 +101,23 @@ def test_what_is_wrong_is_refused(sandbox: Sandbox, type: str, fields: Any, para
 def test_what_is_missing_is_named(sandbox: Sandbox, type: str, fields: Any, param: str) -> None:
     """B-12."""
     body = {"customer": sandbox.customer()["id"], "type": type, **fields}
-    told = sandbox.api.refused("POST", "/payment-methods/", 422, "MISSING_FIELD", json=body)
-    assert told["param"] == param
+    error = sandbox.api.rejected("POST", "/payment-methods/", 422, "MISSING_FIELD", json=body)
+    assert error["param"] == param
 
 
-def test_all_faults_are_told_at_once(sandbox: Sandbox) -> None:
+def test_all_errors_are_reported_at_once(sandbox: Sandbox) -> None:
     """B-12."""
     body = {"customer": sandbox.customer()["id"], "type": "paypal", "iban": IBAN}
-    told = sandbox.api.refused("POST", "/payment-methods/", 422, "VALIDATION_ERROR", json=body)
-    assert told["errors"].keys() == {"email", "iban"}
+    error = sandbox.api.rejected("POST", "/payment-methods/", 422, "VALIDATION_ERROR", json=body)
+    assert error["errors"].keys() == {"email", "iban"}
 
 
 def test_an_unknown_customer_is_not_found(sandbox: Sandbox) -> None:
     """B-15."""
     body = {"customer": "cust_x", "type": "bank_card", **CARD}
-    assert sandbox.api.refused("POST", "/payment-methods/", 404, "CUSTOMER_NOT_FOUND", json=body)["param"] == "customer"
+    assert (
+        sandbox.api.rejected("POST", "/payment-methods/", 404, "CUSTOMER_NOT_FOUND", json=body)["param"] == "customer"
+    )
 
 
 # -- expiry
@@ -125,7 +127,7 @@ def test_a_card_of_this_month_is_good_and_one_of_last_month_is_not(sandbox: Sand
     sandbox.method(exp_month=1, exp_year=2026)
     sandbox.advance("31d")
     body = {"customer": sandbox.customer()["id"], "type": "bank_card", **CARD, "exp_month": 1, "exp_year": 2026}
-    assert sandbox.api.refused("POST", "/payment-methods/", 422, "INVALID_FIELD", json=body)["param"] == "exp_month"
+    assert sandbox.api.rejected("POST", "/payment-methods/", 422, "INVALID_FIELD", json=body)["param"] == "exp_month"
 
 
 def test_a_card_expires_when_its_month_is_over(sandbox: Sandbox) -> None:
@@ -137,9 +139,9 @@ def test_a_card_expires_when_its_month_is_over(sandbox: Sandbox) -> None:
     sandbox.control.post("/clock/advance", {"to": "2026-03-01T00:00:00.000Z"})
     assert sandbox.api.get(f"/payment-methods/{method['id']}/")["status"] == "expired"
     path = f"/payment-intents/{waiting['id']}/confirm/"
-    assert sandbox.api.refused("POST", path, 422, "INVALID_FIELD")["param"] == "payment_method"
+    assert sandbox.api.rejected("POST", path, 422, "INVALID_FIELD")["param"] == "payment_method"
     body = {"amount": 5000, "currency": "XAF", "payment_method": method["id"]}
-    sandbox.api.refused("POST", "/payment-intents/", 422, "INVALID_FIELD", json=body)
+    sandbox.api.rejected("POST", "/payment-intents/", 422, "INVALID_FIELD", json=body)
 
 
 def test_a_subscription_on_an_expired_card_fails_to_renew(sandbox: Sandbox) -> None:
@@ -179,14 +181,14 @@ def test_a_removed_default_is_not_replaced(sandbox: Sandbox) -> None:
     customer = sandbox.customer()
     first, second = sandbox.method(customer, is_default=True), sandbox.method(customer)
     assert sandbox.api.delete(f"/payment-methods/{first['id']}/") is None
-    sandbox.api.refused("GET", f"/payment-methods/{first['id']}/", 404, "PAYMENT_METHOD_NOT_FOUND")
+    sandbox.api.rejected("GET", f"/payment-methods/{first['id']}/", 404, "PAYMENT_METHOD_NOT_FOUND")
     assert default_of(sandbox, second) == [False]
     assert sandbox.control.get("/clock")["pending"] == 1, "only the other card's expiry is planned"
 
 
 @pytest.mark.parametrize(("method", "path"), [("GET", ""), ("DELETE", ""), ("POST", "set-default/")])
 def test_an_unknown_method_is_not_found(sandbox: Sandbox, method: str, path: str) -> None:
-    sandbox.api.refused(method, f"/payment-methods/meth_x/{path}", 404, "PAYMENT_METHOD_NOT_FOUND")
+    sandbox.api.rejected(method, f"/payment-methods/meth_x/{path}", 404, "PAYMENT_METHOD_NOT_FOUND")
 
 
 # -- nothing that could be stolen
@@ -197,29 +199,29 @@ STOLEN = [IBAN, *NUMBERS]
 BAD = ["4242 4242 4242 4241", "FR14 2004 1010 0505 0001 3M02 607"]
 
 
-def test_no_full_number_is_kept_told_or_logged(
+def test_no_full_number_is_stored_sent_or_logged(
     sandbox: Sandbox, server: RunningServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     """B-52: neither in a record, an event, a remembered answer or a job, nor in an answer, nor in the log."""
-    told = []
+    sent = []
     with caplog.at_level(logging.DEBUG):
         customer = sandbox.customer()
         for number in NUMBERS:
             body = {"customer": customer["id"], "type": "bank_card", **CARD, "number": number}
             headers = {"Idempotency-Key": number[-4:]}
             method = sandbox.api.request("POST", "/payment-methods/", json=body, headers=headers)
-            told += [method.text, str(sandbox.pay(method.json()))]
-        told.append(str(sandbox.pay(sandbox.method(customer, "bank_transfer", iban=IBAN))))
+            sent += [method.text, str(sandbox.pay(method.json()))]
+        sent.append(str(sandbox.pay(sandbox.method(customer, "bank_transfer", iban=IBAN))))
         wrong = [{"type": "bank_card", **CARD, "number": BAD[0]}, {"type": "bank_transfer", "iban": BAD[1]}]
         for fields in [*wrong, {"type": "paypal", **CARD}, {"type": "bank_card", **CARD, "exp_year": BAD[0]}]:
             answer = sandbox.api.request("POST", "/payment-methods/", json={"customer": customer["id"], **fields})
             assert answer.status_code == 422
-            told.append(answer.text)
+            sent.append(answer.text)
         sandbox.advance("2d")
     world = server.server.sandbox.engine.runtimes[Key(sandbox.key.removeprefix("sk_test_"), livemode=False)].world
     kept = [msgspec.json.encode(record).decode() for table in world.tables() for record in table]
     assert any('"last4":"4242"' in record for record in kept), "the grep looks where the cards are"
     assert any("three_step" in record for record in kept), "hidden fields included"
-    everything = "\n".join([*kept, *told, caplog.text]).replace(" ", "")
+    everything = "\n".join([*kept, *sent, caplog.text]).replace(" ", "")
     for number in [*STOLEN, *BAD]:
         assert number.replace(" ", "") not in everything

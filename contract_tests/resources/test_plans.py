@@ -1,4 +1,4 @@
-"""Subscription plans: prices that never change, and the end of those nobody is subscribed to."""
+"""Subscription plans: prices that never change, and the end of those without subscribers."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ BASIC = {"name": "Basic", "amount": 5000, "currency": "XAF", "interval": "month"
 PHONE = "+24177000000"
 
 
-def refused(sandbox: Sandbox, status: int, code: str, **fields: Any) -> Any:
-    """What is told of a plan that is not made."""
-    told = sandbox.api.refused("POST", "/subscription-plans/", status, code, json={**BASIC, **fields})
+def rejected(sandbox: Sandbox, status: int, code: str, **fields: Any) -> Any:
+    """The error of a plan that is not created."""
+    error = sandbox.api.rejected("POST", "/subscription-plans/", status, code, json={**BASIC, **fields})
     assert sandbox.api.get("/subscription-plans/")["data"] == []
-    return told
+    return error
 
 
 def subscribe(sandbox: Sandbox, plan: Any, **fields: Any) -> Any:
@@ -67,7 +67,7 @@ def test_what_is_left_out_has_its_default(sandbox: Sandbox, left_out: dict[str, 
 @pytest.mark.parametrize("field", sorted(BASIC))
 def test_what_is_required_is_missed(sandbox: Sandbox, field: str) -> None:
     body = {name: value for name, value in BASIC.items() if name != field}
-    assert sandbox.api.refused("POST", "/subscription-plans/", 422, "MISSING_FIELD", json=body)["param"] == field
+    assert sandbox.api.rejected("POST", "/subscription-plans/", 422, "MISSING_FIELD", json=body)["param"] == field
 
 
 @pytest.mark.parametrize(
@@ -110,8 +110,8 @@ def test_at_the_limit(sandbox: Sandbox, field: str, value: Any) -> None:
     ],
 )
 def test_a_wrong_field(sandbox: Sandbox, field: str, value: Any) -> None:
-    told = refused(sandbox, 422, "INVALID_FIELD", **{field: value})
-    assert (told["param"], set(told["errors"])) == (field, {field})
+    error = rejected(sandbox, 422, "INVALID_FIELD", **{field: value})
+    assert (error["param"], set(error["errors"])) == (field, {field})
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_a_price_the_app_may_not_charge(
     sandbox: Sandbox, fields: dict[str, Any], status: int, code: str, param: str
 ) -> None:
     """B-23, B-24."""
-    assert refused(sandbox, status, code, **fields)["param"] == param
+    assert rejected(sandbox, status, code, **fields)["param"] == param
 
 
 @pytest.mark.parametrize("interval", ["day", "week", "month", "year"])
@@ -154,7 +154,7 @@ def test_only_the_fields_sent_change(sandbox: Sandbox) -> None:
 @pytest.mark.parametrize(("field", "value"), [("name", ""), ("name", "  "), ("name", None), ("description", 5)])
 def test_a_wrong_change(sandbox: Sandbox, field: str, value: Any) -> None:
     path = path_of(sandbox.plan())
-    assert sandbox.api.refused("PATCH", path, 422, "INVALID_FIELD", json={field: value})["param"] == field
+    assert sandbox.api.rejected("PATCH", path, 422, "INVALID_FIELD", json={field: value})["param"] == field
 
 
 @pytest.mark.parametrize(
@@ -162,24 +162,24 @@ def test_a_wrong_change(sandbox: Sandbox, field: str, value: Any) -> None:
     [("amount", 6000), ("currency", "EUR"), ("interval", "year"), ("interval_count", 2), ("trial_period_days", 7)],
 )
 def test_what_never_changes(sandbox: Sandbox, field: str, value: Any) -> None:
-    """Immutable (SubscriptionPlan); B-13: refused even where it repeats what is there."""
+    """Immutable (SubscriptionPlan); B-13: rejected even where it repeats what is there."""
     plan = sandbox.plan()
     for sent in (value, plan[field]):
-        told = sandbox.api.refused("PATCH", path_of(plan), 422, "INVALID_FIELD", json={"name": "New", field: sent})
-        assert (told["param"], told["errors"]) == (field, {field: ["cannot be changed"]})
+        error = sandbox.api.rejected("PATCH", path_of(plan), 422, "INVALID_FIELD", json={"name": "New", field: sent})
+        assert (error["param"], error["errors"]) == (field, {field: ["cannot be changed"]})
     assert sandbox.api.get(path_of(plan)) == plan
 
 
 # DELETE
 
 
-def test_a_plan_nobody_is_subscribed_to_is_deactivated(sandbox: Sandbox) -> None:
+def test_a_plan_without_subscribers_is_deactivated(sandbox: Sandbox) -> None:
     """200 with exactly id, active and updated_at (B-21); soft."""
     plan = sandbox.plan()
     sandbox.advance("1h")
     with sandbox.expect():
-        told = sandbox.api.delete(path_of(plan))
-    assert told == {"id": plan["id"], "active": False, "updated_at": sandbox.now}
+        answer = sandbox.api.delete(path_of(plan))
+    assert answer == {"id": plan["id"], "active": False, "updated_at": sandbox.now}
     assert sandbox.api.get(path_of(plan)) == {**plan, "active": False, "updated_at": sandbox.now}
     assert sandbox.api.delete(path_of(plan))["active"] is False
 
@@ -189,8 +189,8 @@ def test_a_plan_in_use_stays(sandbox: Sandbox, trial_period_days: int, status: s
     """409 while it has subscriptions that are active or trialing."""
     plan = sandbox.plan()
     assert subscribe(sandbox, plan, trial_period_days=trial_period_days)["status"] == status
-    told = sandbox.api.refused("DELETE", path_of(plan), 409, "INVALID_STATUS_TRANSITION")
-    assert (told["type"], told["status"]) == ("CONFLICT_ERROR", 409)
+    error = sandbox.api.rejected("DELETE", path_of(plan), 409, "INVALID_STATUS_TRANSITION")
+    assert (error["type"], error["status"]) == ("CONFLICT_ERROR", 409)
     assert sandbox.api.get(path_of(plan)) == plan
 
 
@@ -211,7 +211,7 @@ def test_a_deactivated_plan_takes_no_new_subscription(sandbox: Sandbox) -> None:
     plan, customer = sandbox.plan(), sandbox.customer(phone=PHONE)
     sandbox.api.delete(path_of(plan))
     body = {"customer": customer["id"], "plan": plan["id"]}
-    assert sandbox.api.refused("POST", "/subscriptions/", 422, "INVALID_FIELD", json=body)["param"] == "plan"
+    assert sandbox.api.rejected("POST", "/subscriptions/", 422, "INVALID_FIELD", json=body)["param"] == "plan"
 
 
 def test_a_deactivated_plan_can_still_be_renamed(sandbox: Sandbox) -> None:
@@ -224,7 +224,7 @@ def test_a_deactivated_plan_can_still_be_renamed(sandbox: Sandbox) -> None:
 @pytest.mark.parametrize("id", ["plan_000000000000000000000000", "nothing"])
 def test_a_plan_that_is_not_there(sandbox: Sandbox, method: str, id: str) -> None:
     """B-15: it has no code of its own."""
-    sandbox.api.refused(method, f"/subscription-plans/{id}/", 404, "NOT_FOUND")
+    sandbox.api.rejected(method, f"/subscription-plans/{id}/", 404, "NOT_FOUND")
 
 
 # GET /subscription-plans/
@@ -258,5 +258,5 @@ def test_plans_are_listed_newest_first_and_filtered(sandbox: Sandbox) -> None:
 )
 def test_a_wrong_parameter(sandbox: Sandbox, name: str, value: str) -> None:
     """B-12; plans are sorted by creation only."""
-    told = sandbox.api.refused("GET", "/subscription-plans/", 422, "INVALID_FILTER_PARAM", params={name: value})
-    assert told["param"] == name
+    error = sandbox.api.rejected("GET", "/subscription-plans/", 422, "INVALID_FILTER_PARAM", params={name: value})
+    assert error["param"] == name

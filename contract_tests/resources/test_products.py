@@ -13,11 +13,11 @@ BASKET = {"name": "Basket", "unit_amount": 2000, "currency": "XAF"}
 IMAGE = "https://shop.example.com/basket.webp"
 
 
-def refused(sandbox: Sandbox, status: int, code: str, **fields: Any) -> Any:
-    """What is told of a product that is not made."""
-    told = sandbox.api.refused("POST", "/products/", status, code, json={**BASKET, **fields})
+def rejected(sandbox: Sandbox, status: int, code: str, **fields: Any) -> Any:
+    """The error of a product that is not created."""
+    error = sandbox.api.rejected("POST", "/products/", status, code, json={**BASKET, **fields})
     assert sandbox.api.get("/products/")["data"] == []
-    return told
+    return error
 
 
 def names(sandbox: Sandbox, **query: Any) -> list[str]:
@@ -63,7 +63,7 @@ def test_what_is_left_out_has_its_default(sandbox: Sandbox) -> None:
 @pytest.mark.parametrize("field", sorted(BASKET))
 def test_what_is_required_is_missed(sandbox: Sandbox, field: str) -> None:
     body = {name: value for name, value in BASKET.items() if name != field}
-    assert sandbox.api.refused("POST", "/products/", 422, "MISSING_FIELD", json=body)["param"] == field
+    assert sandbox.api.rejected("POST", "/products/", 422, "MISSING_FIELD", json=body)["param"] == field
 
 
 @pytest.mark.parametrize(
@@ -107,8 +107,8 @@ def test_at_the_limit(sandbox: Sandbox, field: str, value: Any) -> None:
 )
 def test_a_wrong_field(sandbox: Sandbox, field: str, value: Any, param: str) -> None:
     """Limits; images are HTTPS (B-33); amounts are integers (B-23)."""
-    told = refused(sandbox, 422, "INVALID_FIELD", **{field: value})
-    assert (told["param"], set(told["errors"])) == (param, {param})
+    error = rejected(sandbox, 422, "INVALID_FIELD", **{field: value})
+    assert (error["param"], set(error["errors"])) == (param, {param})
 
 
 # currency and price
@@ -117,12 +117,12 @@ def test_a_wrong_field(sandbox: Sandbox, field: str, value: Any, param: str) -> 
 @pytest.mark.parametrize("currency", ["xaf", "XA", "ABC", "", "franc"])
 def test_a_code_that_is_no_currency(sandbox: Sandbox, currency: str) -> None:
     """B-24."""
-    assert refused(sandbox, 422, "INVALID_CURRENCY", currency=currency)["param"] == "currency"
+    assert rejected(sandbox, 422, "INVALID_CURRENCY", currency=currency)["param"] == "currency"
 
 
 def test_a_currency_that_is_not_enabled(sandbox: Sandbox) -> None:
     """B-24."""
-    assert refused(sandbox, 403, "CURRENCY_NOT_IN_PLAN", currency="JPY")["param"] == "currency"
+    assert rejected(sandbox, 403, "CURRENCY_NOT_IN_PLAN", currency="JPY")["param"] == "currency"
 
 
 @pytest.mark.parametrize(
@@ -161,10 +161,10 @@ def test_the_least_and_the_most_that_may_be_charged(
 def test_what_may_not_be_charged(sandbox: Sandbox, price_type: str, currency: str, amount: int, code: str) -> None:
     """B-23, on creation and on PATCH."""
     fields = {"price_type": price_type, "currency": currency}
-    assert refused(sandbox, 422, code, unit_amount=amount, **fields)["param"] == "unit_amount"
+    assert rejected(sandbox, 422, code, unit_amount=amount, **fields)["param"] == "unit_amount"
     product = sandbox.product(**fields)
     path = f"/products/{product['id']}/"
-    assert sandbox.api.refused("PATCH", path, 422, code, json={"unit_amount": amount})["param"] == "unit_amount"
+    assert sandbox.api.rejected("PATCH", path, 422, code, json={"unit_amount": amount})["param"] == "unit_amount"
     assert sandbox.api.get(path) == product
 
 
@@ -173,7 +173,7 @@ def test_the_bounds_are_settings(with_settings: Callable[..., Sandbox]) -> None:
     sandbox = with_settings(minimum_amount=500, maximum_amount=600)
     assert [sandbox.product(unit_amount=amount)["unit_amount"] for amount in (500, 600)] == [500, 600]
     for amount, code in ((499, "AMOUNT_TOO_SMALL"), (601, "AMOUNT_TOO_LARGE")):
-        sandbox.api.refused("POST", "/products/", 422, code, json={**BASKET, "unit_amount": amount})
+        sandbox.api.rejected("POST", "/products/", 422, code, json={**BASKET, "unit_amount": amount})
 
 
 # sku
@@ -186,11 +186,11 @@ def test_a_sku_is_taken_once(sandbox: Sandbox, sku: Any, again: Any) -> None:
     sandbox.api.delete(f"/products/{holder['id']}/")
     other = sandbox.product(metadata={"sku": "other"})
     body = {"metadata": {"sku": again}}
-    told = sandbox.api.refused("POST", "/products/", 409, "DUPLICATE_SKU", json={**BASKET, **body})
-    assert (told["type"], told["param"]) == ("CONFLICT_ERROR", "metadata.sku")
+    error = sandbox.api.rejected("POST", "/products/", 409, "DUPLICATE_SKU", json={**BASKET, **body})
+    assert (error["type"], error["param"]) == ("CONFLICT_ERROR", "metadata.sku")
     path = f"/products/{other['id']}/"
-    told = sandbox.api.refused("PATCH", path, 409, "DUPLICATE_SKU", json={"name": "New", **body})
-    assert told["param"] == "metadata.sku"
+    error = sandbox.api.rejected("PATCH", path, 409, "DUPLICATE_SKU", json={"name": "New", **body})
+    assert error["param"] == "metadata.sku"
     assert sandbox.api.get(path) == other
 
 
@@ -233,7 +233,7 @@ def test_only_the_fields_sent_change(sandbox: Sandbox) -> None:
 @pytest.mark.parametrize(("field", "value"), [("name", ""), ("name", "n" * 256), ("name", None), ("active", None)])
 def test_a_wrong_change(sandbox: Sandbox, field: str, value: Any) -> None:
     path = f"/products/{sandbox.product()['id']}/"
-    assert sandbox.api.refused("PATCH", path, 422, "INVALID_FIELD", json={field: value})["param"] == field
+    assert sandbox.api.rejected("PATCH", path, 422, "INVALID_FIELD", json={field: value})["param"] == field
 
 
 # DELETE
@@ -255,7 +255,7 @@ def test_an_archived_product_stays_readable_and_comes_back(sandbox: Sandbox) -> 
 @pytest.mark.parametrize("method", ["GET", "PATCH", "DELETE"])
 @pytest.mark.parametrize("id", ["prod_000000000000000000000000", "nothing"])
 def test_a_product_that_is_not_there(sandbox: Sandbox, method: str, id: str) -> None:
-    sandbox.api.refused(method, f"/products/{id}/", 404, "PRODUCT_NOT_FOUND")
+    sandbox.api.rejected(method, f"/products/{id}/", 404, "PRODUCT_NOT_FOUND")
 
 
 # GET /products/
@@ -274,7 +274,7 @@ def test_products_by_name_and_by_price(sandbox: Sandbox) -> None:
     assert names(sandbox, ordering="name") == ["a", "b", "c"]
     assert names(sandbox, ordering="-name") == ["c", "b", "a"]
     assert names(sandbox, ordering="unit_amount") == ["b", "c", "a"]
-    assert names(sandbox, ordering="-unit_amount") == ["a", "c", "b"]  # equal ones turn round as well (B-17)
+    assert names(sandbox, ordering="-unit_amount") == ["a", "c", "b"]  # equal ones are reversed as well (B-17)
 
 
 def test_products_by_activity_and_currency(sandbox: Sandbox) -> None:
@@ -303,5 +303,5 @@ def test_products_by_activity_and_currency(sandbox: Sandbox) -> None:
 )
 def test_a_wrong_parameter(sandbox: Sandbox, name: str, value: str) -> None:
     """B-12; a currency that is none as a filter (B-95)."""
-    told = sandbox.api.refused("GET", "/products/", 422, "INVALID_FILTER_PARAM", params={name: value})
-    assert told["param"] == name
+    error = sandbox.api.rejected("GET", "/products/", 422, "INVALID_FILTER_PARAM", params={name: value})
+    assert error["param"] == name

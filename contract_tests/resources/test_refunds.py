@@ -21,8 +21,8 @@ def refund_of(sandbox: Sandbox, deposit: Any, **fields: Any) -> Any:
     return sandbox.api.post("/refunds/", {"transaction": deposit["id"], **fields})
 
 
-def refused(sandbox: Sandbox, deposit: Any, status: int, code: str, **fields: Any) -> Any:
-    return sandbox.api.refused("POST", "/refunds/", status, code, json={"transaction": deposit["id"], **fields})
+def rejected(sandbox: Sandbox, deposit: Any, status: int, code: str, **fields: Any) -> Any:
+    return sandbox.api.rejected("POST", "/refunds/", status, code, json={"transaction": deposit["id"], **fields})
 
 
 def answer(sandbox: Sandbox, refund: Any, result: str, **fields: Any) -> Any:
@@ -103,9 +103,9 @@ def test_a_part_or_all_of_it(sandbox: Sandbox, amount: int) -> None:
 
 
 @pytest.mark.parametrize(("amount", "param"), [(0, "amount"), (-1, "amount"), ("1", "amount"), (1.0, "amount")])
-def test_nothing_or_no_integer_is_refused(sandbox: Sandbox, amount: Any, param: str) -> None:
+def test_nothing_or_no_integer_is_rejected(sandbox: Sandbox, amount: Any, param: str) -> None:
     """B-95: a refund of 0."""
-    assert refused(sandbox, sandbox.deposit(), 422, "INVALID_FIELD", amount=amount)["param"] == param
+    assert rejected(sandbox, sandbox.deposit(), 422, "INVALID_FIELD", amount=amount)["param"] == param
 
 
 def test_partial_refunds_accumulate_up_to_the_amount(sandbox: Sandbox) -> None:
@@ -114,11 +114,11 @@ def test_partial_refunds_accumulate_up_to_the_amount(sandbox: Sandbox) -> None:
     refund_of(sandbox, deposit, amount=2000)
     sandbox.advance("24h")
     refund_of(sandbox, deposit, amount=2000)
-    told = refused(sandbox, deposit, 400, "refund_amount_exceeds_available", amount=1001)
-    assert (told["type"], told["param"]) == ("validation_error", "amount")
+    error = rejected(sandbox, deposit, 400, "refund_amount_exceeds_available", amount=1001)
+    assert (error["type"], error["param"]) == ("validation_error", "amount")
     last = refund_of(sandbox, deposit, amount=1000)
-    refused(sandbox, deposit, 409, "transaction_not_refundable")
-    refused(sandbox, deposit, 400, "refund_amount_exceeds_available", amount=1)
+    rejected(sandbox, deposit, 409, "transaction_not_refundable")
+    rejected(sandbox, deposit, 400, "refund_amount_exceeds_available", amount=1)
     answer(sandbox, last, "failed")
     assert refund_of(sandbox, deposit)["amount"] == 1000
 
@@ -135,7 +135,7 @@ def test_the_limit_holds_under_concurrency(sandbox: Sandbox) -> None:
 # -- what follows
 
 
-def test_the_transaction_turns_refunded_only_when_whole(sandbox: Sandbox) -> None:
+def test_the_transaction_becomes_refunded_only_when_whole(sandbox: Sandbox) -> None:
     """B-57: a transaction of type ``refund`` each, ``amount_refunded``, ``total_spent``, and ``refunded`` at last."""
     sandbox.settings(refund_timing="instant", commission_rate=1)
     customer = sandbox.customer()
@@ -204,12 +204,12 @@ def test_only_a_completed_deposit_may_be_refunded(sandbox: Sandbox) -> None:
     refund_of(sandbox, whole)
     back = sandbox.api.get("/transactions/", type="refund")["data"][0]
     for transaction in (pending, whole, back):
-        assert refused(sandbox, transaction, 409, "transaction_not_refundable", amount=1)["type"] == "conflict_error"
+        assert rejected(sandbox, transaction, 409, "transaction_not_refundable", amount=1)["type"] == "conflict_error"
     assert sandbox.api.get("/refunds/")["pagination"]["count"] == 1
 
 
 def test_an_unknown_transaction_is_not_found(sandbox: Sandbox) -> None:
-    assert refused(sandbox, {"id": "trans_x"}, 404, "TRANSACTION_NOT_FOUND")["type"] == "NOT_FOUND_ERROR"
+    assert rejected(sandbox, {"id": "trans_x"}, 404, "TRANSACTION_NOT_FOUND")["type"] == "NOT_FOUND_ERROR"
 
 
 def test_a_repeated_call_makes_a_second_refund_unless_it_has_a_key(sandbox: Sandbox) -> None:
@@ -244,7 +244,7 @@ def test_a_pending_refund_can_be_cancelled(sandbox: Sandbox) -> None:
     sandbox.settings(refund_review=True)
     deposit = sandbox.deposit(sandbox.method(**MOBILE))
     refund = refund_of(sandbox, deposit)
-    refused(sandbox, deposit, 409, "transaction_not_refundable")
+    rejected(sandbox, deposit, 409, "transaction_not_refundable")
     with sandbox.expect():
         cancelled = sandbox.api.post(f"/refunds/{refund['id']}/cancel/")
         sandbox.advance("40d")
@@ -268,7 +268,7 @@ def state(sandbox: Sandbox, wanted: str) -> Any:
 
 @pytest.mark.parametrize("wanted", ["pending", "processing", "succeeded", "failed", "cancelled", "expired"])
 @pytest.mark.parametrize(("action", "from_state"), [("cancel", "pending"), ("answer", "processing")])
-def test_each_action_in_each_state_works_or_is_refused(
+def test_each_action_in_each_state_works_or_is_rejected(
     sandbox: Sandbox, wanted: str, action: str, from_state: str
 ) -> None:
     refund = state(sandbox, wanted)
@@ -281,7 +281,7 @@ def test_each_action_in_each_state_works_or_is_refused(
         assert client.post(path, body)["status"] == {"cancel": "cancelled", "answer": "succeeded"}[action]
         return
     with sandbox.expect():
-        client.refused("POST", path, 422, "INVALID_STATUS_TRANSITION", json=body)
+        client.rejected("POST", path, 422, "INVALID_STATUS_TRANSITION", json=body)
         assert sandbox.api.get(f"/refunds/{refund['id']}/") == refund
 
 
@@ -296,18 +296,18 @@ def test_an_answer_takes_the_place_of_the_one_that_was_to_come(sandbox: Sandbox)
 def test_a_success_has_no_code(sandbox: Sandbox) -> None:
     refund = refund_of(sandbox, sandbox.deposit())
     body = {"result": "succeeded", "code": "INSUFFICIENT_FUNDS"}
-    told = sandbox.control.refused("POST", f"/refunds/{refund['id']}/answer", 422, "INVALID_FIELD", json=body)
-    assert told["param"] == "code"
+    error = sandbox.control.rejected("POST", f"/refunds/{refund['id']}/answer", 422, "INVALID_FIELD", json=body)
+    assert error["param"] == "code"
 
 
 @pytest.mark.parametrize(("method", "path"), [("GET", "/"), ("POST", "/cancel/")])
 def test_an_unknown_refund_is_not_found(sandbox: Sandbox, method: str, path: str) -> None:
-    sandbox.api.refused(method, f"/refunds/refd_x{path}", 404, "REFUND_NOT_FOUND")
+    sandbox.api.rejected(method, f"/refunds/refd_x{path}", 404, "REFUND_NOT_FOUND")
 
 
 def test_an_answer_to_an_unknown_refund_is_not_found(sandbox: Sandbox) -> None:
     body = {"result": "succeeded"}
-    sandbox.control.refused("POST", "/refunds/refd_x/answer", 404, "REFUND_NOT_FOUND", json=body)
+    sandbox.control.rejected("POST", "/refunds/refd_x/answer", 404, "REFUND_NOT_FOUND", json=body)
 
 
 def test_the_list_is_filtered(sandbox: Sandbox) -> None:
@@ -328,5 +328,5 @@ def test_the_list_is_filtered(sandbox: Sandbox) -> None:
         ({"created_before": one["created_at"]}, [one]),
     ]:
         assert sandbox.api.get("/refunds/", **query)["data"] == found, query
-    told = sandbox.api.refused("GET", "/refunds/", 422, "INVALID_FILTER_PARAM", params={"status": "done"})
-    assert told["param"] == "status"
+    error = sandbox.api.rejected("GET", "/refunds/", 422, "INVALID_FILTER_PARAM", params={"status": "done"})
+    assert error["param"] == "status"

@@ -1,4 +1,4 @@
-"""Security profiles as they are kept: their fields, their forms, and which pricing plans have them."""
+"""Security profiles as they are stored: their fields, their forms, and which pricing plans have them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from contract_tests.sandbox import START, Sandbox
 
 EVERYWHERE = "0.0.0.0/0"
-"""A range that keeps nobody out, these tests least of all."""
+"""A range that blocks no address, these tests' least of all."""
 
 
 def make(sandbox: Sandbox, **fields: Any) -> Any:
@@ -53,7 +53,7 @@ def test_a_name_is_enough_and_restricts_nothing(sandbox: Sandbox, left_out: dict
 
 
 def test_the_name_is_required(sandbox: Sandbox) -> None:
-    assert sandbox.api.refused("POST", "/security-profiles/", 422, "MISSING_FIELD", json={})["param"] == "name"
+    assert sandbox.api.rejected("POST", "/security-profiles/", 422, "MISSING_FIELD", json={})["param"] == "name"
 
 
 @pytest.mark.parametrize(
@@ -109,10 +109,10 @@ def test_a_wrong_field(sandbox: Sandbox, field: str, value: Any, param: str) -> 
     """B-71: IPv4 only, no host bits; bare domains without scheme, port, path or wildcard."""
     profile = make(sandbox)
     body = {"name": "Another", field: value}
-    told = sandbox.api.refused("POST", "/security-profiles/", 422, "INVALID_FIELD", json=body)
-    assert (told["param"], set(told["errors"])) == (param, {param})
-    told = sandbox.api.refused("PATCH", path_of(profile), 422, "INVALID_FIELD", json={field: value})
-    assert told["param"] == param
+    error = sandbox.api.rejected("POST", "/security-profiles/", 422, "INVALID_FIELD", json=body)
+    assert (error["param"], set(error["errors"])) == (param, {param})
+    error = sandbox.api.rejected("PATCH", path_of(profile), 422, "INVALID_FIELD", json={field: value})
+    assert error["param"] == param
     assert sandbox.api.get("/security-profiles/")["data"] == [profile]
 
 
@@ -141,14 +141,14 @@ def test_a_deleted_profile_is_gone(sandbox: Sandbox) -> None:
     response = sandbox.api.request("DELETE", path)
     assert (response.status_code, response.content) == (204, b"")
     for method in ("GET", "PATCH", "DELETE"):
-        sandbox.api.refused(method, path, 404, "NOT_FOUND")
+        sandbox.api.rejected(method, path, 404, "NOT_FOUND")
 
 
 @pytest.mark.parametrize("method", ["GET", "PATCH", "DELETE"])
 @pytest.mark.parametrize("id", ["sp_000000000000000000000000", "nothing"])
 def test_a_profile_that_is_not_there(sandbox: Sandbox, method: str, id: str) -> None:
     """B-15: it has no code of its own."""
-    sandbox.api.refused(method, f"/security-profiles/{id}/", 404, "NOT_FOUND")
+    sandbox.api.rejected(method, f"/security-profiles/{id}/", 404, "NOT_FOUND")
 
 
 def test_profiles_are_listed_newest_first(sandbox: Sandbox) -> None:
@@ -160,8 +160,8 @@ def test_profiles_are_listed_newest_first(sandbox: Sandbox) -> None:
 
 @pytest.mark.parametrize(("name", "value"), [("page_size", "0"), ("page_size", "101"), ("name", "a")])
 def test_a_wrong_parameter(sandbox: Sandbox, name: str, value: str) -> None:
-    told = sandbox.api.refused("GET", "/security-profiles/", 422, "INVALID_FILTER_PARAM", params={name: value})
-    assert told["param"] == name
+    error = sandbox.api.rejected("GET", "/security-profiles/", 422, "INVALID_FILTER_PARAM", params={name: value})
+    assert error["param"] == name
 
 
 @pytest.mark.parametrize("pricing_plan", ["growth", "business", "enterprise"])
@@ -174,5 +174,5 @@ def test_the_starter_plan_has_no_profiles(with_settings: Callable[..., Sandbox])
     """Enforcement rule 7; B-70."""
     sandbox = with_settings(pricing_plan="starter")
     body = {"name": "Shop servers"}
-    sandbox.api.refused("POST", "/security-profiles/", 403, "INSUFFICIENT_PERMISSIONS", json=body)
+    sandbox.api.rejected("POST", "/security-profiles/", 403, "INSUFFICIENT_PERMISSIONS", json=body)
     assert sandbox.api.get("/security-profiles/")["data"] == []

@@ -1,4 +1,4 @@
-"""Every state of a subscription meets every action, every job and every piece of news: handled, refused or silenced."""
+"""Every state of a subscription meets every action, every job and every event: handled, rejected or silenced."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from contract_tests.rules_harness import Kernel
+from contract_tests.rules_harness import RulesHarness
 from contract_tests.sandbox import FAILING_PHONE
 from emulator.core.events import Event
 from emulator.core.state_machine import StateMachine, Transition
@@ -16,49 +16,49 @@ from emulator.errors import ApiError
 from emulator.resources.billing import dunning, renewals, subscriptions
 from emulator.resources.billing.subscriptions import Subscription
 
-Step = Callable[[Kernel, str], Any]
+Step = Callable[[RulesHarness, str], Any]
 
 
-def trialing(kernel: Kernel) -> Subscription:
-    return kernel.subscribe(trial_period_days=14)
+def trialing(harness: RulesHarness) -> Subscription:
+    return harness.subscribe(trial_period_days=14)
 
 
-def active(kernel: Kernel) -> Subscription:
-    return kernel.subscribe()
+def active(harness: RulesHarness) -> Subscription:
+    return harness.subscribe()
 
 
-def past_due(kernel: Kernel) -> Subscription:
-    return kernel.subscribe(FAILING_PHONE)
+def past_due(harness: RulesHarness) -> Subscription:
+    return harness.subscribe(FAILING_PHONE)
 
 
-def behind(kernel: Kernel) -> Subscription:
+def behind(harness: RulesHarness) -> Subscription:
     """Past due because an invoice is overdue."""
-    subscription = kernel.subscribe(collection_method="send_invoice")
-    kernel.advance(days=31)
+    subscription = harness.subscribe(collection_method="send_invoice")
+    harness.advance(days=31)
     return subscription
 
 
-def unpaid(kernel: Kernel) -> Subscription:
-    subscription = kernel.subscribe(FAILING_PHONE)
-    kernel.advance(days=7)
+def unpaid(harness: RulesHarness) -> Subscription:
+    subscription = harness.subscribe(FAILING_PHONE)
+    harness.advance(days=7)
     return subscription
 
 
-def paused(kernel: Kernel) -> Subscription:
-    subscription = kernel.subscribe()
-    kernel.do("pauseSubscription", subscription.id)
+def paused(harness: RulesHarness) -> Subscription:
+    subscription = harness.subscribe()
+    harness.do("pauseSubscription", subscription.id)
     return subscription
 
 
-def canceled(kernel: Kernel) -> Subscription:
-    subscription = kernel.subscribe()
-    kernel.do("cancelSubscription", subscription.id)
+def canceled(harness: RulesHarness) -> Subscription:
+    subscription = harness.subscribe()
+    harness.do("cancelSubscription", subscription.id)
     return subscription
 
 
-def expired(kernel: Kernel) -> Subscription:
-    subscription = kernel.subscribe(ends_at="2026-01-02T00:00:00Z")
-    kernel.advance(days=1)
+def expired(harness: RulesHarness) -> Subscription:
+    subscription = harness.subscribe(ends_at="2026-01-02T00:00:00Z")
+    harness.advance(days=1)
     return subscription
 
 
@@ -66,54 +66,54 @@ STATES = {state.__name__: state for state in (trialing, active, past_due, behind
 
 
 def operation(name: str, **body: Any) -> Step:
-    return lambda kernel, about: kernel.do(name, about, **body)
+    return lambda harness, about: harness.do(name, about, **body)
 
 
 def job(name: str) -> Step:
-    return lambda kernel, about: kernel.job(name, about)
+    return lambda harness, about: harness.job(name, about)
 
 
 def invoice_job(name: str) -> Step:
     """A job about one more open invoice of the subscription."""
-    return lambda kernel, about: kernel.job(name, kernel.open_invoice(kernel.subscription(about)).id)
+    return lambda harness, about: harness.job(name, harness.open_invoice(harness.subscription(about)).id)
 
 
-def other_plan(kernel: Kernel, id: str) -> None:
-    plan = kernel.do("createSubscriptionPlan", interval="month", amount=900)
-    kernel.do("updateSubscription", id, plan=plan.id)
+def other_plan(harness: RulesHarness, id: str) -> None:
+    plan = harness.do("createSubscriptionPlan", interval="month", amount=900)
+    harness.do("updateSubscription", id, plan=plan.id)
 
 
-def other_method(kernel: Kernel, id: str) -> None:
-    method = kernel.method(kernel.subscription(id).customer, "+24177000000")
-    kernel.do("updateSubscription", id, payment_method=method.id)
+def other_method(harness: RulesHarness, id: str) -> None:
+    method = harness.method(harness.subscription(id).customer, "+24177000000")
+    harness.do("updateSubscription", id, payment_method=method.id)
 
 
-def charge_fails(kernel: Kernel, id: str) -> None:
+def charge_fails(harness: RulesHarness, id: str) -> None:
     """An attempt to collect one more invoice of the subscription fails."""
-    subscription = kernel.subscription(id)
-    kernel.change_phone(subscription.customer, FAILING_PHONE)
-    invoice = kernel.open_invoice(subscription)
-    kernel.turn(renewals.collect, subscription=subscription, invoice=invoice)
+    subscription = harness.subscription(id)
+    harness.change_phone(subscription.customer, FAILING_PHONE)
+    invoice = harness.open_invoice(subscription)
+    harness.run(renewals.collect, subscription=subscription, invoice=invoice)
 
 
 def latest_invoice(operation: str) -> Step:
     """Something is done to the subscription's invoice: its last one, or a further one where there is none open."""
 
-    def step(kernel: Kernel, id: str) -> None:
+    def step(harness: RulesHarness, id: str) -> None:
         settled = ("paid", "void")
-        waiting = [one for one in kernel.invoices() if one.subscription == id and one.status not in settled]
-        invoice = waiting[0] if waiting else kernel.open_invoice(kernel.subscription(id))
-        kernel.do(operation, invoice.id)
+        waiting = [one for one in harness.invoices() if one.subscription == id and one.status not in settled]
+        invoice = waiting[0] if waiting else harness.open_invoice(harness.subscription(id))
+        harness.do(operation, invoice.id)
 
     return step
 
 
-def overdue(kernel: Kernel, id: str) -> None:
-    kernel.job("invoice.overdue", kernel.open_invoice(kernel.subscription(id)).id)
+def overdue(harness: RulesHarness, id: str) -> None:
+    harness.job("invoice.overdue", harness.open_invoice(harness.subscription(id)).id)
 
 
-def customer_goes(kernel: Kernel, id: str) -> None:
-    kernel.delete_customer(kernel.subscription(id).customer)
+def customer_goes(harness: RulesHarness, id: str) -> None:
+    harness.delete_customer(harness.subscription(id).customer)
 
 
 STEPS: dict[str, Step] = {
@@ -142,7 +142,7 @@ STEPS: dict[str, Step] = {
 }
 
 # What becomes of it: a state, "=" when something is done and the state stays, "." when nothing at all happens, "!" when
-# it is refused with INVALID_STATUS_TRANSITION, "!!" when with SUBSCRIPTION_ALREADY_CANCELED.
+# it is rejected with INVALID_STATUS_TRANSITION, "!!" when with SUBSCRIPTION_ALREADY_CANCELED.
 TABLE = """
                   trialing  active    past_due  behind    unpaid    paused    canceled  expired
 patch-metadata    =         =         =         =         =         =         =         =
@@ -172,7 +172,7 @@ customer-goes     canceled  canceled  canceled  canceled  canceled  canceled  = 
 COLUMNS, *LINES = (line.split() for line in TABLE.strip().splitlines())
 CELLS = [(state, line[0], outcome) for line in LINES for state, outcome in zip(COLUMNS, line[1:], strict=True)]
 
-REFUSED = {"!": "INVALID_STATUS_TRANSITION", "!!": "SUBSCRIPTION_ALREADY_CANCELED"}
+REJECTED = {"!": "INVALID_STATUS_TRANSITION", "!!": "SUBSCRIPTION_ALREADY_CANCELED"}
 
 
 def test_the_table_is_complete() -> None:
@@ -186,84 +186,86 @@ def test_the_table_is_complete() -> None:
 
 @pytest.mark.parametrize(("state", "step", "outcome"), CELLS)
 def test_each_state_meets_each_step(state: str, step: str, outcome: str) -> None:
-    """B-47: a command outside the table is refused with its code; a job or a piece of news never is."""
-    kernel = Kernel()
-    id = STATES[state](kernel).id
-    kernel.advance(hours=1)
-    before = kernel.subscription(id)
-    everything = kernel.everything()
-    if outcome in REFUSED:
-        with pytest.raises(ApiError) as refusal:
-            STEPS[step](kernel, id)
-        assert refusal.value.code == REFUSED[outcome]
+    """B-47: a command outside the table is rejected with its code; a job or an event never is."""
+    harness = RulesHarness()
+    id = STATES[state](harness).id
+    harness.advance(hours=1)
+    before = harness.subscription(id)
+    everything = harness.everything()
+    if outcome in REJECTED:
+        with pytest.raises(ApiError) as raised:
+            STEPS[step](harness, id)
+        assert raised.value.code == REJECTED[outcome]
     else:
-        STEPS[step](kernel, id)
-    after = kernel.subscription(id)
-    assert (kernel.everything() == everything) == (outcome in (".", "!", "!!"))
+        STEPS[step](harness, id)
+    after = harness.subscription(id)
+    assert (harness.everything() == everything) == (outcome in (".", "!", "!!"))
     assert after.status == (before.status if outcome in ("=", ".", "!", "!!") else outcome)
-    kernel.advance(days=400)
-    assert kernel.failed_jobs() == []
+    harness.advance(days=400)
+    assert harness.failed_jobs() == []
 
 
 @pytest.mark.parametrize("state", STATES)
 @pytest.mark.parametrize("name", sorted({**renewals.JOBS, **dunning.JOBS}))
 def test_jobs_about_what_is_gone_are_silenced(state: str, name: str) -> None:
     """Whatever the state was: with the customer gone, or the subscription itself, a job does nothing."""
-    kernel = Kernel()
-    subscription = STATES[state](kernel)
-    kernel.delete_customer(subscription.customer)
-    assert kernel.job(name, subscription.id).changes == []
-    kernel.turn(lambda world: world.remove(world.require(Subscription, subscription.id)))
-    assert kernel.job(name, subscription.id).changes == []
+    harness = RulesHarness()
+    subscription = STATES[state](harness)
+    harness.delete_customer(subscription.customer)
+    assert harness.job(name, subscription.id).changes == []
+    harness.run(lambda world: world.remove(world.require(Subscription, subscription.id)))
+    assert harness.job(name, subscription.id).changes == []
 
 
 def test_every_row_of_the_life_cycle_is_walked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No row is there for nothing, and each tells its event."""
+    """No row is there for nothing, and each emits its event."""
     walked: set[Transition] = set()
-    tell = StateMachine._emit
+    emit = StateMachine._emit
 
     def watched(self: StateMachine[Any], world: World, row: Transition, record: Any) -> Any:
-        told = len(world.table(Event))
-        result = tell(self, world, row, record)
+        emitted = len(world.table(Event))
+        result = emit(self, world, row, record)
         assert record.status == row.target
         if self is subscriptions.STATE_MACHINE:
             walked.add(row)
-            assert [event.type for event in list(world.table(Event))[told:]][:1] == ([row.event] if row.event else [])
+            assert [event.type for event in list(world.table(Event))[emitted:]][:1] == (
+                [row.event] if row.event else []
+            )
         return result
 
     monkeypatch.setattr(StateMachine, "_emit", watched)
     for state, build in STATES.items():
         for step, do in STEPS.items():
-            kernel = Kernel()
-            subscription = build(kernel)
+            harness = RulesHarness()
+            subscription = build(harness)
             try:
-                do(kernel, subscription.id)
+                do(harness, subscription.id)
             except ApiError:
                 assert step in {line[0] for line in LINES if "!" in line or "!!" in line}, (state, step)
     for state in ("trialing", "active", "past_due", "unpaid", "paused"):
-        _ends_as_scheduled(Kernel(), state)
-        _takes_back_the_cancellation(Kernel(), state)
-    _resumes_its_trial(Kernel())
+        _ends_as_scheduled(RulesHarness(), state)
+        _takes_back_the_cancellation(RulesHarness(), state)
+    _resumes_its_trial(RulesHarness())
     assert walked == set(subscriptions.STATE_MACHINE.rows)
 
 
-def _takes_back_the_cancellation(kernel: Kernel, state: str) -> None:
+def _takes_back_the_cancellation(harness: RulesHarness, state: str) -> None:
     """A cancellation scheduled before it got into a state is taken back there (B-47)."""
-    id = STATES[state](kernel).id
-    kernel.turn(lambda world: world.replace(world.require(Subscription, id), cancel_at_period_end=True))
-    kernel.do("updateSubscription", id, cancel_at_period_end=False)
-    assert kernel.subscription(id).cancel_at_period_end is False
+    id = STATES[state](harness).id
+    harness.run(lambda world: world.replace(world.require(Subscription, id), cancel_at_period_end=True))
+    harness.do("updateSubscription", id, cancel_at_period_end=False)
+    assert harness.subscription(id).cancel_at_period_end is False
 
 
-def _ends_as_scheduled(kernel: Kernel, state: str) -> None:
+def _ends_as_scheduled(harness: RulesHarness, state: str) -> None:
     """A cancellation scheduled before it got into a state is carried out there."""
-    id = STATES[state](kernel).id
-    kernel.turn(lambda world: world.replace(world.require(Subscription, id), cancel_at_period_end=True))
-    kernel.job("subscription.renew", id)
-    assert kernel.subscription(id).status == "canceled"
+    id = STATES[state](harness).id
+    harness.run(lambda world: world.replace(world.require(Subscription, id), cancel_at_period_end=True))
+    harness.job("subscription.renew", id)
+    assert harness.subscription(id).status == "canceled"
 
 
-def _resumes_its_trial(kernel: Kernel) -> None:
-    subscription = trialing(kernel)
-    kernel.do("pauseSubscription", subscription.id)
-    assert kernel.do("resumeSubscription", subscription.id).status == "trialing"
+def _resumes_its_trial(harness: RulesHarness) -> None:
+    subscription = trialing(harness)
+    harness.do("pauseSubscription", subscription.id)
+    assert harness.do("resumeSubscription", subscription.id).status == "trialing"

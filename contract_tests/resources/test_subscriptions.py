@@ -1,4 +1,4 @@
-"""Subscriptions: what creation, PATCH and lists take and refuse."""
+"""Subscriptions: what creation, PATCH and lists accept and reject."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from contract_tests.rules_harness import Kernel
+from contract_tests.rules_harness import RulesHarness
 from contract_tests.sandbox import CHARGED, Sandbox
 from emulator.errors import ApiError
 
@@ -14,8 +14,8 @@ NOWHERE = "0" * 24
 MONTHLY = {"unit_amount": 5000, "interval": "month"}
 
 
-def refused(sandbox: Sandbox, status: int, code: str, **body: Any) -> Any:
-    return sandbox.api.refused("POST", "/subscriptions/", status, code, json=body)
+def rejected(sandbox: Sandbox, status: int, code: str, **body: Any) -> Any:
+    return sandbox.api.rejected("POST", "/subscriptions/", status, code, json=body)
 
 
 # -- create (B-40)
@@ -41,11 +41,11 @@ def refused(sandbox: Sandbox, status: int, code: str, **body: Any) -> Any:
         ({**MONTHLY, "ends_at": "2025-12-31T23:59:59Z"}, 422, "INVALID_FIELD", "ends_at"),
     ],
 )
-def test_what_creation_refuses(sandbox: Sandbox, fields: dict[str, Any], status: int, code: str, param: str) -> None:
+def test_what_creation_rejects(sandbox: Sandbox, fields: dict[str, Any], status: int, code: str, param: str) -> None:
     """B-15, B-23, B-24, B-40, B-43: with the documented code, the field at fault, and nothing made."""
     customer = sandbox.customer()["id"]
     with sandbox.expect():
-        assert refused(sandbox, status, code, customer=customer, **fields)["param"] == param
+        assert rejected(sandbox, status, code, customer=customer, **fields)["param"] == param
     assert sandbox.api.get("/subscriptions/")["data"] == []
 
 
@@ -61,7 +61,7 @@ def test_what_creation_takes_at_its_limits(sandbox: Sandbox, fields: dict[str, A
 def test_a_plan_does_not_bear_other_terms(sandbox: Sandbox, field: str, value: Any) -> None:
     """B-40: plan beside unit_amount, or beside a period or currency that is not the plan's: 422."""
     body = {"customer": sandbox.customer()["id"], "plan": sandbox.plan()["id"], field: value}
-    assert refused(sandbox, 422, "INVALID_FIELD", **body)["param"] == field
+    assert rejected(sandbox, 422, "INVALID_FIELD", **body)["param"] == field
 
 
 def test_a_plan_may_be_repeated(sandbox: Sandbox) -> None:
@@ -85,12 +85,12 @@ def test_another_customers_method_will_not_do(sandbox: Sandbox) -> None:
     """Create body: the method must belong to the customer (B-15)."""
     other = sandbox.subscribe()["payment_method"]
     body = {"customer": sandbox.customer()["id"], **MONTHLY, "payment_method": other}
-    assert refused(sandbox, 422, "INVALID_FIELD", **body)["param"] == "payment_method"
+    assert rejected(sandbox, 422, "INVALID_FIELD", **body)["param"] == "payment_method"
 
 
 def test_the_customer_must_exist(sandbox: Sandbox) -> None:
     """B-15."""
-    assert refused(sandbox, 404, "CUSTOMER_NOT_FOUND", customer=f"cust_{NOWHERE}", **MONTHLY)["param"] == "customer"
+    assert rejected(sandbox, 404, "CUSTOMER_NOT_FOUND", customer=f"cust_{NOWHERE}", **MONTHLY)["param"] == "customer"
 
 
 def test_the_answer_is_active_and_the_charge_follows_before_any_later_request(sandbox: Sandbox) -> None:
@@ -106,12 +106,12 @@ def test_metadata_goes_with_the_events(sandbox: Sandbox) -> None:
     plan = sandbox.plan(metadata={"tier": "gold"})["id"]
     subscription = sandbox.subscribe(plan=plan, metadata={"seat": 7})
     sandbox.api.post(f"/subscriptions/{subscription['id']}/cancel/")
-    told = [event for event in sandbox.events() if event["data"]["object"]["object"] == "subscription"]
-    assert [event["type"] for event in told] == ["subscription.created", "subscription.canceled"]
-    for event in told:
+    events = [event for event in sandbox.events() if event["data"]["object"]["object"] == "subscription"]
+    assert [event["type"] for event in events] == ["subscription.created", "subscription.canceled"]
+    for event in events:
         assert event["data"]["object"]["metadata"] == {"seat": 7}
         assert event["data"]["metadata"] == {"plan": {"tier": "gold"}}
-    assert told[1]["data"]["object"] == sandbox.subscription(subscription["id"])
+    assert events[1]["data"]["object"] == sandbox.subscription(subscription["id"])
 
 
 # -- products (B-40)
@@ -119,11 +119,11 @@ def test_metadata_goes_with_the_events(sandbox: Sandbox) -> None:
 
 def test_a_product_gives_its_currency_and_its_name() -> None:
     """B-40: the product's currency, else the App's; its name is on the invoices."""
-    kernel = Kernel()
-    product = kernel.product(name="Oil", currency="EUR")
-    subscription = kernel.subscribe(product=product.id)
+    harness = RulesHarness()
+    product = harness.product(name="Oil", currency="EUR")
+    subscription = harness.subscribe(product=product.id)
     assert (subscription.currency, subscription.product) == ("EUR", product.id)
-    [line] = kernel.invoices()[0].line_items
+    [line] = harness.invoices()[0].line_items
     assert (line.product, line.description, line.unit_amount) == (product.id, "Oil", 5000)
 
 
@@ -133,29 +133,29 @@ def test_a_product_gives_its_currency_and_its_name() -> None:
 )
 def test_a_product_that_will_not_do(product: dict[str, Any], fields: dict[str, Any], param: str) -> None:
     """B-15, B-40: archived, or beside another currency."""
-    kernel = Kernel()
-    with pytest.raises(ApiError) as refusal:
-        kernel.subscribe(product=kernel.product(**product).id, **fields)
-    assert (refusal.value.code, refusal.value.param) == ("INVALID_FIELD", param)
+    harness = RulesHarness()
+    with pytest.raises(ApiError) as raised:
+        harness.subscribe(product=harness.product(**product).id, **fields)
+    assert (raised.value.code, raised.value.param) == ("INVALID_FIELD", param)
 
 
-def test_a_deactivated_plan_is_for_nobody_new() -> None:
+def test_a_deactivated_plan_takes_no_new_subscribers() -> None:
     """Other resources: it cannot be attached to new subscriptions; existing ones continue."""
-    kernel = Kernel()
-    plan = kernel.do("createSubscriptionPlan", interval="month")
-    kept = kernel.subscribe(plan=plan.id)
-    other = kernel.subscribe()
-    kernel.turn(lambda world: world.replace(plan, active=False))
-    for refused in (
-        lambda: kernel.subscribe(plan=plan.id),
-        lambda: kernel.do("updateSubscription", other.id, plan=plan.id),
+    harness = RulesHarness()
+    plan = harness.do("createSubscriptionPlan", interval="month")
+    kept = harness.subscribe(plan=plan.id)
+    other = harness.subscribe()
+    harness.run(lambda world: world.replace(plan, active=False))
+    for rejected in (
+        lambda: harness.subscribe(plan=plan.id),
+        lambda: harness.do("updateSubscription", other.id, plan=plan.id),
     ):
-        with pytest.raises(ApiError) as refusal:
-            refused()
-        assert (refusal.value.code, refusal.value.param) == ("INVALID_FIELD", "plan")
-    with kernel.expect(*CHARGED * 2):
-        kernel.advance(days=31)
-    assert kernel.subscription(kept.id).status == "active"
+        with pytest.raises(ApiError) as raised:
+            rejected()
+        assert (raised.value.code, raised.value.param) == ("INVALID_FIELD", "plan")
+    with harness.expect(*CHARGED * 2):
+        harness.advance(days=31)
+    assert harness.subscription(kept.id).status == "active"
 
 
 # -- PATCH
@@ -181,10 +181,10 @@ def test_an_empty_patch_changes_nothing(sandbox: Sandbox) -> None:
 
 
 @pytest.mark.parametrize("field", ["unit_amount", "currency", "interval", "customer", "status", "ends_at", "anchor"])
-def test_patch_refuses_other_fields(sandbox: Sandbox, field: str) -> None:
+def test_patch_rejects_other_fields(sandbox: Sandbox, field: str) -> None:
     """B-13: fields that may not change, and unknown ones."""
     path = f"/subscriptions/{sandbox.subscribe()['id']}/"
-    assert sandbox.api.refused("PATCH", path, 422, "INVALID_FIELD", json={field: "x"})["param"] == field
+    assert sandbox.api.rejected("PATCH", path, 422, "INVALID_FIELD", json={field: "x"})["param"] == field
 
 
 @pytest.mark.parametrize(
@@ -194,16 +194,16 @@ def test_patch_refuses_other_fields(sandbox: Sandbox, field: str) -> None:
 def test_patch_names_the_id_that_is_not_there(sandbox: Sandbox, field: str, id: str, code: str) -> None:
     """B-15."""
     path = f"/subscriptions/{sandbox.subscribe()['id']}/"
-    assert sandbox.api.refused("PATCH", path, 404, code, json={field: id})["param"] == field
+    assert sandbox.api.rejected("PATCH", path, 404, code, json={field: id})["param"] == field
 
 
-def test_a_refused_patch_changes_nothing(sandbox: Sandbox) -> None:
-    """A turn is all or nothing: what was right in the body is not kept either."""
+def test_a_rejected_patch_changes_nothing(sandbox: Sandbox) -> None:
+    """A unit of work is all or nothing: what was right in the body is not stored either."""
     subscription = sandbox.subscribe()
     other = sandbox.subscribe()["payment_method"]
     path = f"/subscriptions/{subscription['id']}/"
     body = {"metadata": {"new": 1}, "collection_method": "send_invoice", "payment_method": other}
-    sandbox.api.refused("PATCH", path, 422, "INVALID_FIELD", json=body)
+    sandbox.api.rejected("PATCH", path, 422, "INVALID_FIELD", json=body)
     assert sandbox.subscription(subscription["id"]) == subscription
 
 
@@ -213,7 +213,7 @@ def test_a_refused_patch_changes_nothing(sandbox: Sandbox) -> None:
 )
 def test_an_unknown_subscription(sandbox: Sandbox, method: str, action: str) -> None:
     """404 SUBSCRIPTION_NOT_FOUND on every operation."""
-    sandbox.api.refused(method, f"/subscriptions/sub_{NOWHERE}/{action}", 404, "SUBSCRIPTION_NOT_FOUND")
+    sandbox.api.rejected(method, f"/subscriptions/sub_{NOWHERE}/{action}", 404, "SUBSCRIPTION_NOT_FOUND")
 
 
 def test_canceling_twice_has_its_own_code(sandbox: Sandbox) -> None:
@@ -223,7 +223,7 @@ def test_canceling_twice_has_its_own_code(sandbox: Sandbox) -> None:
         answer = sandbox.api.post(path, {"cancel_at_period_end": False})
     assert (answer["status"], answer["canceled_at"]) == ("canceled", "2026-01-01T00:00:00.000Z")
     for body in ({}, {"cancel_at_period_end": True}):
-        sandbox.api.refused("POST", path, 422, "SUBSCRIPTION_ALREADY_CANCELED", json=body)
+        sandbox.api.rejected("POST", path, 422, "SUBSCRIPTION_ALREADY_CANCELED", json=body)
 
 
 # -- lists (B-20)
@@ -256,5 +256,5 @@ def test_filters(sandbox: Sandbox) -> None:
 @pytest.mark.parametrize("name", ["status", "collection_method", "ordering", "colour"])
 def test_a_wrong_filter(sandbox: Sandbox, name: str) -> None:
     """B-12: 422 INVALID_FILTER_PARAM naming it."""
-    told = sandbox.api.refused("GET", "/subscriptions/", 422, "INVALID_FILTER_PARAM", params={name: "blue"})
-    assert told["param"] == name
+    error = sandbox.api.rejected("GET", "/subscriptions/", 422, "INVALID_FILTER_PARAM", params={name: "blue"})
+    assert error["param"] == name

@@ -77,7 +77,7 @@ def test_a_card_may_settle_later(sandbox: Sandbox) -> None:
     approved = sandbox.api.get(f"/transactions/{intent['transaction']}/")
     assert (approved["status"], approved["processed_at"]) == ("approved", None)
     body = {"transaction": approved["id"]}
-    sandbox.api.refused("POST", "/refunds/", 409, "transaction_not_refundable", json=body)
+    sandbox.api.rejected("POST", "/refunds/", 409, "transaction_not_refundable", json=body)
     assert sandbox.api.get(f"/customers/{customer['id']}/")["transactions_count"] == 0
     with sandbox.expect("transaction.succeeded"):
         sandbox.advance("1d")
@@ -94,7 +94,7 @@ def test_a_disputed_deposit_still_counts(sandbox: Sandbox) -> None:
     totals = sandbox.api.get(f"/customers/{customer['id']}/")
     assert (totals["transactions_count"], totals["total_spent"]) == (1, 5000)
     body = {"transaction": deposit["id"]}
-    sandbox.api.refused("POST", "/refunds/", 409, "transaction_not_refundable", json=body)
+    sandbox.api.rejected("POST", "/refunds/", 409, "transaction_not_refundable", json=body)
 
 
 def test_what_went_back_whole_is_not_disputed_any_more(sandbox: Sandbox) -> None:
@@ -121,7 +121,7 @@ def test_a_pending_one_can_be_canceled_and_its_payment_fails(sandbox: Sandbox) -
 def test_only_a_pending_one_can_be_canceled(sandbox: Sandbox, number: str) -> None:
     deposit = sandbox.deposit(sandbox.method(number=number))
     with sandbox.expect():
-        sandbox.api.refused("POST", f"/transactions/{deposit['id']}/cancel/", 422, "INVALID_STATUS_TRANSITION")
+        sandbox.api.rejected("POST", f"/transactions/{deposit['id']}/cancel/", 422, "INVALID_STATUS_TRANSITION")
     assert sandbox.api.get(f"/transactions/{deposit['id']}/") == deposit
 
 
@@ -140,7 +140,7 @@ def test_description_and_metadata_can_be_edited_and_nothing_else(sandbox: Sandbo
     sandbox.advance("1h")
     assert sandbox.api.patch(path, {}) == edited
     for field in ("amount", "status", "customer"):
-        sandbox.api.refused("PATCH", path, 422, "INVALID_FIELD", json={field: deposit[field]})
+        sandbox.api.rejected("PATCH", path, 422, "INVALID_FIELD", json={field: deposit[field]})
 
 
 def test_metadata_has_fifty_keys_at_most_after_the_merge(sandbox: Sandbox) -> None:
@@ -148,8 +148,8 @@ def test_metadata_has_fifty_keys_at_most_after_the_merge(sandbox: Sandbox) -> No
     deposit = sandbox.deposit(metadata={"first": 1})
     path = f"/transactions/{deposit['id']}/"
     keys = {f"key{number}": number for number in range(50)}
-    told = sandbox.api.refused("PATCH", path, 422, "INVALID_FIELD", json={"metadata": keys})
-    assert told["param"] == "metadata"
+    error = sandbox.api.rejected("PATCH", path, 422, "INVALID_FIELD", json={"metadata": keys})
+    assert error["param"] == "metadata"
     assert sandbox.api.get(path) == deposit
     del keys["key0"]
     assert len(sandbox.api.patch(path, {"metadata": keys})["metadata"]) == 50
@@ -157,7 +157,7 @@ def test_metadata_has_fifty_keys_at_most_after_the_merge(sandbox: Sandbox) -> No
 
 @pytest.mark.parametrize(("method", "path"), [("GET", ""), ("PATCH", ""), ("POST", "cancel/")])
 def test_an_unknown_transaction_is_not_found(sandbox: Sandbox, method: str, path: str) -> None:
-    sandbox.api.refused(method, f"/transactions/trans_x/{path}", 404, "TRANSACTION_NOT_FOUND")
+    sandbox.api.rejected(method, f"/transactions/trans_x/{path}", 404, "TRANSACTION_NOT_FOUND")
 
 
 # -- lists
@@ -239,10 +239,10 @@ def test_the_list_is_filtered_by_customer_id(sandbox: Sandbox, ledger: dict[str,
     ],
     ids=str,
 )
-def test_a_wrong_filter_is_refused(sandbox: Sandbox, query: dict[str, str]) -> None:
+def test_a_wrong_filter_is_rejected(sandbox: Sandbox, query: dict[str, str]) -> None:
     """B-12: 422 ``INVALID_FILTER_PARAM``."""
-    told = sandbox.api.refused("GET", "/transactions/", 422, "INVALID_FILTER_PARAM", params=query)
-    assert told["param"] == next(iter(query))
+    error = sandbox.api.rejected("GET", "/transactions/", 422, "INVALID_FILTER_PARAM", params=query)
+    assert error["param"] == next(iter(query))
 
 
 # -- receipts
@@ -267,4 +267,4 @@ def test_each_completed_deposit_has_a_receipt(sandbox: Sandbox) -> None:
     assert (newest["number"], newest["created_at"]) == ("RCPT-2026-000002", sandbox.now)
     assert sandbox.api.get("/receipts/", ordering="created_at")["data"] == [receipt, newest]
     assert sandbox.api.get("/receipts/", created_before=receipt["created_at"])["data"] == [receipt]
-    sandbox.api.refused("GET", "/receipts/rcpt_x/", 404, "RECEIPT_NOT_FOUND")
+    sandbox.api.rejected("GET", "/receipts/rcpt_x/", 404, "RECEIPT_NOT_FOUND")

@@ -45,7 +45,7 @@ def test_a_new_endpoint_has_the_documented_defaults_and_shows_its_secret(sandbox
     }
 
 
-def test_what_is_sent_is_what_is_kept(sandbox: Sandbox, receiver: Receiver) -> None:
+def test_what_is_sent_is_what_is_stored(sandbox: Sandbox, receiver: Receiver) -> None:
     chosen = {
         "events": ["invoice.paid", "customer.created"],
         "security_profile": "BASIC",
@@ -112,9 +112,9 @@ def test_no_2xx_creates_nothing(sandbox: Sandbox, receiver: Receiver, status: in
 
 def unreachable(sandbox: Sandbox, url: str, **fields: Any) -> Any:
     body = {**HOOK, "url": url, **fields}
-    told = sandbox.api.refused("POST", "/webhooks/", 422, "WEBHOOK_ENDPOINT_UNREACHABLE", json=body)
-    assert told["param"] == "url"
-    return told
+    error = sandbox.api.rejected("POST", "/webhooks/", 422, "WEBHOOK_ENDPOINT_UNREACHABLE", json=body)
+    assert error["param"] == "url"
+    return error
 
 
 def test_a_ping_that_is_not_answered_in_time_creates_nothing(impatient: Sandbox, receiver: Receiver) -> None:
@@ -124,7 +124,7 @@ def test_a_ping_that_is_not_answered_in_time_creates_nothing(impatient: Sandbox,
     assert impatient.api.get("/webhooks/")["data"] == []
 
 
-def test_a_ping_cut_off_or_refused_creates_nothing(sandbox: Sandbox, receiver: Receiver) -> None:
+def test_a_ping_cut_off_or_rejected_creates_nothing(sandbox: Sandbox, receiver: Receiver) -> None:
     receiver.reply = lambda received: Reply(cut=True)
     assert "connection was closed" in unreachable(sandbox, receiver.url)["message"]
     with socket.socket() as unused:
@@ -143,7 +143,7 @@ def test_a_redirect_is_not_followed(sandbox: Sandbox, receiver: Receiver) -> Non
 
 
 def test_the_receiver_may_call_the_api_while_it_is_pinged(sandbox: Sandbox, receiver: Receiver) -> None:
-    """No turn is held while something is sent; the endpoint is not there yet."""
+    """No unit of work is open while something is sent; the endpoint is not there yet."""
     seen = []
 
     def look(received: Received) -> Reply:
@@ -180,9 +180,9 @@ def test_plain_http_is_for_loopback_hosts(sandbox: Sandbox, receiver: Receiver, 
         "",
     ],
 )
-def test_other_urls_are_refused(sandbox: Sandbox, url: str) -> None:
+def test_other_urls_are_rejected(sandbox: Sandbox, url: str) -> None:
     body = {**HOOK, "url": url}
-    assert sandbox.api.refused("POST", "/webhooks/", 422, "INVALID_FIELD", json=body)["param"] == "url"
+    assert sandbox.api.rejected("POST", "/webhooks/", 422, "INVALID_FIELD", json=body)["param"] == "url"
 
 
 @pytest.mark.parametrize(
@@ -198,11 +198,11 @@ def test_other_urls_are_refused(sandbox: Sandbox, url: str) -> None:
     ],
 )
 @pytest.mark.parametrize("scheme", ["http", "https"])
-def test_metadata_addresses_are_refused(sandbox: Sandbox, scheme: str, host: str) -> None:
+def test_metadata_addresses_are_rejected(sandbox: Sandbox, scheme: str, host: str) -> None:
     """A stranger's URL must not lead to where a cloud hands out the machine's credentials."""
     body = {**HOOK, "url": f"{scheme}://{host}/latest/meta-data/"}
-    told = sandbox.api.refused("POST", "/webhooks/", 422, "INVALID_FIELD", json=body)
-    assert "never called" in told["message"]
+    error = sandbox.api.rejected("POST", "/webhooks/", 422, "INVALID_FIELD", json=body)
+    assert "never called" in error["message"]
 
 
 @pytest.mark.parametrize("host", ["0xa9fea9fe", "0xa9.0xfe.0xa9.0xfe"])
@@ -212,7 +212,7 @@ def test_a_name_that_leads_to_a_metadata_address_is_not_called(sandbox: Sandbox,
 
 
 def test_a_url_holds_no_credentials(sandbox: Sandbox) -> None:
-    """They would show in lists and logs; the refusal does not repeat them."""
+    """They would show in lists and logs; the error does not repeat them."""
     response = sandbox.api.request("POST", "/webhooks/", json={**HOOK, "url": "https://user:hunter2@example.com/"})
     assert (response.status_code, response.json()["code"]) == (422, "INVALID_FIELD")
     assert "hunter2" not in response.text
@@ -226,8 +226,8 @@ def test_the_setting_webhook_http_may_allow_any_host(with_settings: Callable[...
 
 def test_the_setting_webhook_http_may_allow_none(with_settings: Callable[..., Sandbox], receiver: Receiver) -> None:
     body = {**HOOK, "url": receiver.url}
-    told = with_settings(webhook_http="never").api.refused("POST", "/webhooks/", 422, "INVALID_FIELD", json=body)
-    assert told["message"] == "url: must be an https:// URL"
+    error = with_settings(webhook_http="never").api.rejected("POST", "/webhooks/", 422, "INVALID_FIELD", json=body)
+    assert error["message"] == "url: must be an https:// URL"
     assert receiver.received == []
 
 
@@ -255,19 +255,19 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("field", "value", "param"), WRONG)
-def test_a_wrong_field_is_refused(sandbox: Sandbox, receiver: Receiver, field: str, value: Any, param: str) -> None:
-    """Limits: 255 characters of name, 10 retries; unknown event types are refused (B-82)."""
+def test_a_wrong_field_is_rejected(sandbox: Sandbox, receiver: Receiver, field: str, value: Any, param: str) -> None:
+    """Limits: 255 characters of name, 10 retries; unknown event types are rejected (B-82)."""
     endpoint = sandbox.endpoint(receiver.url)
     new = {**HOOK, "url": receiver.url, field: value}
     for method, place, body in [("POST", "/webhooks/", new), ("PATCH", path(endpoint), {field: value})]:
-        assert sandbox.api.refused(method, place, 422, "INVALID_FIELD", json=body)["param"] == param
-    assert len(receiver.received) == 1, "nothing is pinged that is refused anyway"
+        assert sandbox.api.rejected(method, place, 422, "INVALID_FIELD", json=body)["param"] == param
+    assert len(receiver.received) == 1, "nothing is pinged that is rejected anyway"
 
 
 @pytest.mark.parametrize("field", ["name", "url", "events"])
 def test_a_required_field_must_be_there(sandbox: Sandbox, receiver: Receiver, field: str) -> None:
     body = {name: value for name, value in {**HOOK, "url": receiver.url}.items() if name != field}
-    assert sandbox.api.refused("POST", "/webhooks/", 422, "MISSING_FIELD", json=body)["param"] == field
+    assert sandbox.api.rejected("POST", "/webhooks/", 422, "MISSING_FIELD", json=body)["param"] == field
 
 
 @pytest.mark.parametrize(
@@ -304,9 +304,9 @@ def enabled_filter(enabled: str | None) -> dict[str, str]:
     return {} if enabled is None else {"enabled": enabled}
 
 
-def test_a_wrong_filter_is_refused(sandbox: Sandbox) -> None:
-    told = sandbox.api.refused("GET", "/webhooks/", 422, "INVALID_FILTER_PARAM", params={"enabled": "yes"})
-    assert told["param"] == "enabled"
+def test_a_wrong_filter_is_rejected(sandbox: Sandbox) -> None:
+    error = sandbox.api.rejected("GET", "/webhooks/", 422, "INVALID_FILTER_PARAM", params={"enabled": "yes"})
+    assert error["param"] == "enabled"
 
 
 @pytest.mark.parametrize(
@@ -324,7 +324,7 @@ def test_a_wrong_filter_is_refused(sandbox: Sandbox) -> None:
     ],
 )
 def test_an_unknown_endpoint_is_404_everywhere(sandbox: Sandbox, method: str, more: str) -> None:
-    sandbox.api.refused(method, f"/webhooks/wh_0/{more}", 404, "WEBHOOK_NOT_FOUND")
+    sandbox.api.rejected(method, f"/webhooks/wh_0/{more}", 404, "WEBHOOK_NOT_FOUND")
 
 
 # -- changes
@@ -390,14 +390,14 @@ def test_a_changed_url_that_does_not_answer_changes_nothing(sandbox: Sandbox, re
     endpoint = sandbox.endpoint(receiver.url)
     receiver.statuses = [500]
     body = {"url": f"{receiver.url}/moved", "name": "Moved"}
-    sandbox.api.refused("PATCH", path(endpoint), 422, "WEBHOOK_ENDPOINT_UNREACHABLE", json=body)
+    sandbox.api.rejected("PATCH", path(endpoint), 422, "WEBHOOK_ENDPOINT_UNREACHABLE", json=body)
     assert sandbox.api.get(path(endpoint)).items() >= {"url": receiver.url, "name": "Shop"}.items()
     for url in ("http://example.com/", "https://a:b@example.com/", "https://169.254.169.254/"):
-        sandbox.api.refused("PATCH", path(endpoint), 422, "INVALID_FIELD", json={"url": url})
+        sandbox.api.rejected("PATCH", path(endpoint), 422, "INVALID_FIELD", json={"url": url})
 
 
 def test_what_happens_during_the_ping_counts(sandbox: Sandbox, receiver: Receiver) -> None:
-    """The PATCH is a turn after the ping: it meets the endpoint as it is then."""
+    """The PATCH is a unit of work after the ping: it meets the endpoint as it is then."""
     endpoint = sandbox.endpoint(receiver.url)
 
     def meddle(received: Received) -> Reply:
@@ -410,7 +410,7 @@ def test_what_happens_during_the_ping_counts(sandbox: Sandbox, receiver: Receive
         sandbox.api.patch(path(endpoint), body).items() >= {"name": "Meddled", "metadata": {"a": "1", "b": "2"}}.items()
     )
     receiver.reply = lambda received: Reply(204 if sandbox.api.delete(path(endpoint)) is None else 500)
-    sandbox.api.refused("PATCH", path(endpoint), 404, "WEBHOOK_NOT_FOUND", json={"url": receiver.url})
+    sandbox.api.rejected("PATCH", path(endpoint), 404, "WEBHOOK_NOT_FOUND", json={"url": receiver.url})
 
 
 # -- disable, enable, roll, delete
@@ -456,8 +456,8 @@ def test_a_deleted_endpoint_goes_with_its_deliveries_and_retries(sandbox: Sandbo
     assert sandbox.control.get("/clock")["pending"] == 2
     assert sandbox.api.delete(path(endpoint)) is None
     assert sandbox.control.get("/clock")["pending"] == 1
-    sandbox.api.refused("GET", path(endpoint), 404, "WEBHOOK_NOT_FOUND")
-    sandbox.api.refused("GET", path(endpoint, "deliveries"), 404, "WEBHOOK_NOT_FOUND")
+    sandbox.api.rejected("GET", path(endpoint), 404, "WEBHOOK_NOT_FOUND")
+    sandbox.api.rejected("GET", path(endpoint, "deliveries"), 404, "WEBHOOK_NOT_FOUND")
     sandbox.advance("2m")
     sandbox.customer()
     sandbox.settle()
@@ -465,7 +465,7 @@ def test_a_deleted_endpoint_goes_with_its_deliveries_and_retries(sandbox: Sandbo
     assert len(sandbox.deliveries(other)) == 2
 
 
-def test_an_endpoint_may_be_deleted_while_it_is_being_told(sandbox: Sandbox, receiver: Receiver) -> None:
+def test_an_endpoint_may_be_deleted_during_a_delivery_to_it(sandbox: Sandbox, receiver: Receiver) -> None:
     endpoint = sandbox.endpoint(receiver.url)
 
     def leave(received: Received) -> Reply:

@@ -157,13 +157,13 @@ def filled(value: Any, ids: Mapping[str, str]) -> Any:
 @pytest.mark.parametrize("case", CASES)
 def test_all_are_reported_at_once(sandbox: Sandbox, ids: dict[str, str], case: str) -> None:
     path, body, fields = CASES[case]
-    answer = sandbox.api.refused("POST", filled(path, ids), 422, "VALIDATION_ERROR", json=filled(body, ids))
+    answer = sandbox.api.rejected("POST", filled(path, ids), 422, "VALIDATION_ERROR", json=filled(body, ids))
     assert set(answer["errors"]) == fields
     assert "param" not in answer
 
 
 def test_those_of_a_change_as_well(sandbox: Sandbox, ids: dict[str, str]) -> None:
-    product = sandbox.api.refused(
+    product = sandbox.api.rejected(
         "PATCH", f"/products/{ids['product']}/", 422, "VALIDATION_ERROR", json={"name": "", "unit_amount": 5}
     )
     assert set(product["errors"]) == {"name", "unit_amount"}
@@ -171,7 +171,7 @@ def test_those_of_a_change_as_well(sandbox: Sandbox, ids: dict[str, str]) -> Non
         f"/customers/{ids['customer']}/addresses/", {"line1": "Rue 1", "city": "Libreville", "country": "GA"}
     )
     path = f"/customers/{ids['customer']}/addresses/{address['id']}/"
-    answer = sandbox.api.refused("PATCH", path, 422, "VALIDATION_ERROR", json={"city": "", "country": "GB"})
+    answer = sandbox.api.rejected("PATCH", path, 422, "VALIDATION_ERROR", json={"city": "", "country": "GB"})
     assert set(answer["errors"]) == {"city", "country"}
 
 
@@ -182,7 +182,7 @@ def test_a_single_one_has_its_own_code(sandbox: Sandbox, ids: dict[str, str]) ->
         ({"currency": "GBP"}, 403, "CURRENCY_NOT_IN_PLAN"),
         ({"currency": "FOO"}, 422, "INVALID_CURRENCY"),
     ):
-        answer = sandbox.api.refused("POST", "/products/", status, code, json={**product, **change})
+        answer = sandbox.api.rejected("POST", "/products/", status, code, json={**product, **change})
         assert answer["param"] == next(iter(change))
         assert set(answer["errors"]) == set(change)
 
@@ -190,7 +190,7 @@ def test_a_single_one_has_its_own_code(sandbox: Sandbox, ids: dict[str, str]) ->
 def test_two_rules_about_one_field_are_one_invalid_field(sandbox: Sandbox, ids: dict[str, str]) -> None:
     line = {"plan": ids["plan"]}
     body = {**SESSION, "line_items": [line, line]}
-    answer = sandbox.api.refused("POST", "/checkout-sessions/", 422, "VALIDATION_ERROR", json=body)
+    answer = sandbox.api.rejected("POST", "/checkout-sessions/", 422, "VALIDATION_ERROR", json=body)
     assert len(answer["errors"]["line_items.1.plan"]) == 2
 
 
@@ -213,7 +213,7 @@ def test_rules_cope_with_any_field_that_is_invalid_or_missing(sandbox: Sandbox, 
 def test_a_missing_object_is_reported_once_the_fields_are_right(sandbox: Sandbox) -> None:
     """B-05: parameters and body come before objects."""
     body = {"customer": "cust_none", "line_items": [{"product": "prod_none"}, {"description": "x"}]}
-    answer = sandbox.api.refused("POST", "/invoices/", 422, "MISSING_FIELD", json=body)
+    answer = sandbox.api.rejected("POST", "/invoices/", 422, "MISSING_FIELD", json=body)
     assert set(answer["errors"]) == {"line_items.1.unit_amount"}
     body["line_items"] = [{"product": "prod_none"}]
-    sandbox.api.refused("POST", "/invoices/", 404, "CUSTOMER_NOT_FOUND", json=body)
+    sandbox.api.rejected("POST", "/invoices/", 404, "CUSTOMER_NOT_FOUND", json=body)

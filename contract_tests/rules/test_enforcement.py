@@ -37,12 +37,12 @@ def status(sandbox: Sandbox, forwarded: str | None = None, origin: str | None = 
     return sandbox.api.request("GET", "/customers/", headers=given).status_code
 
 
-def refused(sandbox: Sandbox, method: str, path: str, rule: str, **headers: str) -> None:
-    """Refused with 403, the message naming the rule (B-70)."""
+def rejected(sandbox: Sandbox, method: str, path: str, rule: str, **headers: str) -> None:
+    """Rejected with 403, the message naming the rule (B-70)."""
     names = {name.replace("_", "-"): value for name, value in headers.items()}
     body = {} if method != "GET" else None
-    told = sandbox.api.refused(method, path, 403, "PERMISSION_DENIED", headers=names, json=body)
-    assert rule in told["message"]
+    error = sandbox.api.rejected(method, path, 403, "PERMISSION_DENIED", headers=names, json=body)
+    assert rule in error["message"]
 
 
 # -- rule 1: addresses
@@ -71,21 +71,21 @@ def test_only_listed_addresses_get_in(sandbox: Sandbox, allowed: list[str], addr
     assert status(sandbox, address) == expected
 
 
-def test_reads_and_writes_are_refused_alike(sandbox: Sandbox) -> None:
+def test_reads_and_writes_are_rejected_alike(sandbox: Sandbox) -> None:
     """Rule 6: all the App's API requests; B-05: before the body is looked at."""
     path = f"/security-profiles/{profile(sandbox, allowed_ips=[SHOP])['id']}/"
     for method, at in (("GET", "/customers/"), ("POST", "/customers/"), ("PATCH", path), ("DELETE", path)):
-        refused(sandbox, method, at, "allowed_ips")
-    refused(sandbox, "POST", "/reset", "allowed_ips")
-    sandbox.api.refused("POST", "/customers/", 403, "PERMISSION_DENIED", content=b"{")
+        rejected(sandbox, method, at, "allowed_ips")
+    rejected(sandbox, "POST", "/reset", "allowed_ips")
+    sandbox.api.rejected("POST", "/customers/", 403, "PERMISSION_DENIED", content=b"{")
 
 
 def test_the_key_comes_first(sandbox: Sandbox) -> None:
     """B-05: route, key, App, then the profile; forced answers come after it."""
     profile(sandbox, allowed_ips=[SHOP])
-    sandbox.api.refused("GET", "/nothing/", 404, "NOT_FOUND")
-    sandbox.api.refused("GET", "/customers/", 401, "INVALID_TOKEN", headers={"Authorization": "Bearer nobody"})
-    sandbox.api.refused("GET", "/customers/", 403, "PERMISSION_DENIED", headers={"Emulator-Answer": "DATABASE_ERROR"})
+    sandbox.api.rejected("GET", "/nothing/", 404, "NOT_FOUND")
+    sandbox.api.rejected("GET", "/customers/", 401, "INVALID_TOKEN", headers={"Authorization": "Bearer nobody"})
+    sandbox.api.rejected("GET", "/customers/", 403, "PERMISSION_DENIED", headers={"Emulator-Answer": "DATABASE_ERROR"})
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_further_proxies_can_be_trusted(sandbox: Sandbox) -> None:
 
 @pytest.mark.parametrize("proxies", [["everybody"], ["10.0.0.1/8"], ["10.0.0.0/33"], [""], ["::1/128", "localhost"]])
 def test_a_trusted_proxy_is_a_network(sandbox: Sandbox, proxies: list[str]) -> None:
-    """B-90: a wrong value is refused with 422."""
+    """B-90: a wrong value is rejected with 422."""
     answer = sandbox.control.request("PATCH", "/app", json={"settings": {"trusted_proxies": proxies}})
     assert answer.status_code == 422
     assert "trusted_proxies" in answer.text
@@ -173,9 +173,9 @@ def test_only_pages_of_listed_domains_get_in(sandbox: Sandbox, origin: str | Non
     assert status(sandbox, origin=origin) == expected
 
 
-def test_a_refused_page_is_told_which_rule(sandbox: Sandbox) -> None:
+def test_a_rejected_page_names_the_rule(sandbox: Sandbox) -> None:
     profile(sandbox, allowed_domains=["shop.example.com"])
-    refused(sandbox, "GET", "/customers/", "allowed_domains", Origin="https://evil.example")
+    rejected(sandbox, "GET", "/customers/", "allowed_domains", Origin="https://evil.example")
 
 
 # -- rule 5: countries
@@ -186,7 +186,7 @@ def test_nothing_is_paid_from_a_blocked_country(sandbox: Sandbox, path: str) -> 
     """Rule 5; B-95: what creates, confirms or captures a payment."""
     profile(sandbox, blocked_countries=["KP", "US"])
     for address in ("192.0.2.1", "198.51.100.255"):
-        refused(sandbox, "POST", path, "blocked_countries", X_Forwarded_For=address)
+        rejected(sandbox, "POST", path, "blocked_countries", X_Forwarded_For=address)
     for address in ("203.0.113.1", "192.0.3.0", "8.8.8.8", "127.0.0.1"):
         assert sandbox.api.http.post(path, json={}, headers={"X-Forwarded-For": address}).status_code != 403
 
@@ -293,7 +293,7 @@ def test_another_app_is_not_concerned(sandbox: Sandbox) -> None:
 
 
 def test_the_control_api_is_never_filtered(sandbox: Sandbox) -> None:
-    """B-70: so whoever locks himself out finds the way back in."""
+    """B-70: so a client that locked itself out finds the way back in."""
     made = profile(sandbox, allowed_ips=[SHOP], allowed_domains=["shop.example.com"])
     assert status(sandbox) == 403
     sandbox.control.patch(f"/objects/{made['id']}", {"allowed_ips": []})
@@ -339,13 +339,13 @@ def test_a_preflight_of_another_page_is_not(sandbox: Sandbox) -> None:
 
 def test_options_without_an_origin_is_as_any_method_that_is_not_there(sandbox: Sandbox) -> None:
     profile(sandbox, allowed_domains=["shop.example.com"])
-    sandbox.api.refused("OPTIONS", "/customers/", 405, "METHOD_NOT_ALLOWED")
+    sandbox.api.rejected("OPTIONS", "/customers/", 405, "METHOD_NOT_ALLOWED")
     listed = {"Origin": "https://shop.example.com"}
-    sandbox.api.refused("OPTIONS", "/customers/", 405, "METHOD_NOT_ALLOWED", headers=listed)
+    sandbox.api.rejected("OPTIONS", "/customers/", 405, "METHOD_NOT_ALLOWED", headers=listed)
 
 
 def test_answers_to_a_listed_page_may_be_read(sandbox: Sandbox) -> None:
-    """Refusals as well: a page must be able to tell its user what is wrong."""
+    """Errors as well: a page must be able to show its user what is wrong."""
     profile(sandbox, allowed_domains=["shop.example.com"])
     listed = {"Origin": "https://shop.example.com"}
     for path, expected in (("/customers/", 200), ("/customers/?page=0", 422), ("/nothing/", 404)):
@@ -363,7 +363,7 @@ def test_answers_to_another_page_may_not(sandbox: Sandbox) -> None:
 
 
 @pytest.mark.parametrize("limits", [None, {}, {"allowed_ips": ["127.0.0.1"]}])
-def test_without_listed_domains_no_page_is_told_it_may_read(sandbox: Sandbox, limits: dict[str, Any] | None) -> None:
+def test_without_listed_domains_no_page_may_read(sandbox: Sandbox, limits: dict[str, Any] | None) -> None:
     """B-70: such an App answers browsers like anyone else and says nothing of CORS."""
     if limits is not None:
         profile(sandbox, **limits)
@@ -373,7 +373,7 @@ def test_without_listed_domains_no_page_is_told_it_may_read(sandbox: Sandbox, li
     assert (answer.status_code, granted(answer)) == (405, False)
 
 
-def test_on_the_starter_plan_no_page_is_told_either(with_settings: Callable[..., Sandbox]) -> None:
+def test_on_the_starter_plan_no_page_is_allowed_either(with_settings: Callable[..., Sandbox]) -> None:
     """Rule 7."""
     sandbox = with_settings()
     profile(sandbox, allowed_domains=["shop.example.com"])

@@ -282,12 +282,12 @@ def test_any_two_violations_are_reported_together(sandbox: Sandbox, ids: dict[st
         body = case.valid
         for field in (one, two):
             body = with_value(body, field, case.invalid[field])
-        answer = sandbox.api.refused(method, path, 422, "VALIDATION_ERROR", json=filled(body, ids))
+        answer = sandbox.api.rejected(method, path, 422, "VALIDATION_ERROR", json=filled(body, ids))
         assert set(answer["errors"]) == {one, two, *always}, (one, two)
 
 
 def test_each_operation_with_a_body_and_each_check_has_its_case() -> None:
-    """Nobody adds an operation whose violations mask each other."""
+    """No operation is added whose violations mask each other."""
     cases = {name.partition(" ")[0] for name in CASES}
     assert cases == {name for name, spec in operation_specs().items() if spec.fields.names}
     assert CHECKS.keys() <= cases
@@ -318,5 +318,5 @@ def test_every_unknown_parameter_and_field_is_reported(sandbox: Sandbox, method:
     takes_a_body = method in ("POST", "PATCH")
     body = {"three": 3, "four": 4} if takes_a_body else None
     code = "VALIDATION_ERROR" if takes_a_body else "INVALID_FILTER_PARAM"
-    answer = sandbox.api.refused(method, url, 422, code, json=body)
+    answer = sandbox.api.rejected(method, url, 422, code, json=body)
     assert {"one", "two", *(body or ())} <= set(answer["errors"])

@@ -114,7 +114,7 @@ def test_an_error_about_a_field_names_one_of_the_operation(sandbox: Sandbox, cod
     other = sandbox.product()["id"]
     field, message = FIELDS_OF_A_PRODUCT[code]
     status = ERRORS[code].status
-    answer = sandbox.api.refused("POST", "/products/", status, code, json=BASKET, headers={"Emulator-Answer": code})
+    answer = sandbox.api.rejected("POST", "/products/", status, code, json=BASKET, headers={"Emulator-Answer": code})
     assert answer["param"] == field
     assert answer["errors"] == {field: [message.format(other=other)]}
 
@@ -123,7 +123,7 @@ def test_a_refund_names_the_rest_of_its_transaction_and_a_capture_what_was_autho
     """Less than is asked for, since what is left is enough for this request."""
     deposit = sandbox.deposit()
     for amount, left in ((6000, 5000), (700, 699)):
-        answer = sandbox.api.refused(
+        answer = sandbox.api.rejected(
             "POST",
             "/refunds/",
             400,
@@ -140,7 +140,7 @@ def test_a_refund_names_the_rest_of_its_transaction_and_a_capture_what_was_autho
     intent = sandbox.pay(capture_method="manual")
     code = "CAPTURE_AMOUNT_EXCEEDS_ORIGINAL"
     path = f"/payment-intents/{intent['id']}/capture/"
-    captured = sandbox.api.refused("POST", path, 422, code, json={"amount": 9000}, headers={"Emulator-Answer": code})
+    captured = sandbox.api.rejected("POST", path, 422, code, json={"amount": 9000}, headers={"Emulator-Answer": code})
     assert captured["errors"] == {"amount": ["must be at most 5000"]}
 
 
@@ -148,12 +148,12 @@ def test_an_error_about_a_state_says_one_that_does_not_allow_the_request(sandbox
     subscription = sandbox.subscribe()
     headers = {"Emulator-Answer": "INVALID_STATUS_TRANSITION"}
     path = f"/subscriptions/{subscription['id']}/resume/"
-    answer = sandbox.api.refused("POST", path, 422, "INVALID_STATUS_TRANSITION", headers=headers)
+    answer = sandbox.api.rejected("POST", path, 422, "INVALID_STATUS_TRANSITION", headers=headers)
     assert answer["message"] == "This subscription is active: it cannot resume."
     intent = sandbox.intent()
     headers = {"Emulator-Answer": "PAYMENT_INTENT_UNCANCELABLE"}
     path = f"/payment-intents/{intent['id']}/cancel/"
-    answer = sandbox.api.refused("POST", path, 422, "PAYMENT_INTENT_UNCANCELABLE", headers=headers)
+    answer = sandbox.api.rejected("POST", path, 422, "PAYMENT_INTENT_UNCANCELABLE", headers=headers)
     assert answer["message"] == "A payment intent that is succeeded cannot be canceled."
 
 
@@ -169,7 +169,7 @@ def test_an_error_about_a_state_says_one_that_does_not_allow_the_request(sandbox
 def test_a_forced_404_names_the_field_that_has_the_id(
     sandbox: Sandbox, code: str, path: str, body: dict[str, object], param: str
 ) -> None:
-    answer = sandbox.api.refused("POST", path, 404, code, json=body, headers={"Emulator-Answer": code})
+    answer = sandbox.api.rejected("POST", path, 404, code, json=body, headers={"Emulator-Answer": code})
     assert answer["param"] == param
     assert answer["message"].split()[-1].rstrip(".") in str(body)
 
@@ -177,7 +177,7 @@ def test_a_forced_404_names_the_field_that_has_the_id(
 def test_a_forced_404_names_the_id_of_the_path_where_it_is_of_that_kind(sandbox: Sandbox) -> None:
     customer = sandbox.customer()["id"]
     for code, id in (("CUSTOMER_NOT_FOUND", customer), ("INVOICE_NOT_FOUND", "inv_" + "0" * 24)):
-        answer = sandbox.api.refused("GET", f"/customers/{customer}/", 404, code, headers={"Emulator-Answer": code})
+        answer = sandbox.api.rejected("GET", f"/customers/{customer}/", 404, code, headers={"Emulator-Answer": code})
         assert answer["message"].endswith(f" {id}.")
 
 
@@ -185,14 +185,14 @@ def test_a_forced_404_names_the_id_of_the_body(sandbox: Sandbox) -> None:
     """As the service does: param, errors and the id that was sent (B-15)."""
     body = {"customer": "cust_gone", "line_items": []}
     headers = {"Emulator-Answer": "CUSTOMER_NOT_FOUND"}
-    answer = sandbox.api.refused("POST", "/invoices/", 404, "CUSTOMER_NOT_FOUND", json=body, headers=headers)
+    answer = sandbox.api.rejected("POST", "/invoices/", 404, "CUSTOMER_NOT_FOUND", json=body, headers=headers)
     assert answer["message"] == "There is no customer cust_gone."
     assert (answer["param"], answer["errors"]) == ("customer", {"customer": ["there is no cust_gone"]})
 
 
 def test_a_forced_validation_error_names_the_fields_of_the_operation(sandbox: Sandbox) -> None:
     headers = {"Emulator-Answer": "VALIDATION_ERROR"}
-    answer = sandbox.api.refused("POST", "/customers/", 422, "VALIDATION_ERROR", json=AWA, headers=headers)
+    answer = sandbox.api.rejected("POST", "/customers/", 422, "VALIDATION_ERROR", json=AWA, headers=headers)
     assert set(answer["errors"]) == {"email", "name"}
 
 
@@ -215,7 +215,7 @@ OF_STATUS = {
 }
 
 
-def test_every_operation_can_be_told_to_fail_in_each_documented_way(sandbox: Sandbox) -> None:
+def test_every_operation_can_be_forced_to_fail_in_each_documented_way(sandbox: Sandbox) -> None:
     """B-94: the client holds each answer against what the operation's own document says of that status."""
     contract = sandbox.api.contract
     for operation in contract.operations:
@@ -225,15 +225,15 @@ def test_every_operation_can_be_told_to_fail_in_each_documented_way(sandbox: San
             assert sandbox.api.request(operation.method, path, headers=headers).status_code == int(status)
 
 
-def test_an_unknown_code_is_itself_refused(sandbox: Sandbox) -> None:
+def test_an_unknown_code_is_itself_rejected(sandbox: Sandbox) -> None:
     """B-95: 422 INVALID_FIELD."""
-    told = sandbox.api.refused("GET", "/customers/", 422, "INVALID_FIELD", headers={"Emulator-Answer": "OOPS"})
-    assert told["param"] == "Emulator-Answer"
+    error = sandbox.api.rejected("GET", "/customers/", 422, "INVALID_FIELD", headers={"Emulator-Answer": "OOPS"})
+    assert error["param"] == "Emulator-Answer"
 
 
 def test_it_comes_after_the_key_and_before_the_body(sandbox: Sandbox) -> None:
     """B-05: key, state of App and company, forced answer, form of the body."""
     forced = {"Emulator-Answer": "DATABASE_ERROR"}
-    sandbox.api.refused("POST", "/customers/", 500, "DATABASE_ERROR", content=b"{", headers=forced)
+    sandbox.api.rejected("POST", "/customers/", 500, "DATABASE_ERROR", content=b"{", headers=forced)
     wrong_key = {**forced, "Authorization": "Bearer nonsense"}
-    sandbox.api.refused("POST", "/customers/", 401, "INVALID_TOKEN", json=AWA, headers=wrong_key)
+    sandbox.api.rejected("POST", "/customers/", 401, "INVALID_TOKEN", json=AWA, headers=wrong_key)

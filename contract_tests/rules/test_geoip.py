@@ -43,7 +43,7 @@ def api(request: pytest.FixtureRequest, tmp_path: Path, service_contract: Contra
     server.stop()
 
 
-def test_the_database_tells_the_country(api: Any) -> None:
+def test_the_country_comes_from_the_database(api: Any) -> None:
     """Rule 5. The table of networks counts no more: 192.0.2.0/24 is in no country now."""
     assert api("1.2.3.4").json()["code"] == "PERMISSION_DENIED"
     for address in ("1.2.4.4", "8.8.8.8", "192.0.2.1", "127.0.0.1"):
@@ -56,7 +56,7 @@ def test_an_address_of_ipv6_is_looked_up_where_the_database_has_any(api: Any, re
 
 
 @pytest.mark.parametrize("content", [None, b"no database"])
-def test_a_file_that_is_none_is_told_in_one_line(tmp_path: Path, content: bytes | None) -> None:
+def test_a_missing_file_is_reported_in_one_line(tmp_path: Path, content: bytes | None) -> None:
     """Exit codes: 2 for a wrong configuration."""
     file = tmp_path / "geo.mmdb"
     if content is not None:

@@ -46,7 +46,7 @@ def test_another_body_or_path_under_the_key_is_a_conflict(sandbox: Sandbox) -> N
     """409 IDEMPOTENCY_CONFLICT, and nothing is made."""
     post(sandbox, "k1")
     for path, body in (("/customers/", {**AWA, "name": "Awa"}), ("/subscription-plans/", {**PLAN})):
-        sandbox.api.refused("POST", path, 409, "IDEMPOTENCY_CONFLICT", json=body, headers={"Idempotency-Key": "k1"})
+        sandbox.api.rejected("POST", path, 409, "IDEMPOTENCY_CONFLICT", json=body, headers={"Idempotency-Key": "k1"})
     assert customers(sandbox) == 1
     assert post(sandbox, "k1").headers["idempotent-replayed"] == "true"
 
@@ -79,8 +79,8 @@ def test_a_key_belongs_to_one_world(sandbox: Sandbox) -> None:
         assert "idempotent-replayed" not in post(other, "k1").headers
 
 
-def test_a_refused_body_is_not_kept(sandbox: Sandbox) -> None:
-    """400 and 422 are refused before anything was done: the mended request may use the same key."""
+def test_a_rejected_body_is_not_stored(sandbox: Sandbox) -> None:
+    """400 and 422 are answered before anything was done: the fixed request may use the same key."""
     post(sandbox, "k1", {"email": "awa"})
     post(sandbox, "k2", ["no object"])
     assert [post(sandbox, key, {**AWA, "email": f"{key}@example.com"}).status_code for key in ("k1", "k2")] == [
@@ -89,7 +89,7 @@ def test_a_refused_body_is_not_kept(sandbox: Sandbox) -> None:
     ]
 
 
-def test_a_conflict_and_a_missing_object_are_kept(sandbox: Sandbox) -> None:
+def test_a_conflict_and_a_missing_object_are_stored(sandbox: Sandbox) -> None:
     """404 and 409 are answers about the objects: the same again, although the world has changed since."""
     customer = sandbox.api.post("/customers/", AWA)
     taken = post(sandbox, "k1")
@@ -103,11 +103,11 @@ def test_a_conflict_and_a_missing_object_are_kept(sandbox: Sandbox) -> None:
     assert customer["email"] == AWA["email"]
 
 
-def test_a_forced_failure_is_not_kept(sandbox: Sandbox) -> None:
-    """401, 403, 429 and 5xx are not kept."""
+def test_a_forced_failure_is_not_stored(sandbox: Sandbox) -> None:
+    """401, 403, 429 and 5xx are not stored."""
     for code, status in (("INTERNAL_ERROR", 500), ("RATE_LIMIT_EXCEEDED", 429), ("PERMISSION_DENIED", 403)):
         headers = {"Idempotency-Key": "k1", "Emulator-Answer": code}
-        sandbox.api.refused("POST", "/customers/", status, code, json=AWA, headers=headers)
+        sandbox.api.rejected("POST", "/customers/", status, code, json=AWA, headers=headers)
     assert "idempotent-replayed" not in post(sandbox, "k1").headers
 
 
@@ -137,11 +137,11 @@ def test_keys_of_1_to_255_printable_characters_are_taken(sandbox: Sandbox, lengt
 
 
 @pytest.mark.parametrize("key", ["", "x" * 256, "a\tb", "é"], ids=["empty", "256", "control", "not ASCII"])
-def test_other_keys_are_refused(sandbox: Sandbox, key: str) -> None:
+def test_other_keys_are_rejected(sandbox: Sandbox, key: str) -> None:
     """B-95: 400 VALIDATION_ERROR."""
     headers = {"Idempotency-Key": key.encode("latin-1")}
-    told = sandbox.api.refused("POST", "/customers/", 400, "VALIDATION_ERROR", json=AWA, headers=headers)
-    assert told["param"] == "Idempotency-Key"
+    error = sandbox.api.rejected("POST", "/customers/", 400, "VALIDATION_ERROR", json=AWA, headers=headers)
+    assert error["param"] == "Idempotency-Key"
     assert customers(sandbox) == 0
 
 

@@ -27,7 +27,7 @@ def statuses(sandbox: Sandbox, times: int) -> list[int]:
     return [sandbox.api.request("GET", "/customers/").status_code for _ in range(times)]
 
 
-def test_without_a_limit_nobody_counts(sandbox: Sandbox) -> None:
+def test_without_a_limit_requests_are_not_counted(sandbox: Sandbox) -> None:
     assert statuses(sandbox, 100) == [200] * 100
 
 
@@ -45,16 +45,16 @@ def test_a_burst_may_come_and_no_more(sandbox: Sandbox, burst: int) -> None:
 
 
 def test_every_operation_counts_and_the_limit_comes_after_key_and_profile(sandbox: Sandbox) -> None:
-    """B-05: what is refused before is not counted; what comes after it is not even looked at."""
+    """B-05: what is rejected before is not counted; what comes after it is not even looked at."""
     limit(sandbox, rate_limit={"per_second": HOURLY, "burst": 2})
-    sandbox.api.refused("GET", "/nothing/", 404, "NOT_FOUND")
+    sandbox.api.rejected("GET", "/nothing/", 404, "NOT_FOUND")
     sandbox.api.post("/security-profiles/", {"name": "Shop", "allowed_ips": ["203.0.113.7"]})
-    sandbox.api.refused("GET", "/customers/", 403, "PERMISSION_DENIED")
+    sandbox.api.rejected("GET", "/customers/", 403, "PERMISSION_DENIED")
     there = {"X-Forwarded-For": "203.0.113.7"}
-    sandbox.api.refused("POST", "/customers/", 400, "VALIDATION_ERROR", content=b"{", headers=there)
-    sandbox.api.refused("POST", "/customers/", 429, "RATE_LIMIT_EXCEEDED", content=b"{", headers=there)
+    sandbox.api.rejected("POST", "/customers/", 400, "VALIDATION_ERROR", content=b"{", headers=there)
+    sandbox.api.rejected("POST", "/customers/", 429, "RATE_LIMIT_EXCEEDED", content=b"{", headers=there)
     forced = {**there, "Emulator-Answer": "DATABASE_ERROR"}
-    sandbox.api.refused("GET", "/customers/", 429, "RATE_LIMIT_EXCEEDED", headers=forced)
+    sandbox.api.rejected("GET", "/customers/", 429, "RATE_LIMIT_EXCEEDED", headers=forced)
 
 
 def test_the_world_s_clock_does_not_fill_the_bucket(sandbox: Sandbox) -> None:
@@ -66,7 +66,7 @@ def test_the_world_s_clock_does_not_fill_the_bucket(sandbox: Sandbox) -> None:
 
 
 def test_real_time_does(sandbox: Sandbox) -> None:
-    """A client that waits as long as it is told gets in again."""
+    """A client that waits for as long as Retry-After says is served again."""
     limit(sandbox, rate_limit={"per_second": 200, "burst": 1})
     answers = statuses(sandbox, 200)
     assert answers.count(200) > 2
@@ -127,7 +127,7 @@ def test_a_client_that_leaves_makes_room(sandbox: Sandbox) -> None:
     with under_way(sandbox) as line:
         line.recv(100)
         assert statuses(sandbox, 1) == [429]
-    # The server hears of it before anything that comes later; whatever it does then is done in one turn.
+    # The server hears of it before anything that comes later; whatever it does then is done in one unit of work.
     assert 200 in statuses(sandbox, 20)
 
 

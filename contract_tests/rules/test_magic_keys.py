@@ -46,23 +46,23 @@ def calling(server: RunningServer, service_contract: Contract) -> Any:
 @pytest.mark.parametrize("name", ["", "7", "2026"])
 @pytest.mark.parametrize("side", ["test", "prod"])
 @pytest.mark.parametrize(("begins", "status", "code"), ALWAYS)
-def test_some_names_are_refused_everything(
+def test_some_names_cannot_be_used_for_anything(
     calling: Any, begins: str, side: str, status: int, code: str, name: str
 ) -> None:
     client = calling(f"sk_{side}_{begins}{name}")
-    client.refused("GET", "/customers/", status, code)
-    client.refused("POST", "/customers/", status, code, content=b"{")
+    client.rejected("GET", "/customers/", status, code)
+    client.rejected("POST", "/customers/", status, code, content=b"{")
 
 
 @pytest.mark.parametrize(("begins", "code"), LIVE)
 def test_some_names_have_no_live_side(calling: Any, begins: str, code: str) -> None:
-    calling(f"sk_prod_{begins}").refused("GET", "/customers/", 403, code)
+    calling(f"sk_prod_{begins}").rejected("GET", "/customers/", 403, code)
     assert calling(f"sk_test_{begins}").get("/customers/")["data"] == []
 
 
 @pytest.mark.parametrize("path", PAYMENTS)
 def test_without_payments_nothing_that_makes_or_takes_one_works(calling: Any, path: str) -> None:
-    calling("sk_test_paymentsoff").refused("POST", path, 403, "COMPANY_PAYMENTS_DISABLED", json={})
+    calling("sk_test_paymentsoff").rejected("POST", path, 403, "COMPANY_PAYMENTS_DISABLED", json={})
 
 
 def test_without_payments_the_rest_works(calling: Any) -> None:
@@ -70,9 +70,9 @@ def test_without_payments_the_rest_works(calling: Any) -> None:
     assert client.post("/customers/", {"email": "a@example.com", "name": "A"})["email"] == "a@example.com"
 
 
-def test_without_payouts_refunds_are_refused(calling: Any) -> None:
+def test_without_payouts_refunds_are_rejected(calling: Any) -> None:
     client = calling("sk_test_payoutsoff")
-    client.refused("POST", "/refunds/", 403, "COMPANY_PAYOUTS_DISABLED", json={"transaction": "trans_x"})
+    client.rejected("POST", "/refunds/", 403, "COMPANY_PAYOUTS_DISABLED", json={"transaction": "trans_x"})
     client.get("/transactions/")
 
 
@@ -80,7 +80,7 @@ def test_a_read_only_key_may_read(calling: Any) -> None:
     client = calling("sk_test_readonly")
     assert client.get("/customers/")["data"] == []
     for method, path in (("POST", "/customers/"), ("PATCH", "/customers/x/"), ("DELETE", "/customers/x/")):
-        client.refused(method, path, 403, "INSUFFICIENT_PERMISSIONS", json={})
+        client.rejected(method, path, 403, "INSUFFICIENT_PERMISSIONS", json={})
 
 
 @pytest.mark.parametrize("name", ["expired_cards_suite", "readonly_tests", "revoked-shop", "disabledx1", "expired1x"])
@@ -89,7 +89,7 @@ def test_a_name_that_begins_with_the_word_is_a_name(calling: Any, name: str) -> 
 
 
 def test_the_message_says_that_the_name_did_it(calling: Any) -> None:
-    answer = calling("sk_test_expired7").refused("GET", "/customers/", 401, "EXPIRED_API_KEY")
+    answer = calling("sk_test_expired7").rejected("GET", "/customers/", 401, "EXPIRED_API_KEY")
     assert "The name of the App is the cause: 'expired'" in answer["message"]
 
 

@@ -1,6 +1,6 @@
 """Money adds up: whatever merchants, buyers, the operator and the clock do, in any order.
 
-A random life of one world, on the kernel without a server. The bodies are such as the document lets through.
+A random life of one world, by the rules alone, without a server. The bodies are such as the document lets through.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ def shown(record: Any) -> Any:
     return json.loads(encode(record))
 
 
-def told_as_shown(world: World, told: Event) -> None:
+def emitted_as_shown(world: World, event: Event) -> None:
     """Reaction to every event: its object is what GET shows at that moment (B-80)."""
-    record = told.data.object
-    assert shown(told)["data"]["object"] == shown(world.get(type(record), record.id))
+    record = event.data.object
+    assert shown(event)["data"]["object"] == shown(world.get(type(record), record.id))
 
 
 class Money(RuleBasedStateMachine):
-    """Rules are what may happen, invariants what must hold after each; a refused request must change nothing.
+    """Rules are what may happen, invariants what must hold after each; a rejected request must change nothing.
 
     What a rule is about is given by a number: 0 is the newest of its kind.
     """
@@ -75,7 +75,7 @@ class Money(RuleBasedStateMachine):
     )
     def begin(self, captures: list[str], **chosen: Any) -> None:
         """A world with these settings, two customers, and a payment by each method there is."""
-        reactions = {**REACTIONS, "*": (*REACTIONS["*"], told_as_shown)}
+        reactions = {**REACTIONS, "*": (*REACTIONS["*"], emitted_as_shown)}
         self.world = World(
             name="money",
             livemode=False,
@@ -85,7 +85,7 @@ class Money(RuleBasedStateMachine):
             now=START,
             base_url="http://127.0.0.1:4747",
         )
-        self.turn(lambda world: world.add(changed(Settings(), chosen)))
+        self.run(lambda world: world.add(changed(Settings(), chosen)))
         for email in ("awa@example.com", "ben@example.com"):
             self.operation("createCustomer", body={"email": email, "name": "Awa Diop", "phone": "+24177123456"})
         for number, (value, capture) in enumerate(zip(VALUES, captures, strict=True)):
@@ -94,8 +94,8 @@ class Money(RuleBasedStateMachine):
 
     # -- the engine, in small
 
-    def turn(self, command: Any, **arguments: Any) -> Any:
-        """One turn and what it made due at once; None if it was refused, and then nothing has changed."""
+    def run(self, command: Any, **arguments: Any) -> Any:
+        """One unit of work and what it made due at once; None if it was rejected, and then nothing has changed."""
         before = self.everything()
         try:
             with self.world.unit_of_work():
@@ -107,7 +107,7 @@ class Money(RuleBasedStateMachine):
         return result
 
     def operation(self, name: str, **arguments: Any) -> Any:
-        return self.turn(OPERATIONS[name], **arguments)
+        return self.run(OPERATIONS[name], **arguments)
 
     def until(self, instant: str) -> None:
         while (job := self.world.jobs.next()) is not None and job.due <= instant:
@@ -141,7 +141,7 @@ class Money(RuleBasedStateMachine):
 
     @rule(blacklisted=st.booleans())
     def blacklist(self, blacklisted: bool) -> None:
-        self.turn(lambda world: world.replace(next(iter(world.table(Customer))), is_blacklisted=blacklisted))
+        self.run(lambda world: world.replace(next(iter(world.table(Customer))), is_blacklisted=blacklisted))
 
     @rule(method=NUMBERS, amount=AMOUNTS, currency=st.sampled_from(["XAF", "EUR", "GBP"]), capture=CAPTURES)
     def intent(self, method: int, amount: int, currency: str, capture: str) -> None:
@@ -172,7 +172,7 @@ class Money(RuleBasedStateMachine):
             )
             charging.confirm(world, intent, stored, off_session=True)
 
-        self.turn(charge)
+        self.run(charge)
 
     @rule(intent=NUMBERS, part=PARTS)
     def capture(self, intent: int, part: int | None) -> None:
@@ -185,7 +185,7 @@ class Money(RuleBasedStateMachine):
 
     @rule(intent=NUMBERS, code=CODES)
     def answer(self, intent: int, code: str | None) -> None:
-        self.turn(charging.answer_now, id=self.pick(PaymentIntent, intent, "processing"), code=code)
+        self.run(charging.answer_now, id=self.pick(PaymentIntent, intent, "processing"), code=code)
 
     @rule(transaction=NUMBERS)
     def cancel_transaction(self, transaction: int) -> None:
@@ -205,12 +205,12 @@ class Money(RuleBasedStateMachine):
 
     @rule(refund=NUMBERS, code=CODES)
     def answer_refund(self, refund: int, code: str | None) -> None:
-        self.turn(refunds.answer_now, id=self.pick(Refund, refund, "processing"), code=code)
+        self.run(refunds.answer_now, id=self.pick(Refund, refund, "processing"), code=code)
 
     @rule(operation=st.sampled_from(["payment", "refund"]), result=st.sampled_from(["succeeded", "failed"]))
     def arrange(self, operation: str, result: str) -> None:
         body = {"operation": operation, "result": result, "times": 1, "match": {}}
-        self.turn(outcomes.arrange, body=body)
+        self.run(outcomes.arrange, body=body)
 
     @rule(seconds=SPANS)
     def advance(self, seconds: int) -> None:

@@ -47,7 +47,7 @@ def test_a_cap_that_came_later_stops_the_confirmation(sandbox: Sandbox) -> None:
     intent = sandbox.intent(sandbox.method())
     made = profile(sandbox, max_amount=4999)
     path = f"/payment-intents/{intent['id']}/confirm/"
-    sandbox.api.refused("POST", path, 403, "PERMISSION_DENIED")
+    sandbox.api.rejected("POST", path, 403, "PERMISSION_DENIED")
     sandbox.api.delete(f"/security-profiles/{made['id']}/")
     assert sandbox.api.post(path)["status"] == "succeeded"
 
@@ -58,7 +58,7 @@ def test_only_listed_methods_can_be_used(sandbox: Sandbox) -> None:
     phone = sandbox.api.get(f"/customers/{customer['id']}/payment-methods/")["data"][0]
     profile(sandbox, allowed_payment_methods=["mobile_money"])
     body = {"amount": 5000, "currency": "XAF", "payment_method": card["id"]}
-    sandbox.api.refused("POST", "/payment-intents/", 422, "PAYMENT_METHOD_NOT_SUPPORTED", json=body)
+    sandbox.api.rejected("POST", "/payment-intents/", 422, "PAYMENT_METHOD_NOT_SUPPORTED", json=body)
     assert sandbox.pay(phone)["status"] == "succeeded"
 
 
@@ -68,9 +68,9 @@ def test_a_buyer_is_held_to_them_as_well(sandbox: Sandbox) -> None:
     path = f"/checkout-sessions/{session['id']}/pay"
     made = profile(sandbox, allowed_payment_methods=["bank_card"])
     body = {"method": {"type": "mobile_money", "phone": "+24177000000"}}
-    sandbox.control.refused("POST", path, 422, "PAYMENT_METHOD_NOT_SUPPORTED", json=body)
+    sandbox.control.rejected("POST", path, 422, "PAYMENT_METHOD_NOT_SUPPORTED", json=body)
     sandbox.api.patch(f"/security-profiles/{made['id']}/", {"allowed_payment_methods": [], "max_amount": 4999})
-    sandbox.control.refused("POST", path, 403, "PERMISSION_DENIED", json=body)
+    sandbox.control.rejected("POST", path, 403, "PERMISSION_DENIED", json=body)
     assert sandbox.api.get(f"/checkout-sessions/{session['id']}/") == session
 
 

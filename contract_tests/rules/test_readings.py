@@ -44,10 +44,10 @@ def test_an_older_setting_and_its_reading_are_one(sandbox: Sandbox) -> None:
     assert changed["settings"]["unknown_fields"] == "reject"
 
 
-def test_a_search_that_finds_nobody_is_empty_or_an_error(sandbox: Sandbox) -> None:
+def test_a_search_without_a_match_is_empty_or_an_error(sandbox: Sandbox) -> None:
     assert sandbox.api.get("/customers/?search=nobody")["data"] == []
     sandbox.settings(readings={"search_nothing_found": "error"})
-    sandbox.api.refused("GET", "/customers/?search=nobody", 404, "SEARCH_NO_RESULTS")
+    sandbox.api.rejected("GET", "/customers/?search=nobody", 404, "SEARCH_NO_RESULTS")
     sandbox.customer(email="awa@example.com")
     assert len(sandbox.api.get("/customers/?search=awa@")["data"]) == 1
     assert sandbox.api.get("/customers/?status=blocked")["data"] == []
@@ -64,8 +64,8 @@ def test_pages_of_other_origins_may_read_answers_by_one_reading(sandbox: Sandbox
 def test_metadata_is_scalars_or_any_json_of_500_characters(sandbox: Sandbox) -> None:
     nested = {"order": {"lines": [1, 2]}}
     body = {"email": "awa@example.com", "name": "Awa", "metadata": nested}
-    sandbox.api.refused("POST", "/customers/", 422, "INVALID_FIELD", json=body)
+    sandbox.api.rejected("POST", "/customers/", 422, "INVALID_FIELD", json=body)
     sandbox.settings(readings={"metadata_values": "any"})
     assert sandbox.customer(**body)["metadata"] == nested
     long = {**body, "email": "ben@example.com", "metadata": {"order": ["W" * 500]}}
-    sandbox.api.refused("POST", "/customers/", 422, "INVALID_FIELD", json=long)
+    sandbox.api.rejected("POST", "/customers/", 422, "INVALID_FIELD", json=long)

@@ -37,11 +37,11 @@ def test_the_recipe_leads_to_its_code(sandbox: Sandbox, code: str) -> None:
     player.play_all(RECIPES[code].steps)
     assert player.last is not None
     body = player.last.json()
-    told = body.get("error", body)
+    error = body.get("error", body)
     if code in PAYMENT_OUTCOMES and player.last.status_code == 200:
         assert (body["status"], body["last_error"]["code"]) == ("canceled", code)
     else:
-        assert (player.last.status_code, told["code"]) == (ERRORS[code].status, code), player.last.text
+        assert (player.last.status_code, error["code"]) == (ERRORS[code].status, code), player.last.text
 
 
 PAYMENT_OUTCOMES = {

@@ -46,5 +46,5 @@ def test_an_idempotency_key_is_forgotten(sandbox: Sandbox) -> None:
 def test_a_production_key_may_not(sandbox: Sandbox) -> None:
     """Authentication rule 3: 403 PERMISSION_DENIED."""
     live = Client(sandbox.url, sandbox.api.contract, sandbox.key.replace("sk_test_", "sk_prod_"))
-    live.refused("POST", "/reset", 403, "PERMISSION_DENIED")
+    live.rejected("POST", "/reset", 403, "PERMISSION_DENIED")
     live.close()

@@ -16,7 +16,7 @@ SANDBOX_ONLY = [(method, path) for method, path in table(ADDED) if not path.star
 @pytest.mark.parametrize(("method", "path"), SANDBOX_ONLY)
 def test_an_added_operation_is_closed_to_production_keys(sandbox: Sandbox, method: str, path: str) -> None:
     live = Client(sandbox.url, sandbox.api.contract, sandbox.key.replace("sk_test_", "sk_prod_"))
-    live.refused(method, path.replace("{id}", "x"), 403, "SANDBOX_ONLY")
+    live.rejected(method, path.replace("{id}", "x"), 403, "SANDBOX_ONLY")
     live.close()
 
 
@@ -25,7 +25,7 @@ def test_payment_intents_are_open_to_them(sandbox: Sandbox, action: str) -> None
     """B-07: the service names them itself (Refunds, rule 4)."""
     live = Client(sandbox.url, sandbox.api.contract, sandbox.key.replace("sk_test_", "sk_prod_"))
     method = "POST" if action else "GET"
-    live.refused(method, f"/payment-intents/pi_none/{action}", 404, "PAYMENT_INTENT_NOT_FOUND")
+    live.rejected(method, f"/payment-intents/pi_none/{action}", 404, "PAYMENT_INTENT_NOT_FOUND")
     assert live.get("/payment-intents/")["data"] == []
     live.close()
 
@@ -34,7 +34,7 @@ def test_payment_intents_are_open_to_them(sandbox: Sandbox, action: str) -> None
 def test_a_production_key_cannot_reset_whatever_it_sends(sandbox: Sandbox, options: dict[str, Any]) -> None:
     """B-07."""
     live = Client(sandbox.url, sandbox.api.contract, sandbox.key.replace("sk_test_", "sk_prod_"))
-    live.refused("POST", "/reset", 403, "PERMISSION_DENIED", **options)
+    live.rejected("POST", "/reset", 403, "PERMISSION_DENIED", **options)
     live.close()
 
 

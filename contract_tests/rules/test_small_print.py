@@ -12,10 +12,10 @@ AWA = {"email": "awa@example.com", "name": "Awa Diop"}
 CARD = {"type": "bank_card", "number": "4242424242424242", "exp_month": 12, "exp_year": 2040, "cvc": "123"}
 
 
-def test_a_key_of_another_form_is_told_the_form(sandbox: Sandbox) -> None:
+def test_the_error_for_a_malformed_key_names_the_form(sandbox: Sandbox) -> None:
     """B-02."""
     for key in ("sk_test_", "sk_test_" + "x" * 65, "sk_test_ä", "key"):
-        answer = sandbox.api.refused(
+        answer = sandbox.api.rejected(
             "GET", "/customers/", 401, "INVALID_TOKEN", headers={"Authorization": f"Bearer {key}".encode()}
         )
         assert "1 to 64 characters" in answer["message"]
@@ -24,10 +24,10 @@ def test_a_key_of_another_form_is_told_the_form(sandbox: Sandbox) -> None:
 
 
 @pytest.mark.parametrize("name", ["Idempotency-Key", "Origin"])
-def test_a_header_that_may_be_sent_once_is_refused_twice(sandbox: Sandbox, name: str) -> None:
+def test_a_header_that_may_be_sent_once_is_rejected_when_sent_twice(sandbox: Sandbox, name: str) -> None:
     """B-05."""
     headers = [(name, "https://a.example"), (name, "https://b.example"), ("Authorization", f"Bearer {sandbox.key}")]
-    answer = sandbox.api.refused("POST", "/customers/", 400, "VALIDATION_ERROR", json=AWA, headers=headers)
+    answer = sandbox.api.rejected("POST", "/customers/", 400, "VALIDATION_ERROR", json=AWA, headers=headers)
     assert answer["param"] == name
 
 
@@ -55,7 +55,7 @@ def test_filters_take_dates_and_instants(sandbox: Sandbox, text: str, found: int
 def test_a_plus_that_became_a_space_is_explained(sandbox: Sandbox) -> None:
     """B-17."""
     url = "/payment-links/?created_after=2026-01-01T00:00:00+01:00"
-    answer = sandbox.api.refused("GET", url, 422, "INVALID_FILTER_PARAM")
+    answer = sandbox.api.rejected("GET", url, 422, "INVALID_FILTER_PARAM")
     assert "%2B" in answer["message"]
 
 
@@ -80,14 +80,14 @@ def test_emails_are_of_the_form_that_browsers_accept(sandbox: Sandbox, email: st
 )
 def test_other_emails_are_not(sandbox: Sandbox, email: str) -> None:
     """B-30."""
-    sandbox.api.refused("POST", "/customers/", 422, "INVALID_FIELD", json={**AWA, "email": email})
+    sandbox.api.rejected("POST", "/customers/", 422, "INVALID_FIELD", json={**AWA, "email": email})
 
 
 def test_keys_of_metadata_have_no_maximum(sandbox: Sandbox) -> None:
     """B-22."""
     metadata = {"k" * 400: "v", "x": "y"}
     assert sandbox.api.post("/customers/", {**AWA, "metadata": metadata})["metadata"] == metadata
-    sandbox.api.refused("POST", "/customers/", 422, "INVALID_FIELD", json={**AWA, "metadata": {"": "v"}})
+    sandbox.api.rejected("POST", "/customers/", 422, "INVALID_FIELD", json={**AWA, "metadata": {"": "v"}})
 
 
 @pytest.fixture

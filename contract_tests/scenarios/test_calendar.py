@@ -34,7 +34,7 @@ def test_fourteen_months_from_31_january(sandbox: Sandbox) -> None:
     assert now["status"] == "active"
 
 
-def test_every_month_of_the_story_brings_one_charge(sandbox: Sandbox) -> None:
+def test_every_month_of_the_scenario_brings_one_charge(sandbox: Sandbox) -> None:
     """B-44: at each boundary just one charge, and nothing between two."""
     subscribe_on(sandbox, "2026-01-31")
     for end in ("2026-02-28", "2026-03-31", "2026-04-30"):

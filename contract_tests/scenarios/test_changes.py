@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from contract_tests.rules_harness import Kernel
+from contract_tests.rules_harness import RulesHarness
 from contract_tests.sandbox import CHARGED, FAILED, FAILING_PHONE, Sandbox
 from emulator.errors import ApiError
 
@@ -180,8 +180,8 @@ def test_interval_and_currency_must_match(sandbox: Sandbox, plan: dict[str, Any]
     subscription = sandbox.subscribe()
     other = sandbox.plan(**plan)["id"]
     path = f"/subscriptions/{subscription['id']}/"
-    told = sandbox.api.refused("PATCH", path, 422, "INVALID_FIELD", json={"plan": other})
-    assert told["param"] == "plan"
+    error = sandbox.api.rejected("PATCH", path, 422, "INVALID_FIELD", json={"plan": other})
+    assert error["param"] == "plan"
     assert sandbox.subscription(subscription["id"]) == subscription
 
 
@@ -189,7 +189,7 @@ def test_interval_and_currency_must_match(sandbox: Sandbox, plan: dict[str, Any]
 
 
 def test_reactivated_before_the_running_period_ends(sandbox: Sandbox) -> None:
-    """No charge now; the period is kept and the next one is charged as ever."""
+    """No charge now; the period stays and the next one is charged as ever."""
     subscription = sandbox.subscribe()
     act(sandbox, subscription, "cancel")
     sandbox.advance_to("2026-01-20")
@@ -229,22 +229,22 @@ def test_reactivated_at_the_last_instant_of_the_grace_period(sandbox: Sandbox) -
     assert act(sandbox, subscription, "reactivate")["status"] == "active"
     sandbox.advance_to("2026-01-31T00:00:00.001Z")
     path = f"/subscriptions/{late['id']}/reactivate/"
-    sandbox.api.refused("POST", path, 422, "INVALID_STATUS_TRANSITION")
+    sandbox.api.rejected("POST", path, 422, "INVALID_STATUS_TRANSITION")
     assert sandbox.subscription(late["id"])["status"] == "canceled"
 
 
 @pytest.mark.parametrize(("days", "after", "possible"), [(0, 0, True), (0, 1, False), (90, 90, True), (90, 91, False)])
 def test_the_grace_period_is_a_setting(days: int, after: int, possible: bool) -> None:
     """B-48, B-90: reactivation_days."""
-    kernel = Kernel(reactivation_days=days)
-    subscription = kernel.subscribe()
-    kernel.do("cancelSubscription", subscription.id)
-    kernel.advance(days=after)
+    harness = RulesHarness(reactivation_days=days)
+    subscription = harness.subscribe()
+    harness.do("cancelSubscription", subscription.id)
+    harness.advance(days=after)
     if possible:
-        assert kernel.do("reactivateSubscription", subscription.id).status == "active"
+        assert harness.do("reactivateSubscription", subscription.id).status == "active"
     else:
         with pytest.raises(ApiError, match="INVALID_STATUS_TRANSITION"):
-            kernel.do("reactivateSubscription", subscription.id)
+            harness.do("reactivateSubscription", subscription.id)
 
 
 def test_a_failed_charge_is_forgotten_by_cancel_and_reactivation(sandbox: Sandbox) -> None:
@@ -263,7 +263,7 @@ def test_a_failed_charge_is_forgotten_by_cancel_and_reactivation(sandbox: Sandbo
 
 
 def test_the_end_date_expires_it(sandbox: Sandbox) -> None:
-    """At that instant; no event of the list tells of it, and nothing is charged any more."""
+    """At that instant; no event of the list reports it, and nothing is charged any more."""
     subscription = sandbox.subscribe(ends_at="2026-01-20T12:00:00+02:00")
     assert subscription["ends_at"] == "2026-01-20T10:00:00.000Z"
     sandbox.advance_to("2026-01-20T09:59:59.999Z")
@@ -297,16 +297,16 @@ def test_an_end_date_on_the_first_periods_end(sandbox: Sandbox) -> None:
 
 
 def test_the_end_date_holds_after_reactivation(sandbox: Sandbox) -> None:
-    """A reactivated one ends as agreed; one whose end date passed meanwhile does not come back."""
-    kept = sandbox.subscribe(ends_at="2026-01-20T00:00:00Z")
+    """A reactivated one ends as agreed; one whose end date has passed does not come back."""
+    reactivated = sandbox.subscribe(ends_at="2026-01-20T00:00:00Z")
     gone = sandbox.subscribe(ends_at="2026-01-10T00:00:00Z")
-    for subscription in (kept, gone):
+    for subscription in (reactivated, gone):
         act(sandbox, subscription, "cancel")
     sandbox.advance_to("2026-01-15")
-    act(sandbox, kept, "reactivate")
-    sandbox.api.refused("POST", f"/subscriptions/{gone['id']}/reactivate/", 422, "INVALID_STATUS_TRANSITION")
+    act(sandbox, reactivated, "reactivate")
+    sandbox.api.rejected("POST", f"/subscriptions/{gone['id']}/reactivate/", 422, "INVALID_STATUS_TRANSITION")
     sandbox.advance_to("2026-01-20")
-    assert sandbox.subscription(kept["id"])["status"] == "expired"
+    assert sandbox.subscription(reactivated["id"])["status"] == "expired"
     assert sandbox.subscription(gone["id"])["status"] == "canceled"
 
 
@@ -315,15 +315,15 @@ def test_the_end_date_holds_after_reactivation(sandbox: Sandbox) -> None:
 
 def test_a_deleted_customers_subscriptions_are_canceled_and_its_jobs_silenced() -> None:
     """B-32: with subscription.canceled; open invoices stay and still fall overdue; nothing else happens."""
-    kernel = Kernel()
-    subscription = kernel.subscribe(phone=None)
+    harness = RulesHarness()
+    subscription = harness.subscribe(phone=None)
     for change in ("pauseSubscription", "cancelSubscription"):
-        other = kernel.do("createSubscription", customer=subscription.customer, unit_amount=500, interval="day")
-        kernel.do(change, other.id)
-    with kernel.expect("customer.deleted", "subscription.canceled", "subscription.canceled"):
-        kernel.delete_customer(subscription.customer)
-    with kernel.expect(*["invoice.payment_overdue"] * 3):
-        kernel.advance(days=400)
+        other = harness.do("createSubscription", customer=subscription.customer, unit_amount=500, interval="day")
+        harness.do(change, other.id)
+    with harness.expect("customer.deleted", "subscription.canceled", "subscription.canceled"):
+        harness.delete_customer(subscription.customer)
+    with harness.expect(*["invoice.payment_overdue"] * 3):
+        harness.advance(days=400)
     with pytest.raises(ApiError, match="INVALID_STATUS_TRANSITION"):
-        kernel.do("reactivateSubscription", subscription.id)
-    assert kernel.failed_jobs() == []
+        harness.do("reactivateSubscription", subscription.id)
+    assert harness.failed_jobs() == []

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from contract_tests.rules_harness import Kernel
+from contract_tests.rules_harness import RulesHarness
 from contract_tests.sandbox import CHARGED, FAILED, FAILING_PHONE, Sandbox
 
 HEALTHY_PHONE = "+24177000000"
@@ -34,7 +34,7 @@ def test_dunning_to_unpaid_and_no_further_charge(sandbox: Sandbox) -> None:
     assert status(sandbox, subscription) == "unpaid"
 
 
-def test_paying_the_open_invoice_by_hand_recovers(sandbox: Sandbox) -> None:
+def test_paying_the_open_invoice_manually_recovers(sandbox: Sandbox) -> None:
     """The retries stop, and the next boundary charges again."""
     subscription = sandbox.subscribe(FAILING_PHONE)
     sandbox.advance_to("2026-01-03")
@@ -48,7 +48,7 @@ def test_paying_the_open_invoice_by_hand_recovers(sandbox: Sandbox) -> None:
         sandbox.advance_to("2026-02-01")
 
 
-def test_paying_the_uncollectible_invoice_by_hand_recovers_at_the_next_boundary(sandbox: Sandbox) -> None:
+def test_paying_the_uncollectible_invoice_manually_recovers_at_the_next_boundary(sandbox: Sandbox) -> None:
     """B-96: an unpaid one that recovers after a boundary goes on at the next one."""
     subscription = sandbox.subscribe(FAILING_PHONE)
     sandbox.advance_to("2026-02-10")
@@ -63,7 +63,7 @@ def test_paying_the_uncollectible_invoice_by_hand_recovers_at_the_next_boundary(
 
 
 def test_voiding_the_open_invoice_settles_it_too(sandbox: Sandbox) -> None:
-    """Nobody owes it any more: the subscription does not wait for it for ever."""
+    """It is not owed any more: the subscription does not wait for it for ever."""
     subscription = sandbox.subscribe(FAILING_PHONE)
     with sandbox.expect():
         sandbox.api.post(f"/invoices/{sandbox.invoices('id')[0]}/void/")
@@ -97,112 +97,112 @@ def test_a_buyer_who_does_not_answer_fails_the_charge_after_three_minutes(sandbo
 
 def test_recovery_on_the_second_retry() -> None:
     """A changed number on the stored method (B-31): the retry three days after the failure pays the invoice."""
-    kernel = Kernel()
-    with kernel.expect("customer.created", "subscription.created", *FAILED):
-        subscription = kernel.subscribe(FAILING_PHONE)
-    with kernel.expect(*FAILED):
-        kernel.advance(days=1)
-    kernel.change_phone(subscription.customer, HEALTHY_PHONE)
-    with kernel.expect():
-        kernel.advance(days=1)
-    with kernel.expect(*CHARGED):
-        kernel.advance(days=1)
-    assert kernel.subscription(subscription.id).status == "active"
-    with kernel.expect():
-        kernel.advance(days=27)
-    with kernel.expect(*CHARGED):
-        kernel.advance(days=1)
-    assert [invoice.status for invoice in kernel.invoices()] == ["paid", "paid"]
+    harness = RulesHarness()
+    with harness.expect("customer.created", "subscription.created", *FAILED):
+        subscription = harness.subscribe(FAILING_PHONE)
+    with harness.expect(*FAILED):
+        harness.advance(days=1)
+    harness.change_phone(subscription.customer, HEALTHY_PHONE)
+    with harness.expect():
+        harness.advance(days=1)
+    with harness.expect(*CHARGED):
+        harness.advance(days=1)
+    assert harness.subscription(subscription.id).status == "active"
+    with harness.expect():
+        harness.advance(days=27)
+    with harness.expect(*CHARGED):
+        harness.advance(days=1)
+    assert [invoice.status for invoice in harness.invoices()] == ["paid", "paid"]
 
 
 def test_recovery_by_another_method() -> None:
     """PATCH payment_method: the next retry charges the new one."""
-    kernel = Kernel()
-    subscription = kernel.subscribe(FAILING_PHONE)
-    other = kernel.method(subscription.customer, HEALTHY_PHONE)
-    with kernel.expect():
-        kernel.do("updateSubscription", subscription.id, payment_method=other.id)
-    with kernel.expect(*CHARGED):
-        kernel.advance(days=1)
-    assert kernel.subscription(subscription.id).status == "active"
+    harness = RulesHarness()
+    subscription = harness.subscribe(FAILING_PHONE)
+    other = harness.method(subscription.customer, HEALTHY_PHONE)
+    with harness.expect():
+        harness.do("updateSubscription", subscription.id, payment_method=other.id)
+    with harness.expect(*CHARGED):
+        harness.advance(days=1)
+    assert harness.subscription(subscription.id).status == "active"
 
 
 def test_a_retry_without_any_method_is_a_failed_attempt() -> None:
     """B-45: one event for each failed attempt, and unpaid after the last, also when the method is gone."""
-    kernel = Kernel()
-    subscription = kernel.subscribe(FAILING_PHONE)
-    kernel.drop_method(subscription.customer)
-    with kernel.expect(*["subscription.payment_failed"] * 4):
-        kernel.advance(days=7)
-    assert kernel.subscription(subscription.id).status == "unpaid"
+    harness = RulesHarness()
+    subscription = harness.subscribe(FAILING_PHONE)
+    harness.drop_method(subscription.customer)
+    with harness.expect(*["subscription.payment_failed"] * 4):
+        harness.advance(days=7)
+    assert harness.subscription(subscription.id).status == "unpaid"
 
 
 @pytest.mark.parametrize(("days", "attempts"), [((), 1), ((2,), 2), ((1, 1, 1), 4)])
 def test_the_retry_days_are_a_setting(days: tuple[int, ...], attempts: int) -> None:
     """B-45, B-90: renewal_retry_days."""
-    kernel = Kernel(renewal_retry_days=days)
-    with kernel.expect("customer.created", "subscription.created", *FAILED * attempts):
-        subscription = kernel.subscribe(FAILING_PHONE)
-        kernel.advance(days=20)
-    assert kernel.subscription(subscription.id).status == "unpaid"
+    harness = RulesHarness(renewal_retry_days=days)
+    with harness.expect("customer.created", "subscription.created", *FAILED * attempts):
+        subscription = harness.subscribe(FAILING_PHONE)
+        harness.advance(days=20)
+    assert harness.subscription(subscription.id).status == "unpaid"
 
 
 def test_no_new_period_is_charged_while_a_failed_charge_is_retried() -> None:
     """B-45, B-96: a daily plan fails, two boundaries go by, the retry pays, the next boundary charges again."""
-    kernel = Kernel()
-    subscription = kernel.subscribe(FAILING_PHONE, unit_amount=500, interval="day")
-    kernel.advance(days=1.5)
-    kernel.change_phone(subscription.customer, HEALTHY_PHONE)
-    with kernel.expect():
-        kernel.advance(days=1)
-    with kernel.expect(*CHARGED * 2):
-        kernel.advance(days=0.5)
-    assert [invoice.created_at[:10] for invoice in kernel.invoices()] == ["2026-01-01", "2026-01-04"]
-    now = kernel.subscription(subscription.id)
+    harness = RulesHarness()
+    subscription = harness.subscribe(FAILING_PHONE, unit_amount=500, interval="day")
+    harness.advance(days=1.5)
+    harness.change_phone(subscription.customer, HEALTHY_PHONE)
+    with harness.expect():
+        harness.advance(days=1)
+    with harness.expect(*CHARGED * 2):
+        harness.advance(days=0.5)
+    assert [invoice.created_at[:10] for invoice in harness.invoices()] == ["2026-01-01", "2026-01-04"]
+    now = harness.subscription(subscription.id)
     assert (now.status, now.current_period_start[:10]) == ("active", "2026-01-04")
 
 
 def test_retries_of_a_settled_charge_do_not_mix_with_those_of_the_next() -> None:
-    """B-45: each failure has its own retry days; what was planned for a charge paid by hand is forgotten."""
-    kernel = Kernel()
-    kernel.subscribe(FAILING_PHONE, unit_amount=500, interval="day")
-    kernel.advance(days=1.5)
-    with kernel.expect("invoice.paid", *FAILED):
-        kernel.do("payInvoice", kernel.invoices()[0].id)
-        kernel.advance(days=0.5)
-    with kernel.expect(*FAILED):
-        kernel.advance(days=1)
+    """B-45: each failure has its own retry days; what was planned for a charge paid manually is forgotten."""
+    harness = RulesHarness()
+    harness.subscribe(FAILING_PHONE, unit_amount=500, interval="day")
+    harness.advance(days=1.5)
+    with harness.expect("invoice.paid", *FAILED):
+        harness.do("payInvoice", harness.invoices()[0].id)
+        harness.advance(days=0.5)
+    with harness.expect(*FAILED):
+        harness.advance(days=1)
 
 
 def test_invoicing_goes_on_while_past_due() -> None:
     """B-96: also where a failed charge is being retried and the next periods are to be collected by invoice."""
-    kernel = Kernel()
-    subscription = kernel.subscribe(FAILING_PHONE, unit_amount=500, interval="day")
-    kernel.do("updateSubscription", subscription.id, collection_method="send_invoice")
-    with kernel.expect():
-        kernel.advance(days=2)
-    assert kernel.subscription(subscription.id).status == "past_due"
-    assert [invoice.status for invoice in kernel.invoices()] == ["open", "open", "open"]
+    harness = RulesHarness()
+    subscription = harness.subscribe(FAILING_PHONE, unit_amount=500, interval="day")
+    harness.do("updateSubscription", subscription.id, collection_method="send_invoice")
+    with harness.expect():
+        harness.advance(days=2)
+    assert harness.subscription(subscription.id).status == "past_due"
+    assert [invoice.status for invoice in harness.invoices()] == ["open", "open", "open"]
 
 
 def test_two_charges_under_way_are_retried_as_one() -> None:
-    """With an operator slower than the plan, a second failure is told and leaves the retry days as they are."""
-    kernel = Kernel(operator_delay=1.5 * 86400)
-    subscription = kernel.subscribe(FAILING_PHONE, unit_amount=500, interval="day")
-    with kernel.expect(*FAILED * 2):
-        kernel.advance(days=3)
-    failing = kernel.subscription(subscription.id)
-    assert (failing.failures, failing.unpaid_invoice) == (1, kernel.invoices()[0].id)
+    """With an operator slower than the plan, a second failure is reported and leaves the retry days as they are."""
+    harness = RulesHarness(operator_delay=1.5 * 86400)
+    subscription = harness.subscribe(FAILING_PHONE, unit_amount=500, interval="day")
+    with harness.expect(*FAILED * 2):
+        harness.advance(days=3)
+    failing = harness.subscription(subscription.id)
+    assert (failing.failures, failing.unpaid_invoice) == (1, harness.invoices()[0].id)
 
 
-def test_a_failure_after_the_invoice_was_paid_by_hand_changes_nothing() -> None:
+def test_a_failure_after_the_invoice_was_paid_manually_changes_nothing() -> None:
     """B-62: paying manually cancels the charge under way, which then cannot fail."""
-    kernel = Kernel(operator_delay=60)
-    subscription = kernel.subscribe(FAILING_PHONE)
-    kernel.do("payInvoice", kernel.invoices()[0].id)
-    with kernel.expect():
-        kernel.advance(days=3)
-    assert kernel.subscription(subscription.id).status == "active"
+    harness = RulesHarness(operator_delay=60)
+    subscription = harness.subscribe(FAILING_PHONE)
+    harness.do("payInvoice", harness.invoices()[0].id)
+    with harness.expect():
+        harness.advance(days=3)
+    assert harness.subscription(subscription.id).status == "active"
 
 
 # -- collected by invoice
@@ -213,7 +213,7 @@ def invoiced(sandbox: Sandbox) -> Any:
 
 
 def test_an_overdue_invoice_makes_past_due_and_its_payment_active(sandbox: Sandbox) -> None:
-    """B-44, B-96: the overdue comes before the boundary at the same instant, and invoicing goes on meanwhile."""
+    """B-44, B-96: the overdue comes before the boundary at the same instant, and invoicing goes on."""
     with sandbox.expect("customer.created", "subscription.created"):
         subscription = invoiced(sandbox)
         sandbox.advance_to("2026-01-31T23:59:59.999Z")

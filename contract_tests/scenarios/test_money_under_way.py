@@ -1,4 +1,4 @@
-"""Money under way: an invoice, a session or a one-time link is paid once, whatever happens meanwhile (B-61, B-62)."""
+"""Money under way: an invoice, a session or a one-time link is paid once, whatever happens on the way (B-61, B-62)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def deposits(sandbox: Sandbox) -> list[tuple[int, str]]:
 
 def second_payment_is_rejected(sandbox: Sandbox, invoice: Any) -> None:
     path = f"/invoices/{invoice['id']}/pay"
-    sandbox.control.refused("POST", path, 422, "INVALID_STATUS_TRANSITION", json={"method": CARD})
+    sandbox.control.rejected("POST", path, 422, "INVALID_STATUS_TRANSITION", json={"method": CARD})
 
 
 # -- received with the intent, or with the transaction
@@ -57,7 +57,7 @@ def test_an_invoice_is_paid_once_its_intent_succeeded(sandbox: Sandbox) -> None:
     assert (now(sandbox, invoice)["status"], now(sandbox, invoice)["amount_paid"]) == ("paid", 5000)
     assert sandbox.api.get("/receipts/")["data"] == []
     second_payment_is_rejected(sandbox, invoice)
-    sandbox.api.refused("POST", f"/invoices/{invoice['id']}/void/", 422, "INVALID_STATUS_TRANSITION")
+    sandbox.api.rejected("POST", f"/invoices/{invoice['id']}/void/", 422, "INVALID_STATUS_TRANSITION")
     with sandbox.expect("transaction.succeeded"):
         sandbox.advance("60d")
     assert deposits(sandbox) == [(5000, "completed")]
@@ -73,7 +73,7 @@ def test_by_the_other_reading_it_is_paid_once_its_transaction_is_completed(sandb
     assert now(sandbox, invoice)["status"] == "open"
     second_payment_is_rejected(sandbox, invoice)
     for action in ("void", "pay"):
-        sandbox.api.refused("POST", f"/invoices/{invoice['id']}/{action}/", 422, "INVALID_STATUS_TRANSITION")
+        sandbox.api.rejected("POST", f"/invoices/{invoice['id']}/{action}/", 422, "INVALID_STATUS_TRANSITION")
     with sandbox.expect("transaction.succeeded", "invoice.paid"):
         sandbox.advance("1d")
     assert deposits(sandbox) == [(5000, "completed")]
@@ -91,7 +91,7 @@ def test_another_browser_sees_the_payment_that_was_made(sandbox: Sandbox, readin
 
 
 @pytest.mark.parametrize(("reading", "state"), [("intent", "complete"), ("transaction", "processing")])
-def test_nobody_is_sent_on_before_the_session_is_complete(sandbox: Sandbox, reading: str, state: str) -> None:
+def test_no_buyer_is_redirected_before_the_session_is_complete(sandbox: Sandbox, reading: str, state: str) -> None:
     """CheckoutSession states: complete and the redirect to ``success_url`` are one transition."""
     read(sandbox, payment_received=reading)
     session = sandbox.session()
@@ -139,7 +139,7 @@ def test_a_one_time_link_is_paid_once(sandbox: Sandbox) -> None:
     link = sandbox.link(validity_type="one_time", collect_customer_info=False)
     sandbox.buy(link, IBAN)
     path = f"/payment-links/{link['id']}/pay"
-    sandbox.control.refused("POST", path, 422, "INVALID_STATUS_TRANSITION", json={"method": CARD})
+    sandbox.control.rejected("POST", path, 422, "INVALID_STATUS_TRANSITION", json={"method": CARD})
     sandbox.advance("2d")
     assert deposits(sandbox) == [(25000, "completed")]
 

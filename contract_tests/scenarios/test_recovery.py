@@ -105,7 +105,7 @@ def test_what_is_paid_while_paused_is_not_charged_on_resume(sandbox: Sandbox) ->
 
 
 def test_an_attempt_that_fails_after_the_cancellation_is_reported(sandbox: Sandbox) -> None:
-    """Events: one per failed attempt, whatever became of the subscription meanwhile."""
+    """Events: one per failed attempt, whatever has become of the subscription."""
     subscription = subscribe(sandbox, sandbox.customer(phone=SILENT_PHONE))
     with sandbox.expect("subscription.canceled", *FAILED):
         act(sandbox, subscription, "cancel")

@@ -1,4 +1,4 @@
-"""The thin path: a customer subscribes, a month goes by, and the merchant's server is told, signed and in order."""
+"""The thin path: a customer subscribes, a month goes by, and the merchant gets the events, signed and in order."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def test_a_subscription_renews_and_the_receiver_holds_signed_events_in_order(
         "2026-01-01T00:00:00.000Z",
     ]
 
-    told = ["customer.created", "subscription.created", *CHARGED, *CHARGED]
-    assert [event["type"] for event in receiver.events] == told
+    types = ["customer.created", "subscription.created", *CHARGED, *CHARGED]
+    assert [event["type"] for event in receiver.events] == types
     assert receiver.events == sandbox.events()
     for item in receiver.received:
         assert item.signed_with(endpoint["secret"]), item

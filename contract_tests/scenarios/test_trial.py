@@ -67,8 +67,10 @@ def test_a_short_trial_is_announced_at_creation(sandbox: Sandbox, days: int, ann
     """B-43: three days before the end, or at creation if that is past."""
     sandbox.subscribe(trial_period_days=days)
     sandbox.advance("2d")
-    told = [event["created_at"][:10] for event in sandbox.events() if event["type"] == "subscription.trial_will_end"]
-    assert told == [announced]
+    announced_on = [
+        event["created_at"][:10] for event in sandbox.events() if event["type"] == "subscription.trial_will_end"
+    ]
+    assert announced_on == [announced]
 
 
 def test_a_plan_brings_its_trial_and_the_body_overrules_it(sandbox: Sandbox) -> None:

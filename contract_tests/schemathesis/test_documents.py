@@ -162,7 +162,7 @@ UNREPEATABLE = {
     "PATCH /objects/{id}",
     "GET /requests/{req_id}",
 }
-"""What can be done once, or takes values that no schema tells of, or asks for what a long run has forgotten: they have
+"""What can be done once, or takes values that no schema describes, or asks for what a long run has forgotten: they have
 tests of their own.
 """
 

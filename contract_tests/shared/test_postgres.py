@@ -1,4 +1,4 @@
-"""Worlds in PostgreSQL: kept as in a file, and run by one process at a time however many there are."""
+"""Worlds in PostgreSQL: stored as in a file, and run by one process at a time however many there are."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from emulator.sandbox import Sandbox as Parts
 from emulator.state import maintenance
 from emulator.state.store import CorruptStore
 
-# That another process runs a world is told with 503: the service, which is one, has no such answer in its document.
+# That another process runs a world is answered with 503: the service, which is one, has no such answer in its document.
 pytestmark = pytest.mark.breaks_the_document
 
 KEY = "sk_test_shared"
@@ -45,7 +45,7 @@ def pair(place: str, contracts: tuple[Contract, Contract]) -> Iterator[tuple[San
         yield made[0], made[1]
 
 
-def test_the_story_is_the_same(place: str) -> None:
+def test_the_output_of_the_scenario_is_the_same(place: str) -> None:
     """With another server for every step it ends in the same bytes as played through."""
     assert with_restarts(place) == played_through("memory")
 
@@ -56,15 +56,15 @@ def test_nothing_is_lost_by_a_kill(place: str, tmp_path: Path) -> None:
 
 
 def test_a_world_goes_where_it_is_asked_for(pair: tuple[Sandbox, Sandbox]) -> None:
-    """Whoever is asked has the whole of it, the last write included."""
+    """Either server has the whole world, the last write included."""
     here, there = pair
-    made = [(here, there)[turn % 2].customer(email=f"{turn}@example.com")["id"] for turn in range(4)]
+    made = [(here, there)[number % 2].customer(email=f"{number}@example.com")["id"] for number in range(4)]
     assert [row["id"] for row in here.api.get("/customers/", ordering="created_at")["data"]] == made
     assert [row["id"] for row in there.api.get("/customers/", ordering="created_at")["data"]] == made
 
 
 def test_a_world_stays_while_a_request_is_under_way(pair: tuple[Sandbox, Sandbox], receiver: Receiver) -> None:
-    """One of several turns, such as the creation of an endpoint, which is pinged: 503, and when to try again."""
+    """An operation of several units of work, such as creating an endpoint with its ping: 503, and when to try again."""
     here, there = pair
     here.customer()
     pinged = threading.Event()
@@ -73,9 +73,9 @@ def test_a_world_stays_while_a_request_is_under_way(pair: tuple[Sandbox, Sandbox
     creating = threading.Thread(target=here.api.post, args=("/webhooks/", body))
     creating.start()
     assert pinged.wait(30)
-    refused = there.api.http.get("/customers/")
-    assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
-    assert "is run by another process" in refused.json()["message"]
+    rejected = there.api.http.get("/customers/")
+    assert (rejected.status_code, rejected.headers["retry-after"]) == (503, "1")
+    assert "is run by another process" in rejected.json()["message"]
     receiver.release()
     creating.join(30)
     assert [row["url"] for row in there.api.get("/webhooks/")["data"]] == [receiver.url]
@@ -106,7 +106,7 @@ def administrator(place: str) -> Iterator[psycopg.Connection]:
 
 
 def test_a_lost_session_loses_no_write(place: str, contracts: tuple[Contract, Contract]) -> None:
-    """Nobody writes who may not: the worlds are read anew once the database is there again."""
+    """No process writes without the lease: the worlds are read again once the database is there again."""
     server = RunningServer(state=place)
     sandbox = Sandbox(server.url, KEY, *contracts)
     try:
@@ -137,7 +137,7 @@ def test_it_is_checked_compacted_and_converted(place: str, tmp_path: Path) -> No
     assert maintenance.check(f"tinydb:{tmp_path}/worlds.json") == maintenance.check(place)
 
 
-def test_a_newer_database_is_refused(place: str) -> None:
+def test_a_newer_database_is_rejected(place: str) -> None:
     RunningServer(state=place).stop()
     with administrator(place) as connection:
         connection.execute("UPDATE emulator_format SET format = 99")
@@ -145,7 +145,7 @@ def test_a_newer_database_is_refused(place: str) -> None:
         Parts(Options(state=place))
 
 
-def test_a_server_that_is_not_there_is_told_without_the_password() -> None:
-    with pytest.raises(CorruptStore, match=r"shop:\*\*\*@127.0.0.1") as told:
+def test_a_server_that_is_not_there_is_reported_without_the_password() -> None:
+    with pytest.raises(CorruptStore, match=r"shop:\*\*\*@127.0.0.1") as raised:
         Parts(Options(state="postgresql://shop:secret@127.0.0.1:1/worlds"))
-    assert "secret" not in str(told.value)
+    assert "secret" not in str(raised.value)

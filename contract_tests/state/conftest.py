@@ -38,4 +38,4 @@ def serve(contracts: tuple[Contract, Contract]) -> Iterator[Serve]:
             ends.callback(sandbox.close)
             return sandbox
 
-        yield start  # type: ignore[misc]  # whoever gives None does not look at what comes back
+        yield start  # type: ignore[misc]  # a caller that gives None does not look at the result

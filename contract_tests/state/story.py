@@ -1,4 +1,4 @@
-"""A story told in steps, with an end to every step at which a server may go and another one come."""
+"""A scenario in steps, after each of which one server may end and another one start."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ KEY = "sk_test_story"
 
 
 class Teller:
-    """Tells the story to whatever server there is; ``told`` are its answers, byte for byte."""
+    """Plays the scenario against whatever server there is; ``answers`` are its answers, byte for byte."""
 
     def __init__(self) -> None:
         self.url = ""
-        self.told: list[bytes] = []
+        self.answers: list[bytes] = []
 
     def ask(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
         """One request, which must succeed."""
@@ -27,19 +27,19 @@ class Teller:
         assert response.is_success, response.text
         # Ids of requests to the service are the world's own, those of control calls are not.
         mine = response.headers["request-id"].encode() if path.startswith("/v1") else b""
-        self.told.append(mine + response.content)
+        self.answers.append(mine + response.content)
         return json.loads(response.content) if response.content else None
 
     def end(self) -> bytes:
         """Everything the world is, at last."""
         self.ask("POST", "/_emulator/snapshots", {"name": "end"})
         self.ask("GET", "/_emulator/snapshots/end")
-        return self.told[-1]
+        return self.answers[-1]
 
 
-def steps(teller: Teller) -> list[Callable[[], Any]]:
-    """The story: a customer, who is sent twice, a plan, renewals, payments, a refund, and a look back."""
-    ask, seen = teller.ask, {}
+def steps(player: Teller) -> list[Callable[[], Any]]:
+    """The scenario: a customer, who is sent twice, a plan, renewals, payments, a refund, and a look back."""
+    ask, seen = player.ask, {}
 
     def first(path: str) -> Any:
         return ask("GET", path)["data"][0]
@@ -91,26 +91,26 @@ def steps(teller: Teller) -> list[Callable[[], Any]]:
 
 
 def played_through(place: str) -> tuple[list[bytes], bytes]:
-    """The story on one server: its answers, and everything the world is in the end."""
-    teller = Teller()
+    """The scenario on one server: its answers, and everything the world is in the end."""
+    player = Teller()
     server = RunningServer("http://127.0.0.1:4747", state=place)
-    teller.url = server.url
+    player.url = server.url
     try:
-        for step in steps(teller):
+        for step in steps(player):
             step()
-        return teller.told, teller.end()
+        return player.answers, player.end()
     finally:
         server.stop()
 
 
 def with_restarts(place: str) -> tuple[list[bytes], bytes]:
-    """The story with another server for every step."""
-    teller = Teller()
-    for step in [*steps(teller), teller.end]:
+    """The scenario with another server for every step."""
+    player = Teller()
+    for step in [*steps(player), player.end]:
         server = RunningServer("http://127.0.0.1:4747", state=place)
-        teller.url = server.url
+        player.url = server.url
         try:
             step()
         finally:
             server.stop()
-    return teller.told, teller.told[-1]
+    return player.answers, player.answers[-1]

@@ -1,4 +1,4 @@
-"""What goes wrong with a place: it is told in one line, and nothing is damaged."""
+"""What goes wrong with a state store: it is reported in one line, and nothing is damaged."""
 
 from __future__ import annotations
 
@@ -116,17 +116,17 @@ BROKEN: dict[str, tuple[str, Callable[[Path], None], str]] = {
 }
 
 
-@pytest.mark.parametrize(("kind", "spoil", "told"), BROKEN.values(), ids=BROKEN)
-def test_a_broken_file_is_refused_and_left_as_it_is(
-    serve: Serve, tmp_path: Path, kind: str, spoil: Callable[[Path], None], told: str
+@pytest.mark.parametrize(("kind", "spoil", "message"), BROKEN.values(), ids=BROKEN)
+def test_a_broken_file_is_rejected_and_left_as_it_is(
+    serve: Serve, tmp_path: Path, kind: str, spoil: Callable[[Path], None], message: str
 ) -> None:
     place = {"tinydb": f"tinydb:{tmp_path}/worlds", "sqlite": f"sqlite:///{tmp_path}/worlds"}[kind]
     file = filled(serve, place)
     spoil(file)
     before = file.read_bytes()
-    with pytest.raises(CorruptStore, match=told) as refused:
+    with pytest.raises(CorruptStore, match=message) as rejected:
         Sandbox(Options(state=place))
-    assert "\n" not in str(refused.value)
+    assert "\n" not in str(rejected.value)
     checked = CliRunner().invoke(cli, ["state", "check", place], standalone_mode=False)
     assert checked.return_value == 1
     assert checked.output.count("\n") == 1
@@ -137,8 +137,8 @@ def test_a_server_does_not_start_on_a_broken_file(tmp_path: Path) -> None:
     """One line, exit status 2."""
     file = tmp_path / "worlds.json"
     file.write_text("{}")
-    refused = CliRunner().invoke(cli, ["serve", "--port", "0", "--state", f"tinydb:{file}"], standalone_mode=False)
-    assert one_line(refused.exception) == f"{file}: it does not say the version of its format"  # type: ignore[arg-type]  # a usage error it is
+    rejected = CliRunner().invoke(cli, ["serve", "--port", "0", "--state", f"tinydb:{file}"], standalone_mode=False)
+    assert one_line(rejected.exception) == f"{file}: it does not say the version of its format"  # type: ignore[arg-type]  # a usage error it is
 
 
 PLACES = {
@@ -149,20 +149,20 @@ PLACES = {
 }
 
 
-@pytest.mark.parametrize(("place", "told"), PLACES.values(), ids=PLACES)
-def test_a_place_that_cannot_be_is_refused(tmp_path: Path, place: str, told: str) -> None:
-    with pytest.raises(CorruptStore, match=told):
+@pytest.mark.parametrize(("place", "message"), PLACES.values(), ids=PLACES)
+def test_a_state_url_that_cannot_be_opened_is_rejected(tmp_path: Path, place: str, message: str) -> None:
+    with pytest.raises(CorruptStore, match=message):
         Sandbox(Options(state=place.format(tmp_path)))
 
 
 @pytest.mark.parametrize("word", ["disk", "tinydb:", "sqlite:worlds.db", "mysql://localhost/worlds"])
-def test_a_place_that_is_none_is_refused(word: str) -> None:
-    refused = CliRunner().invoke(cli, ["serve", "--state", word], standalone_mode=False)
-    assert "memory, tinydb:FILE, sqlite:///FILE or postgresql://…" in str(refused.exception)
+def test_a_malformed_state_url_is_rejected(word: str) -> None:
+    rejected = CliRunner().invoke(cli, ["serve", "--state", word], standalone_mode=False)
+    assert "memory, tinydb:FILE, sqlite:///FILE or postgresql://…" in str(rejected.exception)
 
 
-def test_a_read_only_file_is_refused(serve: Serve, place: str) -> None:
-    """The superuser is told as well."""
+def test_a_read_only_file_is_rejected(serve: Serve, place: str) -> None:
+    """The superuser is rejected as well."""
     file = filled(serve, place)
     before = file.read_bytes()
     file.chmod(0o400)
@@ -172,7 +172,7 @@ def test_a_read_only_file_is_refused(serve: Serve, place: str) -> None:
     assert file.read_bytes() == before
 
 
-def test_a_second_process_is_refused(serve: Serve, place: str) -> None:
+def test_a_second_process_is_rejected(serve: Serve, place: str) -> None:
     """Looking is allowed; and when the first one is gone, so is its lock."""
     filled(serve, place)
     serve(place).customer()
@@ -238,8 +238,8 @@ def newer(tables: Tables) -> Tables:
 
 
 def test_a_full_disk_ends_in_clear_errors_and_no_damage(tmp_path: Path) -> None:
-    """A write that cannot be stored is undone and told as ``DATABASE_ERROR``; reading goes on, and so does the rest
-    once there is room again."""
+    """A write that cannot be stored is undone and answered with ``DATABASE_ERROR``; reading still works, and
+    writing works again once there is room."""
     place = f"sqlite:///{tmp_path}/worlds.db"
     emulator = Emulator(tmp_path, place, *START)
 
@@ -251,11 +251,11 @@ def test_a_full_disk_ends_in_clear_errors_and_no_damage(tmp_path: Path) -> None:
         made = [make(0).json()["id"]]
         limited(emulator, 300_000)
         answers = [make(number) for number in range(1, 60)]
-        refused = [answer for answer in answers if answer.status_code == 500]
+        rejected = [answer for answer in answers if answer.status_code == 500]
         made += [answer.json()["id"] for answer in answers if answer.is_success]
-        assert refused
-        assert {answer.json()["code"] for answer in refused} == {"DATABASE_ERROR"}
-        assert "cannot be stored, so nothing was done" in refused[-1].json()["message"]
+        assert rejected
+        assert {answer.json()["code"] for answer in rejected} == {"DATABASE_ERROR"}
+        assert "cannot be stored, so nothing was done" in rejected[-1].json()["message"]
         assert known(emulator) == made
         advanced = httpx.post(f"{emulator.url}/_emulator/clock/advance", json={"by": "1h"}, headers=HEADERS, timeout=60)
         assert advanced.json()["code"] == "DATABASE_ERROR"
@@ -280,7 +280,7 @@ def known(emulator: Emulator) -> list[str]:
     return [row["id"] for row in found.json()["data"]]
 
 
-def test_a_file_that_cannot_be_written_is_told_until_it_can(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written_is_reported_until_it_can(tmp_path: Path) -> None:
     """TinyDB writes afterwards, so one change may be answered before it is noticed; then nothing is taken any more."""
     emulator = Emulator(tmp_path, f"tinydb:{tmp_path}/worlds.json", *START)
 
@@ -290,15 +290,15 @@ def test_a_file_that_cannot_be_written_is_told_until_it_can(tmp_path: Path) -> N
 
     with started(emulator):
         limited(emulator, 100)
-        made, refused = [], None
+        made, rejected = [], None
         for number in range(100_000):
             answer = make(number)
             if not answer.is_success:
-                refused = answer
+                rejected = answer
                 break
             made.append(answer.json()["id"])
-        assert refused is not None
-        assert refused.json()["code"] == "DATABASE_ERROR"
+        assert rejected is not None
+        assert rejected.json()["code"] == "DATABASE_ERROR"
         assert known(emulator)[-1] == made[-1] if len(made) <= 100 else True
         limited(emulator, resource.RLIM_INFINITY)
         number = 200_000

@@ -31,8 +31,8 @@ def put_away_for(days: float, place: str, tmp_path: Path) -> str:
     return f"tinydb:{file}"
 
 
-def test_a_running_clock_goes_on_meanwhile(serve: Serve, place: str, tmp_path: Path) -> None:
-    """What fell due meanwhile is done at the start, each at its own instant (B-91)."""
+def test_a_running_clock_goes_on_during_a_restart(serve: Serve, place: str, tmp_path: Path) -> None:
+    """What fell due during the restart is done at the start, each at its own instant (B-91)."""
     sandbox = serve(place, clock_mode="running")
     sandbox.subscribe()
     serve(None)

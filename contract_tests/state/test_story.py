@@ -1,4 +1,4 @@
-"""The same story with another server for every step ends in the same bytes as played through."""
+"""The same scenario with another server for every step ends in the same bytes as played through."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ from contract_tests.state.story import played_through, with_restarts
 def test_restarts_change_nothing(place: str, tmp_path: Path) -> None:
     """Ids, numbers, times, remembered answers, snapshots and the clock go on (B-93)."""
     through, end = played_through("memory")
-    told, finally_told = with_restarts(place.format(tmp_path))
-    assert told == through
-    assert finally_told == end
+    output, finally_reported = with_restarts(place.format(tmp_path))
+    assert output == through
+    assert finally_reported == end

@@ -21,7 +21,7 @@ def payments() -> Iterator[Emulator]:
 
 
 class Shop:
-    """Sells one basket and is told by webhook that it is paid; what it does right is in its parts."""
+    """Sells one basket and learns by webhook that it is paid; what it does right is in its parts."""
 
     remembers, compares_times, reconciles = True, True, True
 

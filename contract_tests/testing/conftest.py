@@ -19,8 +19,8 @@ def has_node() -> bool:
     """Whether there is a Node that has the test runner of the example: 20 or newer."""
     if shutil.which("node") is None:
         return False
-    told = subprocess.run(["node", "--version"], capture_output=True, text=True, check=False).stdout
-    major = re.match(r"v(\d+)", told)
+    version = subprocess.run(["node", "--version"], capture_output=True, text=True, check=False).stdout
+    major = re.match(r"v(\d+)", version)
     return major is not None and int(major[1]) >= 20
 
 

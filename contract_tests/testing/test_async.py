@@ -1,4 +1,4 @@
-"""The same helpers awaited, so that an application on the same event loop can answer meanwhile."""
+"""The same helpers awaited, so that an application on the same event loop can answer during a call."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ async def test_an_expectation_fails_and_leaves_other_failures_alone(world: Emula
             raise ZeroDivisionError
 
 
-FACES = (
+ASYNC_CLASSES = (
     aio.AsyncApi,
     aio.AsyncClock,
     aio.AsyncEvents,
@@ -106,13 +106,13 @@ PLAIN_ONLY = {
 """Methods without an asynchronous version: they release resources, combine others, or format a message."""
 
 
-@pytest.mark.parametrize("face", FACES)
-def test_whatever_can_be_asked_can_be_awaited(face: Any) -> None:
-    plain = next(base.__args__[0] for base in face.__orig_bases__)
+@pytest.mark.parametrize("proxy", ASYNC_CLASSES)
+def test_whatever_can_be_asked_can_be_awaited(proxy: Any) -> None:
+    plain = next(base.__args__[0] for base in proxy.__orig_bases__)
     own = {name for name in vars(plain) if not name.startswith("_")}
     awaited = {
         name
-        for name, value in vars(face).items()
+        for name, value in vars(proxy).items()
         if isinstance(value, AsyncMethod) or inspect.iscoroutinefunction(value)
     }
     assert own - awaited - PLAIN_ONLY[plain.__name__] - {"client", "expect"} == set()

@@ -30,7 +30,7 @@ def test_the_scripts_of_the_pages_run(sample: str, monkeypatch: pytest.MonkeyPat
     exec(compile(sample, "sample", "exec"), {"__name__": "sample"})
 
 
-def test_the_page_tells_every_option_and_every_word_of_the_helpers() -> None:
+def test_the_page_describes_every_option_and_every_method_of_the_helpers() -> None:
     for option in (*pytest_plugin.ARGUMENTS, "payments_clock", "payments_seed", "payments_fixtures", "--payments-url"):
         assert option in PAGE
     said = set(re.findall(r"\w+", PAGE))

@@ -1,4 +1,4 @@
-"""The Emulator class promises one world in a few words: paid, advanced, made to fail, looked at and thrown away."""
+"""The Emulator class: one world in a few words, paid, advanced, made to fail, looked at and thrown away."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def test_to_import_it_is_quick_and_silent() -> None:
     """Neither the server nor anything it needs is loaded before one is asked for."""
     heavy = "[name for name in ('connexion', 'uvicorn', 'httptools', 'babel') if name in sys.modules]"
     code = f"import sys, emulator; emulator.Emulator; assert {heavy} == [], {heavy}"
-    told = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
-    assert (told.returncode, told.stdout, told.stderr) == (0, "", "")
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_a_block_is_a_server_with_a_world_and_both_are_gone_after_it() -> None:
@@ -57,13 +57,13 @@ def test_settings_and_fixture_files_say_how_the_world_starts(local_server: Local
     fixtures.write_text("settings: {tax_rate: 18, minimum_amount: 5}")
     key = "sk_test_settings-and-fixtures"
     with Emulator(key=key, settings={"tax_rate": 20}, fixtures=fixtures, server=local_server) as world:
-        told = world.api.get("/_emulator/app")["settings"]
-        assert (told["tax_rate"], told["minimum_amount"]) == (20, 5)
+        settings = world.api.get("/_emulator/app")["settings"]
+        assert (settings["tax_rate"], settings["minimum_amount"]) == (20, 5)
         assert world.configure(tax_rate=0)["tax_rate"] == 0
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "message"),
     [
         ({"clock": "tomorrow"}, "clock='tomorrow': 'running', 'frozen', or an instant"),
         ({"clock": 7}, "clock=7"),
@@ -75,8 +75,8 @@ def test_settings_and_fixture_files_say_how_the_world_starts(local_server: Local
         ({"fixtures": "nowhere.yaml"}, "nowhere.yaml: cannot be read"),
     ],
 )
-def test_what_makes_no_start_is_told_at_once(local_server: LocalServer, wrong: Any, told: str) -> None:
-    with pytest.raises((ValueError, TypeError), match=told):
+def test_an_invalid_start_is_reported_at_once(local_server: LocalServer, wrong: Any, message: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=message):
         Emulator(key="sk_test_wrong-start", server=local_server, **wrong)
 
 
@@ -111,7 +111,7 @@ def test_the_clock_moves_by_durations_and_to_instants(world: Emulator) -> None:
     assert world.clock.run(rate=60)["mode"] == "running"
 
 
-def test_the_schedule_tells_what_will_come_and_the_clock_goes_there(world: Emulator) -> None:
+def test_the_schedule_shows_what_will_come_and_the_clock_goes_there(world: Emulator) -> None:
     assert world.clock.next_job() is None
     subscription = subscribe(world)
     job = world.clock.next_job()
@@ -135,14 +135,14 @@ def test_an_error_of_the_service_is_raised_with_all_it_says(world: Emulator) -> 
         assert words in str(raised.value)
 
 
-def test_a_refusal_in_the_nested_shape_is_read_as_well(world: Emulator) -> None:
+def test_an_error_in_the_nested_shape_is_read_as_well(world: Emulator) -> None:
     subscribe(world)
     with pytest.raises(RequestRefused) as raised:
         world.api.post("/v1/customers/", {"email": "awa@example.com", "name": "Awa"})
     assert (raised.value.status, raised.value.code) == (409, "customer_email_exists")
 
 
-def test_an_answer_that_is_no_json_is_told_as_it_stands(world: Emulator) -> None:
+def test_an_answer_that_is_not_json_is_shown_as_it_is(world: Emulator) -> None:
     world.fault({"status": 502, "body": "Bad gateway, says the proxy"}, method="GET")
     with pytest.raises(RequestRefused, match="-> 502 : Bad gateway, says the proxy"):
         world.api.get("/v1/customers/")
@@ -170,7 +170,7 @@ def test_a_bank_transfer_is_on_its_way_for_a_day(world: Emulator) -> None:
     assert world.api.get(f"/v1/checkout-sessions/{session['id']}/")["status"] == "complete"
 
 
-def test_a_buyer_without_a_wish_pays_by_what_is_allowed(world: Emulator) -> None:
+def test_a_buyer_without_a_preference_pays_by_what_is_allowed(world: Emulator) -> None:
     session = checkout(world, payment_method_types=["bank_card"])
     assert world.pay(session)["payment_method_type"] == "bank_card"
 
@@ -188,7 +188,7 @@ def test_an_invoice_is_paid_by_its_id(world: Emulator) -> None:
     assert world.pay(invoice["id"])["amount"] == 3000
 
 
-def test_what_cannot_be_paid_is_told_before_anything_is_sent(world: Emulator) -> None:
+def test_what_cannot_be_paid_is_reported_before_anything_is_sent(world: Emulator) -> None:
     with pytest.raises(ValueError, match=r"'cust_1' cannot be paid: a checkout session \(sess_\)"):
         world.pay("cust_1")
     with pytest.raises(ValueError, match="pay by one of card, phone"):
@@ -202,7 +202,7 @@ def test_the_next_payment_fails_as_arranged_and_the_one_after_it_does_not(world:
     assert world.pay(session)["status"] == "succeeded"
 
 
-def test_an_event_is_brought_about_on_demand(world: Emulator) -> None:
+def test_an_event_is_triggered_on_demand(world: Emulator) -> None:
     triggered = world.trigger("subscription.payment_failed")
     assert triggered["type"] == "subscription.payment_failed"
     assert triggered in list(world.events)
@@ -222,14 +222,14 @@ def test_expectations_fail_on_a_missing_and_on_an_extra_event(world: Emulator) -
         world.clock.advance("31d")
     with pytest.raises(AssertionError) as raised, world.expect("invoice.paid", "invoice.paid", "refund.succeeded"):
         world.clock.advance("28d")
-    told = str(raised.value).splitlines()
-    assert told[:3] == [
+    lines = str(raised.value).splitlines()
+    assert lines[:3] == [
         "did not happen: invoice.paid, refund.succeeded",
         "happened, but was not expected: payment_intent.succeeded, transaction.succeeded",
         "Events inside:",
     ]
-    assert [line.split()[:2] for line in told[3:6]] == [["2026-03-01T00:00:00.000Z", type] for type in CHARGED]
-    assert "next job, at 2026-04-01T00:00:00.000Z: subscription.renew sub_" in told[6]
+    assert [line.split()[:2] for line in lines[3:6]] == [["2026-03-01T00:00:00.000Z", type] for type in CHARGED]
+    assert "next job, at 2026-04-01T00:00:00.000Z: subscription.renew sub_" in lines[6]
 
 
 def test_an_expectation_leaves_the_failure_of_its_block_alone(world: Emulator) -> None:
@@ -244,7 +244,7 @@ def test_nothing_may_be_expected_too(world: Emulator) -> None:
         pass
 
 
-def test_events_are_told_oldest_first_and_by_object(world: Emulator) -> None:
+def test_events_are_printed_oldest_first_and_by_object(world: Emulator) -> None:
     subscription = subscribe(world, phone=FAILING_PHONE)
     assert world.events.types == ["customer.created", "subscription.created", *FAILED]
     assert (len(world.events), world.events[0]["type"]) == (4, "customer.created")
@@ -253,14 +253,14 @@ def test_events_are_told_oldest_first_and_by_object(world: Emulator) -> None:
     assert world.events.wait_for("subscription.created", subscription["id"])["data"]["object"]["status"] == "active"
 
 
-def test_an_event_that_does_not_come_is_missed_with_the_story_so_far(world: Emulator) -> None:
+def test_an_event_that_does_not_come_is_missed_and_the_events_so_far_are_shown(world: Emulator) -> None:
     subscribe(world)
     with pytest.raises(AssertionError) as raised:
         world.events.wait_for("refund.succeeded", timeout=0)
-    told = str(raised.value)
-    assert told.startswith("refund.succeeded did not happen within 0 s.\nEvents so far:\n")
-    assert "customer.created  cust_" in told
-    assert "next job, at 2026-02-01T00:00:00.000Z: subscription.renew" in told
+    message = str(raised.value)
+    assert message.startswith("refund.succeeded did not happen within 0 s.\nEvents so far:\n")
+    assert "customer.created  cust_" in message
+    assert "next job, at 2026-02-01T00:00:00.000Z: subscription.renew" in message
 
 
 def test_emails_are_found_by_address_and_kind(world: Emulator) -> None:
@@ -285,28 +285,28 @@ def test_a_snapshot_takes_the_world_back_clock_included(world: Emulator) -> None
     assert world.snapshot("named").name == "named"
 
 
-def test_a_story_tells_requests_what_they_caused_and_what_came_with_time(world: Emulator) -> None:
+def test_a_failure_report_lists_requests_what_they_caused_and_what_came_with_time(world: Emulator) -> None:
     subscribe(world)
     world.clock.advance("31d")
     world.client.post("/v1/customers/", json={"email": "awa@example.com", "name": "Awa"})
-    told = world.story()
-    assert told.startswith(f"world {world.key} at {world.url}\nclock: 2026-02-01T00:00:00.000Z, frozen\n")
+    report = world.story()
+    assert report.startswith(f"world {world.key} at {world.url}\nclock: 2026-02-01T00:00:00.000Z, frozen\n")
     for words in (
         "2026-01-01T00:00:00.000Z  POST /v1/customers/ -> 201\n  2026-01-01T00:00:00.000Z  └ customer.created  cust_",
         "2026-01-01T00:00:00.000Z  POST /v1/subscriptions/ -> 201\n",
         "2026-02-01T00:00:00.000Z  · invoice.paid  inv_",
         "-> 409 customer_email_exists: ",
     ):
-        assert words in told
+        assert words in report
 
 
-def test_a_world_in_which_nothing_happened_has_a_story_too(world: Emulator) -> None:
+def test_a_world_in_which_nothing_happened_has_a_failure_report_too(world: Emulator) -> None:
     assert "No requests and no events." in world.story()
 
 
 @pytest.fixture
 def elsewhere(local_server: LocalServer) -> Callable[..., Emulator]:
-    """An Emulator as whoever uses a server that runs elsewhere makes it."""
+    """An Emulator on a server that runs elsewhere."""
     return lambda **said: Emulator(local_server.url, "sk_test_elsewhere", **said)
 
 
@@ -321,15 +321,15 @@ def test_a_server_elsewhere_is_used_as_it_is(elsewhere: Callable[..., Emulator])
         second.webhooks.assert_delivered("invoice.paid")
 
 
-def test_a_world_elsewhere_starts_anew_if_anything_is_said_of_its_start(
+def test_a_world_on_another_server_is_reset_if_the_test_sets_its_start(
     elsewhere: Callable[..., Emulator], tmp_path: Any
 ) -> None:
     fixtures = tmp_path / "shop.yaml"
     fixtures.write_text("settings: {minimum_amount: 5}\napps: {elsewhere: {settings: {maximum_amount: 7000}}}")
 
     def settings(world: Emulator) -> list[int]:
-        told = world.api.get("/_emulator/app")["settings"]
-        return [told["tax_rate"], told["minimum_amount"], told["maximum_amount"]]
+        settings_ = world.api.get("/_emulator/app")["settings"]
+        return [settings_["tax_rate"], settings_["minimum_amount"], settings_["maximum_amount"]]
 
     with elsewhere(clock=START, seed=7, settings={"tax_rate": 18}, fixtures=fixtures) as first:
         assert (first.clock.now, settings(first)) == (START, [18, 5, 7000])

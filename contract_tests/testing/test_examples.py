@@ -30,9 +30,9 @@ def beside_an_emulator(*command: str) -> tuple[str, ...]:
 
 @pytest.mark.parametrize("command", [beside_an_emulator(*PYTEST), (*PYTEST, "-n", "2")], ids=["exec", "xdist"])
 def test_the_python_shop(command: tuple[str, ...]) -> None:
-    told = run("python-shop", *command)
-    assert told.returncode == 0, told.stdout + told.stderr
-    assert "9 passed" in told.stdout
+    done = run("python-shop", *command)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "9 passed" in done.stdout
 
 
 @pytest.mark.parametrize(("shop", "tests"), [("fastapi-shop", 10), ("flask-shop", 3), ("django-shop", 3)])

@@ -15,7 +15,7 @@ from emulator.testing import Emulator, LocalServer
 
 @pytest.fixture
 def world(local_server: LocalServer, world_name: str) -> Iterator[Emulator]:
-    """A world nobody has used yet, frozen at the present."""
+    """A new world, frozen at the present."""
     with Emulator(key=f"sk_test_{world_name}", settings={"tax_rate": 18}, server=local_server) as emulator:
         yield emulator
 
@@ -73,7 +73,7 @@ def test_a_freeze_with_steps_of_its_own_is_followed(world: Emulator) -> None:
         assert world.clock.now.startswith("2024-06-01T")
 
 
-def test_a_freeze_that_goes_back_is_told_at_the_next_call(world: Emulator) -> None:
+def test_a_freeze_that_goes_back_is_reported_at_the_next_call(world: Emulator) -> None:
     with freeze_time("2024-02-01") as frozen:
         subscribe(world)
         frozen.move_to("2024-01-01")

@@ -1,4 +1,4 @@
-"""Worlds are thrown away wholly: a long run keeps no thread, socket or world of the tests that are over.
+"""Worlds are thrown away wholly: a long run holds no thread, socket or world of the tests that are over.
 
 ``python -m contract_tests.benchmarks --only worlds`` does the same with a thousand, and measures time and memory.
 """
@@ -38,7 +38,7 @@ def comes_true(what: Callable[[], bool]) -> bool:
 
 
 def no_more_than(before: tuple[int, int, int]) -> bool:
-    """Whether no more is alive than before; what other tests left to end by itself may have done so meanwhile."""
+    """Whether no more is alive than before; what other tests left to end by itself may have done so by now."""
     return all(now <= then for now, then in zip(held(), before, strict=True))
 
 

@@ -6,6 +6,6 @@ from contract_tests.testing.test_examples import beside_an_emulator, run
 
 
 def test_the_node_shop() -> None:
-    told = run("node-shop", *beside_an_emulator("node", "--test", "--test-reporter=tap"))
-    assert told.returncode == 0, told.stdout + told.stderr
-    assert "# pass 7" in told.stdout
+    output = run("node-shop", *beside_an_emulator("node", "--test", "--test-reporter=tap"))
+    assert output.returncode == 0, output.stdout + output.stderr
+    assert "# pass 7" in output.stdout

@@ -1,4 +1,4 @@
-"""The pytest plugin, run by pytest itself on small suites: a world for each test, told well when something is wrong."""
+"""The pytest plugin, run by pytest itself on small suites: a world for each test, and a clear report of failures."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def run(suite: pytest.Pytester, *options: str, **files: str) -> pytest.RunResult
     return suite.runpytest_inprocess(*PLUGIN, "-Werror", "--strict-markers", *options)
 
 
-def test_whoever_installs_the_package_has_the_plugin() -> None:
+def test_installing_the_package_installs_the_plugin() -> None:
     (found,) = entry_points(group="pytest11", name="payments_emulator")
     assert found.load() is emulator.pytest_plugin
 
@@ -44,9 +44,9 @@ def test_who_does_not_use_it_pays_nothing_for_it() -> None:
         "import sys, pytest; before = set(sys.modules); import emulator.pytest_plugin;"
         "print(sorted(name for name in set(sys.modules) - before if '.' not in name or name.startswith('emulator')))"
     )
-    told = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
-    assert told.stderr == ""
-    assert set(eval(told.stdout)) - set(sys.stdlib_module_names) == {"emulator", "emulator.pytest_plugin"}
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    assert set(eval(done.stdout)) - set(sys.stdlib_module_names) == {"emulator", "emulator.pytest_plugin"}
 
 
 def test_each_test_has_a_world_of_its_own_and_always_the_same_one(suite: pytest.Pytester) -> None:
@@ -91,19 +91,19 @@ def test_the_ini_file_says_how_worlds_start_and_markers_what_is_different(suite:
 
         pytestmark = pytest.mark.payments(settings={"tax_rate": 10, "commission_rate": 1})
 
-        def told(payments):
+        def shown(payments):
             settings = payments.api.get("/_emulator/app")["settings"]
             names = "tax_rate", "commission_rate", "minimum_amount", "maximum_amount"
             return [settings[name] for name in names]
 
         def test_usual(payments):
             assert payments.clock.now == "2026-01-01T00:00:00.000Z"
-            assert told(payments) == [10, 1, 7, 99999999]
+            assert shown(payments) == [10, 1, 7, 99999999]
 
         @pytest.mark.payments(clock="running", settings={"tax_rate": 20}, fixtures="own.yaml")
         def test_other(payments):
             assert payments.clock.show()["mode"] == "running"
-            assert told(payments) == [20, 1, 7, 5000]
+            assert shown(payments) == [20, 1, 7, 5000]
 
         @pytest.mark.payments(clock=datetime.datetime(2027, 1, 1), seed=8, fixtures=["own.yaml"])
         class TestClass:
@@ -115,7 +115,7 @@ def test_the_ini_file_says_how_worlds_start_and_markers_what_is_different(suite:
 
 
 @pytest.mark.parametrize(
-    ("marker", "told"),
+    ("marker", "message"),
     [
         ("sed=1", "does not take sed=; it takes clock, seed, settings, fixtures"),
         ("7", "does not take 7; it takes clock, seed, settings, fixtures"),
@@ -127,30 +127,30 @@ def test_the_ini_file_says_how_worlds_start_and_markers_what_is_different(suite:
         ("fixtures='nowhere.yaml'", "nowhere.yaml: cannot be read"),
     ],
 )
-def test_a_wrong_marker_is_told_in_a_line(suite: pytest.Pytester, marker: str, told: str) -> None:
+def test_a_wrong_marker_is_reported_in_a_line(suite: pytest.Pytester, marker: str, message: str) -> None:
     module = f"import pytest\n@pytest.mark.payments({marker})\ndef test_shop(payments): pass"
     result = run(suite, test_shop=module)
     result.assert_outcomes(errors=1)
-    assert told in result.stdout.str()
+    assert message in result.stdout.str()
     assert "Traceback" not in result.stdout.str()
     assert "During handling" not in result.stdout.str()
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "message"),
     [
         ("payments_seed = many", "payments_seed = 'many': a whole number"),
         ("payments_clock = noon", "clock='noon': 'running', 'frozen', or an instant"),
     ],
 )
-def test_a_wrong_ini_file_is_told_in_a_line(suite: pytest.Pytester, line: str, told: str) -> None:
+def test_a_wrong_ini_file_is_reported_in_a_line(suite: pytest.Pytester, line: str, message: str) -> None:
     suite.makeini(f"[pytest]\n{line}")
     result = run(suite, test_shop="def test_shop(payments): pass")
     result.assert_outcomes(errors=1)
-    assert told in result.stdout.str()
+    assert message in result.stdout.str()
 
 
-def test_a_failing_test_shows_the_story_of_its_world(suite: pytest.Pytester) -> None:
+def test_a_failing_test_shows_the_failure_report_of_its_world(suite: pytest.Pytester) -> None:
     module = """
         def test_shop(payments):
             payments.webhooks.listen()
@@ -188,7 +188,7 @@ def test_a_failing_test_shows_the_story_of_its_world(suite: pytest.Pytester) -> 
     assert "emulator/testing" not in result.stdout.str(), "a traceback ends in the test and not in the helpers"
 
 
-def test_a_story_that_cannot_be_told_hides_nothing(suite: pytest.Pytester) -> None:
+def test_a_failure_report_that_cannot_be_made_hides_no_failure(suite: pytest.Pytester) -> None:
     module = """
         def test_shop(payments, monkeypatch):
             monkeypatch.setattr(payments, "url", "http://127.0.0.1:1")
@@ -267,7 +267,7 @@ def test_a_server_elsewhere_is_used_with_worlds_of_this_run_alone(
     assert first != second
 
 
-def test_a_server_elsewhere_that_does_not_answer_is_told(suite: pytest.Pytester) -> None:
+def test_a_server_elsewhere_that_does_not_answer_is_reported(suite: pytest.Pytester) -> None:
     result = run(suite, "--payments-url", "http://127.0.0.1:1", test_shop="def test_shop(payments): pass")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*no emulator answers at http://127.0.0.1:1: *"])

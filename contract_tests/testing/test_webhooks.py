@@ -32,7 +32,7 @@ def test_deliveries_are_collected_and_their_signatures_verified(world: Emulator,
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_forged_delivery_is_refused_and_counts_for_nothing(world: Emulator, method: str) -> None:
+def test_a_forged_delivery_is_rejected_and_counts_for_nothing(world: Emulator, method: str) -> None:
     world.webhooks.listen(security_profile=method)
     # BASIC says who sends and nothing about the body; to forge it takes another secret.
     if method == "BASIC":
@@ -50,8 +50,8 @@ def test_a_forged_delivery_is_refused_and_counts_for_nothing(world: Emulator, me
 def test_each_event_is_waited_for_once(world: Emulator) -> None:
     world.webhooks.listen()
     first, second = customer(world, "awa"), customer(world, "ben")
-    told = [world.webhooks.wait_for("customer.created")["data"]["object"]["id"] for _ in range(2)]
-    assert told == [first["id"], second["id"]]
+    ids = [world.webhooks.wait_for("customer.created")["data"]["object"]["id"] for _ in range(2)]
+    assert ids == [first["id"], second["id"]]
     with pytest.raises(AssertionError, match=r"^no webhook customer.created arrived within 0 s"):
         world.webhooks.wait_for("customer.created", timeout=0)
 
@@ -77,7 +77,7 @@ def test_deliveries_are_asserted_by_type_object_and_number(world: Emulator) -> N
         world.webhooks.refute_delivered("invoice.paid")
 
 
-def test_a_message_tells_what_arrived_what_was_missed_and_what_is_to_come(world: Emulator) -> None:
+def test_a_message_says_what_arrived_what_was_missed_and_what_is_to_come(world: Emulator) -> None:
     customer(world)
     world.clock.advance("1h")
     world.webhooks.listen("invoice.paid")
@@ -93,7 +93,7 @@ def test_a_message_tells_what_arrived_what_was_missed_and_what_is_to_come(world:
     ]
 
 
-def test_the_receiver_answers_as_it_is_told_and_is_tried_again(world: Emulator) -> None:
+def test_the_receiver_answers_as_configured_and_is_tried_again(world: Emulator) -> None:
     world.webhooks.answer(500, 503)
     customer(world)
     assert world.webhooks.assert_delivered("customer.created", times=1)
@@ -102,7 +102,7 @@ def test_the_receiver_answers_as_it_is_told_and_is_tried_again(world: Emulator) 
     assert len(world.webhooks.events) == 1
 
 
-def test_to_listen_anew_forgets_what_came_before(world: Emulator) -> None:
+def test_listening_again_forgets_what_came_before(world: Emulator) -> None:
     world.webhooks.listen()
     customer(world)
     world.webhooks.listen("invoice.paid", retry_policy={"max_attempts": 1, "backoff_type": "linear"})
@@ -190,7 +190,7 @@ def test_an_application_that_is_none_is_refused(world: Emulator) -> None:
 
 
 def test_an_application_may_call_the_service_back(world: Emulator) -> None:
-    """An advance waits for the application, the application for the service: nobody waits for ever."""
+    """An advance waits for the application, the application for the service: none waits for ever."""
 
     def app(environ: Any, start_response: Any) -> list[bytes]:
         world.client.get("/v1/customers/").raise_for_status()

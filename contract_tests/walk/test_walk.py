@@ -1,4 +1,4 @@
-"""A short random walk under every variant of settings, and its reckoning, which finds what is wrong."""
+"""A short random walk under every variant of settings, and its expected_sums, which finds what is wrong."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from contract_tests.walk import reckoning
+from contract_tests.walk import expected_sums
 from contract_tests.walk.walker import VARIANTS, walk
 from emulator.testing import Emulator, LocalServer
 
@@ -24,9 +24,9 @@ def test_no_sum_is_wrong_after_a_walk(walked: LocalServer, seed: int) -> None:
     assert list(walk(walked, seed, steps=50)) == []
 
 
-def test_the_reckoning_notices_a_total_without_a_transaction(walked: LocalServer) -> None:
+def test_the_expected_sums_notice_a_total_without_a_transaction(walked: LocalServer) -> None:
     with Emulator(key="sk_test_reckoned", server=walked) as emulator:
         customer = emulator.api.post("/v1/customers/", {"email": "awa@example.com", "name": "Awa Diop"})
-        assert list(reckoning.flags(emulator, {})) == []
+        assert list(expected_sums.flags(emulator, {})) == []
         emulator.api.patch(f"/_emulator/objects/{customer['id']}", {"total_spent": 700})
-        assert [flag.startswith(f"{customer['id']}: spent 700") for flag in reckoning.flags(emulator, {})] == [True]
+        assert [flag.startswith(f"{customer['id']}: spent 700") for flag in expected_sums.flags(emulator, {})] == [True]

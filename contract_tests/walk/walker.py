@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from contract_tests.walk import reckoning
+from contract_tests.walk import expected_sums
 from emulator.testing import Emulator, LocalServer, RequestRefused
 
 VARIANTS: Mapping[str, Mapping[str, Any]] = {
@@ -170,7 +170,7 @@ def walk(server: LocalServer, seed: int, steps: int) -> Iterator[str]:
             except JobFailed as error:
                 found = [f"a job failed: {error}"]
             if number % CHECKED_EVERY == 0 or number == steps:
-                found += reckoning.flags(emulator, settings.get("readings", {}))
+                found += expected_sums.flags(emulator, settings.get("readings", {}))
             yield from (f"seed {seed} ({name}), step {number}: {flag}" for flag in found)
             if found:
                 return

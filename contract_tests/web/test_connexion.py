@@ -27,7 +27,7 @@ ID = "cust_8Kd2mQ5rT1vX7zB3nC6pF9sL"
 
 Heard = list[tuple[str, dict[str, Any]]]
 Request = tuple[str, str, dict[str, Any]]
-"""Method, path with its query, and what else httpx is told."""
+"""Method, path with its query, and what else httpx is answers."""
 
 
 def _open(document: Document) -> Document:
@@ -129,16 +129,16 @@ def requests() -> Iterator[Request]:
             yield operation.method, path, {"json": body}
 
 
-async def _told(app: Any, heard: Heard, asked: list[Request]) -> list[Heard]:
+async def _answers(app: Any, heard: Heard, asked: list[Request]) -> list[Heard]:
     """The arguments of the functions for each request; none for one that was rejected."""
-    told = []
+    answers = []
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url="http://sandbox.local") as http:
         for method, path, options in asked:
             heard.clear()
             await http.request(method, path, **options)
-            told.append(list(heard))
-    return told
+            answers.append(list(heard))
+    return answers
 
 
 def _flat(heard: Heard) -> list[tuple[str, dict[str, Any], Any]]:
@@ -173,8 +173,8 @@ def test_operations_accept_what_connexions_own_validation_accepts(caplog: pytest
     caplog.set_level("CRITICAL")  # Connexion logs each error
     asked = list(requests())
     heard: Heard = []
-    by_plan = asyncio.run(_told(_plan(heard), heard, asked))
-    by_stock = asyncio.run(_told(_stock(heard), heard, asked))
+    by_plan = asyncio.run(_answers(_plan(heard), heard, asked))
+    by_stock = asyncio.run(_answers(_stock(heard), heard, asked))
     assert min(sum(map(bool, by_plan)), by_plan.count([])) > 100
     for request, plan, stock in zip(asked, by_plan, by_stock, strict=True):
         assert len(plan) == len(stock), request

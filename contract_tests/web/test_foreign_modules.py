@@ -110,5 +110,5 @@ def test_after_the_emulator_other_packages_are_whole(name: str) -> None:
 
 
 def test_importing_the_emulator_warns_of_nothing() -> None:
-    """Also not of what Connexion imports: a test suite that turns warnings into errors could not use the plugin."""
+    """Also not of what Connexion imports: a test suite that makes warnings errors could not use the plugin."""
     assert python("import warnings", "warnings.simplefilter('error')", LOAD, "print('quiet')") == "quiet"

@@ -84,7 +84,7 @@ def test_a_method_of_the_server_takes_what_ours_takes(name: str) -> None:
     assert iscoroutinefunction(theirs)
 
 
-def test_a_server_takes_sockets_and_ends_when_it_is_told_to() -> None:
+def test_a_server_takes_sockets_and_ends_on_request() -> None:
     assert "sockets" in parameters(uvicorn.Server.run)
     assert uvicorn.Server(uvicorn.Config(_answer)).should_exit is False
 

@@ -1,4 +1,4 @@
-"""An independent reckoning: what the objects of a world say of its money, added up from the lists of the API alone."""
+"""Independent sums: what the objects of a world say of its money, added up from the lists of the API alone."""
 
 from __future__ import annotations
 
