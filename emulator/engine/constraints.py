@@ -10,14 +10,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from emulator.document import bundles
-from emulator.document.tree import Document, resolve
+from emulator.document.tree import Document, Node, resolve
 from emulator.engine.reference_data import read_yaml
 from emulator.paths import fixtures_folder
-
-Node = Mapping[str, Any]
 
 KEYWORDS = (
     *("enum", "format", "pattern", "nullable", "default", "uniqueItems", "x-key-minLength", "x-required-unless"),

@@ -16,6 +16,7 @@ from emulator.resources.app import security_profiles, settings
 from emulator.resources.billing import (
     dunning,
     invoice_checks,
+    invoice_operations,
     invoices,
     renewals,
     subscription_operations,
@@ -43,7 +44,7 @@ _MODULES = (
     checkout_sessions,
     customers,
     deliveries,
-    invoices,
+    invoice_operations,
     invoice_documents,
     payment_intents,
     payment_links,

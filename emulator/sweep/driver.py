@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from emulator.sweep.findings import Ending, Finding, Report, advice, compare
+from emulator.sweep.findings import Ending, SweepFinding, SweepReport, advice, compare
 from emulator.sweep.placed_faults import Case, cases
 
 Play = Callable[[Case | None], Ending]
@@ -20,7 +20,7 @@ def sweep(
     budget: float | None = None,
     workers: int = 1,
     progress: Callable[[int, int], None] = lambda done, of: None,
-) -> Report:
+) -> SweepReport:
     """Run the story twice without a fault, then once for each case, or for those named in ``only``.
 
     ``budget`` is in seconds (real time): no run starts later. ``progress`` is called with the runs done so far and all.
@@ -29,9 +29,9 @@ def sweep(
     deadline = None if budget is None else time.monotonic() + budget
     clean, again = play(None), play(None)
     if clean.failure is not None:
-        return Report(clean.places, 2, (), failure=clean.failure)
+        return SweepReport(clean.places, 2, (), failure=clean.failure)
     if unstable := compare(clean, again):
-        return Report(clean.places, 2, (), unstable=unstable)
+        return SweepReport(clean.places, 2, (), unstable=unstable)
     chosen = _chosen(cases(clean.places), only)
     played: dict[str, Ending] = {}
 
@@ -47,12 +47,12 @@ def sweep(
             # What was found so far is reported.
             pool.shutdown(cancel_futures=True)
     findings = [
-        Finding(case, found, advice(case, clean, ending))
+        SweepFinding(case, found, advice(case, clean, ending))
         for case in chosen
         if (ending := played.get(case.name)) and ending.reached and (found := compare(clean, ending))
     ]
     unreached = [case for case in chosen if (ending := played.get(case.name)) and not ending.reached]
-    return Report(clean.places, 2 + len(played), findings, (), None, len(chosen) - len(played), unreached)
+    return SweepReport(clean.places, 2 + len(played), findings, (), None, len(chosen) - len(played), unreached)
 
 
 def _chosen(every: list[Case], only: Sequence[str]) -> list[Case]:

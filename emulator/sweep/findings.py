@@ -41,7 +41,7 @@ class Ending(NamedTuple):
     reached: bool
 
 
-class Finding(NamedTuple):
+class SweepFinding(NamedTuple):
     """A case with another end than the clean run, and in which way it differs."""
 
     case: Case
@@ -63,7 +63,7 @@ class Finding(NamedTuple):
         }
 
 
-class Report(NamedTuple):
+class SweepReport(NamedTuple):
     """What a sweep found. ``failure`` is that of the story without any fault, ``unstable`` how two clean runs differ.
 
     If there is one of them, nothing else was tried. ``remaining`` counts the cases that were not run, ``unreached``
@@ -72,7 +72,7 @@ class Report(NamedTuple):
 
     places: Sequence[Place]
     runs: int
-    findings: Sequence[Finding]
+    findings: Sequence[SweepFinding]
     unstable: Sequence[str] = ()
     failure: str | None = None
     remaining: int = 0
@@ -142,7 +142,7 @@ class Report(NamedTuple):
         return ElementTree.tostring(suite, encoding="unicode")
 
 
-def _described(findings: Sequence[Finding]) -> Iterator[str]:
+def _described(findings: Sequence[SweepFinding]) -> Iterator[str]:
     """Findings with the same consequence, for people."""
     yield from (finding.case.sentence for finding in findings)
     yield from (f"    {each}" for each in findings[0].differences)

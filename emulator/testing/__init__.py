@@ -2,8 +2,9 @@
 
 from emulator.testing.aio import AsyncEmulator
 from emulator.testing.api import Api, RequestRefused
+from emulator.testing.base_emulator import Snapshot
 from emulator.testing.collector import Delivery
-from emulator.testing.emulator import Emulator, Snapshot
+from emulator.testing.emulator import Emulator
 from emulator.testing.ledger import Ledger
 from emulator.testing.remote_server import RemoteServer
 from emulator.testing.servers import LocalServer

@@ -11,10 +11,10 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 import httpx
 
 from emulator.testing.api import JSON, Api
+from emulator.testing.base_emulator import BaseEmulator
 from emulator.testing.clock import WorldClock
 from emulator.testing.collector import Delivery
 from emulator.testing.emails import Emails
-from emulator.testing.emulator import Emulator
 from emulator.testing.events import Events
 from emulator.testing.ledger import Ledger
 from emulator.testing.webhooks import Webhooks
@@ -168,13 +168,13 @@ class AsyncWebhooks(AsyncProxy[Webhooks]):
         self.plain.raise_errors = value
 
 
-class AsyncEmulator(AsyncProxy[Emulator]):
+class AsyncEmulator(AsyncProxy[BaseEmulator]):
     """The target of ``async with Emulator() as emulator:`` and ``async with AsyncEmulator(payments) as emulator:``.
 
     ``client`` is an ``httpx.AsyncClient`` with the URL and the key, closed at the end of the block.
     """
 
-    def __init__(self, plain: Emulator) -> None:
+    def __init__(self, plain: BaseEmulator) -> None:
         super().__init__(plain)
         self.url, self.key = plain.url, plain.key
         self.api = AsyncApi(plain.api)
@@ -187,13 +187,13 @@ class AsyncEmulator(AsyncProxy[Emulator]):
             base_url=plain.url, headers=plain.client.headers, trust_env=False, verify=plain.url.startswith("https:")
         )
 
-    pay = AsyncMethod(Emulator.pay)
-    settle = AsyncMethod(Emulator.settle)
-    fail_next = AsyncMethod(Emulator.fail_next)
-    fault = AsyncMethod(Emulator.fault)
-    trigger = AsyncMethod(Emulator.trigger)
-    configure = AsyncMethod(Emulator.configure)
-    snapshot = AsyncMethod(Emulator.snapshot)
+    pay = AsyncMethod(BaseEmulator.pay)
+    settle = AsyncMethod(BaseEmulator.settle)
+    fail_next = AsyncMethod(BaseEmulator.fail_next)
+    fault = AsyncMethod(BaseEmulator.fault)
+    trigger = AsyncMethod(BaseEmulator.trigger)
+    configure = AsyncMethod(BaseEmulator.configure)
+    snapshot = AsyncMethod(BaseEmulator.snapshot)
 
     @asynccontextmanager
     async def expect(self, *types: str) -> AsyncIterator[None]:

@@ -1,65 +1,21 @@
-"""The emulator as a test uses it: one world with its clock, events, emails and webhooks, and injected failures."""
+"""The emulator as a test uses it, in ``with`` and in ``async with``, and in many worlds at once."""
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
-from http import HTTPStatus
-from os import PathLike
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from emulator.engine.clock import FROZEN
-from emulator.sweep.findings import Report
-from emulator.testing import failure_report, payments, time_travel
-from emulator.testing.api import JSON, RACING, Api, RequestRefused
-from emulator.testing.clock import WorldClock
-from emulator.testing.emails import Emails
-from emulator.testing.events import Events, Expectation
-from emulator.testing.ledger import Ledger
-from emulator.testing.remote_server import RemoteServer
-from emulator.testing.servers import AnyServer, LocalServer, app
+from emulator.sweep.findings import SweepReport
+from emulator.testing.base_emulator import BaseEmulator
 from emulator.testing.sweep import AFTERWARDS, sweep_story
-from emulator.testing.webhooks import Webhooks
-from emulator.testing.world_options import WorldOptions
 
 if TYPE_CHECKING:
-    import httpx
-
     from emulator.testing.aio import AsyncEmulator
 
-DEFAULT_KEY = "sk_test_demo"
 
-
-class Snapshot:
-    """A saved state of a world."""
-
-    def __init__(self, api: Api, name: str) -> None:
-        self._api = api
-        self.name = name
-
-    def restore(self) -> None:
-        """Restore the world, including its clock. Webhooks already sent are not recalled."""
-        self._api.post(f"/_emulator/snapshots/{self.name}/restore")
-
-
-def _headers(wait: bool) -> dict[str, str]:
-    return {} if wait else RACING
-
-
-def _on_event_loop() -> bool:
-    """Whether this thread runs an event loop at the moment."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
-
-
-class Emulator:
+class Emulator(BaseEmulator):
     """One world of the service, from ``with Emulator() as emulator:`` to the end of the block.
 
     ``clock`` (``running``, ``frozen``, or an instant to be frozen at), ``seed``, ``settings`` and ``fixtures`` set the
@@ -67,161 +23,6 @@ class Emulator:
     ``PAYMENTS_EMULATOR_URL`` in the environment) the world there is used as it is; it is reset only if one of these
     arguments is given. A ``server`` passed in is shared, and only the world is discarded at the end.
     """
-
-    def __init__(
-        self,
-        url: str | None = None,
-        key: str | None = None,
-        *,
-        clock: str | datetime | None = None,
-        seed: int | None = None,
-        settings: Mapping[str, Any] | None = None,
-        fixtures: str | PathLike[str] | Iterable[str | PathLike[str]] = (),
-        server: AnyServer | None = None,
-    ) -> None:
-        self._start = start = WorldOptions.of(clock or FROZEN, seed, settings, fixtures)
-        url = url or os.environ.get("PAYMENTS_EMULATOR_URL")
-        self._shared = server is not None
-        self.server: AnyServer = server or (RemoteServer(url) if url else LocalServer())
-        self.url: str = self.server.url
-        self.key: str = key or os.environ.get("PAYMENTS_EMULATOR_KEY", DEFAULT_KEY)
-        if self._shared or not url or (clock, seed, settings, fixtures) != (None, None, None, ()):
-            self._begin(start)
-        self.api = Api(self.url, self.key, lambda: self.server.follow(self.key), self._raise_error)
-        self.clock = WorldClock(self.api)
-        self.events = Events(self.api, self.clock)
-        self.emails = Emails(self.api)
-        self.ledger = Ledger(self.api)
-        self.webhooks = Webhooks(self.api, self.clock, self.events, self.server.receiver, app(self.key))
-        self._snapshots = 0
-        time_travel.followers.append(self._follow_move)
-
-    def _raise_error(self) -> None:
-        self.webhooks.raise_error()
-
-    def _follow_move(self) -> None:
-        """After a move of freezegun or time-machine: let the world follow, and settle.
-
-        Not on an event loop, which would stand still and could not answer webhooks: there the next call follows. Nor
-        inside a delivery that is waited for already.
-        """
-        if not _on_event_loop() and self.server.follows(self.key):
-            try:
-                self.settle()
-            except RequestRefused as error:
-                if error.status != HTTPStatus.CONFLICT:
-                    raise
-
-    def _begin(self, start: WorldOptions) -> None:
-        try:
-            self.server.begin(self.key, start)
-        except BaseException:
-            if not self._shared:
-                self.server.stop()
-            raise
-
-    @property
-    def client(self) -> httpx.Client:
-        """An HTTP client with the URL and the key: ``emulator.client.post("/v1/customers/", json={…})``."""
-        return self.api.client
-
-    def pay(
-        self,
-        target: str | Mapping[str, Any],
-        /,
-        *,
-        phone: str | None = None,
-        card: str | Mapping[str, Any] | None = None,
-        iban: str | None = None,
-        email: str | None = None,
-        wait: bool = True,
-        **fields: Any,
-    ) -> JSON:
-        """Pay a checkout session, a payment link or an invoice (object or id) as a buyer does on its page.
-
-        By mobile money (``phone``), ``card`` (its number), bank transfer (``iban``) or PayPal (``email``); without
-        any of them with a method that works. ``fields``: ``quantity``, ``amount`` (minor units), ``product``,
-        ``customer``. Returns the payment intent, also if the payment failed: see its ``status`` and ``last_error``. On
-        a frozen clock it returns when the webhooks and emails of the payment have their outcome; ``wait=False`` returns
-        at once.
-        """
-        method = payments.method(phone=phone, card=card, iban=iban, email=email)
-        intent: JSON = self.api.post(payments.pay_path(target), {**method, **fields}, **_headers(wait))
-        return intent
-
-    def settle(self) -> JSON:
-        """Wait until everything caused so far has its outcome: webhooks, emails and what is due now.
-
-        For what the application did by itself under ``/v1``. Raises ``AssertionError`` if a job failed.
-        """
-        return self.clock.settle()
-
-    def fail_next(
-        self,
-        /,
-        operation: str = "payment",
-        code: str | None = None,
-        *,
-        times: int = 1,
-        wait: bool = True,
-        **match: Any,
-    ) -> JSON:
-        """Make the next ``payment``, ``refund`` or webhook ``delivery`` fail, or the next ``times`` ones.
-
-        ``match``: only with this ``customer``, ``amount`` or ``payment_method_type``. On a frozen clock what was caused
-        before is settled first; with ``wait=False`` deliveries under way may be among the next ones.
-        """
-        body = {"operation": operation, "result": "failed", "times": times, "match": match}
-        coded = {**body, **({"code": code} if code else {})}
-        outcome: JSON = self.api.post("/_emulator/outcomes", coded, **_headers(wait))
-        return outcome
-
-    def fault(self, then: Mapping[str, Any], /, *, times: int = 1, wait: bool = True, **match: Any) -> JSON:
-        """Inject a fault into the next requests, or webhook deliveries, that ``match``.
-
-        ``fault({"drop": "after"}, method="POST", path="/customers/")``; the fields of ``then`` and ``match`` are those
-        of ``POST /_emulator/faults``. ``wait`` as in :meth:`fail_next`.
-        """
-        body = {"then": then, "times": times, "match": match}
-        arranged: JSON = self.api.post("/_emulator/faults", body, **_headers(wait))
-        return arranged
-
-    def trigger(self, event: str, /, *, wait: bool = True, **overrides: Any) -> JSON:
-        """Trigger an event by real state changes, create the objects it needs, and return it.
-
-        On a frozen clock it returns when the webhooks and emails have their outcome; ``wait=False`` returns at once.
-        """
-        body = {"event": event, "overrides": overrides}
-        triggered: JSON = self.api.post("/_emulator/trigger", body, **_headers(wait))
-        return triggered
-
-    def configure(self, /, **settings: Any) -> JSON:
-        """Change settings of the App, such as ``tax_rate=18``, and return all settings."""
-        changed: JSON = self.api.patch("/_emulator/app", {"settings": settings})["settings"]
-        return changed
-
-    def expect(self, *types: str) -> Expectation:
-        """``with emulator.expect("invoice.paid"):`` fails on a missing event and on an unexpected one."""
-        return self.events.expect(*types)
-
-    def snapshot(self, name: str | None = None) -> Snapshot:
-        """Save the current state of the world, to be restored later."""
-        self._snapshots += 1
-        made = self.api.post("/_emulator/snapshots", {"name": name or f"snapshot-{self._snapshots}"})
-        return Snapshot(self.api, made["name"])
-
-    def another(self, name: str) -> Emulator:
-        """A new world on the same server, with the initial state that this one had; the caller closes it."""
-        start = self._start
-        key = f"sk_test_{hashlib.sha256(self.key.encode()).hexdigest()[:12]}-{name}"
-        return Emulator(
-            key=key,
-            clock=start.clock,
-            seed=start.seed,
-            settings=start.settings,
-            fixtures=start.fixtures,
-            server=self.server,
-        )
 
     def sweep(
         self,
@@ -231,7 +32,7 @@ class Emulator:
         only: Sequence[str] = (),
         budget: float | None = None,
         afterwards: str = AFTERWARDS,
-    ) -> Report:
+    ) -> SweepReport:
         """Repeat a story once for each request and webhook that can go wrong in it, and compare how it ends.
 
         ``story(emulator)`` gets a new world each time, which starts as this one did, and plays what the application
@@ -244,38 +45,8 @@ class Emulator:
         __tracebackhide__ = True
         return sweep_story(self, story, only=only, budget=budget, afterwards=afterwards)
 
-    def story(self) -> str:
-        """A report of what happened in the world so far, which is shown with a failed test."""
-        # Without the check before each request: it would hide the report of a world that fails it.
-        api = Api(self.url, self.key)
-        try:
-            return (
-                f"world {self.key} at {self.url}\n{failure_report.report(api, WorldClock(api), self.webhooks.so_far)}"
-            )
-        finally:
-            api.close()
-
-    def close(self) -> None:
-        """Discard the world on a shared server, or stop the server if it is this object's own."""
-        if self._follow_move in time_travel.followers:
-            time_travel.followers.remove(self._follow_move)
-        self.webhooks.close()
-        self.api.close()
-        if self._shared:
-            self.server.discard(self.key)
-        else:
-            self.server.stop()
-
-    def __enter__(self) -> Emulator:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     async def __aenter__(self) -> AsyncEmulator:
-        # Imported here: that module imports this one.
+        # Loaded on first use: most tests await nothing.
         from emulator.testing.aio import AsyncEmulator
 
         self._awaited = AsyncEmulator(self)

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 from emulator.sweep.digest import digest
 from emulator.sweep.driver import sweep
-from emulator.sweep.findings import Ending, Report, SentWrite
+from emulator.sweep.findings import Ending, SentWrite, SweepReport
 from emulator.sweep.placed_faults import DELIVERY, REQUEST, WRITES, Case, Place
 from emulator.testing.api import Api
+from emulator.testing.base_emulator import BaseEmulator
 
-if TYPE_CHECKING:
-    from emulator.testing.emulator import Emulator
-
-Story = Callable[["Emulator"], Any]
-"""What the application does in a world. It may return a function, which is called when time has moved on."""
+E = TypeVar("E", bound=BaseEmulator)
 
 AFTERWARDS = "2d"
 """How far the clock is moved after a story, without faults: the default retry policy ends within (B-84)."""
@@ -30,9 +27,12 @@ ID = re.compile(r"\b[a-z]+_[A-Za-z0-9]{8,}")
 
 
 def sweep_story(
-    emulator: Emulator, story: Story, *, only: Sequence[str] = (), budget: float | None = None, afterwards: str
-) -> Report:
-    """The report of a story, in worlds that start as ``emulator`` did. Raises ``AssertionError`` for findings."""
+    emulator: E, story: Callable[[E], Any], *, only: Sequence[str] = (), budget: float | None = None, afterwards: str
+) -> SweepReport:
+    """The report of a story, in worlds that start as ``emulator`` did. Raises ``AssertionError`` for findings.
+
+    ``story`` is what the application does in a world. It may return a function, which is called when time has moved on.
+    """
     __tracebackhide__ = True
 
     def play(case: Case | None) -> Ending:

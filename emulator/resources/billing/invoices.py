@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
 import msgspec
 from msgspec.structs import replace
 
 from emulator.core import calendar
-from emulator.core.handlers import get_handler, get_or_404, list_handler
 from emulator.core.jobs import Job
-from emulator.core.records import HIDDEN, Metadata, Record, merge_metadata, pick
+from emulator.core.records import HIDDEN, Metadata, Record
 from emulator.core.state_machine import StateMachine
 from emulator.core.translatable import N_
 from emulator.core.world import World
-from emulator.errors import ApiError, invalid_field
-from emulator.resources.app import amounts
-from emulator.resources.app.settings import settings
+from emulator.errors import invalid_field
 from emulator.resources.billing import invoice_lines
 from emulator.resources.billing.invoice_lines import InvoiceLines
 from emulator.resources.customers.customer_records import Customer
-from emulator.resources.payments import current_payment
 from emulator.resources.payments.payment_intents import PaymentIntent
 
 DAYS_TO_PAY = 30
@@ -78,94 +73,11 @@ STATE_MACHINE = StateMachine(
 )
 
 
-# -- operations
-
-
-def create(world: World, body: Mapping[str, Any]) -> Invoice:
-    """POST /invoices/: a draft."""
-    customer = get_or_404(world, Customer, body["customer"], "customer")
-    currency = amounts.enabled(world, body.get("currency") or settings(world).main_currency)
-    lines = invoice_lines.priced(world, body["line_items"], currency)
-    amounts.bounded(world, invoice_lines.totals(world, lines)["total"], "line_items")
-    return draft(
-        world,
-        customer,
-        lines,
-        currency,
-        due_date=valid_due_date(world, body.get("due_date")),
-        description=body.get("description"),
-        footer=body.get("footer"),
-        metadata=body.get("metadata", {}),
-    )
-
-
-def update(world: World, id: str, body: Mapping[str, Any]) -> Invoice:
-    """PATCH /invoices/{id}/, of drafts only; new lines replace all the old ones (B-66)."""
-    invoice = get_or_404(world, Invoice, id)
-    if invoice.status != "draft":
-        raise ApiError("INVOICE_NOT_DRAFTABLE", status=invoice.status)
-    changes = {field: body[field] for field in ("description", "footer") if field in body}
-    if "due_date" in body:
-        changes["due_date"] = valid_due_date(world, body["due_date"])
-    if "metadata" in body:
-        changes["metadata"] = merge_metadata(invoice.metadata, body["metadata"])
-    if "currency" in body or "line_items" in body:
-        changes |= _new_lines(world, invoice, body)
-    return world.replace(invoice, **changes) if changes else invoice
-
-
-def _new_lines(world: World, invoice: Invoice, body: Mapping[str, Any]) -> dict[str, Any]:
-    """The changes that a new currency or new lines bring, totals included."""
-    currency = amounts.enabled(world, body.get("currency", invoice.currency))
-    if "line_items" not in body:
-        invoice_lines.check_currency(world, invoice.line_items, currency)
-        return {"currency": currency}
-    lines = invoice_lines.priced(world, body["line_items"], currency)
-    sums = invoice_lines.totals(world, lines)
-    amounts.bounded(world, sums["total"], "line_items")
-    return {"currency": currency, "line_items": lines, **sums}
-
-
-def finalize(world: World, id: str, body: Mapping[str, Any]) -> dict[str, Any]:
-    """POST /invoices/{id}/finalize/: with ``auto_send`` it is emailed as well."""
-    invoice = finalize_and_track(world, get_or_404(world, Invoice, id))
-    if body.get("auto_send"):
-        send_email(world, invoice)
-    return pick(invoice, "id", "status", "total", "payment_url", "pdf_url", "updated_at")
-
-
-def send(world: World, id: str) -> Invoice:
-    """POST /invoices/{id}/send/: any number of times."""
-    invoice = STATE_MACHINE.transition(world, get_or_404(world, Invoice, id), "send")
-    send_email(world, invoice)
-    return invoice
-
-
-def void(world: World, id: str) -> Invoice:
-    """POST /invoices/{id}/void/: a payment under way is canceled with it (B-62). A job informs its subscription."""
-    invoice = STATE_MACHINE.transition(world, get_or_404(world, Invoice, id), "void")
-    current_payment.cancel(world, invoice)
-    world.cancel_jobs(invoice, "invoice.overdue")
-    if invoice.subscription is not None:
-        world.schedule(world.now, "invoice.voided", invoice)
-    return invoice
-
-
-def pay(world: World, id: str) -> Invoice:
-    """POST /invoices/{id}/pay/: it was paid outside the service; a payment under way is canceled (B-45, B-62)."""
-    invoice = mark_paid(world, get_or_404(world, Invoice, id), paid_manually=True)
-    current_payment.cancel(world, invoice)
-    return invoice
-
-
 def valid_due_date(world: World, due_date: str | None) -> str | None:
     """Return a due date that is not in the past; else 422 (B-65)."""
     if due_date is not None and due_date < calendar.day(world.now):
         raise invalid_field("due_date", "must not be in the past")
     return due_date
-
-
-# -- how an invoice proceeds
 
 
 def draft(
@@ -282,23 +194,4 @@ def payment_received(world: World, intent: PaymentIntent) -> None:
         mark_paid(world, invoice)
 
 
-retrieve = get_handler(Invoice)
-index = list_handler(
-    Invoice,
-    {
-        "due_after": lambda invoice, day: (invoice.due_date or "") >= day,
-        "due_before": lambda invoice, day: invoice.due_date is not None and invoice.due_date <= day,
-    },
-)
-
-OPERATIONS = {
-    "createInvoice": create,
-    "listInvoices": index,
-    "getInvoice": retrieve,
-    "updateInvoice": update,
-    "finalizeInvoice": finalize,
-    "sendInvoice": send,
-    "voidInvoice": void,
-    "payInvoice": pay,
-}
 JOBS = {"invoice.overdue": mark_overdue}
