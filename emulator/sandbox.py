@@ -31,7 +31,7 @@ from emulator.state.serialization import StoredWorld, fill
 from emulator.state.urls import open_store
 from emulator.web.lazy_app import LazyApp
 from emulator.web.origin_guard import OriginGuard, hostname
-from emulator.web.request_log import Report
+from emulator.web.request_log import RequestReport
 from emulator.web.root_app import RootApp
 from emulator.web.service_app import service_app
 
@@ -70,7 +70,7 @@ class Options:
     control_token: str | None = None
     smtp: SmtpServer | None = None
     state: str = "memory"
-    report: Report | None = None
+    report: RequestReport | None = None
     max_worlds: int = MAX_WORLDS
     answer_time: float = ANSWER_TIME
     clock: type[Clock] = Clock

@@ -222,8 +222,8 @@ def test_deliveries_are_written_to_files(method: str, tmp_path: Path) -> None:
     ended = run("certify", "--export", str(folder), "--method", method, "--webhook", "wh_5Tn8cV2bX6mK1jH4gF7dS9aP")
     files = [json.loads(file.read_text("utf-8")) for file in folder.iterdir()]
     accepted = [each for each in files if each["expected"] == "accepted"]
-    refused = f"{len(files) - len(accepted)} to be refused"
-    assert ended.output == f"{len(files)} files in {folder}: {len(accepted)} to be accepted and {refused}.\n"
+    rejected = f"{len(files) - len(accepted)} to be refused"
+    assert ended.output == f"{len(files)} files in {folder}: {len(accepted)} to be accepted and {rejected}.\n"
     assert {each["check"] for each in files} == {check.name for check in checks_of(method)}
     for each in files:
         assert verified(each, each["at"]) == (each["expected"] == "accepted"), each["check"]

@@ -17,7 +17,7 @@ SENT_AGAIN = ("content-type", "idempotency-key", "emulator-answer", "prefer", "o
 """The headers that make a difference, beside ``Authorization``; a client sends the others by itself."""
 
 
-class Call(NamedTuple):
+class SentCall(NamedTuple):
     """What is sent: ``body`` is a JSON value, a text if it was none, or None; ``status`` is what was answered."""
 
     method: str
@@ -42,17 +42,17 @@ def code(entry: LoggedRequest, form: str) -> str:
         body = text or None
     query = f"?{redacted_text(entry.query)}" if entry.query else ""
     path = percent_encoded(redacted_text(entry.path.encode()), safe="/:@!$&'()*+,;=")
-    return FORMS[form](Call(entry.method, path + query, headers, body, entry.status))
+    return FORMS[form](SentCall(entry.method, path + query, headers, body, entry.status))
 
 
-def _curl(call: Call) -> str:
+def _curl(call: SentCall) -> str:
     headers = [f"-H {shell(f'{name}: {value}')}" for name, value in call.headers.items()]
     body = [] if call.body is None else [f"--data-raw {shell(call.text)}"]
     first = f'curl -sS -X {call.method} "${URL}"{shell(call.target)}'
     return " \\\n  ".join([first, f'-H "Authorization: Bearer ${KEY}"', *headers, *body]) + "\n"
 
 
-def _http(call: Call) -> str:
+def _http(call: SentCall) -> str:
     """As files with requests are written for editors (``.http``)."""
     headers = [f"{name}: {value}" for name, value in call.headers.items()]
     lines = [
@@ -64,7 +64,7 @@ def _http(call: Call) -> str:
     return "\n".join(lines) + "\n" + body
 
 
-def _python_arguments(call: Call, more: Mapping[str, str]) -> str:
+def _python_arguments(call: SentCall, more: Mapping[str, str]) -> str:
     """The keyword arguments of httpx for headers and body, each in a line of its own."""
     headers = [f"{name!r}: {value!r}" for name, value in call.headers.items()]
     items = [*(f"{name!r}: {value}" for name, value in more.items()), *headers]
@@ -74,14 +74,14 @@ def _python_arguments(call: Call, more: Mapping[str, str]) -> str:
     return "".join(f"    {line}\n" for argument in arguments for line in f"{argument},".splitlines())
 
 
-def _httpx(call: Call) -> str:
+def _httpx(call: SentCall) -> str:
     arguments = _python_arguments(call, {"Authorization": f"f\"Bearer {{os.environ['{KEY}']}}\""})
     url = f'os.environ["{URL}"] + {call.target!r}'
     request = f"answer = httpx.request(\n    {call.method!r},\n    {url},\n{arguments})"
     return f"import os\n\nimport httpx\n\n{request}\nprint(answer.status_code, answer.text)\n"
 
 
-def _pytest(call: Call) -> str:
+def _pytest(call: SentCall) -> str:
     """With the plugin installed it runs as it is; ``payments`` is the world of the test."""
     arguments = _python_arguments(call, {}).replace("\n    ", "\n        ")
     first = f"    answer = payments.client.request(\n        {call.method!r},\n        {call.target!r},\n"
@@ -90,7 +90,7 @@ def _pytest(call: Call) -> str:
     return f"def test_request(payments):\n{first}{rest}    )\n{check}"
 
 
-def _javascript_request(call: Call) -> str:
+def _javascript_request(call: SentCall) -> str:
     headers = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in call.headers.items()]
     lines = [f"Authorization: `Bearer ${{process.env.{KEY}}}`", *headers]
     given = call.body if isinstance(call.body, str) else None
@@ -100,17 +100,17 @@ def _javascript_request(call: Call) -> str:
     return f"await fetch(process.env.{URL} + {json.dumps(call.target)}, {{\n  {f',{chr(10)}  '.join(options)},\n}})"
 
 
-def _fetch(call: Call) -> str:
+def _fetch(call: SentCall) -> str:
     return f"const answer = {_javascript_request(call)};\nconsole.log(answer.status, await answer.text());\n"
 
 
-def _node(call: Call) -> str:
+def _node(call: SentCall) -> str:
     imports = 'import assert from "node:assert/strict";\nimport { test } from "node:test";\n\n'
     request = f"const answer = {_javascript_request(call)};\nassert.equal(answer.status, {call.status});"
     return f'{imports}test("request", async () => {{\n{request}\n}});\n'
 
 
-FORMS: Mapping[str, Callable[[Call], str]] = {
+FORMS: Mapping[str, Callable[[SentCall], str]] = {
     "curl": _curl,
     "httpx": _httpx,
     "fetch": _fetch,

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-Message = MutableMapping[str, Any]
+AsgiMessage = MutableMapping[str, Any]
 
 TIME_LIMIT = 30
 """Seconds (real time) for the application to start, and to shut down."""
@@ -40,7 +40,7 @@ class AsgiApp:
         """The result of a coroutine on the application's loop; for any other thread than the loop's."""
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
 
-    async def call(self, scope: Message, receive: Any, send: Any) -> None:
+    async def call(self, scope: AsgiMessage, receive: Any, send: Any) -> None:
         """The application, with the state that its lifespan has filled."""
         await self._app({**scope, "state": self._state.copy()}, receive, send)
 
@@ -67,8 +67,8 @@ class Lifespan:
     def __init__(self, app: Any, state: dict[str, Any]) -> None:
         self._app = app
         self._state = state
-        self._to_app: asyncio.Queue[Message] = asyncio.Queue()
-        self._from_app: asyncio.Queue[Message] = asyncio.Queue()
+        self._to_app: asyncio.Queue[AsgiMessage] = asyncio.Queue()
+        self._from_app: asyncio.Queue[AsgiMessage] = asyncio.Queue()
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -89,7 +89,7 @@ class Lifespan:
         scope = {"type": "lifespan", "asgi": {"version": "3.0", "spec_version": "2.0"}, "state": self._state}
         await self._app(scope, self._to_app.get, self._from_app.put)
 
-    async def _exchange(self, phase: str) -> Message | None:
+    async def _exchange(self, phase: str) -> AsgiMessage | None:
         """The application's answer to a phase; None if it ended, or raised, without one: it knows no lifespan."""
         assert self._task
         self._to_app.put_nowait({"type": f"lifespan.{phase}"})

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import os
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from http import HTTPStatus
 from os import PathLike
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from emulator.engine.clock import FROZEN
-from emulator.testing import failure_report, payments
-from emulator.testing.api import JSON, RACING, Api
+from emulator.testing import failure_report, payments, time_travel
+from emulator.testing.api import JSON, RACING, Api, RequestRefused
 from emulator.testing.clock import WorldClock
 from emulator.testing.emails import Emails
 from emulator.testing.events import Events, Expectation
 from emulator.testing.ledger import Ledger
-from emulator.testing.servers import AnyServer, LocalServer, RemoteServer, app
+from emulator.testing.remote_server import RemoteServer
+from emulator.testing.servers import AnyServer, LocalServer, app
 from emulator.testing.webhooks import Webhooks
 from emulator.testing.world_options import WorldOptions
 
@@ -43,6 +46,15 @@ def _headers(wait: bool) -> dict[str, str]:
     return {} if wait else RACING
 
 
+def _on_event_loop() -> bool:
+    """Whether this thread runs an event loop at the moment."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
 class BaseEmulator:
     """All that an :class:`Emulator` does without asyncio and without other worlds; the class itself has the words."""
 
@@ -65,13 +77,30 @@ class BaseEmulator:
         self.key: str = key or os.environ.get("PAYMENTS_EMULATOR_KEY", DEFAULT_KEY)
         if self._shared or not url or (clock, seed, settings, fixtures) != (None, None, None, ()):
             self._begin(start)
-        self.api = Api(self.url, self.key, lambda: self.server.check(self.key))
+        self.api = Api(self.url, self.key, lambda: self.server.follow(self.key), self._raise_error)
         self.clock = WorldClock(self.api)
         self.events = Events(self.api, self.clock)
         self.emails = Emails(self.api)
         self.ledger = Ledger(self.api)
         self.webhooks = Webhooks(self.api, self.clock, self.events, self.server.receiver, app(self.key))
         self._snapshots = 0
+        time_travel.followers.append(self._follow_move)
+
+    def _raise_error(self) -> None:
+        self.webhooks.raise_error()
+
+    def _follow_move(self) -> None:
+        """After a move of freezegun or time-machine: let the world follow, and settle.
+
+        Not on an event loop, which would stand still and could not answer webhooks: there the next call follows. Nor
+        inside a delivery that is waited for already.
+        """
+        if not _on_event_loop() and self.server.follows(self.key):
+            try:
+                self.settle()
+            except RequestRefused as error:
+                if error.status != HTTPStatus.CONFLICT:
+                    raise
 
     def _begin(self, start: WorldOptions) -> None:
         try:
@@ -118,23 +147,33 @@ class BaseEmulator:
         return self.clock.settle()
 
     def fail_next(
-        self, /, operation: str = "payment", code: str | None = None, *, times: int = 1, **match: Any
+        self,
+        /,
+        operation: str = "payment",
+        code: str | None = None,
+        *,
+        times: int = 1,
+        wait: bool = True,
+        **match: Any,
     ) -> JSON:
         """Make the next ``payment``, ``refund`` or webhook ``delivery`` fail, or the next ``times`` ones.
 
-        ``match``: only with this ``customer``, ``amount`` or ``payment_method_type``.
+        ``match``: only with this ``customer``, ``amount`` or ``payment_method_type``. On a frozen clock what was caused
+        before is settled first; with ``wait=False`` deliveries under way may be among the next ones.
         """
         body = {"operation": operation, "result": "failed", "times": times, "match": match}
-        outcome: JSON = self.api.post("/_emulator/outcomes", {**body, **({"code": code} if code else {})})
+        coded = {**body, **({"code": code} if code else {})}
+        outcome: JSON = self.api.post("/_emulator/outcomes", coded, **_headers(wait))
         return outcome
 
-    def fault(self, then: Mapping[str, Any], /, *, times: int = 1, **match: Any) -> JSON:
+    def fault(self, then: Mapping[str, Any], /, *, times: int = 1, wait: bool = True, **match: Any) -> JSON:
         """Inject a fault into the next requests, or webhook deliveries, that ``match``.
 
         ``fault({"drop": "after"}, method="POST", path="/customers/")``; the fields of ``then`` and ``match`` are those
-        of ``POST /_emulator/faults``.
+        of ``POST /_emulator/faults``. ``wait`` as in :meth:`fail_next`.
         """
-        arranged: JSON = self.api.post("/_emulator/faults", {"then": then, "times": times, "match": match})
+        body = {"then": then, "times": times, "match": match}
+        arranged: JSON = self.api.post("/_emulator/faults", body, **_headers(wait))
         return arranged
 
     def trigger(self, event: str, /, *, wait: bool = True, **overrides: Any) -> JSON:
@@ -187,6 +226,8 @@ class BaseEmulator:
 
     def close(self) -> None:
         """Discard the world on a shared server, or stop the server if it is this object's own."""
+        if self._follow_move in time_travel.followers:
+            time_travel.followers.remove(self._follow_move)
         self.webhooks.close()
         self.api.close()
         if self._shared:

@@ -23,24 +23,24 @@ ERROR_LENGTH = 500
 """Characters of the body of a failed answer that are shown."""
 
 
-class Answer(NamedTuple):
+class AppAnswer(NamedTuple):
     """What the application answered."""
 
     status: int
     body: bytes
 
 
-class Target(Protocol):
+class ForwardTarget(Protocol):
     """Where deliveries are forwarded to. Called in a thread of the receiver, which may be several at once."""
 
-    def send(self, delivery: Delivery) -> Answer:
+    def send(self, delivery: Delivery) -> AppAnswer:
         """Forward one delivery unchanged, so that its signature stays valid. Raises what the application raises."""
 
     def close(self) -> None:
         """Release what forwarding needs."""
 
 
-def forward(target: Target, delivery: Delivery) -> DeliveryResult:
+def forward(target: ForwardTarget, delivery: Delivery) -> DeliveryResult:
     """The answer of the application; 500 and the exception if it raised one."""
     try:
         answer = target.send(delivery)
@@ -59,14 +59,14 @@ def _hint(error: Exception) -> str:
     return "; does a test client run the application's lifespan as well? Then give forward_to() that client"
 
 
-class Call:
+class CallingTarget:
     """A target that a function of the URL, the body and the headers calls."""
 
-    def __init__(self, url: str, call: Callable[[str, bytes, dict[str, str]], Answer]) -> None:
+    def __init__(self, url: str, call: Callable[[str, bytes, dict[str, str]], AppAnswer]) -> None:
         self._url = url
         self._call = call
 
-    def send(self, delivery: Delivery) -> Answer:
+    def send(self, delivery: Delivery) -> AppAnswer:
         """Call the function."""
         return self._call(self._url, delivery.body, _forwarded_headers(delivery))
 
@@ -81,7 +81,7 @@ class Asgi:
         self._url = url
         self._app = AsgiApp(app, loop, lifespan=lifespan)
 
-    def send(self, delivery: Delivery) -> Answer:
+    def send(self, delivery: Delivery) -> AppAnswer:
         """Call the application on its loop."""
         return self._app.run(self._post(delivery.body, _forwarded_headers(delivery)))
 
@@ -89,30 +89,30 @@ class Asgi:
         """Shut the application down."""
         self._app.close()
 
-    async def _post(self, body: bytes, headers: dict[str, str]) -> Answer:
+    async def _post(self, body: bytes, headers: dict[str, str]) -> AppAnswer:
         async with httpx.AsyncClient(transport=httpx.ASGITransport(self._app.call)) as client:
             answer = await client.post(self._url, content=body, headers=headers)
-        return Answer(answer.status_code, answer.content)
+        return AppAnswer(answer.status_code, answer.content)
 
 
-def target_of(target: Any, path: str, loop: asyncio.AbstractEventLoop | None, *, lifespan: bool) -> Target:
+def target_of(target: Any, path: str, loop: asyncio.AbstractEventLoop | None, *, lifespan: bool) -> ForwardTarget:
     """What forwards to ``target``: a URL, or an application or its test client, called at ``path``.
 
     An ASGI application runs on ``loop``, or else on one of its own. Raises ``TypeError`` if it is none of these, and
     what its lifespan raises.
     """
     if isinstance(target, str):
-        return Call(target, lambda *request: _post(None, *request))
+        return CallingTarget(target, lambda *request: _post(None, *request))
     if client := _client(target):
-        return Call(path, client)
+        return CallingTarget(path, client)
     if not callable(target):
         raise TypeError(f"{target!r}: a URL, a WSGI application, an ASGI application, or a test client")
     if inspect.iscoroutinefunction(target) or inspect.iscoroutinefunction(type(target).__call__):
         return Asgi(target, APPLICATION_URL + path, loop, lifespan=lifespan)
-    return Call(APPLICATION_URL + path, lambda *request: _post(httpx.WSGITransport(target), *request))
+    return CallingTarget(APPLICATION_URL + path, lambda *request: _post(httpx.WSGITransport(target), *request))
 
 
-def _client(target: Any) -> Callable[[str, bytes, dict[str, str]], Answer] | None:
+def _client(target: Any) -> Callable[[str, bytes, dict[str, str]], AppAnswer] | None:
     """The call of a test client: that of Starlette and FastAPI (a client as of httpx), of Flask, or of Django."""
     if callable(getattr(target, "post", None)) and callable(getattr(target, "build_request", None)):
         return lambda url, body, headers: _answer(target.post(url, content=body, headers=headers))
@@ -123,24 +123,24 @@ def _client(target: Any) -> Callable[[str, bytes, dict[str, str]], Answer] | Non
     return None
 
 
-def _post(transport: httpx.BaseTransport | None, url: str, body: bytes, headers: dict[str, str]) -> Answer:
+def _post(transport: httpx.BaseTransport | None, url: str, body: bytes, headers: dict[str, str]) -> AppAnswer:
     with httpx.Client(transport=transport, trust_env=False, verify=urlsplit(url).scheme == "https") as client:
         return _answer(client.post(url, content=body, headers=headers))
 
 
-def _answer(response: Any) -> Answer:
-    return Answer(response.status_code, response.content)
+def _answer(response: Any) -> AppAnswer:
+    return AppAnswer(response.status_code, response.content)
 
 
-def _flask(response: Any) -> Answer:
-    return Answer(response.status_code, response.data)
+def _flask(response: Any) -> AppAnswer:
+    return AppAnswer(response.status_code, response.data)
 
 
-def _django(client: Any, url: str, body: bytes, headers: dict[str, str]) -> Answer:
+def _django(client: Any, url: str, body: bytes, headers: dict[str, str]) -> AppAnswer:
     response = client.post(
         url, data=body, content_type=headers.get("content-type", "application/json"), headers=headers
     )
-    return Answer(response.status_code, response.content)
+    return AppAnswer(response.status_code, response.content)
 
 
 def _forwarded_headers(delivery: Delivery) -> dict[str, str]:

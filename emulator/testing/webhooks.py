@@ -11,7 +11,7 @@ from emulator.testing.api import JSON, Api
 from emulator.testing.clock import WorldClock
 from emulator.testing.collector import Delivery, DeliveryResult, Receiver, SigningEndpoint, WebhookCollector
 from emulator.testing.events import Events, identity
-from emulator.testing.in_process import Target, forward, target_of
+from emulator.testing.in_process import ForwardTarget, forward, target_of
 
 
 class Webhooks:
@@ -32,7 +32,7 @@ class Webhooks:
         self._name = name
         self._collector: WebhookCollector | None = None
         self._endpoint: JSON = {}
-        self._target: Target | None = None
+        self._target: ForwardTarget | None = None
         self.raise_errors = False
         self._statuses: list[int] = []
         self._seen: set[str] = set()

@@ -34,7 +34,7 @@ class AnsweredRequest(NamedTuple):
     events: tuple[str, ...]
 
 
-Report = Callable[[AnsweredRequest], None]
+RequestReport = Callable[[AnsweredRequest], None]
 
 
 class RequestLog:
@@ -45,7 +45,7 @@ class RequestLog:
 
     __slots__ = ("_context", "_method", "_report", "_response", "_started", "_status")
 
-    def __init__(self, context: RequestContext, report: Report | None = None) -> None:
+    def __init__(self, context: RequestContext, report: RequestReport | None = None) -> None:
         self._context = context
         self._report = report
         self._method = context.method

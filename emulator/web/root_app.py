@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from emulator.engine.logged_request import redacted_text
 from emulator.errors import ApiError
 from emulator.web.context import SCOPE_KEY, RequestContext
-from emulator.web.request_log import Report, RequestLog
+from emulator.web.request_log import RequestLog, RequestReport
 from emulator.web.response import send_response
 
 logger = logging.getLogger("emulator")
@@ -34,7 +34,7 @@ class RootApp:
         start: Callable[[], Awaitable[None]],
         stop: Callable[[], Awaitable[None]],
         base_url: str,
-        report: Report | None = None,
+        report: RequestReport | None = None,
     ) -> None:
         self._apps = apps
         self._new_request_id = new_request_id
