@@ -27,10 +27,10 @@ ARGUMENTS = ("clock", "seed", "settings", "fixtures")
 RUN = pytest.StashKey[str]()
 """Makes the keys of this run different from those of other runs on the same server."""
 
-Reading = tuple[str, str]
+OtherReading = tuple[str, str]
 """The name of a reading, and a value that is not its default (B-99)."""
 
-READING = pytest.StashKey[Reading]()
+READING = pytest.StashKey[OtherReading]()
 """The reading that this run of the test tries."""
 
 WORLD = pytest.StashKey["Emulator"]()
@@ -79,7 +79,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             raise _failure("@pytest.mark.payments_readings: the test uses no fixture payments, so it has no readings")
 
 
-def _other_values(marker: pytest.Mark) -> list[Reading]:
+def _other_values(marker: pytest.Mark) -> list[OtherReading]:
     """Each value that is no default of the readings that a marker names."""
     from emulator.engine.readings import readings
 
@@ -106,16 +106,16 @@ def payments_server(pytestconfig: pytest.Config) -> Iterator[LocalServer | Remot
 
 
 @pytest.fixture
-def payments_reading(request: pytest.FixtureRequest) -> Reading | None:
+def payments_reading(request: pytest.FixtureRequest) -> OtherReading | None:
     """The reading that this run of a test with the marker ``payments_readings`` tries; None under the defaults."""
-    reading: Reading | None = getattr(request, "param", None)
+    reading: OtherReading | None = getattr(request, "param", None)
     if reading is not None:
         request.node.stash[READING] = reading
     return reading
 
 
 @pytest.fixture
-def payments(request: pytest.FixtureRequest, payments_reading: Reading | None) -> Iterator[Emulator]:
+def payments(request: pytest.FixtureRequest, payments_reading: OtherReading | None) -> Iterator[Emulator]:
     """A world of the payments service for this test alone, discarded afterwards."""
     # Validated first: an error in the marker needs no server.
     options = _world_options(request, payments_reading)
@@ -166,7 +166,7 @@ def _failure(message: str) -> BaseException:
     return pytest.fail.Exception(message, pytrace=False)
 
 
-def _world_options(request: pytest.FixtureRequest, reading: Reading | None) -> dict[str, Any]:
+def _world_options(request: pytest.FixtureRequest, reading: OtherReading | None) -> dict[str, Any]:
     """The options of the world: those of the ini file, overridden by the markers, the nearest one last."""
     from emulator.resources.app.settings import merged
     from emulator.testing import WorldOptions

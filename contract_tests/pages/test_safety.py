@@ -21,7 +21,7 @@ from contract_tests.pages.buyer import (
     session,
 )
 from contract_tests.sandbox import Sandbox
-from emulator.pages.payables import web_url
+from emulator.pages.merchant_urls import web_url
 
 NASTY = [
     "<script>alert(1)</script>",

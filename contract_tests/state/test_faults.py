@@ -22,7 +22,7 @@ from contract_tests.state.conftest import Serve
 from emulator.cli.main import cli, one_line
 from emulator.sandbox import Options, Sandbox
 from emulator.state import maintenance, serialization
-from emulator.state.serialization import Tables
+from emulator.state.serialization import StoredTables
 from emulator.state.store import CorruptStore
 from emulator.state.urls import open_store
 
@@ -72,7 +72,7 @@ def overwritten(file: Path) -> None:
     file.write_bytes(content)
 
 
-def exported(tables: Tables) -> Tables:
+def exported(tables: StoredTables) -> StoredTables:
     """These tables without their snapshots, as a snapshot has them."""
     return {name: table for name, table in tables.items() if name != "snapshots"}
 
@@ -220,7 +220,7 @@ def test_an_older_version_is_migrated(serve: Serve, place: str, monkeypatch: pyt
         sandbox.control.post("/snapshots", {"name": "b"})
 
 
-def older(tables: Tables) -> None:
+def older(tables: StoredTables) -> None:
     """The same in format 0."""
     tables["emulator"]["1"]["format"] = 0
     for row in tables["sk_test_lasting/customer"].values():
@@ -229,7 +229,7 @@ def older(tables: Tables) -> None:
         older(snapshot["tables"])
 
 
-def newer(tables: Tables) -> Tables:
+def newer(tables: StoredTables) -> StoredTables:
     """The migration that this takes; snapshots are files of their own version."""
     tables["emulator"]["1"]["format"] = serialization.FORMAT
     for row in tables["sk_test_lasting/customer"].values():

@@ -12,12 +12,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlsplit
 
 import click
 
+from emulator.cli import exec_snapshots
 from emulator.cli.completion import PROGRAM
+from emulator.cli.exec_snapshots import AppWorld
 from emulator.cli.options import DEFAULT_KEY, option, variable
 from emulator.cli.serve import make_server, serve, tune_garbage_collector
 from emulator.cli.server_thread import serving
@@ -118,9 +120,6 @@ def execute(
 @contextmanager
 def snapshots(world: AppWorld, imported: Path | None, export_on_exit: Path | None) -> Iterator[None]:
     """Start the App of the block from a file, and export it to another one at the end."""
-    # Imported here: few runs have such files.
-    from emulator.cli import exec_snapshots
-
     if imported:
         exec_snapshots.load(world, imported)
     try:
@@ -146,14 +145,6 @@ def not_run() -> Iterator[None]:
     except OSError as error:
         click.echo(f"{PROGRAM}: {error.filename}: cannot be run: {error.strerror}", err=True)
         sys.exit(NOT_FOUND if isinstance(error, FileNotFoundError) else CANNOT_RUN)
-
-
-class AppWorld(NamedTuple):
-    """The App of the command, as a client of the server finds it."""
-
-    url: str
-    key: str
-    token: str | None
 
 
 class Child:

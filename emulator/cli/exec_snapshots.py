@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import click
 
 from emulator.cli.client import ControlClient
 from emulator.cli.serve import explained
 
-if TYPE_CHECKING:
-    from emulator.cli.exec import AppWorld
-
 NAME = "exec"
 """The name of the snapshot at the server."""
+
+
+class AppWorld(NamedTuple):
+    """The App of the command, as a client of the server finds it."""
+
+    url: str
+    key: str
+    token: str | None
 
 
 def load(world: AppWorld, file: Path) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
-from urllib.parse import urlsplit
 
 from emulator.core.translatable import N_
 from emulator.core.world import World
+from emulator.pages.merchant_urls import origins, web_url
 from emulator.resources.app import security_profiles
 from emulator.resources.app.settings import settings
 from emulator.resources.billing import invoice_lines, invoices
@@ -22,7 +22,6 @@ from emulator.resources.payments import current_payment, payment_links
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.payment_links import PaymentLink
 from emulator.resources.payments.receipts import Receipt
-from emulator.web.root_app import is_host
 
 State = Literal["payable", "waiting", "step", "paid", "expired", "archived", "exhausted", "link_expired", "void"]
 
@@ -119,26 +118,12 @@ class Payable:
     @property
     def origins(self) -> list[str]:
         """The origins of the merchant's own URLs: the only ones the page may send its buyer to."""
-        return _origins(self.success_url, self.cancel_url)
+        return origins(self.success_url, self.cancel_url)
 
     @property
     def image_origins(self) -> list[str]:
         """The origins of the pictures of products."""
-        return _origins(*(line.image for line in self.lines))
-
-
-def _origins(*urls: str | None) -> list[str]:
-    return sorted({origin for url in urls if url and (origin := _origin(url))})
-
-
-def _origin(url: str) -> str | None:
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc}" if is_host(parts.netloc) else None
-
-
-def web_url(url: str | None) -> str | None:
-    """A merchant's URL if a browser may be sent to it: ``javascript:`` and other schemes are left out."""
-    return url if url and urlsplit(url).scheme.lower() in ("http", "https") else None
+        return origins(*(line.image for line in self.lines))
 
 
 def with_payment(payable: Payable, world: World, intent: PaymentIntent | None) -> Payable:

@@ -84,9 +84,13 @@ def _migrate(connection: sa.Connection) -> None:
     connection.execute(sa.insert(FORMAT).values(format=serialization.FORMAT))
 
 
-def as_tables(connection: sa.Connection) -> serialization.Tables:
+def as_tables(connection: sa.Connection) -> serialization.StoredTables:
     """The whole database as a file of its format."""
-    tables: serialization.Tables = {"emulator": {"1": {"format": format_of(connection)}}, "worlds": {}, "snapshots": {}}
+    tables: serialization.StoredTables = {
+        "emulator": {"1": {"format": format_of(connection)}},
+        "worlds": {},
+        "snapshots": {},
+    }
     keys = {}
     for row in connection.execute(sa.select(WORLDS).order_by(WORLDS.c.id)):
         keys[row.id] = row.key

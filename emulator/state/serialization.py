@@ -29,7 +29,7 @@ FORMAT = 2
 LARGEST = 2**53
 """The largest integer that every reader of JSON represents exactly."""
 
-Tables = dict[str, Any]
+StoredTables = dict[str, Any]
 """The content of a file: tables by name, each with its documents by number."""
 
 Rows = Mapping[str, Iterable[tuple[int, Any]]]
@@ -134,9 +134,11 @@ def restored(kind: type[Record], row: Any) -> Record:
 # -- as tables
 
 
-def tables(worlds: Iterable[StoredWorld], snapshots: Mapping[tuple[Key, str], StoredWorld] | None = None) -> Tables:
+def tables(
+    worlds: Iterable[StoredWorld], snapshots: Mapping[tuple[Key, str], StoredWorld] | None = None
+) -> StoredTables:
     """The tables of a file with these worlds. Records are not encoded yet."""
-    made: Tables = {"emulator": {"1": {"format": FORMAT}}, "worlds": {}}
+    made: StoredTables = {"emulator": {"1": {"format": FORMAT}}, "worlds": {}}
     for position, saved in enumerate(worlds, 1):
         made["worlds"][str(position)] = row_of_world(saved.key, saved.head)
         for kind, rows in saved.rows.items():
@@ -193,7 +195,7 @@ def only_world(found: Any) -> StoredWorld:
         raise InvalidState("it holds no world") from None
 
 
-def _worlds(found: Tables) -> Iterator[StoredWorld]:
+def _worlds(found: StoredTables) -> Iterator[StoredWorld]:
     rows: dict[str, dict[str, list[tuple[int, Any]]]] = {}
     for name, table in found.items():
         owner, separator, kind = name.partition("/")
@@ -233,7 +235,7 @@ def version(found: Any) -> int:
     return number
 
 
-def up_to_date(found: Any) -> Tables:
+def up_to_date(found: Any) -> StoredTables:
     """The tables of a file, migrated if it has an older format. Raises :class:`InvalidState`."""
     while (number := version(found)) != FORMAT:
         step = MIGRATIONS.get(number)
@@ -250,7 +252,7 @@ def invalid(number: int) -> str:
     return f"its format is {number}; this version of the emulator reads formats {min(MIGRATIONS)} to {FORMAT}"
 
 
-def from_1(found: Any) -> Tables:
+def from_1(found: Any) -> StoredTables:
     """Format 1 was only an exported snapshot: one world without its key, its records in lists."""
     try:
         head = {name: found[name] for name in ("now", "mode", "rate", "counters")}
@@ -265,5 +267,5 @@ def from_1(found: Any) -> Tables:
 EXPORTED = "sk_test_demo"
 """The key that is given to a world whose export does not have one."""
 
-MIGRATIONS: dict[int, Callable[[Any], Tables]] = {1: from_1}
+MIGRATIONS: dict[int, Callable[[Any], StoredTables]] = {1: from_1}
 """For each older format, the function that converts it to the next one."""
