@@ -10,11 +10,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from emulator.document import bundles
 from emulator.document.tree import Document, Node, resolve
 from emulator.engine.reference_data import read_yaml
+from emulator.limits import ITEMS, STRING
 from emulator.paths import fixtures_folder
 
 KEYWORDS = (
@@ -22,6 +23,12 @@ KEYWORDS = (
     *("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"),
 )
 """The keywords of a schema that are constraints."""
+
+BOUNDS = {"maxLength": STRING.most, "maxItems": ITEMS.most}
+"""The bounds of texts and lists for which no source names a smaller one."""
+
+EVERY_INPUT_IS_BOUNDED = "B-26"
+"""The decision behind them."""
 
 
 class Constraint(NamedTuple):
@@ -102,7 +109,7 @@ def _of_schema(schema: Node, place: str, cited: tuple[str, ...]) -> Iterator[Con
     cited = _cited(schema) or cited
     for keyword in KEYWORDS:
         if keyword in schema:
-            yield Constraint(place, keyword, cited)
+            yield Constraint(place, keyword, cited or _of_bound(keyword, schema[keyword]))
     for name, part in schema.get("properties", {}).items():
         yield from _of_schema(part, f"{place}.{name}", cited)
     for part in (*schema.get("allOf", ()), *schema.get("anyOf", ()), *schema.get("oneOf", ())):
@@ -110,6 +117,11 @@ def _of_schema(schema: Node, place: str, cited: tuple[str, ...]) -> Iterator[Con
     for name, suffix in (("items", "[]"), ("additionalProperties", ".*")):
         if isinstance(schema.get(name), dict):
             yield from _of_schema(schema[name], place + suffix, cited)
+
+
+def _of_bound(keyword: str, value: Any) -> tuple[str, ...]:
+    """The source of a bound that was added because every input has one (:mod:`emulator.document.bounds`)."""
+    return (EVERY_INPUT_IS_BOUNDED,) if BOUNDS.get(keyword) == value else ()
 
 
 def _cited(node: Node) -> tuple[str, ...]:
