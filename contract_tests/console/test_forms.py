@@ -15,7 +15,10 @@ from emulator.console import request_body
 from emulator.console.actions import ACTIONS, back
 from emulator.console.api_client import ApiRequestError
 from emulator.console.labels import DONE
+from emulator.engine.readings import readings
 from emulator.limits import CONSOLE_FORM
+
+READINGS = readings()
 
 
 def test_the_clock_is_moved_and_reported_once(sandbox: Sandbox) -> None:
@@ -86,11 +89,29 @@ def test_settings_are_saved_as_they_are_shown(sandbox: Sandbox) -> None:
     before = sandbox.control.get("/app")["settings"]
     with visiting(sandbox) as visitor:
         form = dict(shown(visitor.open("settings").html))
-        assert len(form) == len(before)
+        assert {name.split(":")[0].split(".")[-1] for name in form} == (before.keys() | READINGS.keys()) - {"readings"}
         assert visitor.do("settings", "settings", **form).said("notice") == "The settings are changed."
         assert sandbox.control.get("/app")["settings"] == before
         visitor.do("settings", "settings", **{**form, "settings.tax_rate:number": "18.5"})
     assert sandbox.control.get("/app")["settings"] == {**before, "tax_rate": 18.5}
+
+
+def test_each_reading_is_a_choice_with_its_sentence_and_its_meanings(sandbox: Sandbox) -> None:
+    """B-99: changed for this App, and in force on the page of decisions that the form leads to."""
+    with visiting(sandbox) as visitor:
+        page = visitor.open("settings").html
+        for name, reading in READINGS.items():
+            (options,) = findall(rf'<select [^>]*name="settings.readings.{name}"[^>]*>(.*?)</select>', page, DOTALL)
+            assert findall(r'value="([^"]*)"', options) == list(reading.values)
+            texts = (reading.sentence, *reading.values.values())
+            assert [text for text in texts if text not in unescape(page)] == []
+        visitor.do("settings", "settings", **{"settings.readings.webhook_success": "2xx"})
+        assert sandbox.control.get("/app")["settings"]["readings"]["webhook_success"] == "2xx"
+        assert 'value="2xx" selected' in visitor.open("settings").html
+        (decisions,) = {unescape(link) for link in findall(r'href="(/docs/decisions[^"#]*)"', page)}
+        in_force = findall(r"<code>([^<]*)</code>[^<]*<strong[^>]*>in force for", visitor.http.get(decisions).text)
+    assert len(in_force) == len(READINGS)
+    assert "2xx" in in_force
 
 
 def shown(html: str) -> list[tuple[str, str]]:

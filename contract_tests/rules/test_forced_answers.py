@@ -86,6 +86,19 @@ def test_every_operation_answers_every_code_completely(sandbox: Sandbox, code: s
 
 @pytest.mark.breaks_the_document  # a code may be forced where it could not arise
 @pytest.mark.parametrize("code", CODES)
+def test_a_body_of_any_form_gets_the_code(sandbox: Sandbox, code: str) -> None:
+    """B-05: forced answers come before the form of the body."""
+    names = ("amount", "currency", "transaction", "payment_method", "metadata")
+    bodies = [*(dict.fromkeys(names, value) for value in ([], {}, -1, [{}], None)), [], None]
+    for path in ("/refunds/", "/payment-intents/x/capture/", "/products/"):
+        for body in bodies:
+            answer = sandbox.api.http.post(path, json=body, headers={"Emulator-Answer": code})
+            assert answer.status_code == ERRORS[code].status
+            assert_complete(answer)
+
+
+@pytest.mark.breaks_the_document  # a code may be forced where it could not arise
+@pytest.mark.parametrize("code", CODES)
 def test_an_arranged_code_is_answered_as_completely(sandbox: Sandbox, code: str) -> None:
     sandbox.control.post("/faults", {"then": {"code": code}})
     arranged = sandbox.api.http.post("/products/", json=BASKET)

@@ -12,9 +12,8 @@ from starlette.requests import Request
 from emulator.console import labels
 from emulator.console.api_client import CONTROL, ApiClient, ApiRequestError
 from emulator.console.mount import CONSOLE, HOME
-from emulator.control.world_lookup import DEFAULT_APP
 from emulator.html.request import BrowserRequest, url
-from emulator.resources.app.keys import NAME, Key
+from emulator.resources.app.keys import DEFAULT_APP, NAME, Key
 from emulator.web.context import context_of
 
 if TYPE_CHECKING:

@@ -10,6 +10,8 @@ from emulator.console.api_client import ApiRequestError
 from emulator.console.columns import COLUMNS
 from emulator.console.request import ConsoleRequest
 from emulator.document import bundles
+from emulator.engine.readings import readings
+from emulator.html.request import url
 
 TemplateAndValues = tuple[str, dict[str, Any]]
 Reader = Callable[[ConsoleRequest], Awaitable[TemplateAndValues]]
@@ -169,8 +171,19 @@ async def snapshots(request: ConsoleRequest) -> TemplateAndValues:
 
 async def settings(request: ConsoleRequest) -> TemplateAndValues:
     """The settings of the App, as a form made from their schema."""
-    fields = bundles.load("control")["components"]["schemas"]["Settings"]["properties"]
-    return "settings.html", {"app": await request.get("app"), "fields": fields}
+    properties = bundles.load("control")["components"]["schemas"]["Settings"]["properties"]
+    known = readings()
+    # A reading that is a setting as well has its one field among the readings.
+    fields = {name: field for name, field in properties.items() if name not in ("readings", *known)}
+    listed = (await request.get("readings", page_size=len(known)))["data"]
+    rows = [each | {"meanings": known[each["name"]].values} for each in listed]
+    decisions = url("/docs/decisions", request.world_query)
+    return "settings.html", {
+        "app": await request.get("app"),
+        "fields": fields,
+        "readings": rows,
+        "decisions": decisions,
+    }
 
 
 async def magic(request: ConsoleRequest) -> TemplateAndValues:

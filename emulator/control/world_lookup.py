@@ -6,11 +6,9 @@ from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
 from emulator.errors import ApiError, invalid_field
 from emulator.resources.app import keys
-from emulator.resources.app.keys import Key
+from emulator.resources.app.keys import DEFAULT_APP, Key
 from emulator.web.context import RequestContext
 from emulator.web.query import fields
-
-DEFAULT_APP = "demo"
 
 
 def of_caller(engine: Engine, context: RequestContext) -> Runtime:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -13,11 +13,14 @@ from starlette.routing import Route
 
 from emulator.engine.constraints import constraints, constraints_by_source
 from emulator.engine.decisions import Decision, decisions
+from emulator.engine.engine import Engine
 from emulator.engine.error_examples import ErrorExample, Step, error_examples
-from emulator.engine.reference_data import ReferenceData
+from emulator.engine.readings import readings, readings_of
 from emulator.errors import ERRORS, ErrorSpec
 from emulator.event_types import EVENTS
 from emulator.pages.render import page
+from emulator.resources.app.keys import DEFAULT_APP, Key
+from emulator.resources.app.settings import Settings, settings
 from emulator.resources.registry import STATE_MACHINES
 from emulator.web.context import context_of
 
@@ -68,29 +71,44 @@ def areas() -> list[tuple[str, list[tuple[str, Decision]]]]:
     return [(area, list(numbered)) for area, numbered in grouped]
 
 
-def routes(facts: ReferenceData) -> list[Route]:
-    """The pages below ``/docs/``."""
+def readings_in_force(engine: Engine, query: Mapping[str, str]) -> dict[str, Any]:
+    """The readings with their values in the App of the query (``app=NAME``, ``live=1``) or the App ``demo``.
 
-    def errors() -> dict[str, Any]:
+    ``app`` is its key; an App whose world is not open has the defaults, and ``app`` is None.
+    """
+    key = Key(query.get("app", DEFAULT_APP), query.get("live") == "1")
+    runtime = engine.runtimes.get(key)
+    known = readings()
+    listed = readings_of(settings(runtime.world) if runtime else Settings())
+    meant = {each["name"]: each | {"meanings": known[each["name"]].values} for each in listed}
+    return {"app": str(key) if runtime else None, "readings": meant}
+
+
+def routes(engine: Engine) -> list[Route]:
+    """The pages below ``/docs/``."""
+    facts = engine.reference_data
+
+    def errors(_: Request) -> dict[str, Any]:
         groups = [(status, list(group)) for status, group in groupby(entries(), lambda entry: entry.row.status)]
         return {"groups": groups, "advice": ADVICE}
 
-    def decided() -> dict[str, Any]:
-        return {"areas": areas(), "constraints": len(constraints()), "sources": constraints_by_source()}
+    def decided(request: Request) -> dict[str, Any]:
+        counted = {"constraints": len(constraints()), "sources": constraints_by_source()}
+        return {"areas": areas(), **counted, **readings_in_force(engine, request.query_params)}
 
     return [
         _route("/docs/errors", "docs-errors.html", errors),
         _route("/docs/decisions", "docs-decisions.html", decided),
-        _route("/docs/events", "docs-events.html", lambda: {"events": EVENTS}),
-        _route("/docs/life-cycles", "docs-life-cycles.html", lambda: {"life_cycles": STATE_MACHINES}),
+        _route("/docs/events", "docs-events.html", lambda _: {"events": EVENTS}),
+        _route("/docs/life-cycles", "docs-life-cycles.html", lambda _: {"life_cycles": STATE_MACHINES}),
         _route(
-            "/docs/magic-values", "docs-magic-values.html", lambda: {"magic": facts.magic, "keys": facts.magic_keys}
+            "/docs/magic-values", "docs-magic-values.html", lambda _: {"magic": facts.magic, "keys": facts.magic_keys}
         ),
     ]
 
 
-def _route(path: str, template: str, values: Callable[[], dict[str, Any]]) -> Route:
+def _route(path: str, template: str, values: Callable[[Request], dict[str, Any]]) -> Route:
     async def show(request: Request) -> Response:
-        return page(template, here=path, base_url=context_of(request.scope).base_url, **values())
+        return page(template, here=path, base_url=context_of(request.scope).base_url, **values(request))
 
     return Route(path, show)

@@ -59,7 +59,7 @@ def site(engine: Engine) -> ASGIApp:
     return application(
         [
             *swagger_ui.routes(),
-            *docs.routes(engine.reference_data),
+            *docs.routes(engine),
             *Pages(engine).routes(),
             Route(guide.PATH, guide.with_slash),
             Mount(guide.PATH, guide.Guide()),

@@ -220,7 +220,7 @@ class _Details:
         if isinstance(record, PaymentIntent):
             left = record.amount_capturable
         elif self._world is not None:
-            deposit = self._world.get(Transaction, self._body.get("transaction"))
+            deposit = self._world.get(Transaction, self._id_of("transaction"))
             left = refunds.refundable(self._world, deposit) if deposit is not None else 0
         amount = self._body.get("amount")
         return max(0, min(left, amount - 1)) if isinstance(amount, int) else left
@@ -236,9 +236,13 @@ class _Details:
 
     def _method_type(self) -> str:
         """The type of the payment method that the request names."""
-        id = self._body.get("payment_method")
-        method = self._world.get(PaymentMethod, id) if self._world and isinstance(id, str) else None
+        method = self._world.get(PaymentMethod, self._id_of("payment_method")) if self._world else None
         return method.type if method is not None else "bank_card"
+
+    def _id_of(self, field: str) -> str | None:
+        """The id in a field of the body, which nothing has validated yet."""
+        id = self._body.get(field)
+        return id if isinstance(id, str) else None
 
 
 def _body(context: RequestContext) -> Mapping[str, Any]:

@@ -15,6 +15,9 @@ _KEY = re.compile(r"(sk|pk)_(test|prod)_([A-Za-z0-9_-]{1,64})", re.ASCII)
 SECRET = re.compile(r"sk_(test|prod)_[A-Za-z0-9_-]{1,64}", re.ASCII)
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
 
+DEFAULT_APP = "demo"
+"""The App that is meant where none is named."""
+
 
 class Key(NamedTuple):
     """A secret key: the name of its App and whether it is of the live side."""
