@@ -397,3 +397,16 @@ def test_without_a_command_the_help_is_shown(arguments: list[str]) -> None:
     assert (shown.returncode, shown.stderr) == (0, "")
     assert "serve" in shown.stdout
     assert shown.stdout.count("\n") > 5
+
+
+def test_without_a_host_only_this_machine_reaches_it(serve: Serve) -> None:
+    """Neither from another address of this machine, nor under another name."""
+    served = serve("--port", "0")
+    assert served.get("/_emulator/health").status_code == 200
+    port = int(served.url.rpartition(":")[2])
+    listening = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    assert {line[1] for line in listening if line[3] == "0A" and line[1].endswith(f":{port:04X}")} == {
+        f"0100007F:{port:04X}"
+    }
+    rebound = httpx.get(f"{served.url}/v1/customers/", headers={"Host": "evil.example"}, trust_env=False)
+    assert rebound.status_code == 403

@@ -154,6 +154,22 @@ def test_the_service_itself_is_not_locked(http: httpx.Client) -> None:
     assert http.get("/v1/customers/", headers=headers).status_code == 200
 
 
+@pytest.mark.parametrize("path", ["/v1/customers/", "/docs/", "/openapi.json", "/checkout/sess_x", "/"])
+def test_a_server_on_loopback_answers_to_names_of_loopback_only(path: str) -> None:
+    """``serve`` starts one so: a page that points its own name here (DNS rebinding) reaches nothing at all."""
+    server = RunningServer("http://sandbox.example", any_host=False, allow_hosts=("emulator",))
+    key = {"Authorization": "Bearer sk_test_lock"}
+    try:
+        with http_client(base_url=server.url, headers=key) as http:
+            for host in ("localhost", "127.0.0.1:80", "shop.localhost", "sandbox.example", "emulator:4747"):
+                assert http.get(path, headers={"Host": host}).status_code in (200, 404)
+            rejected = http.get(path, headers={"Host": "evil.example"})
+            assert (rejected.status_code, rejected.json()["code"]) == (403, "PERMISSION_DENIED")
+            assert http.get("/_emulator/health", headers={"Host": "evil.example"}).status_code == 200
+    finally:
+        server.stop()
+
+
 def test_further_names_and_a_token_can_be_asked_for() -> None:
     server = RunningServer(allow_hosts=("emulator",), control_token="s3crét")
     try:
