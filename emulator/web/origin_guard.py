@@ -20,6 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from emulator.errors import ApiError
 from emulator.web.context import ContextLayer, RequestContext
 from emulator.web.response import send_response
+from emulator.web.root_app import is_host
 
 TOKEN_HEADER = "Emulator-Token"  # noqa: S105  # a header's name
 
@@ -102,17 +103,18 @@ class HostGuard(ContextLayer):
 def _unknown_host(context: RequestContext, hosts: frozenset[str]) -> str | None:
     """What is wrong with a ``Host`` that is no name of this machine; None for a known one.
 
-    Every browser sends one; old programs, which are no danger, may not.
+    Every browser sends one; old programs, which are no danger, may not. Of several all must be known.
     """
-    authority = context.header(b"host")
-    if authority is None or _is_known(authority, hosts):
-        return None
-    return f"This machine does not go by the name {hostname(authority)[:80]!r}; start with --allow-host to permit it."
+    for authority in context.header_values(b"host"):
+        if not _is_known(authority, hosts):
+            name = hostname(authority)[:80]
+            return f"This machine does not go by the name {name!r}; start with --allow-host to permit it."
+    return None
 
 
 @lru_cache(maxsize=256)
 def _is_known(authority: str, hosts: frozenset[str]) -> bool:
-    host = hostname(authority)
+    host = hostname(authority) if is_host(authority) else ""
     return host in hosts or host == "localhost" or host.endswith(".localhost") or _is_loopback(host)
 
 
