@@ -110,7 +110,18 @@ def open_apps(http: httpx.Client) -> set[str]:
     return {app["name"] for app in http.get("/_emulator/apps?page_size=100").json()["data"]}
 
 
-@pytest.mark.parametrize("path", ["clock", "inbox/shop?status=500", "phones/+24177000001", "events"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "clock",
+        "inbox/shop?status=500",
+        "phones/+24177000001",
+        "events",
+        "stream",
+        "console/stream",
+        "snapshots/a?share=true",
+    ],
+)
 def test_a_link_of_another_site_reaches_no_call_of_the_api(http: httpx.Client, path: str) -> None:
     query = "&app=evilworld" if "?" in path else "?app=evilworld"
     assert http.get(f"/_emulator/{path}{query}", headers=LINK).status_code == 403

@@ -14,6 +14,7 @@ TIMEOUT = 30
 HEAD = b"POST /v1/customers/ HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer sk_test_crowd\r\n"
 BODY = HEAD + b"Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"
 CHUNKS = HEAD + b"Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nff\r\n{"
+LAST_CHUNK = HEAD + b"Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n"
 
 BEGINNINGS = {
     "nothing": b"",
