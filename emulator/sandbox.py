@@ -30,7 +30,7 @@ from emulator.resources.registry import REGISTRY
 from emulator.state.serialization import StoredWorld, fill
 from emulator.state.urls import open_store
 from emulator.web.lazy_app import LazyApp
-from emulator.web.origin_guard import OriginGuard, hostname
+from emulator.web.origin_guard import HostGuard, OriginGuard, hostname
 from emulator.web.request_log import RequestReport
 from emulator.web.root_app import RootApp
 from emulator.web.service_app import service_app
@@ -50,7 +50,8 @@ class Options:
     ``readings`` are values of readings, by name (B-99).
     ``base_url`` is where the sandbox is reached, for links in objects. ``strict`` checks every answer against the
     document. ``geoip`` is a MaxMind database of the countries of addresses. ``allow_hosts`` are names, beside those of
-    loopback, that the control API may be called by; ``control_token`` is a token it requires.
+    loopback, that the control API may be called by; ``control_token`` is a token it requires. With ``any_host`` the
+    service and the pages may be called by any name.
     ``state`` is where worlds are stored (:mod:`emulator.state.urls`), ``max_worlds`` how many may be open.
     ``smtp`` is a server that emails are also sent to. ``report`` is given each request that was answered.
     ``answer_time`` is how many seconds webhook receivers have to respond, ``clock`` the class of the worlds' clocks
@@ -67,6 +68,7 @@ class Options:
     strict: bool = False
     geoip: Path | None = None
     allow_hosts: tuple[str, ...] = ()
+    any_host: bool = True
     control_token: str | None = None
     smtp: SmtpServer | None = None
     state: str = "memory"
@@ -148,8 +150,13 @@ class Sandbox:
         return str(start.seed) if start.seed is not None else (saved and saved.head.seed) or self.seed
 
     def _guarded(self, app: ASGIApp, token: str | None, *, pages: bool = False) -> ASGIApp:
-        names = (hostname(urlsplit(self.options.base_url).netloc), *self.options.allow_hosts)
-        return OriginGuard(app, names, token, open_path=HEALTH, pages=pages)
+        return OriginGuard(app, self._names(), token, open_path=HEALTH, pages=pages)
+
+    def _names(self) -> tuple[str, ...]:
+        return (hostname(urlsplit(self.options.base_url).netloc), *self.options.allow_hosts)
+
+    def _named(self, app: ASGIApp) -> ASGIApp:
+        return app if self.options.any_host else HostGuard(app, self._names())
 
     # What only some servers are asked for is imported and built on its first request.
 
@@ -172,8 +179,8 @@ class Sandbox:
         """The ASGI application: the service, the control API, the console and the site."""
         source, numbers = IdSource(f"{self.seed}/requests"), count(1)
         token = self.options.control_token
-        service = service_app(self.engine, strict=self.options.strict)
-        control, site = LazyApp(self._control), LazyApp(self._site)
+        service = self._named(service_app(self.engine, strict=self.options.strict))
+        control, site = LazyApp(self._control), self._named(LazyApp(self._site))
         guarded_control = self._guarded(control, token)
         root_app = partial(
             RootApp,

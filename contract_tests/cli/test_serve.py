@@ -472,3 +472,16 @@ def test_quiet_and_verbose_at_once_is_a_mistake() -> None:
     ended = subprocess.run(command("-q", "-v"), capture_output=True, text=True, env=CLEAN, timeout=60, check=False)
     assert (ended.returncode, ended.stdout) == (2, "")
     assert "--quiet and --verbose contradict each other" in ended.stderr
+
+
+def test_without_a_host_only_this_machine_reaches_it(serve: Serve) -> None:
+    """Neither from another address of this machine, nor under another name."""
+    served = serve("--port", "0")
+    assert served.get("/_emulator/health").status_code == 200
+    port = int(served.url.rpartition(":")[2])
+    listening = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    assert {line[1] for line in listening if line[3] == "0A" and line[1].endswith(f":{port:04X}")} == {
+        f"0100007F:{port:04X}"
+    }
+    rebound = httpx.get(f"{served.url}/v1/customers/", headers={"Host": "evil.example"}, trust_env=False)
+    assert rebound.status_code == 403

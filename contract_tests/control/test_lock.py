@@ -110,7 +110,18 @@ def open_apps(http: httpx.Client) -> set[str]:
     return {app["name"] for app in http.get("/_emulator/apps?page_size=100").json()["data"]}
 
 
-@pytest.mark.parametrize("path", ["clock", "inbox/shop?status=500", "phones/+24177000001", "events"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "clock",
+        "inbox/shop?status=500",
+        "phones/+24177000001",
+        "events",
+        "stream",
+        "console/stream",
+        "snapshots/a?share=true",
+    ],
+)
 def test_a_link_of_another_site_reaches_no_call_of_the_api(http: httpx.Client, path: str) -> None:
     query = "&app=evilworld" if "?" in path else "?app=evilworld"
     assert http.get(f"/_emulator/{path}{query}", headers=LINK).status_code == 403
@@ -140,6 +151,30 @@ def test_answers_are_not_for_other_origins_to_embed(http: httpx.Client) -> None:
     assert headers["x-content-type-options"] == "nosniff"
 
 
+@pytest.mark.parametrize(
+    "hosts",
+    [
+        ["localhost", "evil.example"],
+        ["evil.example", "localhost"],
+        ["evil.example@localhost"],
+        ["localhost@evil.example"],
+        ["localhost/evil.example"],
+        ["localhost#evil.example"],
+        ["localhost:80@evil.example"],
+        ["localhost:99999"],
+        ["127.0.0.1.evil.example"],
+        ["localhost .evil.example"],
+        [""],
+    ],
+)
+def test_no_trick_makes_another_name_one_of_this_machine(server: RunningServer, hosts: list[str]) -> None:
+    parts = urlsplit(server.url)
+    with socket.create_connection((parts.hostname, parts.port), timeout=10) as line:
+        rows = ["GET /_emulator/clock HTTP/1.1", *(f"Host: {host}" for host in hosts), "", ""]
+        line.sendall("\r\n".join(rows).encode())
+        assert line.recv(100).startswith(b"HTTP/1.1 403")
+
+
 def test_a_program_that_names_no_host_is_no_browser(server: RunningServer) -> None:
     """HTTP/1.0 asks for none."""
     parts = urlsplit(server.url)
@@ -152,6 +187,22 @@ def test_the_service_itself_is_not_locked(http: httpx.Client) -> None:
     """Any name may reach /v1; what a browser may do there is the business of security profiles."""
     headers = {"Host": "api.example", "Authorization": "Bearer sk_test_lock"}
     assert http.get("/v1/customers/", headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/v1/customers/", "/docs/", "/openapi.json", "/checkout/sess_x", "/"])
+def test_a_server_on_loopback_answers_to_names_of_loopback_only(path: str) -> None:
+    """``serve`` starts one so: a page that points its own name here (DNS rebinding) reaches nothing at all."""
+    server = RunningServer("http://sandbox.example", any_host=False, allow_hosts=("emulator",))
+    key = {"Authorization": "Bearer sk_test_lock"}
+    try:
+        with http_client(base_url=server.url, headers=key) as http:
+            for host in ("localhost", "127.0.0.1:80", "shop.localhost", "sandbox.example", "emulator:4747"):
+                assert http.get(path, headers={"Host": host}).status_code in (200, 404)
+            rejected = http.get(path, headers={"Host": "evil.example"})
+            assert (rejected.status_code, rejected.json()["code"]) == (403, "PERMISSION_DENIED")
+            assert http.get("/_emulator/health", headers={"Host": "evil.example"}).status_code == 200
+    finally:
+        server.stop()
 
 
 def test_further_names_and_a_token_can_be_asked_for() -> None:

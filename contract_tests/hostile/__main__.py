@@ -14,7 +14,18 @@ import sys
 from collections.abc import Callable
 
 from contract_tests.hostile import table
-from contract_tests.hostile.crowd import BEGINNINGS, BODY, HEAD, allow_open_files, connect, crowd, hang_up, heard, pour
+from contract_tests.hostile.crowd import (
+    BEGINNINGS,
+    BODY,
+    HEAD,
+    LAST_CHUNK,
+    allow_open_files,
+    connect,
+    crowd,
+    hang_up,
+    heard,
+    pour,
+)
 from contract_tests.hostile.server import Server, running
 from emulator.limits import CONNECTIONS
 
@@ -58,6 +69,8 @@ def endless(start: bytes, part: bytes) -> Callable[[Server, int], tuple[int, flo
 CROWDS = {
     **{f"closed half-way after {name}": silent(beginning) for name, beginning in BEGINNINGS.items()},
     "headers without end": endless(HEAD, b"X-Flood: 1\r\n" * 1000),
+    "trailers without end": endless(LAST_CHUNK, b"X: a\r\n" * 10_000),
+    "a chunk extension without end": endless(LAST_CHUNK[:-2] + b";", b"a" * 65536),
     "a body without end": endless(BODY.replace(b"1000", b"99999999999999"), b" " * 65536),
 }
 

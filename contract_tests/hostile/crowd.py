@@ -11,9 +11,10 @@ from urllib.parse import urlsplit
 TIMEOUT = 30
 """Seconds that anything may take before it counts as a hang."""
 
-HEAD = b"POST /v1/customers/ HTTP/1.1\r\nHost: sandbox\r\nAuthorization: Bearer sk_test_crowd\r\n"
+HEAD = b"POST /v1/customers/ HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer sk_test_crowd\r\n"
 BODY = HEAD + b"Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"
 CHUNKS = HEAD + b"Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nff\r\n{"
+LAST_CHUNK = HEAD + b"Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n"
 
 BEGINNINGS = {
     "nothing": b"",
@@ -21,7 +22,7 @@ BEGINNINGS = {
     "half a head": HEAD,
     "half a body": BODY,
     "half a chunk": CHUNKS,
-    "an answer untaken": b"GET /v1/customers/ HTTP/1.1\r\nHost: sandbox\r\nAuthorization: Bearer sk_test_crowd\r\n\r\n",
+    "an answer untaken": HEAD.replace(b"POST", b"GET") + b"\r\n",
 }
 """What a client says before it goes silent."""
 

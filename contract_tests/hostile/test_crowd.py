@@ -9,7 +9,18 @@ from collections.abc import Iterator
 
 import pytest
 
-from contract_tests.hostile.crowd import BEGINNINGS, BODY, HEAD, allow_open_files, connect, crowd, hang_up, heard, pour
+from contract_tests.hostile.crowd import (
+    BEGINNINGS,
+    BODY,
+    HEAD,
+    LAST_CHUNK,
+    allow_open_files,
+    connect,
+    crowd,
+    hang_up,
+    heard,
+    pour,
+)
 from contract_tests.sandbox import Sandbox
 
 MIB = 1024 * 1024
@@ -66,8 +77,11 @@ def test_a_slow_body_makes_no_other_request_wait(sandbox: Sandbox) -> None:
             b"10000\r\n" + b" " * 65536 + b"\r\n",
             b"400",
         ),
+        (LAST_CHUNK, b"X: a\r\n" * 10_000, b"400"),
+        (LAST_CHUNK + b"X: ", b"a" * 65536, b"400"),
+        (LAST_CHUNK[:-2] + b";", b"a" * 65536, b"400"),
     ],
-    ids=["headers", "one header", "query", "no request", "body", "chunks"],
+    ids=["headers", "one header", "query", "no request", "body", "chunks", "trailers", "trailer", "chunk extension"],
 )
 def test_what_has_no_end_is_ended(sandbox: Sandbox, start: bytes, part: bytes, status: bytes) -> None:
     with connect(sandbox.url) as line:

@@ -63,6 +63,20 @@ def test_a_thousand_pipelined_requests_are_answered(line: Line) -> None:
     sender.join()
 
 
+@pytest.mark.parametrize(
+    "rest", [b"GARBAGE\r\n\r\n", b"GET / HTTP/1.1\r\nX: " + b"x" * 300_000], ids=["garbage", "too long"]
+)
+@pytest.mark.parametrize("first", [NONE, WAIT], ids=["quick", "slow"])
+def test_what_follows_a_request_never_gets_its_answer_first(line: Line, first: bytes, rest: bytes) -> None:
+    """A client would take the 400 for the answer to its earlier request."""
+    line.request(first, body=rest)
+    if first == WAIT:
+        with Line(line.url, line.key) as other:
+            assert other.post(AWA).status == 201
+    assert line.answer().status == (200 if first == WAIT else 404)
+    assert line.everything()[:12] in (b"", b"HTTP/1.1 400")
+
+
 def test_a_client_that_has_said_all_is_answered(line: Line) -> None:
     """``printf … | nc``: it sends, ends its side and listens."""
     line.request(NONE)

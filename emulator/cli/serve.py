@@ -223,6 +223,7 @@ def make_server(**chosen: Any) -> Any:
         strict=chosen["strict"],
         geoip=chosen["geoip"],
         allow_hosts=chosen["allow_hosts"],
+        any_host=not is_loopback(chosen["host"]),
         control_token=chosen["control_token"],
         smtp=chosen["smtp"],
         state=chosen["state"],

@@ -178,7 +178,8 @@ class _EventStream:
             key = str(ConsoleRequest(request, self._api).app)
         except ApiRequestError:
             key = None
-        if key is None or not self._login.allows(request):
+        # No page links to the stream, so whoever follows a link to it comes from another site; it would open a world.
+        if key is None or not self._login.allows(request) or is_link_from_elsewhere(context_of(scope)):
             await Response(status_code=403)(scope, receive, send)
             return
         await self._api.forward(key, f"{CONTROL}/stream", scope, receive, send)

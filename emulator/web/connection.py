@@ -39,7 +39,8 @@ class Connection(HttpToolsProtocol):
     """The protocol of one connection. The methods that it overrides are listed in a test of uvicorn's versions.
 
     ``_head_bytes`` and ``_framing_bytes`` count the request that is being read: its head, and what follows the head
-    without being part of the body. ``_deadline`` runs while a request has begun to arrive and is not complete.
+    without being part of the body. ``_deadline`` runs while a request has begun to arrive and is not complete. With
+    ``_ends`` nothing more is read.
     """
 
     def __init__(self, *args: Any, root_app: RootApp, **kwargs: Any) -> None:
@@ -51,6 +52,7 @@ class Connection(HttpToolsProtocol):
         self._framing_bytes = 0
         self._unread_bytes = 0
         self._problem: str | None = None
+        self._ends = False
         self._deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
@@ -66,7 +68,7 @@ class Connection(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         for start in range(0, len(data), SLICE):
-            if self.transport.is_closing():
+            if self._ends or self.transport.is_closing():
                 return
             self._parse(data[start : start + SLICE])
         if not self._reading_head or self._head_bytes:
@@ -139,11 +141,16 @@ class Connection(HttpToolsProtocol):
         self._end(400, self._problem or msg)
 
     def _end(self, status: int, message: str) -> None:
-        """Answer the request that is being read, unless an earlier one waits for its answer, and close the connection.
+        """Answer the request that is being read, and close the connection.
 
-        That answer would be taken for the one to the earlier request.
+        Where earlier requests wait for their answers, it is closed after those, and this one gets none: its answer
+        would be taken for that to an earlier one.
         """
-        if self.transport.is_closing():
+        if self._ends or self.transport.is_closing():
+            return
+        self._ends = True
+        if self._reading_head and self.cycle is not None and not self.cycle.response_complete:
+            self.cycle.keep_alive = False
             return
         if self._may_answer():
             request_id, body = self._root_app.malformed(message, status)
@@ -158,9 +165,7 @@ class Connection(HttpToolsProtocol):
         self.transport.close()
 
     def _may_answer(self) -> bool:
-        if self.cycle is None or (self.cycle.response_complete and self._reading_head):
-            return True
-        return not self._reading_head and not self.pipeline and not self.cycle.response_started
+        return self._reading_head or not (self.pipeline or self.cycle.response_started)
 
     def _set_deadline(self) -> None:
         limit = limits.HEAD_SECONDS if self._reading_head else limits.BODY_SECONDS

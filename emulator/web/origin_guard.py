@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Iterable
+from functools import lru_cache
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
@@ -18,6 +19,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from emulator.errors import ApiError
 from emulator.web.context import ContextLayer, RequestContext
+from emulator.web.response import send_response
+from emulator.web.root_app import is_host
 
 TOKEN_HEADER = "Emulator-Token"  # noqa: S105  # a header's name
 
@@ -72,17 +75,47 @@ class OriginGuard(ContextLayer):
             return "Pages of other origins may not use the emulator's own API."
         if is_open:
             return None
-        # Every browser sends a Host; old programs, which are no danger, may not.
-        authority = context.header(b"host")
-        if authority is not None and not self._known(host := hostname(authority)):
-            return f"This machine does not go by the name {host[:80]!r}; start with --allow-host to permit it."
+        if problem := _unknown_host(context, self._hosts):
+            return problem
         token = context.header(TOKEN_HEADER.lower().encode()) or ""
         if self._token and not hmac.compare_digest(token.encode("latin-1"), self._token.encode()):
             return f"The header {TOKEN_HEADER} must carry the token the emulator was started with."
         return None
 
-    def _known(self, host: str) -> bool:
-        return host in self._hosts or host == "localhost" or host.endswith(".localhost") or _is_loopback(host)
+
+class HostGuard(ContextLayer):
+    """Rejects requests under other names than those of loopback and ``hosts``, against DNS rebinding.
+
+    It guards what else a server on loopback serves: the service's own API, whose keys can be guessed, and pages.
+    """
+
+    def __init__(self, app: ASGIApp, hosts: Iterable[str]) -> None:
+        self._app = app
+        self._hosts = frozenset(host.lower() for host in hosts)
+
+    async def handle(self, context: RequestContext, scope: Scope, receive: Receive, send: Send) -> None:
+        if (problem := _unknown_host(context, self._hosts)) is None:
+            await self._app(scope, receive, send)
+        else:
+            await send_response(context.error_response(ApiError("PERMISSION_DENIED", message=problem)), send)
+
+
+def _unknown_host(context: RequestContext, hosts: frozenset[str]) -> str | None:
+    """What is wrong with a ``Host`` that is no name of this machine; None for a known one.
+
+    Every browser sends one; old programs, which are no danger, may not. Of several all must be known.
+    """
+    for authority in context.header_values(b"host"):
+        if not _is_known(authority, hosts):
+            name = hostname(authority)[:80]
+            return f"This machine does not go by the name {name!r}; start with --allow-host to permit it."
+    return None
+
+
+@lru_cache(maxsize=256)
+def _is_known(authority: str, hosts: frozenset[str]) -> bool:
+    host = hostname(authority) if is_host(authority) else ""
+    return host in hosts or host == "localhost" or host.endswith(".localhost") or _is_loopback(host)
 
 
 def hostname(authority: str) -> str:
