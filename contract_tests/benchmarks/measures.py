@@ -39,6 +39,7 @@ class Size(NamedTuple):
     worlds: int = 1_000
     idle_worlds: int = 30_000
     seconds: float = 60
+    kills: int = 10
 
 
 QUICK = Size(
@@ -53,6 +54,7 @@ QUICK = Size(
     worlds=200,
     idle_worlds=10_000,
     seconds=10,
+    kills=3,
     peer_rounds=3,
 )
 

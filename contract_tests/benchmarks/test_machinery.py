@@ -21,6 +21,7 @@ TINY = Size(
     worlds=4,
     idle_worlds=20,
     seconds=0.5,
+    kills=1,
 )
 
 

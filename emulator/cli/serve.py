@@ -189,6 +189,9 @@ def serve(**chosen: Any) -> None:
         # The system takes back the memory of tens of thousands of worlds at once; Python would look at each object.
         gc.disable()
         gc.freeze()
+        if (loss := server.unsaved()) is not None:
+            click.echo(f"payments-emulator: {loss}", err=True)
+            sys.exit(1)
 
 
 def announce(port: int, port_file: Path | None) -> None:
