@@ -60,6 +60,10 @@ class Server:
         if self.sandbox.store:
             self.sandbox.store.save()
 
+    def unsaved(self) -> str | None:
+        """After the end: what could not be stored, and why."""
+        return self.sandbox.store.unsaved() if self.sandbox.store else None
+
     def discard(self, key: str) -> None:
         """Discard the world of a secret key and wait until that is done; for any thread but the server's own."""
         if self._uvicorn and self._uvicorn.loop:

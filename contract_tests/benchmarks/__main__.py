@@ -17,6 +17,7 @@ from contract_tests.benchmarks.clock import clock
 from contract_tests.benchmarks.comparison import Standing, compare
 from contract_tests.benchmarks.comparison import markdown as peers_table
 from contract_tests.benchmarks.idle import idle
+from contract_tests.benchmarks.loss import loss
 from contract_tests.benchmarks.measures import QUICK, Row, Size, memory, requests, sizes, start
 from contract_tests.benchmarks.overload import overload
 from contract_tests.benchmarks.steps import steps
@@ -35,6 +36,7 @@ MEASURES: dict[str, Measure] = {
     "checks": checks,
     "idle": idle,
     "overload": overload,
+    "loss": loss,
 }
 
 PEERS = "peers"

@@ -40,6 +40,7 @@ class Size(NamedTuple):
     blocks: int = 100
     idle_worlds: int = 30_000
     seconds: float = 60
+    kills: int = 10
 
 
 QUICK = Size(
@@ -55,6 +56,7 @@ QUICK = Size(
     blocks=30,
     idle_worlds=10_000,
     seconds=10,
+    kills=3,
     peer_rounds=3,
 )
 

@@ -22,6 +22,7 @@ TINY = Size(
     blocks=2,
     idle_worlds=20,
     seconds=0.5,
+    kills=1,
 )
 
 

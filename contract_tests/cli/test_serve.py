@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import resource
 import signal
 import socket
 import subprocess
@@ -136,6 +137,18 @@ def test_it_ends_also_while_somebody_waits(serve: Serve, request_head: str, last
         assert status == 0
         assert "Traceback" not in complained
         assert last_words in line.makefile("rb").read()
+
+
+def test_what_could_not_be_stored_at_the_end_is_said_with_exit_status_1(serve: Serve, tmp_path: Path) -> None:
+    served = serve("--port", "0", "--state", f"tinydb:{tmp_path}/worlds.json")
+    served.post("/v1/customers/", {"email": "awa@example.com", "name": "Awa"})
+    resource.prlimit(served.process.pid, resource.RLIMIT_FSIZE, (10, resource.RLIM_INFINITY))
+    served.post("/v1/products/", {"name": "Tea", "unit_amount": 500, "currency": "XAF"})
+    status, _, complained = served.end()
+    assert status == 1
+    last = complained.splitlines()[-1]
+    assert last.startswith(f"payments-emulator: {tmp_path}/worlds.json: File too large: ")
+    assert re.search(r"what was changed in the last \d+ seconds is not stored$", last)
 
 
 def test_it_can_be_stopped_before_it_is_ready() -> None:

@@ -151,6 +151,9 @@ def serve(*, quiet: bool, verbose: bool, log_format: str, **chosen: Any) -> None
         # The system takes back the memory of tens of thousands of worlds at once; Python would look at each object.
         gc.disable()
         gc.freeze()
+        if (loss := server.unsaved()) is not None:
+            click.echo(f"payments-emulator: {loss}", err=True)
+            sys.exit(1)
 
 
 def allow_open_files() -> None:

@@ -132,14 +132,14 @@ class Engine:
         try:
             return self._build(key, saved=saved)
         except InvalidState as error:
-            raise CorruptStore(f"the world {key}: {error}") from None
+            raise CorruptStore(f"{self.store.name if self.store else key}: the world {key}: {error}") from None
 
     def _load_snapshots(self, store: Store, key: Key, runtime: Runtime) -> None:
         try:
             for name, snapshot in store.snapshots(key).items():
                 runtime.history.snapshots[name] = snapshots.load_world(snapshot, runtime.world)
         except InvalidState as error:
-            raise CorruptStore(f"the world {key}: {error}") from None
+            raise CorruptStore(f"{store.name}: the world {key}: {error}") from None
 
     async def start_fresh(self, runtime: Runtime, start: Start) -> None:
         """Put a new world in the place of a runtime's. Raises what ``build`` raises; then nothing is changed."""

@@ -15,7 +15,8 @@ from emulator.resources.app import keys
 from emulator.resources.app.keys import Key
 from emulator.resources.app.settings import Settings, changed, merged
 from emulator.state import serialization
-from emulator.state.serialization import Content, StoredWorld
+from emulator.state.maintenance import restored
+from emulator.state.serialization import Content, InvalidState, StoredWorld
 
 
 class InvalidFixture(Exception):
@@ -61,7 +62,7 @@ class Fixtures:
                 self._all.append(found)
                 self._check(file)
             else:
-                self.worlds |= found.worlds
+                self.worlds |= _valid(file, found).worlds
         self.keys = frozenset(key for fixture in self._all for key in fixture.keys)
 
     def settings(self, app: str, *more: Fixture) -> Settings:
@@ -93,6 +94,16 @@ class Fixtures:
             raise InvalidFixture(f"{file}: {invalid[0]!r} is no secret key; they read sk_test_NAME or sk_prod_NAME")
 
 
+def _valid(file: Path, found: Content) -> Content:
+    """The worlds of a file, whose every record can be read; otherwise it would show when one of them is opened."""
+    try:
+        for saved in found.worlds.values():
+            restored(saved)
+    except InvalidState as error:
+        raise InvalidFixture(f"{file}: {error}") from None
+    return found
+
+
 def _read(file: Path) -> Fixture | Content:
     # Loaded on first use: a server without fixture files needs no YAML.
     import yaml
@@ -102,7 +113,7 @@ def _read(file: Path) -> Fixture | Content:
         if isinstance(content, dict) and ("emulator" in content or "format" in content):
             return serialization.content(content)
         return msgspec.convert({} if content is None else content, Fixture)
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, UnicodeDecodeError, OverflowError, RecursionError) as error:
         raise InvalidFixture(f"{file}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     except yaml.YAMLError as error:
         # Its errors span several lines; they become one.

@@ -58,10 +58,19 @@ class ReferenceData:
         return from_table(msgspec.convert(read_yaml(fixtures_folder() / "networks.yaml"), tuple[NetworkEntry, ...]))
 
 
+MAX_DEPTH = 100
+"""Lists and mappings within each other that a file may have."""
+
+
 def read_yaml(file: Path) -> Any:
-    """The content of a YAML (or JSON) file. Raises ``OSError`` or ``yaml.YAMLError``."""
+    """The content of a YAML (or JSON) file. Raises ``OSError``, ``ValueError`` or ``yaml.YAMLError``."""
     # Loaded on first use: a server that meets no payment needs no YAML.
     import yaml
 
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    return yaml.load(file.read_text("utf-8"), Loader=loader)  # noqa: S506  # both loaders are the safe one
+    text, loader = file.read_text("utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    depth = 0
+    for event in yaml.parse(text, loader):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > MAX_DEPTH:  # the loader calls itself for each, and would end the process
+            raise ValueError(f"has more than {MAX_DEPTH} lists and mappings in each other")
+    return yaml.load(text, Loader=loader)  # noqa: S506  # both loaders are the safe one

@@ -153,7 +153,7 @@ class PostgresStore(SqlStore):
         self._tried = time.monotonic()
         with suppress(DBAPIError):
             self._connect()
-            logger.info("%s is connected again", self._name)
+            logger.info("%s is connected again", self.name)
 
     def _asked_for(self) -> list[Key]:
         """The worlds that other processes have asked for since the last call; notes whether the session is lost."""
@@ -162,7 +162,7 @@ class PostgresStore(SqlStore):
         try:
             return [serialization.key(notice.payload) for notice in self._driver.notifies(timeout=0)]
         except psycopg.Error as error:
-            logger.error("%s: %s", self._name, " ".join(str(error).split()))
+            logger.error("%s: %s", self.name, " ".join(str(error).split()))
             self._session_lost = True
             return []
 
@@ -173,6 +173,6 @@ class PostgresStore(SqlStore):
     @contextmanager
     def _transaction(self) -> Iterator[sa.Connection]:
         if self._is_lost():
-            raise StorageError(f"{self._name}: the connection was lost")
+            raise StorageError(f"{self.name}: the connection was lost")
         with super()._transaction() as connection:
             yield connection

@@ -28,12 +28,15 @@ from emulator.state.rows import (
     snapshot_row,
     snapshots_in,
 )
-from emulator.state.serialization import InvalidState, StoredWorld, WorldHeader
+from emulator.state.serialization import StoredWorld, WorldHeader
 from emulator.state.store import CorruptStore, LeasedElsewhere, StorageError
 
 logger = logging.getLogger("emulator")
 
 OF_RECORD = (RECORDS.c.world, RECORDS.c.kind, RECORDS.c.id)
+
+UNREADABLE = (ValueError, RecursionError, KeyError)
+"""What reading a damaged database raises, beside its own errors, for instance for text that is no UTF-8."""
 
 INSERTS: dict[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
 
@@ -48,7 +51,7 @@ class SqlStore:
 
     def __init__(self, engine: sa.Engine, name: str, alone: sa.Executable | None = None) -> None:
         self._engine = engine
-        self._name = name
+        self.name = name
         self._numbers: dict[Key, int] = {}
         self._failing = False
         insert = INSERTS[engine.dialect.name](RECORDS)
@@ -125,6 +128,10 @@ class SqlStore:
     def save(self) -> None:
         """Does nothing: every change is committed at once."""
 
+    def unsaved(self) -> str | None:
+        """None: what cannot be stored is rejected."""
+        return None
+
     def close(self) -> None:
         self._connection.close()
         self._engine.dispose()
@@ -145,7 +152,7 @@ class SqlStore:
                 yield self._connection
             self._failing = False
         except DBAPIError as error:
-            why = f"{self._name}: {describe_error(error)}"
+            why = f"{self.name}: {describe_error(error)}"
             if not self._failing:
                 logger.error("%s", why)
             self._failing = True
@@ -156,9 +163,9 @@ class SqlStore:
         try:
             yield
         except DBAPIError as error:
-            raise CorruptStore(f"{self._name}: {describe_error(error)}") from None
-        except InvalidState as error:
-            raise CorruptStore(f"{self._name}: {error}") from None
+            raise CorruptStore(f"{self.name}: {describe_error(error)}") from None
+        except UNREADABLE as error:
+            raise CorruptStore(f"{self.name}: {' '.join(str(error).split())}") from None
 
 
 def contents(engine: sa.Engine, name: str) -> serialization.Content:
@@ -168,12 +175,12 @@ def contents(engine: sa.Engine, name: str) -> serialization.Content:
             return serialization.content(as_tables(connection))
     except DBAPIError as error:
         raise CorruptStore(f"{name}: {describe_error(error)}") from None
-    except InvalidState as error:
-        raise CorruptStore(f"{name}: {error}") from None
+    except UNREADABLE as error:
+        raise CorruptStore(f"{name}: {' '.join(str(error).split())}") from None
     finally:
         engine.dispose()
 
 
 def describe_error(error: DBAPIError) -> str:
-    """The message of the database, on one line."""
-    return " ".join(str(error.orig).split())
+    """The message of the database, on one line. Its beginning only: it may go on with the text of a damaged row."""
+    return " ".join(str(error.orig).split())[:200]

@@ -12,8 +12,7 @@ import sqlalchemy as sa
 from emulator.state import serialization
 from emulator.state.lock import lock_file
 from emulator.state.rows import FORMAT, format_of
-from emulator.state.serialization import InvalidState
-from emulator.state.sql import SqlStore, contents, describe_error
+from emulator.state.sql import UNREADABLE, SqlStore, contents, describe_error
 from emulator.state.store import CorruptStore
 
 MAGIC = b"SQLite format 3\0"
@@ -89,8 +88,8 @@ def check_file(path: Path) -> None:
                 raise CorruptStore(f"{path}: is damaged: {' '.join(str(verdict).split())}")
     except sa.exc.DBAPIError as error:
         raise CorruptStore(f"{path}: {describe_error(error)}") from None
-    except InvalidState as error:
-        raise CorruptStore(f"{path}: {error}") from None
+    except UNREADABLE as error:
+        raise CorruptStore(f"{path}: {' '.join(str(error).split())}") from None
     finally:
         engine.dispose()
 

@@ -36,6 +36,9 @@ class LeasedElsewhere(StorageError):
 class Store(Protocol):
     """Stores worlds. Every change is stored as a whole, or raises :class:`StorageError` and nothing of it is stored."""
 
+    name: str
+    """What messages call it: the path of the file, or the URL without a password."""
+
     shared: bool
     """Whether other processes may use it at the same time."""
 
@@ -74,6 +77,9 @@ class Store(Protocol):
 
     def save(self) -> None:
         """Write pending changes at once; only a store that collects changes has any."""
+
+    def unsaved(self) -> str | None:
+        """What is not stored although it was answered, and why; None if nothing is."""
 
     def compact(self) -> None:
         """Take no more disk space than needed."""

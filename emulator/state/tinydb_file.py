@@ -36,7 +36,7 @@ class AtomicStorage(Storage):
             return None
         try:
             tables: dict[str, dict[str, Any]] = msgspec.json.decode(text)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, RecursionError) as error:
             raise ValueError(f"is not JSON: {error}") from None
         return tables
 

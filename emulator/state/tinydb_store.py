@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,7 +29,7 @@ from emulator.state.tinydb_file import Database, put_documents
 logger = logging.getLogger("emulator")
 
 BATCH_SECONDS = 0.5
-"""Changes of this long go into one save, so nothing waits longer than a second."""
+"""Changes of this long go into one save. Nothing waits longer than a second, as long as a save takes half of one."""
 
 RETRY_SECONDS = 1.0
 """Time until a file that could not be written is tried again."""
@@ -90,7 +91,7 @@ class TinyDBStore:
     shared = False
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self._path, self.name = path, str(path)
         self._lock = lock_file(path)
         try:
             self._database = Database(path)
@@ -103,6 +104,8 @@ class TinyDBStore:
         self._batch_lock, self._database_lock = threading.Lock(), threading.Lock()
         self._changed, self._hurry = threading.Event(), threading.Event()
         self._closing = False
+        self._saved_at = time.monotonic()
+        self._save_took = 0.0
         self._writer = threading.Thread(target=self._work, name="state", daemon=True)
         self._writer.start()
 
@@ -165,6 +168,12 @@ class TinyDBStore:
             self._database.rewrite()
         self._changed.set()
 
+    def unsaved(self) -> str | None:
+        if self._failure is None:
+            return None
+        seconds = time.monotonic() - self._saved_at
+        return f"{self._failure}: what was changed in the last {seconds:.0f} seconds is not stored"
+
     def close(self) -> None:
         self._closing = True
         self._hurry.set()
@@ -195,17 +204,20 @@ class TinyDBStore:
     def _work(self) -> None:
         while not self._closing:
             self._changed.wait()
-            self._hurry.wait(RETRY_SECONDS if self._failure else BATCH_SECONDS)
+            # From the beginning of one save to that of the next, so that a slow one does not delay what came during it.
+            self._hurry.wait(RETRY_SECONDS if self._failure else max(BATCH_SECONDS - self._save_took, 0))
             self._hurry.clear()
             self._changed.clear()
             self._write_down()
         self._write_down()
 
     def _write_down(self) -> None:
+        began = time.monotonic()
         try:
             with self._up_to_date() as database:
                 database.save()
             self._failure = None
+            self._saved_at, self._save_took = began, time.monotonic() - began
         except OSError as error:
             if self._failure is None:
                 logger.error("%s cannot be written: %s", self._path, error.strerror)
