@@ -147,7 +147,24 @@ def test_a_query_has_at_most_100_parameters(sandbox: Sandbox, count: int, messag
 
 
 @pytest.mark.parametrize(
-    "instant", ["2026-13-01", "2026-01-01T25:00:00", "1767225600", "2026-02-30T00:00:00Z", "", "now"]
+    "instant",
+    ["2026-02-01", "2026-032", "2026032T00Z", "2026-W05-7", "2026-01-31T24:00Z", "20260131T2400", "2026-02-01t00z"],
+)
+def test_an_instant_has_any_form_of_iso_8601(sandbox: Sandbox, instant: str) -> None:
+    """B-17: each of these is the first instant of February."""
+    sandbox.subscribe()
+    sandbox.advance_to("2026-02-02")
+    second = sandbox.subscribe()
+    found = sandbox.api.get("/subscriptions/", created_after=instant)["data"]
+    assert [each["id"] for each in found] == [second["id"]]
+
+
+@pytest.mark.parametrize(
+    "instant",
+    [
+        *("2026-13-01", "2026-01-01T25:00:00", "1767225600", "2026-02-30T00:00:00Z", "", "now"),
+        *("2026-000", "2026-366", "2025-12-31T24:01Z", "0000-001"),
+    ],
 )
 def test_an_instant_is_one_of_the_calendar(sandbox: Sandbox, instant: str) -> None:
     """B-17."""

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import emulator
 from contract_tests.sandbox import CHARGED, FAILED, FAILING_PHONE
 from contract_tests.testing.conftest import START
 from contract_tests.testing.shop import checkout, subscribe
-from emulator.testing import Emulator, LocalServer, RemoteServer, RequestRefused
+from emulator.testing import Emulator, LocalServer, RemoteServer, RequestRefused, api
 
 
 def test_it_can_be_had_from_the_package_itself() -> None:
@@ -251,6 +252,15 @@ def test_events_are_printed_oldest_first_and_by_object(world: Emulator) -> None:
     assert [event["type"] for event in world.events] == world.events.types
     assert [event["type"] for event in world.events.of(object=subscription)] == ["subscription.created", FAILED[1]]
     assert world.events.wait_for("subscription.created", subscription["id"])["data"]["object"]["status"] == "active"
+
+
+def test_lists_of_more_than_one_page_are_read_to_their_end(world: Emulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(api, "PAGE", 2)
+    made = [
+        world.api.post("/v1/customers/", {"email": f"awa{number}@example.com", "name": "Awa"}) for number in range(5)
+    ]
+    found = islice(world.api.newest("/v1/customers/", ordering="created_at"), 9)
+    assert [customer["id"] for customer in found] == [customer["id"] for customer in made]
 
 
 def test_an_event_that_does_not_come_is_missed_and_the_events_so_far_are_shown(world: Emulator) -> None:

@@ -79,7 +79,9 @@ class Api:
 
     def get(self, path: str, /, **query: Any) -> Any:
         """Send a GET and return the JSON of the answer."""
-        return self.call("GET", path, params={name: value for name, value in query.items() if value is not None})
+        params = {name: value for name, value in query.items() if value is not None}
+        # An empty dict would remove the query that the path has.
+        return self.call("GET", path, params=params or None)
 
     def post(self, path: str, body: Mapping[str, Any] | None = None, /, **headers: str) -> Any:
         """Send a POST and return the JSON of the answer."""

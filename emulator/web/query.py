@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -45,11 +46,23 @@ def _integer(text: str) -> int | str:
     return int(text) if digits.isascii() and digits.isdigit() and len(digits) <= DIGITS.most else text
 
 
+END_OF_DAY = re.compile(r"(?<=T)24(?=(:?00){0,2}([.,]0+)?(Z|[+-]|$))")
+ORDINAL_DATE = re.compile(r"^(\d{4})-?(\d{3})(?=T|$)", re.ASCII)
+"""Forms of ISO 8601 that ``datetime.fromisoformat`` does not read: 24:00, and a date by the number of its day."""
+
+
+def _date_of(ordinal: re.Match[str]) -> str:
+    year, day = int(ordinal[1]), int(ordinal[2])
+    found = date(year, 1, 1) + timedelta(days=day - 1)
+    return found.isoformat() if found.year == year else ordinal[0]
+
+
 def _instant(text: str) -> str:
     """Any ISO 8601 date or instant as a timestamp: a date is its midnight, without an offset it is UTC (B-17)."""
+    normal, ends_day = END_OF_DAY.subn("00", text.upper())
     try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
+        moment = datetime.fromisoformat(ORDINAL_DATE.sub(_date_of, normal)) + timedelta(days=ends_day)
+    except (ValueError, OverflowError):
         return text
     try:
         return calendar.stamp((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC))
