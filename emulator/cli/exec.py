@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlsplit
 
 import click
@@ -111,16 +111,17 @@ def execute(
     server = make_server(**chosen)
     with serving(server):
         tune_garbage_collector()
-        with snapshots(AppWorld(server.url, key, chosen["control_token"]), imported, export_on_exit), not_run():
+        with snapshots((server.url, key, chosen["control_token"]), imported, export_on_exit), not_run():
             return Child().run(command, {**os.environ, **environment(server)})
 
 
 @contextmanager
-def snapshots(world: AppWorld, imported: Path | None, export_on_exit: Path | None) -> Iterator[None]:
-    """Start the App of the block from a file, and export it to another one at the end."""
+def snapshots(app: tuple[str, str, str | None], imported: Path | None, export_on_exit: Path | None) -> Iterator[None]:
+    """Start an App (URL, key, control token) from a file, and export it to another one after the block."""
     # Imported here: few runs have such files.
     from emulator.cli import exec_snapshots
 
+    world = exec_snapshots.AppAddress(*app)
     if imported:
         exec_snapshots.load(world, imported)
     try:
@@ -146,14 +147,6 @@ def not_run() -> Iterator[None]:
     except OSError as error:
         click.echo(f"{PROGRAM}: {error.filename}: cannot be run: {error.strerror}", err=True)
         sys.exit(NOT_FOUND if isinstance(error, FileNotFoundError) else CANNOT_RUN)
-
-
-class AppWorld(NamedTuple):
-    """The App of the command, as a client of the server finds it."""
-
-    url: str
-    key: str
-    token: str | None
 
 
 class Child:

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import click
 
 from emulator.cli.client import ControlClient
 from emulator.cli.serve import explained
 
-if TYPE_CHECKING:
-    from emulator.cli.exec import AppWorld
-
 NAME = "exec"
 """The name of the snapshot at the server."""
 
 
-def load(world: AppWorld, file: Path) -> None:
+class AppAddress(NamedTuple):
+    """The App of the command, as a client of the server finds it."""
+
+    url: str
+    key: str
+    token: str | None
+
+
+def load(world: AppAddress, file: Path) -> None:
     """Start from a file. Raises ``ClickException`` if it is no snapshot."""
     try:
         exported = json.loads(file.read_bytes())
@@ -29,7 +34,7 @@ def load(world: AppWorld, file: Path) -> None:
         emulator.post(f"/snapshots/{NAME}/restore")
 
 
-def save(world: AppWorld, file: Path) -> None:
+def save(world: AppAddress, file: Path) -> None:
     """Write the present world to a file. Raises ``ClickException`` if that cannot be done."""
     with ControlClient(world.url, world.key, token=world.token) as emulator:
         emulator.post("/snapshots", {"name": NAME})

@@ -15,76 +15,13 @@ import click
 
 from emulator.cli.options import DEFAULT_PORT, decorated, option
 from emulator.cli.request_lines import RequestLines
+from emulator.cli.server_types import ClockStart, ReadingValue, Smtp, StateUrl
 from emulator.limits import CONNECTIONS
-from emulator.state.urls import FORMS, is_state_url
 
 RUNNING = "running"
 
 OTHER_FILES = 512
 """Files that are open beside the connections of clients, such as connections to webhook receivers."""
-
-
-class ClockStart(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
-    """``running``, ``frozen`` or ``frozen@INSTANT``."""
-
-    name = "running|frozen|frozen@INSTANT"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The clock's mode and, for ``frozen@``, its instant."""
-        # Imported here: the help of a command line needs no clock.
-        from emulator.engine.clock import parse_start
-
-        try:
-            return parse_start(value)
-        except ValueError:
-            return self.fail(
-                f"{value!r}: running, frozen, or frozen@ and an instant such as 2026-01-01T00:00:00Z", param, ctx
-            )
-
-
-class StateUrl(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
-    """The URL of a state store, in which worlds persist."""
-
-    name = "STORE"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The URL itself, if it has a valid form."""
-        if not is_state_url(value):
-            self.fail(f"{value!r}: {FORMS}", param, ctx)
-        return value
-
-
-class Smtp(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
-    """``smtp://user:password@host:port``, or ``smtps://``."""
-
-    name = "URL"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The SMTP server at the URL."""
-        from emulator.engine.mailer import SmtpServer
-
-        try:
-            return SmtpServer.at(value)
-        except ValueError as error:
-            return self.fail(str(error), param, ctx)
-
-
-class ReadingValue(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
-    """``NAME=VALUE`` of a reading (B-99)."""
-
-    name = "NAME=VALUE"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The name and the value, if there is such a reading with such a value."""
-        from emulator.engine.readings import readings
-
-        name, _, chosen = value.partition("=")
-        known = readings()
-        if name not in known:
-            self.fail(f"{name!r} is no reading; there are {', '.join(known)}", param, ctx)
-        if chosen not in known[name].values:
-            self.fail(f"{name} is {' or '.join(known[name].values)}, not {chosen!r}", param, ctx)
-        return name, chosen
 
 
 OPTIONS = (
@@ -112,10 +49,10 @@ OPTIONS = (
     ),
     option(
         "--fixtures",
-        type=click.Path(dir_okay=False, path_type=Path),
+        type=click.Path(path_type=Path),
         multiple=True,
-        metavar="FILE",
-        help="Initial settings and keys (YAML or JSON); may be repeated.",
+        metavar="FILE|FOLDER",
+        help="Initial settings and keys (YAML or JSON), or exported snapshots; may be repeated.",
     ),
     option(
         "--reading",
@@ -154,6 +91,12 @@ OPTIONS = (
     option("--control-token", metavar="TOKEN", help="Token that the control API requires in Emulator-Token."),
     option(
         "--insecure", is_flag=True, help="Listen on other addresses than loopback although there is no control token."
+    ),
+    option(
+        "--trust-network",
+        is_flag=True,
+        default=False,
+        help="For a network of your own, as of containers: any host name, http webhooks to any host, no token needed.",
     ),
     option("--strict/--no-strict", default=False, help="Check every response against the OpenAPI document."),
 )
@@ -270,7 +213,8 @@ def make_server(**chosen: Any) -> Any:
     from emulator.server import CannotListen, Server, is_loopback
     from emulator.state.store import CorruptStore, StorageError
 
-    if not (chosen["control_token"] or chosen["insecure"] or is_loopback(chosen["host"])):
+    permitted = chosen["control_token"] or chosen["insecure"] or chosen["trust_network"]
+    if not permitted and not is_loopback(chosen["host"]):
         raise click.UsageError(
             f"--host {chosen['host']}: others than this machine could use the control API; give a --control-token, "
             "or say --insecure"
@@ -287,6 +231,7 @@ def make_server(**chosen: Any) -> Any:
         geoip=chosen["geoip"],
         allow_hosts=chosen["allow_hosts"],
         control_token=chosen["control_token"],
+        trust_network=chosen["trust_network"],
         smtp=chosen["smtp"],
         state=chosen["state"],
         report=chosen.get("report"),

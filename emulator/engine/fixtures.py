@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -49,13 +50,19 @@ DEFAULTS = Settings()
 
 
 class Fixtures:
-    """The content of several files; values in later files override those in earlier ones."""
+    """The content of several files and folders of files; values in later ones override those in earlier ones."""
 
-    def __init__(self, files: Iterable[Path] = (), readings: Mapping[str, str] | None = None) -> None:
-        # Readings of the command line come first, so that a file can differ from them for single Apps.
-        self._all: list[Fixture] = [Fixture(settings={"readings": dict(readings)})] if readings else []
+    def __init__(
+        self,
+        files: Iterable[Path] = (),
+        readings: Mapping[str, str] | None = None,
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
+        # What the command line says comes first, so that a file can differ from it for single Apps.
+        given = {**(settings or {}), **({"readings": dict(readings)} if readings else {})}
+        self._all: list[Fixture] = [Fixture(settings=given)] if given else []
         self.worlds: dict[Key, StoredWorld] = {}
-        for file in files:
+        for file in chain.from_iterable(map(_files, files)):
             found = _read(file)
             if isinstance(found, Fixture):
                 self._all.append(found)
@@ -91,6 +98,13 @@ class Fixtures:
             raise InvalidFixture(f"{file}: {invalid[0]!r} is no name of an App: 1 to 64 of A-Z a-z 0-9 _ -")
         if invalid := [key for key in self._all[-1].keys if not keys.SECRET.fullmatch(key)]:
             raise InvalidFixture(f"{file}: {invalid[0]!r} is no secret key; they read sk_test_NAME or sk_prod_NAME")
+
+
+def _files(path: Path) -> list[Path]:
+    """The file itself, or those of a folder in the order of their names, other than YAML and JSON left out."""
+    if not path.is_dir():
+        return [path]
+    return sorted(file for file in path.iterdir() if file.suffix in (".yaml", ".yml", ".json"))
 
 
 def _read(file: Path) -> Fixture | Content:

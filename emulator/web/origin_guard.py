@@ -30,7 +30,7 @@ SAME_ORIGIN_HEADERS = [
 
 
 class OriginGuard(ContextLayer):
-    """Guards an ASGI application. ``hosts`` are names of this machine beside those of loopback.
+    """Guards an ASGI application. ``hosts`` are names of this machine beside those of loopback; or ``any_host``.
 
     With a ``token`` every request must also carry it in ``Emulator-Token``. ``open_path`` is the one path that needs
     neither a known ``Host`` nor the token. It, and all of an application of ``pages``, may be opened by links from
@@ -43,12 +43,14 @@ class OriginGuard(ContextLayer):
         hosts: Iterable[str] = (),
         token: str | None = None,
         *,
+        any_host: bool = False,
         open_path: str | None = None,
         pages: bool = False,
     ) -> None:
         self._app = app
         self._hosts = frozenset(host.lower() for host in hosts)
         self._token = token
+        self._any_host = any_host
         self._open_path = open_path
         self._pages = pages
 
@@ -82,6 +84,8 @@ class OriginGuard(ContextLayer):
         return None
 
     def _known(self, host: str) -> bool:
+        if self._any_host:
+            return True
         return host in self._hosts or host == "localhost" or host.endswith(".localhost") or _is_loopback(host)
 
 

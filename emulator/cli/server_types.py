@@ -1,0 +1,72 @@
+"""The types of values that options of a server take."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from emulator.state.urls import FORMS, is_state_url
+
+
+class ClockStart(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
+    """``running``, ``frozen`` or ``frozen@INSTANT``."""
+
+    name = "running|frozen|frozen@INSTANT"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The clock's mode and, for ``frozen@``, its instant."""
+        # Imported here: the help of a command line needs no clock.
+        from emulator.engine.clock import parse_start
+
+        try:
+            return parse_start(value)
+        except ValueError:
+            return self.fail(
+                f"{value!r}: running, frozen, or frozen@ and an instant such as 2026-01-01T00:00:00Z", param, ctx
+            )
+
+
+class StateUrl(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
+    """The URL of a state store, in which worlds persist."""
+
+    name = "STORE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The URL itself, if it has a valid form."""
+        if not is_state_url(value):
+            self.fail(f"{value!r}: {FORMS}", param, ctx)
+        return value
+
+
+class Smtp(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
+    """``smtp://user:password@host:port``, or ``smtps://``."""
+
+    name = "URL"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The SMTP server at the URL."""
+        from emulator.engine.mailer import SmtpServer
+
+        try:
+            return SmtpServer.at(value)
+        except ValueError as error:
+            return self.fail(str(error), param, ctx)
+
+
+class ReadingValue(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
+    """``NAME=VALUE`` of a reading (B-99)."""
+
+    name = "NAME=VALUE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The name and the value, if there is such a reading with such a value."""
+        from emulator.engine.readings import readings
+
+        name, _, chosen = value.partition("=")
+        known = readings()
+        if name not in known:
+            self.fail(f"{name!r} is no reading; there are {', '.join(known)}", param, ctx)
+        if chosen not in known[name].values:
+            self.fail(f"{name} is {' or '.join(known[name].values)}, not {chosen!r}", param, ctx)
+        return name, chosen
