@@ -8,7 +8,7 @@ import click
 
 from emulator.cli.options import as_json, with_client
 from emulator.cli.output import print_line, when
-from emulator.cli.serve import ClockStart
+from emulator.cli.server_types import ClockStart
 
 if TYPE_CHECKING:
     from emulator.cli.client import ControlClient

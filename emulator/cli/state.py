@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from emulator.cli.serve import StateUrl
+from emulator.cli.server_types import StateUrl
 
 if TYPE_CHECKING:
     from emulator.state.maintenance import Finding
