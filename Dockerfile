@@ -1,15 +1,20 @@
-# The emulator in a container: no root, a health check, state in /state if it is asked for.
-FROM python:3.11-slim AS build
+# The emulator in a container: no root, no pip, a health check, state in /state if it is asked for, fixtures from /init.
+FROM python:3.13-slim AS build
 COPY . /source
-RUN python -m venv /opt/emulator && /opt/emulator/bin/pip install --no-cache-dir /source
+RUN python -m venv --without-pip /opt/emulator
+RUN python -m pip --python /opt/emulator/bin/python install --no-cache-dir '/source[sql]'
 
-FROM python:3.11-slim
+FROM python:3.13-slim
+RUN python -m pip uninstall --yes --root-user-action ignore pip
 COPY --from=build /opt/emulator /opt/emulator
+# Fixture files and exported snapshots in /init are loaded at the start. Mount state at /state for this user: uid 4747.
+RUN mkdir /init
 RUN useradd --system --uid 4747 --home-dir /state --create-home emulator
 USER emulator
 WORKDIR /state
 # A port is published on purpose. Where others may reach it, set PAYMENTS_EMULATOR_CONTROL_TOKEN.
 ENV PATH=/opt/emulator/bin:$PATH PAYMENTS_EMULATOR_HOST=0.0.0.0 PAYMENTS_EMULATOR_INSECURE=1 PAYMENTS_EMULATOR_PORT=4747
+ENV PAYMENTS_EMULATOR_FIXTURES=/init
 EXPOSE 4747
 HEALTHCHECK --interval=10s --start-period=5s CMD ["payments-emulator", "health"]
 ENTRYPOINT ["payments-emulator"]

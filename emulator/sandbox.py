@@ -51,7 +51,8 @@ class Options:
     ``base_url`` is where the sandbox is reached, for links in objects. ``strict`` checks every answer against the
     document. ``geoip`` is a MaxMind database of the countries of addresses. ``allow_hosts`` are names, beside those of
     loopback, that the control API may be called by; ``control_token`` is a token it requires. With ``any_host`` the
-    service and the pages may be called by any name.
+    service and the pages may be called by any name; with ``trust_network`` all may, and webhooks may go to any host over
+    http.
     ``state`` is where worlds are stored (:mod:`emulator.state.urls`), ``max_worlds`` how many may be open.
     ``smtp`` is a server that emails are also sent to. ``report`` is given each request that was answered.
     ``answer_time`` is how many seconds webhook receivers have to respond, ``clock`` the class of the worlds' clocks
@@ -70,6 +71,7 @@ class Options:
     allow_hosts: tuple[str, ...] = ()
     any_host: bool = True
     control_token: str | None = None
+    trust_network: bool = False
     smtp: SmtpServer | None = None
     state: str = "memory"
     report: RequestReport | None = None
@@ -86,7 +88,8 @@ class Sandbox:
     options: Options = field(default_factory=Options)
 
     def __post_init__(self) -> None:
-        self.fixtures = Fixtures(self.options.fixtures, self.options.readings)
+        trusted = {"webhook_http": "any"} if self.options.trust_network else {}
+        self.fixtures = Fixtures(self.options.fixtures, self.options.readings, trusted)
         self.reference_data = ReferenceData(self.options.geoip)
         self.seed = str(secrets.randbits(64) if self.options.seed is None else self.options.seed)
         mailer = Mailer(self.options.smtp) if self.options.smtp else None
@@ -150,13 +153,15 @@ class Sandbox:
         return str(start.seed) if start.seed is not None else (saved and saved.head.seed) or self.seed
 
     def _guarded(self, app: ASGIApp, token: str | None, *, pages: bool = False) -> ASGIApp:
-        return OriginGuard(app, self._names(), token, open_path=HEALTH, pages=pages)
+        any_host = self.options.trust_network
+        return OriginGuard(app, self._names(), token, any_host=any_host, open_path=HEALTH, pages=pages)
 
     def _names(self) -> tuple[str, ...]:
         return (hostname(urlsplit(self.options.base_url).netloc), *self.options.allow_hosts)
 
     def _named(self, app: ASGIApp) -> ASGIApp:
-        return app if self.options.any_host else HostGuard(app, self._names())
+        is_open = self.options.any_host or self.options.trust_network
+        return app if is_open else HostGuard(app, self._names())
 
     # What only some servers are asked for is imported and built on its first request.
 

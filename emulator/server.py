@@ -32,7 +32,7 @@ class Server:
         self.socket = _bind(host, port)
         self.host = host
         self.port: int = self.socket.getsockname()[1]
-        self.url = public_url or f"http://{_callable_host(host)}:{self.port}"
+        self.url = public_url or f"http://{_callable_host(host, options)}:{self.port}"
         try:
             self.sandbox = Sandbox(replace(options, base_url=self.url))
         except BaseException:
@@ -138,7 +138,10 @@ def is_loopback(host: str) -> bool:
         return True  # nothing can be bound there
 
 
-def _callable_host(host: str) -> str:
+def _callable_host(host: str, options: Options) -> str:
+    if host in ("0.0.0.0", "::") and options.trust_network:  # noqa: S104  # as below
+        # The name by which neighbours on a network of containers find this one.
+        return socket.gethostname().lower()
     if host in ("0.0.0.0", "::"):  # noqa: S104  # nothing is bound here; a URL needs an address that clients can connect to
         return "127.0.0.1"
     return f"[{host}]" if ":" in host else host

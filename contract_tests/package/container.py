@@ -2,7 +2,8 @@
 
     python -m contract_tests.package.container
 
-Every step is taken but ``useradd``: folders of the image become folders below the one of the play.
+Every step is taken but ``useradd`` and the removal of pip: folders of the image become folders below the one
+of the play.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 
-FOLDERS = ("/source", "/opt/emulator", "/state")
+FOLDERS = ("/source", "/opt/emulator", "/state", "/init")
 """The image's folders that the Dockerfile speaks of."""
 
 PLUGIN_TEST = """
@@ -90,7 +91,8 @@ class Play:
                 shutil.copy2(ROOT / name, target)
 
     def run(self, command: str) -> None:
-        if not command.startswith("useradd"):
+        # Users and the Python of the image are this machine's own here.
+        if not command.startswith(("useradd", "python -m pip uninstall")):
             subprocess.run(["sh", "-ec", self.placed(command)], env=self.environment, cwd=self.folder, check=True)
 
     def call(self, *command: str) -> None:
@@ -138,7 +140,10 @@ def main() -> None:
                     print(answer.status, path, flush=True)
         play.call("payments-emulator", "demo")
         play.call("python", "-W", "error", "-c", "import emulator")
-        play.call("python", "-m", "pip", "install", "--quiet", "pytest")
+        assert not list(Path(play.placed("/opt/emulator")).glob("lib/python3*/site-packages/pip")), "pip is inside"
+        play.call("python", "-c", "import sqlalchemy, psycopg")
+        python = play.placed("/opt/emulator/bin/python")
+        subprocess.run([sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "pytest"], check=True)
         (play.workdir / "test_plugin.py").write_text(PLUGIN_TEST, "utf-8")
         play.call("python", "-m", "pytest", "-q", "-p", "no:cacheprovider")
 

@@ -49,10 +49,10 @@ OPTIONS = (
     ),
     option(
         "--fixtures",
-        type=click.Path(dir_okay=False, path_type=Path),
+        type=click.Path(path_type=Path),
         multiple=True,
-        metavar="FILE",
-        help="Initial settings and keys (YAML or JSON); may be repeated.",
+        metavar="FILE|FOLDER",
+        help="Initial settings and keys (YAML or JSON), or exported snapshots; may be repeated.",
     ),
     option(
         "--reading",
@@ -91,6 +91,12 @@ OPTIONS = (
     option("--control-token", metavar="TOKEN", help="Token that the control API requires in Emulator-Token."),
     option(
         "--insecure", is_flag=True, help="Listen on other addresses than loopback although there is no control token."
+    ),
+    option(
+        "--trust-network",
+        is_flag=True,
+        default=False,
+        help="For a network of your own, as of containers: any host name, http webhooks to any host, no token needed.",
     ),
     option("--strict/--no-strict", default=False, help="Check every response against the OpenAPI document."),
 )
@@ -210,7 +216,8 @@ def make_server(**chosen: Any) -> Any:
     from emulator.server import CannotListen, Server, is_loopback
     from emulator.state.store import CorruptStore, StorageError
 
-    if not (chosen["control_token"] or chosen["insecure"] or is_loopback(chosen["host"])):
+    permitted = chosen["control_token"] or chosen["insecure"] or chosen["trust_network"]
+    if not permitted and not is_loopback(chosen["host"]):
         raise click.UsageError(
             f"--host {chosen['host']}: others than this machine could use the control API; give a --control-token, "
             "or say --insecure"
@@ -228,6 +235,7 @@ def make_server(**chosen: Any) -> Any:
         allow_hosts=chosen["allow_hosts"],
         any_host=not is_loopback(chosen["host"]),
         control_token=chosen["control_token"],
+        trust_network=chosen["trust_network"],
         smtp=chosen["smtp"],
         state=chosen["state"],
         report=chosen.get("report"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -50,13 +51,19 @@ DEFAULTS = Settings()
 
 
 class Fixtures:
-    """The content of several files; values in later files override those in earlier ones."""
+    """The content of several files and folders of files; values in later ones override those in earlier ones."""
 
-    def __init__(self, files: Iterable[Path] = (), readings: Mapping[str, str] | None = None) -> None:
-        # Readings of the command line come first, so that a file can differ from them for single Apps.
-        self._all: list[Fixture] = [Fixture(settings={"readings": dict(readings)})] if readings else []
+    def __init__(
+        self,
+        files: Iterable[Path] = (),
+        readings: Mapping[str, str] | None = None,
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
+        # What the command line says comes first, so that a file can differ from it for single Apps.
+        given = {**(settings or {}), **({"readings": dict(readings)} if readings else {})}
+        self._all: list[Fixture] = [Fixture(settings=given)] if given else []
         self.worlds: dict[Key, StoredWorld] = {}
-        for file in files:
+        for file in chain.from_iterable(map(_files, files)):
             found = _read(file)
             if isinstance(found, Fixture):
                 self._all.append(found)
@@ -102,6 +109,13 @@ def _valid(file: Path, found: Content) -> Content:
     except InvalidState as error:
         raise InvalidFixture(f"{file}: {error}") from None
     return found
+
+
+def _files(path: Path) -> list[Path]:
+    """The file itself, or those of a folder in the order of their names, other than YAML and JSON left out."""
+    if not path.is_dir():
+        return [path]
+    return sorted(file for file in path.iterdir() if file.suffix in (".yaml", ".yml", ".json"))
 
 
 def _read(file: Path) -> Fixture | Content:

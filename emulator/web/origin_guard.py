@@ -33,7 +33,7 @@ SAME_ORIGIN_HEADERS = [
 
 
 class OriginGuard(ContextLayer):
-    """Guards an ASGI application. ``hosts`` are names of this machine beside those of loopback.
+    """Guards an ASGI application. ``hosts`` are names of this machine beside those of loopback; or ``any_host``.
 
     With a ``token`` every request must also carry it in ``Emulator-Token``. ``open_path`` is the one path that needs
     neither a known ``Host`` nor the token. It, and all of an application of ``pages``, may be opened by links from
@@ -46,12 +46,14 @@ class OriginGuard(ContextLayer):
         hosts: Iterable[str] = (),
         token: str | None = None,
         *,
+        any_host: bool = False,
         open_path: str | None = None,
         pages: bool = False,
     ) -> None:
         self._app = app
         self._hosts = frozenset(host.lower() for host in hosts)
         self._token = token
+        self._any_host = any_host
         self._open_path = open_path
         self._pages = pages
 
@@ -75,7 +77,7 @@ class OriginGuard(ContextLayer):
             return "Pages of other origins may not use the emulator's own API."
         if is_open:
             return None
-        if problem := _unknown_host(context, self._hosts):
+        if not self._any_host and (problem := _unknown_host(context, self._hosts)):
             return problem
         token = context.header(TOKEN_HEADER.lower().encode()) or ""
         if self._token and not hmac.compare_digest(token.encode("latin-1"), self._token.encode()):
