@@ -51,8 +51,8 @@ class Options:
     ``base_url`` is where the sandbox is reached, for links in objects. ``strict`` checks every answer against the
     document. ``geoip`` is a MaxMind database of the countries of addresses. ``allow_hosts`` are names, beside those of
     loopback, that the control API may be called by; ``control_token`` is a token it requires. With ``any_host`` the
-    service and the pages may be called by any name; with ``trust_network`` all may, and webhooks may go to any host over
-    http.
+    service and the pages may be called by any name; with ``trust_network`` all may, and webhooks may go to any host
+    over http.
     ``state`` is where worlds are stored (:mod:`emulator.state.urls`), ``max_worlds`` how many may be open.
     ``smtp`` is a server that emails are also sent to. ``report`` is given each request that was answered.
     ``answer_time`` is how many seconds webhook receivers have to respond, ``clock`` the class of the worlds' clocks

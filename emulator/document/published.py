@@ -59,12 +59,16 @@ def _instant(schema: Schema) -> Schema:
 
 
 def _conditions(schema: Schema) -> Schema:
-    """``x-required-unless`` within ``not``, which generators pass over; of an ``anyOf`` they make types."""
+    """``x-required-unless``, and what is ``x-rejected``, within ``not``; of an ``anyOf`` generators would make types.
+
+    The server has rules for the same, whose errors name the field and say what is wrong with it.
+    """
     missing = [
         {"not": {"anyOf": [{"required": [name]}, exception]}}
         for name, exception in schema.get("x-required-unless", {}).items()
     ]
-    return schema | {"not": {"anyOf": missing}} if missing else schema
+    rejected = [*missing, *schema.get("x-rejected", ())]
+    return schema | {"not": {"anyOf": rejected}} if rejected else schema
 
 
 def _default(schema: Schema) -> Schema:

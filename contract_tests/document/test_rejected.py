@@ -1,0 +1,121 @@
+"""Conditions between fields: what ``x-rejected`` says, the served documents forbid and the server rejects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import pytest
+
+from contract_tests.document.judges import Judge, StrictJudge
+from contract_tests.sandbox import Sandbox
+from emulator.document import bundles
+
+Body = dict[str, Any]
+
+FREE = {"description": "Basket", "unit_amount": 500}
+SESSION: Body = {"currency": "XAF", "line_items": [FREE]}
+LINK: Body = {"currency": "XAF", "name": "L"}
+LATER = "2030-01-01T00:00:00Z"
+
+
+class Rule(NamedTuple):
+    """A condition of a schema: a body that breaks it, and the nearest one that does not."""
+
+    schema: str
+    path: str
+    wrong: Body
+    right: Body
+
+
+RULES = (
+    Rule(
+        "CheckoutSessionCreate",
+        "/checkout-sessions/",
+        SESSION | {"customer": "CUSTOMER", "customer_email": "awa@example.com"},
+        SESSION | {"customer": "CUSTOMER"},
+    ),
+    Rule(
+        "CheckoutSessionCreate",
+        "/checkout-sessions/",
+        SESSION | {"line_items": []},
+        SESSION | {"line_items": [], "mode": "setup", "customer": "CUSTOMER"},
+    ),
+    Rule(
+        "CheckoutSessionCreate",
+        "/checkout-sessions/",
+        SESSION | {"subscription_data": {"interval": "month"}},
+        SESSION | {"subscription_data": {"interval": "month"}, "mode": "subscription"},
+    ),
+    Rule("CheckoutLineInput", "/checkout-sessions/", SESSION | {"line_items": [{"description": "Basket"}]}, SESSION),
+    Rule(
+        "InvoiceLineInput",
+        "/invoices/",
+        {"customer": "CUSTOMER", "line_items": [{"description": "Basket"}]},
+        {"customer": "CUSTOMER", "line_items": [FREE]},
+    ),
+    Rule(
+        "PaymentLinkCreate",
+        "/payment-links/",
+        LINK | {"max_usage": 2},
+        LINK | {"validity_type": "limited", "max_usage": 2},
+    ),
+    Rule(
+        "PaymentLinkCreate",
+        "/payment-links/",
+        LINK | {"expires_at": LATER, "validity_type": "unlimited"},
+        LINK | {"expires_at": LATER, "validity_type": "limited"},
+    ),
+    Rule(
+        "PaymentLinkCreate",
+        "/payment-links/",
+        LINK | {"payment_link_type": "product", "products": []},
+        LINK | {"payment_link_type": "donation", "products": []},
+    ),
+    Rule(
+        "SubscriptionCreate",
+        "/subscriptions/",
+        {"customer": "CUSTOMER", "plan": "PLAN", "unit_amount": 5000},
+        {"customer": "CUSTOMER", "plan": "PLAN"},
+    ),
+    Rule(
+        "OutcomeInput",
+        "/_emulator/outcomes",
+        {"operation": "payment", "result": "succeeded", "code": "INSUFFICIENT_FUNDS"},
+        {"operation": "payment", "result": "failed", "code": "INSUFFICIENT_FUNDS"},
+    ),
+)
+"""One row for each condition, but for those of answers to a payment and to a prompt, which are written alike."""
+
+ALIKE = {"AnswerInput", "PromptAnswer"}
+
+
+def conditions() -> Iterator[str]:
+    """The name of the schema of each condition of both documents."""
+    for document in map(bundles.load, ("service", "control")):
+        for name, schema in document["components"]["schemas"].items():
+            yield from [name] * len(schema.get("x-rejected", ()))
+
+
+def test_each_condition_has_a_row() -> None:
+    assert sorted(rule.schema for rule in RULES) == sorted(name for name in conditions() if name not in ALIKE)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.schema} {sorted(rule.wrong)}")
+def test_the_document_and_the_server_reject_the_same(rule: Rule, sandbox: Sandbox) -> None:
+    values = {"CUSTOMER": sandbox.customer()["id"], "PLAN": sandbox.plan()["id"]}
+    wrong, right = ({key: values.get(str(value), value) for key, value in body.items()} for body in rule[2:])
+    is_control = rule.path.startswith("/_emulator")
+    api, path = (sandbox.control, rule.path.removeprefix("/_emulator")) if is_control else (sandbox.api, rule.path)
+    assert api.request("POST", path, json=wrong).status_code == 422
+    assert api.request("POST", path, json=right).status_code == 201
+    for version in ("-3.0", "-3.1"):
+        document = bundles.load(("control" if is_control else "service") + version)
+        judge: Any = StrictJudge(document) if version == "-3.0" else Judge(document)
+        body = _body_schema(document, path)
+        assert judge.faults(body, wrong) != []
+        assert judge.faults(body, right) == []
+
+
+def _body_schema(document: dict[str, Any], path: str) -> tuple[str, ...]:
+    return ("paths", path, "post", "requestBody", "content", "application/json", "schema")
