@@ -16,6 +16,7 @@ from contract_tests.benchmarks.checks import checks
 from contract_tests.benchmarks.clock import clock
 from contract_tests.benchmarks.comparison import Standing, compare
 from contract_tests.benchmarks.comparison import markdown as peers_table
+from contract_tests.benchmarks.footprint import commands, room
 from contract_tests.benchmarks.idle import idle
 from contract_tests.benchmarks.loss import loss
 from contract_tests.benchmarks.measures import QUICK, Row, Size, memory, requests, sizes, start
@@ -27,6 +28,8 @@ Measure = Callable[[Size, ProcessPoolExecutor], Iterator[Row]]
 
 MEASURES: dict[str, Measure] = {
     "start": start,
+    "commands": commands,
+    "room": room,
     "memory": memory,
     "requests": requests,
     "sizes": sizes,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -32,6 +33,9 @@ GRACE = 5.0
 
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 """The signals that end a command; some systems lack some."""
+
+KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
+"""What no command survives; on Windows SIGTERM, which ends it at once."""
 
 NOT_OURS = ("port", "port_file", "quiet", "verbose", "log_format")
 """Options of ``serve`` that are about a server: its port, which has an environment variable, and what it prints."""
@@ -172,9 +176,11 @@ class Child:
         return status if status >= 0 else 128 - status
 
     def _start(self, command: tuple[str, ...], environment: dict[str, str]) -> subprocess.Popen[bytes]:
-        # Running what the user names is the purpose of this command.
         group = None if self._shares_terminal else 0
-        return subprocess.Popen(command, env=environment, process_group=group)  # noqa: S603  # see above
+        # Windows starts only programs ending in .exe by their bare name; npm, for example, is npm.cmd.
+        found = (shutil.which(command[0]) or command[0], *command[1:])
+        # Running what the user names is the purpose of this command.
+        return subprocess.Popen(found, env=environment, process_group=group)  # noqa: S603  # see above
 
     def _on_signal(self, number: int, _: Any) -> None:
         if number == signal.SIGINT and self._shares_terminal:
@@ -187,7 +193,7 @@ class Child:
 
     def _pass_on(self, number: int) -> None:
         self._send(number)
-        timer = threading.Timer(GRACE, self._send, [signal.SIGKILL])
+        timer = threading.Timer(GRACE, self._send, [KILL])
         timer.daemon = True
         timer.start()
 
@@ -211,6 +217,9 @@ class Child:
 
 def on_terminal() -> bool:
     """Whether this process is in the foreground of a terminal, which then sends Ctrl-C to its group."""
+    if not hasattr(os, "tcgetpgrp"):
+        # Windows sends signals to no process groups: its console sends Ctrl-C to this process and to the command.
+        return True
     try:
         with open("/dev/tty", "rb", buffering=0) as terminal:
             return os.tcgetpgrp(terminal.fileno()) == os.getpgrp()

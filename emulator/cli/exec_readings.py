@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -85,18 +86,17 @@ def _ended(command: Sequence[str], environment: Environment, chosen: Mapping[str
     """Run the command with a sandbox of its own to its end; its exit status and what it printed."""
     server = make_server(**{**chosen, "port": 0})
     with serving(server):
-        try:
-            # Running what the user names is the purpose of this command.
-            ended = subprocess.run(  # noqa: S603  # see above
-                command,
-                env={**os.environ, **environment(server)},
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                stdin=subprocess.DEVNULL,
-                check=False,
-            )
-        except OSError as error:
-            raise click.ClickException(f"{command[0]}: cannot be run: {error.strerror}") from None
+        # As in exec itself: on Windows npm, for example, is npm.cmd. An OSError is reported there.
+        found = (shutil.which(command[0]) or command[0], *command[1:])
+        # Running what the user names is the purpose of this command.
+        ended = subprocess.run(  # noqa: S603  # see above
+            found,
+            env={**os.environ, **environment(server)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
     return ended.returncode, ended.stdout.decode(errors="replace")
 
 

@@ -98,6 +98,9 @@ test("webhooks are forwarded to a request listener, whose status is the answer",
   await payments.settle();
   assert.deepEqual(paths, ["/hooks"]);
   assert.deepEqual(payments.webhooks.deliveries.map((each) => each.status), [418]);
+  payments.webhooks.stopForwarding();
+  await payments.trigger("customer.created");
+  assert.equal(payments.webhooks.deliveries.at(-1).status, 200);
 }));
 
 test("an application that is not there is said in the story", withPayments(async (payments) => {
@@ -157,7 +160,8 @@ test("a test that fails tells the story of its world", async () => {
 });
 
 test("worlds are apart, and a closed one is empty", async () => {
-  const [one, other] = [await Emulator.open(), await Emulator.open()];
+  const one = await Emulator.open();
+  const other = await one.another("branch");
   await one.api.post("/v1/customers/", AWA);
   assert.equal((await other.api.get("/v1/customers/")).data.length, 0);
   await one.close();

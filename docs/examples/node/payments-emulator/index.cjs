@@ -458,6 +458,10 @@ class Webhooks {
     return this;
   }
 
+  stopForwarding() {
+    this.#reply = async () => ({ status: 200 });
+  }
+
   async summary() {
     const delivered = new Set(this.#genuine().map((event) => event.id));
     const missing = (await this.#events.all()).filter((event) => !delivered.has(event.id));
@@ -647,8 +651,8 @@ class Emulator {
     return this.api.post("/_emulator/outcomes", { operation, result: "failed", times, match, ...(code ? { code } : {}) });
   }
 
-  fault(then, { times = 1, ...match } = {}) {
-    return this.api.post("/_emulator/faults", { then, times, match });
+  fault(then, { times = 1, wait = true, ...match } = {}) {
+    return this.api.post("/_emulator/faults", { then, times, match }, wait ? {} : RACING);
   }
 
   trigger(event, overrides = {}, { wait = true } = {}) {
@@ -666,6 +670,10 @@ class Emulator {
   async snapshot(name = `snapshot-${++this.#snapshots}`) {
     const made = await this.api.post("/_emulator/snapshots", { name });
     return { name: made.name, restore: () => this.api.post(`/_emulator/snapshots/${made.name}/restore`) };
+  }
+
+  another(name, options = {}) {
+    return Emulator.open({ ...options, url: this.url, key: `${this.key.slice(0, 40)}-${name}` });
   }
 
   async story() {

@@ -115,6 +115,8 @@ export interface Webhooks {
   answer(...statuses: number[]): Webhooks;
   /** Forward deliveries to a URL, or to a request listener (an Express application, for example). */
   forwardTo(target: string | ((request: any, response: any) => unknown), path?: string): Promise<Webhooks>;
+  /** Answer deliveries with 200 again. */
+  stopForwarding(): void;
   summary(): Promise<string>;
   /** Stop receiving; `Emulator.close()` does it. */
   close(): Promise<void>;
@@ -156,12 +158,14 @@ export class Emulator {
     code?: string,
     match?: { times?: number; customer?: string; amount?: number; payment_method_type?: string },
   ): Promise<Json>;
-  fault(then: Json, match?: { times?: number } & Json): Promise<Json>;
+  fault(then: Json, match?: { times?: number; wait?: boolean } & Json): Promise<Json>;
   trigger(event: string, overrides?: Json, options?: { wait?: boolean }): Promise<Event>;
   configure(settings: Json): Promise<Json>;
   /** Fails unless `act` causes exactly these types of event, in any order. */
   expect<T>(types: string | string[], act: () => T | Promise<T>): Promise<T>;
   snapshot(name?: string): Promise<{ name: string; restore(): Promise<unknown> }>;
+  /** The world of another App on the same server; close it as well. */
+  another(name: string, options?: WorldOptions): Promise<Emulator>;
   /** What happened in the world so far. */
   story(): Promise<string>;
   /** Discard the world. */

@@ -1,0 +1,67 @@
+"""What the package costs those who install it: help, ``exec``, the plugin where nobody uses it, room on the disk."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from statistics import median
+
+from contract_tests.benchmarks.measures import Row, Size, beside
+from contract_tests.benchmarks.servers import EMULATOR, ENVIRONMENT, ROOT, running
+
+PROGRAM = (sys.executable, "-m", "emulator.cli.main")
+
+INSTALLERS = ("pip", "setuptools", "pkg_resources", "_distutils_hack")
+"""What a new environment holds already."""
+
+
+def commands(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
+    """``--help``; ``exec -- true`` beside the start of a server; what the plugin's import adds to that of pytest."""
+    helps = [_seconds([*PROGRAM, "--help"]) * 1000 for _ in range(size.starts + 1)][1:]
+    yield Row("--help", "ms", None, median(helps), None, "≤ 100 ms")
+    serves, execs = [], []
+    for _ in range(size.starts):
+        with running(EMULATOR) as (server,):
+            serves.append(server.start_ms)
+        execs.append(_seconds([*PROGRAM, "exec", "--", "true"]) * 1000)
+    yield beside("exec -- true, beside a start", "ms", serves, execs, "≤ 1.5 ×")
+    plugin = [_import_ms() for _ in range(size.starts + 1)][1:]
+    yield Row("plugin that nobody uses", "ms", None, median(plugin), None, "≤ 15 ms")
+
+
+def room(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
+    """MiB of a plain installation, without pip and setuptools. It installs, so it needs an index."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+        python = Path(folder, "bin", "python")
+        subprocess.run([python, "-m", "pip", "install", "--quiet", str(ROOT)], check=True)
+        (packages,) = Path(folder).glob("lib/python*/site-packages")
+        own = [each for each in packages.iterdir() if not each.name.startswith(INSTALLERS)]
+        taken = sum(file.stat().st_blocks * 512 for each in own for file in [each, *each.rglob("*")])
+        yield Row("room of an installation", "MiB", None, taken / 2**20, None, "≤ 90 MiB")
+
+
+def _seconds(command: Sequence[str]) -> float:
+    started = time.perf_counter()
+    subprocess.run(command, cwd=ROOT, env=ENVIRONMENT, check=True, stdout=subprocess.DEVNULL)
+    return time.perf_counter() - started
+
+
+def _import_ms() -> float:
+    """The time of the plugin's own imports, after those of pytest."""
+    code = (
+        "import time, pytest; started = time.perf_counter(); import emulator.pytest_plugin;"
+        "print(f'took {(time.perf_counter() - started) * 1000}')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=ENVIRONMENT, check=True, capture_output=True, text=True
+    )
+    found = re.search(r"took ([\d.]+)", done.stdout)
+    assert found
+    return float(found[1])
