@@ -238,7 +238,7 @@ BROKEN = {
     "a wrong choice": (b"settings: {pricing_plan: gold}", "pricing_plan"),
     "a currency that is not enabled": (b"settings: {main_currency: GBP}", "main_currency GBP is not among currencies"),
     "a wrong setting of an App": (b"apps: {shop: {settings: {tax: 1}}}", "tax is no setting"),
-    "an App that cannot be": (b"apps: {abc: {}}", "'abc'"),
+    "an App that cannot be": (b"apps: {a b: {}}", "'a b'"),
     "a key that is none": (b"keys: [demo]", "'demo'"),
     "a public key": (b"keys: [pk_test_demo]", "'pk_test_demo'"),
     "keys that are no list": (b"keys: sk_test_demo", "keys"),
