@@ -14,7 +14,7 @@ from schemathesis.engine import Status, events, from_schema
 from schemathesis.generation.meta import TestPhase
 from schemathesis.generation.modes import GenerationMode
 
-from emulator.conformance.document import links, operations, with_key_patterns
+from emulator.conformance.document import links, operations, with_standard_keywords
 from emulator.conformance.exceptions import is_excused
 from emulator.conformance.fixture_factory import CannotCreate, FixtureFactory
 from emulator.conformance.fixtures import LEFT_OUT
@@ -108,7 +108,7 @@ class Suite:
     def _schema(self, phases: tuple[str, ...]) -> Any:
         register()
         config = schemathesis.Config.from_dict(self._config(phases))
-        schema = schemathesis.openapi.from_dict(with_key_patterns(self.document), config=config)
+        schema = schemathesis.openapi.from_dict(with_standard_keywords(self.document), config=config)
         schema.hook("filter_failure")(lambda context, failure, case, response: not is_excused(failure, response, case))
         return schema
 
