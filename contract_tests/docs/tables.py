@@ -16,6 +16,7 @@ from contract_tests.drift import commands as cli
 from contract_tests.mutation.faults import FAULTS
 from emulator.certifier.checks import CHECKS, METHODS
 from emulator.cli.options import NAMES
+from emulator.conformance.exceptions import RULES as BEYOND_SCHEMAS
 from emulator.control.audit_rules.rules import RULES
 from emulator.document import bundles
 from emulator.engine.constraints import constraints, constraints_by_source
@@ -195,6 +196,16 @@ def seeded_faults() -> str:
     return _table("fault", "breaks", "noticed by", rows=[(f.name, f.breaks, _code(f.caught_by)) for f in FAULTS])
 
 
+def rules_beyond_schemas() -> str:
+    """By operation and field, what is rejected though the schemas of the document allow it."""
+    rows = [
+        (_code(operation), "any" if field == "*" else _code(field), why)
+        for operation, fields in BEYOND_SCHEMAS.items()
+        for field, why in fields.items()
+    ]
+    return _table("operation", "field", "rule", rows=rows)
+
+
 def workflows() -> str:
     """Each Arazzo workflow that comes with the emulator."""
     read = ((file, yaml.safe_load(file.read_text("utf-8"))) for file in sorted((ROOT / "docs/workflows").iterdir()))
@@ -225,6 +236,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "seeded faults": seeded_faults,
     "speed": speed,
     "workflows": workflows,
+    "rules beyond schemas": rules_beyond_schemas,
 }
 """What each pair of markers ``<!-- begin: NAME -->`` and ``<!-- end: NAME -->`` holds."""
 

@@ -75,15 +75,17 @@ def filled_in(value: Any, answer: Any) -> Any:
     return value
 
 
-def with_key_patterns(node: Any) -> Any:
-    """The document with ``x-key-minLength``, its own keyword, as ``patternProperties`` of JSON Schema."""
+def with_standard_keywords(node: Any) -> Any:
+    """The document with ``x-key-minLength``, and with ``x-rejected`` not yet in ``not``, as JSON Schema has them."""
     if isinstance(node, list):
-        return [with_key_patterns(part) for part in node]
+        return [with_standard_keywords(part) for part in node]
     if not isinstance(node, dict):
         return node
-    schema = {name: with_key_patterns(part) for name, part in node.items()}
+    schema = {name: with_standard_keywords(part) for name, part in node.items()}
     if "x-key-minLength" in schema:
         values = schema["additionalProperties"]
         schema["patternProperties"] = {f"^[\\s\\S]{{{schema['x-key-minLength']},}}$": values}
         schema["additionalProperties"] = False
+    if "x-rejected" in schema and "not" not in schema:
+        schema["not"] = {"anyOf": schema["x-rejected"]}
     return schema

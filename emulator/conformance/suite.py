@@ -18,7 +18,7 @@ from emulator.conformance.exceptions import is_excused
 from emulator.conformance.format_strategies import register
 from emulator.conformance.link_walker import PATIENCE, LinkWalker, failing, headers
 from emulator.conformance.object_factory import CannotCreate, ObjectFactory
-from emulator.conformance.operation_links import links, operations, with_key_patterns
+from emulator.conformance.operation_links import links, operations, with_standard_keywords
 from emulator.conformance.prerequisites import LEFT_OUT
 from emulator.conformance.report import Report
 from emulator.document.tree import Document
@@ -108,7 +108,7 @@ class Suite:
     def _schema(self, phases: tuple[str, ...]) -> Any:
         register()
         config = schemathesis.Config.from_dict(self._config(phases))
-        schema = schemathesis.openapi.from_dict(with_key_patterns(self.document), config=config)
+        schema = schemathesis.openapi.from_dict(with_standard_keywords(self.document), config=config)
         schema.hook("filter_failure")(lambda context, failure, case, response: not is_excused(failure, response, case))
         return schema
 
