@@ -128,12 +128,8 @@ class Payable:
 
 
 def _origins(*urls: str | None) -> list[str]:
-    return sorted({origin for url in urls if url and (origin := _origin(url))})
-
-
-def _origin(url: str) -> str | None:
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc}" if is_host(parts.netloc) else None
+    parts = [urlsplit(url) for url in urls if url]
+    return sorted({f"{part.scheme}://{part.netloc}" for part in parts if is_host(part.netloc)})
 
 
 def web_url(url: str | None) -> str | None:
@@ -172,7 +168,7 @@ def of_session(world: World, session: CheckoutSession) -> Payable:
         id=session.id,
         merchant=world.name,
         livemode=world.livemode,
-        state=states.get(session.status, "payable"),
+        state="step" if fulfilment.asks_for_check(world, session) else states.get(session.status, "payable"),
         mode=session.mode,
         currency=session.currency,
         total=session.amount_total,
@@ -189,8 +185,6 @@ def of_session(world: World, session: CheckoutSession) -> Payable:
         failed_with=session.failure,
         saving=session.instrument if fulfilment.is_saving(session) else None,
     )
-    if fulfilment.asks_for_check(world, session):
-        payable = replace(payable, state="step")
     intent = world.get(PaymentIntent, session.payment_intent)
     return with_payment(payable, world, intent) if payable.state != "expired" else payable
 
@@ -234,7 +228,11 @@ def _lines(world: World, lines: Any, amount: str) -> tuple[PayableLine, ...]:
 def of_link(world: World, link: PaymentLink, intent: PaymentIntent | None) -> Payable:
     """A payment link's page, for the buyer of this payment if there is one."""
     products = [product for id in link.products if (product := world.get(Product, id))]
-    choices = tuple(_choice(link, product) for product in products)
+    # By their present names, at the prices they had when the link was made (B-59; Products, PATCH).
+    choices = tuple(
+        Choice(id=each.id, name=each.name, description=each.description, amount=link.prices.get(each.id))
+        for each in products
+    )
     single = choices[0] if len(choices) == 1 else None
     donation = link.payment_link_type == "donation"
     total = link.amount if link.payment_link_type == "custom" else single.amount if single else None
@@ -259,12 +257,6 @@ def of_link(world: World, link: PaymentLink, intent: PaymentIntent | None) -> Pa
         cancel_url=web_url(link.redirect_url.cancel),
     )
     return with_payment(payable, world, intent)
-
-
-def _choice(link: PaymentLink, product: Product) -> Choice:
-    """The product by its present name, at the price it had when the link was made (B-59; Products, PATCH)."""
-    amount = link.prices.get(product.id)
-    return Choice(id=product.id, name=product.name, description=product.description, amount=amount)
 
 
 def _link_state(world: World, link: PaymentLink) -> State:
