@@ -24,7 +24,7 @@ SEARCH = settings(
     suppress_health_check=list(HealthCheck),
     print_blob=False,
 )
-FIND = settings(SEARCH, max_examples=400, phases=(Phase.generate,))
+FIND = settings(SEARCH, max_examples=1500, phases=(Phase.generate,))
 
 READINGS = ("intent", "transaction")
 
