@@ -22,9 +22,9 @@ from typing import Any
 
 import httpx
 
-KINDS = ("good", "good", "good", "slow", "good", "failing", "good", "closing", "refusing", "hanging")
+KINDS = ("good", "good", "good", "slow", "good", "failing", "good", "closing", "rejecting", "hanging")
 """What endpoints are like: slow ones take 3 ms, failing and closing ones fail every tenth event at first,
-refusing ones answer 404 to every tenth, hanging ones never answer their third."""
+rejecting ones answer 404 to every tenth, hanging ones never answer their third."""
 
 HEADERS = {"Authorization": "Bearer sk_test_benchmark"}
 
@@ -62,7 +62,7 @@ async def receive(port_file: Path) -> None:
             await asyncio.sleep(30)
         if kind == "closing" and odd:
             return
-        answer(writer, 500 if kind == "failing" and odd else 404 if kind == "refusing" and odd else 200, b"ok")
+        answer(writer, 500 if kind == "failing" and odd else 404 if kind == "rejecting" and odd else 200, b"ok")
 
     def answer(writer: asyncio.StreamWriter, status: int, body: bytes) -> None:
         writer.write(b"HTTP/1.1 %d X\r\ncontent-length: %d\r\nconnection: close\r\n\r\n%b" % (status, len(body), body))

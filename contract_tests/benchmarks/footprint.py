@@ -1,4 +1,4 @@
-"""What the package costs those who install it: help, ``exec``, the plugin where nobody uses it, room on the disk."""
+"""What the package costs those who install it: help, ``exec``, the plugin where it is not used, room on the disk."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def test_a_suite_that_relies_on_an_empty_search_depends_on_that_reading_alone(tm
     assert "HTTP Error 404" in str(failed[0].findtext("failure"))
 
 
-def test_a_suite_that_trusts_2xx_is_told_the_reading_that_it_expects(tmp_path: Path) -> None:
+def test_a_suite_that_trusts_2xx_learns_which_reading_it_expects(tmp_path: Path) -> None:
     done = run("exec", "--readings", "all", "--json", "--", *suite(tmp_path, TRUSTS_2XX))
     assert done.status == 1
     first, *others = [json.loads(line) for line in done.output.splitlines() if line.startswith("{")]

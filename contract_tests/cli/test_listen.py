@@ -190,7 +190,7 @@ def test_only_events_about_one_object(sandbox: Sandbox, receiver: Receiver, list
     assert [each.event["type"] for each in receiver.received] == ["customer.created", "customer.deleted"]
 
 
-def test_a_target_where_nobody_listens_is_reported_at_once(sandbox: Sandbox) -> None:
+def test_a_target_that_does_not_listen_is_reported_at_once(sandbox: Sandbox) -> None:
     with processes() as begin:
         target = f"http://127.0.0.1:{free_port()}/webhooks"
         process = begin("listen", "--url", sandbox.url, "--key", sandbox.key, "--forward-to", target)

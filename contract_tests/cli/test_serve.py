@@ -420,7 +420,7 @@ def request_lines(served: Served) -> list[str]:
 
 
 def traffic(served: Served) -> None:
-    """A request that causes an event, one that fails, one of the console's kind, and one to a page of nobody."""
+    """A request that causes an event, one that fails, one of the console's kind, and one to an unknown page."""
     served.post("/v1/customers/", {"email": "awa@example.com", "name": "Awa Diop"})
     served.post("/v1/customers/", {"email": 7})
     served.get("/_emulator/clock", "sk_test_other")
@@ -470,7 +470,7 @@ def test_quiet_prints_no_lines(serve: Serve) -> None:
     assert request_lines(served) == []
 
 
-def test_nobody_needs_to_read_the_lines(serve: Serve) -> None:
+def test_the_lines_may_stay_unread(serve: Serve) -> None:
     """A pipe holds 64 KiB, and a program that started the server may read no further than ``Ready.``"""
     served = serve("--port", "0", "--clock", START)
     path = f"/v1/customers/?search={'x' * 50}"

@@ -21,7 +21,7 @@ PERSONAL = [
     "74123456",
     "corp.example",
 ]
-"""Parts of everything personal that the story below tells the sandbox."""
+"""Parts of everything personal that the scenario below sends to the sandbox."""
 
 
 @pytest.fixture

@@ -235,7 +235,7 @@ def test_a_snapshot_with_a_record_that_cannot_be_shown_is_rejected(
     assert sandbox.control.get("/snapshots/s") != exported
 
 
-def test_imports_resets_and_restores_take_turns(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_imports_resets_and_restores_run_one_at_a_time(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     """A reset that comes while a snapshot is validated waits until it is stored."""
     sandbox.customer()
     sandbox.control.post("/snapshots", {"name": "s"})

@@ -76,7 +76,7 @@ def test_no_property_has_a_default_and_no_link_a_body(name: str) -> None:
 
 @pytest.mark.parametrize("name", SERVED)
 def test_an_instant_has_no_pattern(name: str) -> None:
-    """The client that openapi-generator makes for PHP turns instants into objects, and then checks their pattern."""
+    """The client that openapi-generator makes for PHP makes objects of instants, and then checks their pattern."""
     instants = [node for node in nodes(bundles.load(name)) if node.get("format") == "date-time"]
     assert instants
     assert [node for node in instants if "pattern" in node] == []

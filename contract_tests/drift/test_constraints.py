@@ -1,4 +1,4 @@
-"""Constraints of the service's document ↔ their sources: none is an invention that nobody wrote down."""
+"""Constraints of the service's document ↔ their sources: each one has a source."""
 
 from __future__ import annotations
 

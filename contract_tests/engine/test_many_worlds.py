@@ -205,7 +205,7 @@ def test_an_untouched_world_is_small() -> None:
     assert size / 200 < 8 * 1024
 
 
-def test_a_tick_visits_no_stored_world_that_nobody_used(
+def test_a_tick_visits_no_stored_world_that_was_not_used(
     worlds: Worlds, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, world = worlds(state=f"tinydb:{tmp_path}/worlds.json")

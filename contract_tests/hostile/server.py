@@ -44,7 +44,7 @@ class Server:
 
     @contextmanager
     def highest_memory(self) -> Iterator[list[int]]:
-        """A list that holds, once the context is left, the most memory the server had meanwhile, in KiB."""
+        """A list that holds, once the context is left, the most memory the server had in it, in KiB."""
         highest, ended = [self.memory()], threading.Event()
 
         def watch() -> None:

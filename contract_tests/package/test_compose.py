@@ -121,6 +121,6 @@ def test_on_a_trusted_network_names_and_http_webhooks_are_fine_and_the_folder_is
     status, settings = answer(trusting, "/_emulator/app")
     assert (status, b'"tax_rate":18' in settings) == (200, True)
     body = b'{"name": "Shop", "url": "http://shop.invalid:8000/webhooks", "events": ["*"]}'
-    status, refused = answer(trusting, "/v1/webhooks/", body)
+    status, rejected = answer(trusting, "/v1/webhooks/", body)
     # It is called, and only its name is unknown here.
-    assert (status, b"WEBHOOK_ENDPOINT_UNREACHABLE" in refused) == (422, True), refused
+    assert (status, b"WEBHOOK_ENDPOINT_UNREACHABLE" in rejected) == (422, True), rejected

@@ -74,7 +74,7 @@ def test_a_command_that_fails_by_itself_is_not_swept() -> None:
     assert "fails without any fault, so nothing else was tried: exit status 1, no shop here" in ended.stdout
 
 
-def test_a_command_that_sends_nothing_is_told_how_to_find_the_sandbox() -> None:
+def test_a_command_that_sends_nothing_gets_a_hint_how_to_find_the_sandbox() -> None:
     ended = sweep("--", sys.executable, "-c", "")
     assert ended.returncode == 2
     assert "No request of COMMAND reached the sandbox" in ended.stderr

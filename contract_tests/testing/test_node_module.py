@@ -69,7 +69,7 @@ def test_the_emulator_that_it_started_ends_with_the_tests(root: Path) -> None:
     found = re.search(r"at (http://127\.0\.0\.1:\d+)", run(root, *NODE))
     assert found
     curl = ("curl", "--silent", "--retry", "0", "--max-time", "5", "--noproxy", "*", f"{found[1]}/_emulator/health")
-    assert subprocess.run(curl, check=False, capture_output=True).returncode == 7  # nobody listens
+    assert subprocess.run(curl, check=False, capture_output=True).returncode == 7  # no server listens
 
 
 def test_a_command_that_is_missing_is_said(root: Path) -> None:

@@ -285,7 +285,7 @@ READINGS = """
     import pytest
 
     @pytest.mark.payments_readings({names})
-    def test_nobody_is_found(payments):
+    def test_no_customer_is_found(payments):
         assert payments.client.get("/v1/customers/", params={{"search": "nobody"}}).json()["data"] == []
 """
 
@@ -297,7 +297,7 @@ def test_a_test_runs_once_for_each_value_of_each_reading(suite: pytest.Pytester)
     result.assert_outcomes(passed=others, failed=1)
     result.stdout.fnmatch_lines(
         [
-            "*test_nobody_is_found[[]search_nothing_found=error[]]*",
+            "*test_no_customer_is_found[[]search_nothing_found=error[]]*",
             "*payments emulator: reading*",
             "This test fails when search_nothing_found is error: A search that finds nobody answers 404 *",
             "The specification: Customers have a search, *",

@@ -74,7 +74,7 @@ def test_a_world_starts_at_the_time_that_is_set_before_its_first_use(world: Emul
         assert world.clock.now == "2028-02-29T00:00:00.000Z"
 
 
-def test_the_past_is_no_obstacle_for_a_world_that_nobody_used(world: Emulator, freeze: Freeze) -> None:
+def test_the_past_is_no_obstacle_for_an_unused_world(world: Emulator, freeze: Freeze) -> None:
     with freeze("2020-02-29"):
         assert subscribe(world)["created_at"] == "2020-02-29T00:00:00.000Z"
 

@@ -138,7 +138,7 @@ def messages(lines: Iterator[str]) -> Iterator[tuple[str, Any]]:
 
 @contextmanager
 def _explained(url: str) -> Iterator[None]:
-    """Turn connection errors into messages that say what to do."""
+    """Replace connection errors by messages that say what to do."""
     try:
         yield
     except (httpx.ConnectError, httpx.ConnectTimeout) as error:

@@ -110,7 +110,7 @@ def listen(
 
 
 def introduce(endpoint: Any, target: str, secret: str, *, as_json: bool) -> None:
-    """Say what is registered, and at once if nobody listens at the target."""
+    """Say what is registered, and at once if the target does not listen."""
     if as_json:
         click.echo(json.dumps({"endpoint": endpoint["id"], "secret": secret, "forward_to": target}))
         sys.stdout.flush()

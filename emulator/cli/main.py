@@ -80,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 def run(arguments: Sequence[str]) -> object:
-    """Run a command and return its result, which may be an exit status. NO_COLOR turns colours off."""
+    """Run a command and return its result, which may be an exit status. NO_COLOR switches colours off."""
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     return cli.main(
         [*arguments] or ["--help"],

@@ -57,7 +57,7 @@ class RequestLines:
             try:
                 click.echo(line)
             except OSError:
-                # Nobody reads any more; the server goes on.
+                # The reader has closed its end; the server goes on.
                 return
             if self._waiting.empty():
                 sys.stdout.flush()

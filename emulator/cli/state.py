@@ -97,7 +97,7 @@ def _size(store: str) -> int:
 
 @contextmanager
 def _explained() -> Iterator[None]:
-    """Turn errors of a store into a message on one line, exit status 2."""
+    """Report errors of a store in a message on one line, exit status 2."""
     from emulator.state.store import CorruptStore, StorageError
 
     try:

@@ -178,7 +178,7 @@ class _EventStream:
             key = str(ConsoleRequest(request, self._api).app)
         except ApiRequestError:
             key = None
-        # No page links to the stream, so whoever follows a link to it comes from another site; it would open a world.
+        # No page links to the stream, so a link to it is on another site; it would open a world.
         if key is None or not self._login.allows(request) or is_link_from_elsewhere(context_of(scope)):
             await Response(status_code=403)(scope, receive, send)
             return

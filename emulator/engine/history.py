@@ -21,8 +21,8 @@ from emulator.errors import ApiError
 class History:
     """Replaces the world by an earlier one, or by another. Advances and deliveries under way are canceled first.
 
-    These changes take turns. A rewind counts on a past that a change before it may have taken away; then it is a
-    conflict. A restore and a reset need no past. ``_replaced`` counts the changes; ``_start`` is where the last led.
+    One of these changes runs at a time. A rewind counts on a past that a change before it may have taken away; then it
+    is a conflict. A restore and a reset need no past. ``_replaced`` counts the changes; ``_start``: where the last led.
 
     ``snapshots`` are the named ones, the oldest first. ``changing`` is held by what changes them or the world.
     """

@@ -31,7 +31,7 @@ def longest_unused(runtimes: Iterable[Runtime], count: int) -> list[Runtime]:
 
 
 def may_be_empty(runtime: Runtime, now: float) -> bool:
-    """Whether nobody has used a world for a while, and it holds no more than a new one: its settings."""
+    """Whether a world has been idle for a while, and it holds no more than a new one: its settings."""
     return (
         now - runtime.last_used > EMPTY_SECONDS
         and not runtime.is_in_use

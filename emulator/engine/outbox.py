@@ -32,7 +32,7 @@ MAIL = "mail"
 """The key of the one queue of emails."""
 
 GRACE = 0.2
-"""Seconds (real time) in which a delivery under way may still be answered before whoever asks is told to come later."""
+"""Seconds (real time) in which a delivery under way may still be answered; then a request waiting for it gets 503."""
 
 NOT_SENT = HttpResult(status_code=None, error="not sent")
 

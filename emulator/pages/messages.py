@@ -62,7 +62,7 @@ CLOSED: Mapping[str, tuple[str, str]] = {
     "exhausted": (N_("This payment link is no longer available"), LINK_CLOSED),
     "link_expired": (N_("This payment link is no longer available"), LINK_CLOSED),
 }
-"""Heading and text of what nobody can pay any more, by its state."""
+"""Heading and text of what cannot be paid any more, by its state."""
 
 PROMPT_ANSWERS: Mapping[str, str] = {
     "approve": N_("You have confirmed the payment."),

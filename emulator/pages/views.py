@@ -19,7 +19,7 @@ from emulator.resources.payments.receipts import Receipt
 from emulator.resources.payments.transactions import Transaction
 
 GONE = ("expired", "archived", "exhausted", "link_expired", "void")
-"""States in which nobody can pay any more: 410."""
+"""States in which nothing can be paid any more: 410."""
 
 TEMPLATES = {
     "payable": "buyer-pay.html",

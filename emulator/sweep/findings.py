@@ -164,7 +164,7 @@ def compare(clean: Ending, other: Ending) -> tuple[str, ...]:
 
 
 def advice(case: Case, clean: Ending, other: Ending) -> str | None:
-    """What mends it, where the request of the case was sent again as a new one."""
+    """What fixes it, where the request of the case was sent again as a new one."""
     title = case.place.title
     sent = [write for write in other.writes if write.title == title]
     # A request whose connection was cut is not in the journal.

@@ -13,7 +13,7 @@ from emulator.testing.time_travel import Travel, innermost
 class FollowingClock(Clock):
     """While the test sets the time, the clock is at that instant and moves with it.
 
-    Advances of the clock meanwhile are added as an offset. Afterwards it continues from its instant, in its own mode.
+    Advances of the clock are then added as an offset. Afterwards it continues from its instant, in its own mode.
     It never goes back (B-91).
     """
 

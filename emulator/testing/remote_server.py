@@ -52,7 +52,7 @@ class RemoteServer:
     def follow(self, key: str) -> None:
         """Move the world to the time that the test has set, if it has moved.
 
-        A world that nobody has used yet starts there. Raises ``AssertionError`` if the world is already past it.
+        A world that is not in use yet starts there. Raises ``AssertionError`` if the world is already past it.
         """
         __tracebackhide__ = True
         travel = innermost()

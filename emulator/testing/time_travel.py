@@ -1,6 +1,6 @@
-"""Time that a test froze or moved in this process, by freezegun or time-machine, and who wants to know when it moves.
+"""Time that a test froze or moved in this process, by freezegun or time-machine, and who is notified when it moves.
 
-Neither library documents how to tell which freeze or travel is in force, nor calls anybody back when it moves. So
+Neither library documents how to find out which freeze or travel is in force, nor calls anybody back when it moves. So
 this module reads ``freeze_factories`` of ``freezegun.api`` and ``traveller_stack`` of ``time_machine`` (before its
 release 3 ``coordinates_stack``), which have no underscore but are not documented either; tests cover their use. To
 learn of moves it wraps, on the one object that the test moves time by, the methods that do so. Neither library is

@@ -3,7 +3,7 @@
 import warnings
 
 # Connexion is imported here first, with its own warnings silenced: it imports what its dependencies have deprecated
-# (jsonschema.RefResolver, Starlette's test client on httpx), and a test suite that turns warnings into errors would
+# (jsonschema.RefResolver, Starlette's test client on httpx), and a test suite that makes warnings errors would
 # fail for something that its author cannot change.
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

@@ -57,7 +57,7 @@ def _operation_ids(document: Mapping[str, Any]) -> set[str]:
 
 
 class ErrorMiddleware(ContextLayer):
-    """The outermost layer of a stack: turns every exception into a response in the form of all errors."""
+    """The outermost layer of a stack: makes every exception a response in the form of all errors."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
