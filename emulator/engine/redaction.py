@@ -68,7 +68,7 @@ def _redact_json(text: bytes) -> bytes:
     try:
         value = msgspec.json.decode(text)
         redacted = redact_value(value)
-    except (msgspec.DecodeError, RecursionError):
+    except (ValueError, RecursionError):  # msgspec raises UnicodeDecodeError too
         return text
     return text if redacted == value else msgspec.json.encode(redacted)
 
