@@ -190,7 +190,7 @@ def test_the_example_shop_is_a_good_receiver() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "'RECEIVER_URL'"),
+        ([], "give the URL of a receiver"),
         (
             ["http://localhost:1/hooks", "--secret", ""],
             "give the secret of your receiver with PAYMENTS_EMULATOR_SECRET",

@@ -23,7 +23,7 @@ import json, sys
 from datetime import datetime
 from emulator.i18n import catalogs
 from emulator.i18n.language import language_of
-from emulator.resources.customers import phones
+from emulator.resources.customers import phone_numbers
 from emulator.web import formats
 
 def written(code):
@@ -49,7 +49,7 @@ def written(code):
 found = {
     "written": {code: list(written(code)) for code in catalogs.languages()},
     "currencies": sorted(formats.currencies()),
-    "phones": [phones.details(number) for number in json.load(sys.stdin)],
+    "phones": [phone_numbers.details(number) for number in json.load(sys.stdin)],
     "loaded": sorted(name for name in ("babel", "phonenumbers") if name in sys.modules),
 }
 print(json.dumps(found))
