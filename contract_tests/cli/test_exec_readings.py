@@ -102,7 +102,7 @@ def test_the_default_is_among_the_other_values_of_a_reading_that_is_chosen(tmp_p
 
 def test_a_command_that_cannot_be_run_is_named() -> None:
     failed = run("exec", "--readings", "all", "--", "no-such-command")
-    assert failed.status == 2
+    assert failed.status == 127
     assert "no-such-command: cannot be run" in failed.errors
 
 

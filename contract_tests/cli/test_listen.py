@@ -182,7 +182,8 @@ def test_past_events_are_loaded(sandbox: Sandbox, receiver: Receiver, listening:
 
 def test_only_events_about_one_object(sandbox: Sandbox, receiver: Receiver, listening: Start) -> None:
     mine = sandbox.customer()
-    listening("--forward-to", receiver.url, "--since", "2026-01-01", "--object", mine["id"])
+    process = listening("--forward-to", receiver.url, "--since", "2026-01-01", "--object", mine["id"])
+    until(process, "customer.created")
     sandbox.customer()
     sandbox.settle()
     sandbox.api.delete(f"/customers/{mine['id']}/")

@@ -192,6 +192,15 @@ def test_where_an_event_does_not_come_nothing_is_done(sandbox: Sandbox) -> None:
         assert sandbox.api.get("/invoices/") == before
 
 
+def test_a_trigger_that_is_rejected_leaves_nothing_behind(sandbox: Sandbox) -> None:
+    """The customer it needs is made before the rule about the invoice is broken."""
+    before = sandbox.control.get("/counts")
+    for overrides in ({"amount": 1}, {"tax_rate": 1}):
+        body = {"event": "invoice.paid", "overrides": overrides}
+        sandbox.control.rejected("POST", "/trigger", 422, "INVALID_FIELD", json=body)
+    assert sandbox.control.get("/counts") == before
+
+
 def test_a_rule_that_forbids_it_is_named(sandbox: Sandbox) -> None:
     customer = sandbox.customer()
     sandbox.control.patch(f"/objects/{customer['id']}", {"is_blacklisted": True})

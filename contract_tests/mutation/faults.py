@@ -251,7 +251,7 @@ FAULTS = (
         f"{CORE}.world.World.undo",
         instead(None),
         RULE,
-        "control.test_trigger.test_where_an_event_does_not_come_nothing_is_done",
+        "control.test_trigger.test_a_trigger_that_is_rejected_leaves_nothing_behind",
     ),
     # Lists
     Fault(

@@ -18,9 +18,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from emulator.cli import exec_snapshots
 from emulator.cli.completion import PROGRAM
-from emulator.cli.exec_snapshots import AppWorld
 from emulator.cli.options import DEFAULT_KEY, option, variable
 from emulator.cli.serve import make_server, serve, tune_garbage_collector
 from emulator.cli.server_thread import serving
@@ -117,13 +115,17 @@ def execute(
     server = make_server(**chosen)
     with serving(server):
         tune_garbage_collector()
-        with snapshots(AppWorld(server.url, key, chosen["control_token"]), imported, export_on_exit), not_run():
+        with snapshots((server.url, key, chosen["control_token"]), imported, export_on_exit), not_run():
             return Child().run(command, {**os.environ, **environment(server)})
 
 
 @contextmanager
-def snapshots(world: AppWorld, imported: Path | None, export_on_exit: Path | None) -> Iterator[None]:
-    """Start the App of the block from a file, and export it to another one at the end."""
+def snapshots(app: tuple[str, str, str | None], imported: Path | None, export_on_exit: Path | None) -> Iterator[None]:
+    """Start an App (URL, key, control token) from a file, and export it to another one at the end of the block."""
+    # Imported here: its HTTP client takes long to load, and few runs have such files.
+    from emulator.cli import exec_snapshots
+
+    world = exec_snapshots.AppWorld(*app)
     if imported:
         exec_snapshots.load(world, imported)
     try:
