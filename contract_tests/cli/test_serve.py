@@ -178,7 +178,7 @@ def test_a_taken_port_is_reported_in_one_line(serve: Serve) -> None:
         (["--port"], "--port"),
         (["--host", "no.such.host.invalid"], "cannot listen on no.such.host.invalid:4747"),
         (["--host", "x" * 80], "cannot listen on"),
-        (["--host", "203.0.113.1", "--port", "0"], "cannot listen on 203.0.113.1:0"),
+        (["--host", "203.0.113.1", "--port", "0", "--insecure"], "cannot listen on 203.0.113.1:0"),
         (["--host", ""], "cannot listen on"),
         (["--clock", "stopped"], "running, frozen, or frozen@"),
         (["--clock", "frozen@"], "frozen@"),
@@ -258,7 +258,14 @@ def test_a_broken_fixture_file_is_reported_in_one_line(tmp_path: Path, content: 
 def test_a_missing_fixture_file_is_reported_in_one_line(tmp_path: Path) -> None:
     missing = tmp_path / "shop.yaml"
     assert f"{missing}: cannot be read: No such file or directory" in rejected("--fixtures", missing)
-    assert f"'{tmp_path}' is a directory" in rejected("--fixtures", tmp_path)
+
+
+def test_the_files_of_a_folder_apply_in_the_order_of_their_names(serve: Serve, tmp_path: Path) -> None:
+    (tmp_path / "2.yaml").write_text("settings: {tax_rate: 5}")
+    (tmp_path / "1.json").write_text('{"settings": {"tax_rate": 18, "reactivation_days": 9}}')
+    (tmp_path / "notes.txt").write_text("settings: [")
+    served = serve("--port", "0", "--fixtures", tmp_path)
+    assert [served.setting("tax_rate"), served.setting("reactivation_days")] == [5, 9]
 
 
 def test_files_that_do_not_go_together_are_reported_at_the_start(tmp_path: Path) -> None:
