@@ -11,6 +11,9 @@ from emulator.limits import ITEMS, METADATA_KEY, STRING
 BOUNDED = frozenset(["country", "currency", "date", "date-time", "domain", "e164", "email", "ipv4-network"])
 """The formats whose texts are short by themselves."""
 
+FINITE = frozenset(["country", "currency"])
+"""The formats that few texts have: a list without repetitions is no longer than there are of them."""
+
 METHODS = ("get", "put", "post", "delete", "patch")
 
 
@@ -29,7 +32,7 @@ def _bound(schema: Any, document: Document, seen: set[int]) -> None:
     if id(schema) in seen:
         return
     seen.add(id(schema))
-    if schema.get("type") == "array":
+    if schema.get("type") == "array" and not _is_finite(schema):
         schema.setdefault("maxItems", ITEMS.most)
     if schema.get("type") == "string" and "enum" not in schema and schema.get("format") not in BOUNDED:
         schema.setdefault("maxLength", STRING.most)
@@ -37,6 +40,10 @@ def _bound(schema: Any, document: Document, seen: set[int]) -> None:
         schema.setdefault("x-key-maxLength", METADATA_KEY.most)
     for part in _parts(schema):
         _bound(part, document, seen)
+
+
+def _is_finite(schema: Any) -> bool:
+    return schema.get("uniqueItems", False) and schema["items"].get("format") in FINITE
 
 
 def _parts(schema: Document) -> Iterator[Any]:
