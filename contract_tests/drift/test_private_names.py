@@ -17,9 +17,6 @@ MODULES = sorted((ROOT / "emulator").rglob("*.py"))
 OF_NAMED_TUPLES = {"_asdict", "_fields", "_field_defaults", "_make", "_replace"}
 """Public in spite of their underscore, which distinguishes them from the names of fields."""
 
-KNOWN = {"emulator/engine/http_client.py": {"BaseConnector._factory", "BaseConnector._loop"}}
-"""What a module still uses, by its path: aiohttp offers no other way to replace the parser of responses."""
-
 
 def is_private(name: str) -> bool:
     return name.startswith("_") and not name.endswith("__") and name.strip("_") != ""
@@ -99,7 +96,7 @@ def _is_foreign(base: type) -> bool:
 def test_a_module_uses_no_private_name_of_another_package(path: Path) -> None:
     tree = ast.parse(path.read_text("utf-8"))
     found = {*imported(tree), *read(path.parent, tree), *overridden(path, tree)}
-    assert found <= KNOWN.get(str(path.relative_to(ROOT)), set())
+    assert found == set()
 
 
 @pytest.mark.parametrize(
