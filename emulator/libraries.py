@@ -10,5 +10,14 @@ from typing import Any
 
 @cache
 def library(module: str) -> Any:
-    """A module of babel, phonenumbers or swagger_ui_bundle, imported on first use: ``library("babel.numbers")``."""
-    return import_module(f"emulator.vendor.{module}" if find_spec("emulator.vendor") else module)
+    """A module of babel, phonenumbers or swagger_ui_bundle, imported on first use: ``library("babel.numbers")``.
+
+    Raises ``ModuleNotFoundError`` that says what to install, in a checkout without the extra ``test``.
+    """
+    if find_spec("emulator.vendor"):
+        return import_module(f"emulator.vendor.{module}")
+    try:
+        return import_module(module)
+    except ModuleNotFoundError:
+        missing = f"{module} is not installed; a checkout needs the extra test: pip install -e '.[test]'"
+        raise ModuleNotFoundError(missing) from None

@@ -15,6 +15,7 @@ import pytest
 from phonenumbers import PhoneNumberType
 
 from contract_tests.package.copier import ROOT, copier
+from emulator.libraries import library
 
 MEBIBYTE = 2**20
 
@@ -101,8 +102,8 @@ def test_the_copies_say_what_the_libraries_say(package: Path) -> None:
 
 
 def test_each_copy_has_its_licence(package: Path) -> None:
-    for library in copier().libraries([]):
-        assert list((package / "emulator" / "vendor" / library.name).glob("LICENSE*")), library.name
+    for copy in copier().libraries([]):
+        assert list((package / "emulator" / "vendor" / copy.name).glob("LICENSE*")), copy.name
 
 
 def test_the_copies_take_a_tenth_of_the_libraries(package: Path) -> None:
@@ -115,3 +116,8 @@ def test_the_copies_take_a_tenth_of_the_libraries(package: Path) -> None:
 def test_the_explorer_is_among_them(package: Path) -> None:
     names = {file.name for file in (package / "emulator" / "vendor" / "swagger_ui_bundle").rglob("*") if file.is_file()}
     assert {"swagger-ui-bundle.js", "swagger-ui.css", "__init__.py"} <= names
+
+
+def test_a_checkout_without_the_libraries_says_what_to_install() -> None:
+    with pytest.raises(ModuleNotFoundError, match=r"pip install -e '\.\[test\]'"):
+        library("no_such_library")
