@@ -224,7 +224,8 @@ async def _receive(reader: StreamReader, max_bytes: int) -> Answer:
     answer, head_bytes = Answer(max_bytes), 0
     while not answer.complete:
         try:
-            data = await reader.read(READ_BYTES)
+            # Of a head no more than its limit, so that it is the same wherever the network cuts it.
+            data = await reader.read(READ_BYTES if answer.status else ANSWER_HEAD.most + 1 - head_bytes)
         except OSError:
             raise _closed(answer) from None
         answer.feed(data)
