@@ -469,3 +469,9 @@ def test_a_wrong_filter(sandbox: Sandbox, name: str) -> None:
     """B-12: 422 INVALID_FILTER_PARAM naming it."""
     error = sandbox.api.rejected("GET", "/invoices/", 422, "INVALID_FILTER_PARAM", params={name: "blue"})
     assert error["param"] == name
+
+
+def test_a_filter_by_no_subscription_is_rejected(sandbox: Sandbox) -> None:
+    error = sandbox.api.rejected("GET", "/invoices/", 422, "INVALID_FILTER_PARAM", params={"subscription": ""})
+    assert error["param"] == "subscription"
+    assert sandbox.api.get("/invoices/", subscription="x")["data"] == []
