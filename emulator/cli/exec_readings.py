@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,6 +13,7 @@ from xml.etree import ElementTree
 
 import click
 
+from emulator.cli.captured import run_captured
 from emulator.cli.serve import make_server
 from emulator.cli.server_thread import serving
 
@@ -86,18 +85,8 @@ def _ended(command: Sequence[str], environment: Environment, chosen: Mapping[str
     """Run the command with a sandbox of its own to its end; its exit status and what it printed."""
     server = make_server(**{**chosen, "port": 0})
     with serving(server):
-        # As in exec itself: on Windows npm, for example, is npm.cmd. An OSError is reported there.
-        found = (shutil.which(command[0]) or command[0], *command[1:])
-        # Running what the user names is the purpose of this command.
-        ended = subprocess.run(  # noqa: S603  # see above
-            found,
-            env={**os.environ, **environment(server)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            stdin=subprocess.DEVNULL,
-            check=False,
-        )
-    return ended.returncode, ended.stdout.decode(errors="replace")
+        # An OSError is reported by exec.
+        return run_captured(command, environment(server))
 
 
 def report(runs: Sequence[CommandRun], *, as_json: bool, junit: Path | None) -> int:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import shlex
-import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
 
+from emulator.cli.captured import run_captured
 from emulator.cli.options import DEFAULT_KEY, option, variable
 from emulator.cli.serve import make_server, serve
 from emulator.cli.server_thread import serving
@@ -94,47 +94,38 @@ def player(commands: Commands, key: str, afterwards: str, chosen: Mapping[str, A
         server = make_server(**chosen)
         token = chosen["control_token"]
         values = {"--url": server.url, "--key": key, "--control-token": token}
-        environment = {**os.environ, **{variable(name): value for name, value in values.items() if value}}
+        variables = {variable(name): value for name, value in values.items() if value}
         with serving(server):
             api = Api(server.url, key)
             if token:
                 api.client.headers["Emulator-Token"] = token
             arrange(api, case)
-            ended = _run(commands.story, environment)
-            check = (lambda: _outcome(_run(commands.check, environment))) if commands.check else None
-            ending = finish(api, case, _failure(ended), check, afterwards)
+            failure = _failure(*_run(commands.story, variables))
+            check = (lambda: _outcome(*_run(commands.check, variables))) if commands.check else None
+            ending = finish(api, case, failure, check, afterwards)
             api.close()
         return ending
 
     return play
 
 
-def _run(command: Sequence[str], environment: Mapping[str, str]) -> subprocess.CompletedProcess[bytes]:
+def _run(command: Sequence[str], variables: Mapping[str, str]) -> tuple[int, str]:
     try:
-        # Running what the user names is the purpose of this command.
-        return subprocess.run(  # noqa: S603  # see above
-            command,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            stdin=subprocess.DEVNULL,
-            check=False,
-        )
+        status, output = run_captured(command, variables)
     except OSError as error:
         raise click.ClickException(f"{command[0]}: cannot be run: {error.strerror}") from None
+    return status, output.strip()
 
 
-def _failure(ended: subprocess.CompletedProcess[bytes]) -> str | None:
+def _failure(status: int, output: str) -> str | None:
     """Why the command failed, in one line: its last one."""
-    if ended.returncode == 0:
+    if status == 0:
         return None
-    lines = ended.stdout.decode(errors="replace").strip().splitlines()
-    return f"exit status {ended.returncode}{f', {lines[-1].strip()}' if lines else ''}"
+    return f"exit status {status}{f', {output.splitlines()[-1].strip()}' if output else ''}"
 
 
-def _outcome(ended: subprocess.CompletedProcess[bytes]) -> str:
-    said = ended.stdout.decode(errors="replace").strip()
-    return said if ended.returncode == 0 else f"exit status {ended.returncode}, {said}"
+def _outcome(status: int, output: str) -> str:
+    return output if status == 0 else f"exit status {status}, {output}"
 
 
 def _progress(*, quiet: bool) -> Callable[[int, int], None]:
