@@ -10,6 +10,7 @@ from freezegun.api import FrozenDateTimeFactory
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contract_tests.rules_harness import RulesHarness
 from emulator.core import calendar
 from emulator.engine.clock import FROZEN, RUNNING, Clock
 
@@ -171,3 +172,15 @@ def test_frozen_time_in_this_process_freezes_a_running_clock() -> None:
         assert clock.now() == "2030-03-01T00:00:00.000Z"
     with freeze_time("2031-01-01"):
         assert clock.now() == "2031-01-01T00:00:00.000Z"
+
+
+def test_a_fast_clock_with_nothing_due_is_not_behind(real: RealTime, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is shown is one reading: a year a second goes on by hours within a thousandth of a second."""
+    clock = Clock(RUNNING, START, rate=31_536_000)
+
+    def later() -> float:
+        real.seconds += 0.01
+        return real.seconds
+
+    monkeypatch.setattr(real, "time", later)
+    assert clock.read(RulesHarness().world).lag == 0

@@ -152,6 +152,7 @@ def known(sandbox: Sandbox) -> dict[str, str]:
 
 
 UNREPEATABLE = {
+    "POST /checkout-sessions/{id}/answer",
     "POST /checkout-sessions/{id}/pay",
     "POST /invoices/{id}/pay",
     "POST /payment-intents/{id}/answer",

@@ -65,8 +65,7 @@ class Clock:
 
     def reached(self, world: World) -> Timestamp:
         """The instant that a world has reached: this clock's, or that of the first job that is due and not done."""
-        now, job = self.now(), world.jobs.next()
-        return now if job is None else min(now, job.due)
+        return reached(self.now(), world.jobs.next())
 
     def wall_at(self, instant: Timestamp) -> float | None:
         """When a running clock will show an instant (Unix time, seconds); None for a frozen one and past the end."""
@@ -76,12 +75,13 @@ class Clock:
 
     def read(self, world: World) -> ClockState:
         """What it shows, as the clock of this world."""
-        job, now = world.jobs.next(), self.reached(world)
+        now, job = self.now(), world.jobs.next()  # one reading: a fast clock has gone on by the second
+        position = reached(now, job)
         return ClockState(
-            now=now,
+            now=position,
             mode=self.mode,
             rate=self.rate,
-            lag=max(calendar.seconds_between(now, self.now()), 0.0),
+            lag=calendar.seconds_between(position, now),
             next_due_at=None if job is None else job.due,
             pending=len(world.table(Job)),
         )
@@ -130,3 +130,8 @@ class Clock:
         if elapsed >= self._elapsed + 0.001:
             self._elapsed = elapsed
             self._position = min(calendar.plus(self._anchor, seconds=elapsed), calendar.END)
+
+
+def reached(now: Timestamp, job: Job | None) -> Timestamp:
+    """The instant that a world has reached whose clock shows ``now`` and whose next job is this one."""
+    return now if job is None else min(now, job.due)
