@@ -1,0 +1,12 @@
+"""The tests of the emulator: what its document, its pages and its guide say, checked through HTTP."""
+
+import os
+import sys
+from pathlib import Path
+
+if sys.dont_write_bytecode:
+    # A run starts hundreds of processes, and each would compile the package again. The cache is a folder of its own, so
+    # that there is still no file beside a source.
+    sys.dont_write_bytecode = False
+    sys.pycache_prefix = os.environ["PYTHONPYCACHEPREFIX"] = str(Path(__file__).parents[1] / ".pytest_cache/bytecode")
+    del os.environ["PYTHONDONTWRITEBYTECODE"]

@@ -17,6 +17,9 @@ from pathlib import Path
 
 ROOT = 0
 
+NGINX = shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin")
+"""The proxy before servers that share a database, or None where there is none."""
+
 
 def programs() -> Path | None:
     """Where the server's programs are, or None where there are none."""

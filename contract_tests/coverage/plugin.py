@@ -1,7 +1,7 @@
-"""The options of pytest for coverage: ``--spec-coverage=FILE`` writes the table, ``--spec-coverage-complete`` minds it.
+"""Coverage of the document: ``--spec-coverage=FILE`` writes the table, ``--spec-coverage-complete`` minds it.
 
 With the second option a run of the whole suite fails where a row of the table is empty; parts of the suite run as ever
-without it. It works with xdist: each worker hands on what it saw.
+without it. It works with xdist: each worker hands on what it saw. Without the first this module is not loaded.
 """
 
 from __future__ import annotations
@@ -27,14 +27,9 @@ NEVER = frozenset({Point("field answered", "NextAction.url")})
 """Never answered so far: no step of the emulator's has a page of its own. This should stay empty."""
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(OPTION, metavar="FILE", help="Write which test exercises what of the specification.")
-    parser.addoption(COMPLETE, action="store_true", help="Fail where no test exercises a part of the document.")
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    if config.getoption(OPTION):
-        _listen_to_the_rules()
+def pytest_configure() -> None:
+    WATCH.notes_points = True
+    _listen_to_the_rules()
 
 
 def _listen_to_the_rules() -> None:
@@ -67,7 +62,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     config = session.config
     if hasattr(config, "workeroutput"):
         config.workeroutput["exercised"] = [[*point, test] for point, test in WATCH.exercised.items()]
-    elif file := config.getoption(OPTION):
+    else:
+        file = config.getoption(OPTION)
         points = WATCH.points
         Path(file).write_text("".join(_table(points)), "utf-8")
         missing = sorted(points.documented() - WATCH.exercised.keys() - NEVER)

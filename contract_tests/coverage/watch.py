@@ -13,9 +13,13 @@ UNDOCUMENTED = ("/_emulator/inbox/", "/_emulator/openapi", "/_emulator/console/"
 
 
 class Watch:
-    """What happened in this process; ``test`` is the one that runs now."""
+    """What happened in this process; ``test`` is the one that runs now.
+
+    Points are noted only where a table was asked for.
+    """
 
     def __init__(self) -> None:
+        self.notes_points = False
         self.test = ""
         self.exercised: dict[Point, str] = {}
         self.judged: set[str] = set()
@@ -52,7 +56,7 @@ class Watch:
             self.judged.discard(id)
             if judges and not by_client:
                 yield from self._faults(exchange)
-            if exchange.path.startswith("/v1/"):
+            if self.notes_points and exchange.path.startswith("/v1/"):
                 for point in self.points.exercised(exchange):
                     self.note(point)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import re
-import shutil
 import subprocess
 import time
 from collections.abc import Iterator
@@ -16,10 +15,9 @@ import httpx
 from contract_tests.crash_recovery.crash_rounds import LONGEST, START, look, receiving, wipe
 from contract_tests.crash_recovery.load import Load
 from contract_tests.crash_recovery.servers import Emulator, free_port, started
+from contract_tests.postgres import NGINX
 
 DOCUMENTED = Path(__file__).parents[2] / "docs" / "guide" / "state.md"
-
-PROGRAM = shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin")
 
 
 def configuration(folder: Path, listen: int, first: int, second: int) -> str:
@@ -38,14 +36,12 @@ def configuration(folder: Path, listen: int, first: int, second: int) -> str:
 @contextmanager
 def nginx(folder: Path, *ports: int) -> Iterator[str]:
     """nginx before two servers; its URL."""
-    assert PROGRAM is not None, "there is no nginx: apt-get install nginx"
+    assert NGINX is not None, "there is no nginx: apt-get install nginx"
     listen = free_port()
     file = folder / "nginx.conf"
     file.write_text(configuration(folder, listen, *ports))
     outside = f"daemon off; pid {folder}/nginx.pid; error_log {folder}/nginx.log;"
-    process = subprocess.Popen(
-        [PROGRAM, "-p", str(folder), "-e", f"{folder}/nginx.log", "-c", str(file), "-g", outside]
-    )
+    process = subprocess.Popen([NGINX, "-p", str(folder), "-e", f"{folder}/nginx.log", "-c", str(file), "-g", outside])
     url = f"http://127.0.0.1:{listen}"
     try:
         until = time.monotonic() + 60
