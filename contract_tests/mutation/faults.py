@@ -219,7 +219,7 @@ FAULTS = (
     ),
     Fault(
         "use after delete",
-        f"{CORE}.world.World.remove",
+        f"{CORE}.repository.Repository.remove",
         instead(None),
         RULE,
         "resources.test_customers.test_a_deleted_customer_is_gone",
@@ -248,7 +248,7 @@ FAULTS = (
     ),
     Fault(
         "rejected change half done",
-        f"{CORE}.world.World.undo",
+        f"{CORE}.repository.Repository.undo",
         instead(None),
         RULE,
         "control.test_trigger.test_a_trigger_that_is_rejected_leaves_nothing_behind",

@@ -101,10 +101,9 @@ The engine does the rest, here by a request on New Year's Day and an advance of 
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any, NamedTuple, NoReturn, cast
+from typing import Any, NamedTuple, Self, cast
 
 import msgspec
 
@@ -113,9 +112,9 @@ from emulator.core.effects import Effect
 from emulator.core.events import Event, EventData
 from emulator.core.ids import IdSource
 from emulator.core.jobs import FailedJob, Job, JobQueue
-from emulator.core.records import R, Record, to_wire
-from emulator.core.tables import Table
-from emulator.core.unit_of_work import Change, CheckFailed, UnitOfWork
+from emulator.core.records import Record, to_wire
+from emulator.core.repository import Repository, no_unit_of_work
+from emulator.core.unit_of_work import CheckFailed, UnitOfWork
 
 _OWN_KINDS: tuple[type[Record], ...] = (Job, FailedJob, Event)
 """The kinds of record that every world has, whatever its registry."""
@@ -148,26 +147,7 @@ class Registry(NamedTuple):
     checks: tuple[CommitCheck, ...] = ()
 
 
-class Tables(dict[type[Record], Table[Any]]):
-    """The tables of a world by kind, each made when it is first asked for: most worlds hold records of a few kinds."""
-
-    def __init__(self, kinds: Collection[type[Record]]) -> None:
-        super().__init__()
-        self._kinds = kinds
-
-    def __missing__(self, kind: type[Record]) -> Table[Any]:
-        if kind not in self._kinds:
-            raise KeyError(kind)
-        table = self[kind] = Table(kind)
-        return table
-
-    def copy(self) -> Tables:
-        duplicate = Tables(self._kinds)
-        duplicate.update((kind, table.copy()) for kind, table in self.items())
-        return duplicate
-
-
-class World:
+class World(Repository):
     """The test side or the live side of one App: its records, jobs, events and counters, and its instant ``now``.
 
     The engine sets ``now`` (UTC) before each unit of work, and it stands still during one. Changes are made only inside
@@ -188,117 +168,24 @@ class World:
         base_url: str,
         strict: bool = True,
     ) -> None:
+        super().__init__(_all_kinds(registry.kinds), now)
         self.reference_data = reference_data
         self.name = name
         self.seed = seed
         self.livemode = livemode
         self.base_url = base_url
         self.strict = strict
-        self.now = now
         self.registry = registry
-        self.counters: dict[str, int] = {}
         self._ids = IdSource(f"{seed}/{name}/{'live' if livemode else 'test'}")
         self.app = IdSource(name).id("app", int(livemode))
-        self._unit: UnitOfWork | None = None
         self.jobs = JobQueue()
-        self._tables = Tables(self.kinds)
         self._tables[Job] = self.jobs
 
-    def copy(self) -> World:
-        """Another world in the same state; changes to one do not reach the other.
-
-        Records never change, so both share them; only the tables are copied.
-        """
-        if self._unit is not None:
-            raise RuntimeError("a unit of work is running; a world is copied between two of them")
-        duplicate = copy.copy(self)
-        duplicate.counters = self.counters.copy()
-        duplicate._tables = self._tables.copy()
+    def copy(self) -> Self:
+        """Another world in the same state; see :meth:`Repository.copy`."""
+        duplicate = super().copy()
         duplicate.jobs = cast("JobQueue", duplicate._tables[Job])
         return duplicate
-
-    # -- reading
-
-    def table(self, kind: type[R]) -> Table[R]:
-        """The table of one kind."""
-        return self._tables[kind]
-
-    @property
-    def kinds(self) -> tuple[type[Record], ...]:
-        """Every kind of record that this world may hold."""
-        return _all_kinds(self.registry.kinds)
-
-    def tables(self) -> list[Table[Any]]:
-        """The tables in which there is something, or was, in the order of :attr:`kinds`."""
-        return [self._tables[kind] for kind in self.kinds if kind in self._tables]
-
-    def get(self, kind: type[R], id: str | None) -> R | None:
-        """The record of this kind with this id, or None."""
-        slot = self._tables[kind].slots.get(id)  # type: ignore[arg-type]  # None may be looked up; no record has it as its id
-        return None if slot is None else slot.record
-
-    def require(self, kind: type[R], id: str | None) -> R:
-        """The record that another one refers to, so that it must exist. Raises ``KeyError`` if it does not."""
-        return self._tables[kind].slots[id].record  # type: ignore[index, no-any-return]  # id as in get; each table holds records of its own kind
-
-    # -- changing, inside a unit of work
-
-    def add(self, record: R, number: int | None = None) -> R:
-        """Add a new record at the end of the order of creation, or at the given ``number`` in it."""
-        if number is None:
-            number = self.counters["record"] = self.counters.get("record", 0) + 1  # as count(); inlined for speed
-        unit = self._unit or _no_unit_of_work()
-        # If the table raises, it has changed nothing, and there must be no change to undo.
-        table = self._tables[type(record)]
-        table.add(record, number)
-        unit.changes.append(change := Change(None, record, number))
-        if table.checks_additions:
-            unit.checked.append(change)
-        return record
-
-    def replace(self, record: R, /, **changes: Any) -> R:
-        """Replace a record by a copy with some fields changed, and with ``updated_at`` set if it has that field.
-
-        Raises ``RuntimeError``, as :meth:`remove` does, if the world no longer holds this very record: a change that
-        was made since would be lost.
-        """
-        return self.change(record, changes)
-
-    def change(self, record: R, changes: dict[str, Any]) -> R:
-        """Do what :meth:`replace` does, with the changes in a dict, which may be modified."""
-        unit = self._unit or _no_unit_of_work()
-        table = self._tables[type(record)]
-        if table.stamped and "updated_at" not in changes:
-            changes["updated_at"] = self.now
-        changed = msgspec.structs.replace(record, **changes)
-        table.replace(record, changed, changes)
-        unit.changes.append(change := Change(record, changed, 0))
-        if table.checked and not table.checked.isdisjoint(changes):
-            unit.checked.append(change)
-        return changed
-
-    def remove(self, record: Record) -> None:
-        """Delete a record."""
-        unit = self._unit or _no_unit_of_work()
-        table = self._tables[type(record)]
-        unit.changes.append(change := Change(record, None, table.remove(record)))
-        if table.checks_additions:
-            unit.checked.append(change)
-
-    def clear(self, keep: tuple[type[Record], ...]) -> dict[type[Record], int]:
-        """Delete every record of all kinds but those to keep; returns how many there were of each kind."""
-        tables = [table for table in self.tables() if table.kind not in keep]
-        removed = {table.kind: len(table) for table in tables}
-        (self._unit or _no_unit_of_work()).cleared = True
-        for table in tables:
-            # From the newest to the oldest, so that each removal takes the end of a list.
-            for record in reversed(list(table)):
-                self.remove(record)
-        return removed
-
-    def arrange(self) -> None:
-        """Note that the running unit of work sets fields directly, past the rules; no check is made of it."""
-        (self._unit or _no_unit_of_work()).is_arranged = True
 
     def new_id(self, kind: type[Record]) -> str:
         """An id for a new record of this kind."""
@@ -312,11 +199,6 @@ class World:
     def secret(self, prefix: str) -> str:
         """``prefix_`` and 32 random-looking characters, which cannot be computed from any id."""
         return self._ids.secret(prefix, self.count("draw"))
-
-    def count(self, name: str) -> int:
-        """The next number of a counter; the first is 1."""
-        number = self.counters[name] = self.counters.get(name, 0) + 1
-        return number
 
     def schedule(self, due: Timestamp, name: str, about: Record | None = None, /, **data: str) -> Job:
         """Plan the job ``name`` for an instant (for ``now`` if that has passed), for the record ``about``, if any."""
@@ -350,7 +232,7 @@ class World:
     def record_event(self, type: str, data: EventData) -> Event:
         """Record an event without reactions."""
         event = self.add(self.event(type, data))
-        (self._unit or _no_unit_of_work()).events.append(event)
+        (self._unit or no_unit_of_work()).events.append(event)
         return event
 
     def event(self, type: str, data: EventData) -> Event:
@@ -361,19 +243,17 @@ class World:
             app=self.app,
             livemode=self.livemode,
             created_at=self.now,
-            request=(self._unit or _no_unit_of_work()).cause,
+            request=(self._unit or no_unit_of_work()).cause,
             data=data,
         )
 
     def last_event(self, type: str) -> Event | None:
         """The latest event of this type in the running unit of work."""
-        return next(
-            (event for event in reversed((self._unit or _no_unit_of_work()).events) if event.type == type), None
-        )
+        return next((event for event in reversed((self._unit or no_unit_of_work()).events) if event.type == type), None)
 
     def enqueue(self, effect: Effect) -> None:
         """Have the engine perform an effect after the running unit of work is committed."""
-        (self._unit or _no_unit_of_work()).effects.append(effect)
+        (self._unit or no_unit_of_work()).effects.append(effect)
 
     # -- units of work
 
@@ -401,18 +281,6 @@ class World:
             self.remove(job)
             self.add(FailedJob(id=job.id, name=job.name, due=job.due, about=job.about, error=reason))
         return unit
-
-    def undo(self, unit: UnitOfWork) -> None:
-        """Undo every change of a unit of work: of one that raised, or of the last one committed."""
-        for change in reversed(unit.changes):
-            table = self._tables[type(change.record)]
-            if change.old is None:
-                table.remove(change.record)
-            elif change.new is None:
-                table.add(change.record, change.number)
-            else:
-                table.replace(change.new, change.old)
-        self.counters = unit.counters
 
 
 class UnitOfWorkContext(msgspec.Struct):
@@ -446,10 +314,6 @@ class UnitOfWorkContext(msgspec.Struct):
                 self.world.undo(self.unit)
                 failure.unit = self.unit
                 raise failure
-
-
-def _no_unit_of_work() -> NoReturn:
-    raise RuntimeError("a world changes only inside a unit of work")
 
 
 def encode(value: Any) -> bytes:

@@ -1,0 +1,162 @@
+"""The records of a world, in tables, and the note of each change in the unit of work that runs."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, NoReturn, Self
+
+import msgspec
+
+from emulator.core.calendar import Timestamp
+from emulator.core.records import R, Record
+from emulator.core.tables import Table
+from emulator.core.unit_of_work import Change, UnitOfWork
+
+
+class Tables(dict[type[Record], Table[Any]]):
+    """The tables of a world by kind, each made when it is first asked for: most worlds hold records of a few kinds."""
+
+    def __init__(self, kinds: tuple[type[Record], ...]) -> None:
+        super().__init__()
+        self.kinds = kinds
+
+    def __missing__(self, kind: type[Record]) -> Table[Any]:
+        if kind not in self.kinds:
+            raise KeyError(kind)
+        table = self[kind] = Table(kind)
+        return table
+
+    def copy(self) -> Tables:
+        duplicate = Tables(self.kinds)
+        duplicate.update((kind, table.copy()) for kind, table in self.items())
+        return duplicate
+
+
+class Repository:
+    """Records by kind and counters by name. They change only inside a unit of work, which notes each change for undo.
+
+    ``now`` (UTC) is the instant that a changed record gets as its ``updated_at``.
+    """
+
+    def __init__(self, kinds: tuple[type[Record], ...], now: Timestamp) -> None:
+        self.now = now
+        self.counters: dict[str, int] = {}
+        self._tables = Tables(kinds)
+        self._unit: UnitOfWork | None = None
+
+    def copy(self) -> Self:
+        """Another one in the same state; changes to one do not reach the other.
+
+        Records never change, so both share them; only the tables are copied.
+        """
+        if self._unit is not None:
+            raise RuntimeError("a unit of work is running; a world is copied between two of them")
+        duplicate = copy.copy(self)
+        duplicate.counters = self.counters.copy()
+        duplicate._tables = self._tables.copy()
+        return duplicate
+
+    # -- reading
+
+    @property
+    def kinds(self) -> tuple[type[Record], ...]:
+        """Every kind of record that may be held."""
+        return self._tables.kinds
+
+    def table(self, kind: type[R]) -> Table[R]:
+        """The table of one kind."""
+        return self._tables[kind]
+
+    def tables(self) -> list[Table[Any]]:
+        """The tables in which there is something, or was, in the order of the kinds."""
+        return [self._tables[kind] for kind in self.kinds if kind in self._tables]
+
+    def get(self, kind: type[R], id: str | None) -> R | None:
+        """The record of this kind with this id, or None."""
+        slot = self._tables[kind].slots.get(id)  # type: ignore[arg-type]  # None may be looked up; no record has it as its id
+        return None if slot is None else slot.record
+
+    def require(self, kind: type[R], id: str | None) -> R:
+        """The record that another one refers to, so that it must exist. Raises ``KeyError`` if it does not."""
+        return self._tables[kind].slots[id].record  # type: ignore[index, no-any-return]  # id as in get; each table holds records of its own kind
+
+    # -- changing, inside a unit of work
+
+    def add(self, record: R, number: int | None = None) -> R:
+        """Add a new record at the end of the order of creation, or at the given ``number`` in it."""
+        if number is None:
+            number = self.counters["record"] = self.counters.get("record", 0) + 1  # as count(); inlined for speed
+        unit = self._unit or no_unit_of_work()
+        # If the table raises, it has changed nothing, and there must be no change to undo.
+        table = self._tables[type(record)]
+        table.add(record, number)
+        unit.changes.append(change := Change(None, record, number))
+        if table.checks_additions:
+            unit.checked.append(change)
+        return record
+
+    def replace(self, record: R, /, **changes: Any) -> R:
+        """Replace a record by a copy with some fields changed, and with ``updated_at`` set if it has that field.
+
+        Raises ``RuntimeError``, as :meth:`remove` does, if the world no longer holds this very record: a change that
+        was made since would be lost.
+        """
+        return self.change(record, changes)
+
+    def change(self, record: R, changes: dict[str, Any]) -> R:
+        """Do what :meth:`replace` does, with the changes in a dict, which may be modified."""
+        unit = self._unit or no_unit_of_work()
+        table = self._tables[type(record)]
+        if table.stamped and "updated_at" not in changes:
+            changes["updated_at"] = self.now
+        changed = msgspec.structs.replace(record, **changes)
+        table.replace(record, changed, changes)
+        unit.changes.append(change := Change(record, changed, 0))
+        if table.checked and not table.checked.isdisjoint(changes):
+            unit.checked.append(change)
+        return changed
+
+    def remove(self, record: Record) -> None:
+        """Delete a record."""
+        unit = self._unit or no_unit_of_work()
+        table = self._tables[type(record)]
+        unit.changes.append(change := Change(record, None, table.remove(record)))
+        if table.checks_additions:
+            unit.checked.append(change)
+
+    def clear(self, keep: tuple[type[Record], ...]) -> dict[type[Record], int]:
+        """Delete every record of all kinds but those to keep; returns how many there were of each kind."""
+        tables = [table for table in self.tables() if table.kind not in keep]
+        removed = {table.kind: len(table) for table in tables}
+        (self._unit or no_unit_of_work()).cleared = True
+        for table in tables:
+            # From the newest to the oldest, so that each removal takes the end of a list.
+            for record in reversed(list(table)):
+                self.remove(record)
+        return removed
+
+    def arrange(self) -> None:
+        """Note that the running unit of work sets fields directly, past the rules; no check is made of it."""
+        (self._unit or no_unit_of_work()).is_arranged = True
+
+    def count(self, name: str) -> int:
+        """The next number of a counter; the first is 1."""
+        number = self.counters[name] = self.counters.get(name, 0) + 1
+        return number
+
+    def undo(self, unit: UnitOfWork) -> None:
+        """Undo every change of a unit of work: of one that raised, or of the last one committed."""
+        for change in reversed(unit.changes):
+            table = self._tables[type(change.record)]
+            if change.old is None:
+                table.remove(change.record)
+            elif change.new is None:
+                table.add(change.record, change.number)
+            else:
+                table.replace(change.new, change.old)
+        self.counters = unit.counters
+
+
+def no_unit_of_work() -> NoReturn:
+    """Raise what a change outside a unit of work raises."""
+    raise RuntimeError("a world changes only inside a unit of work")
