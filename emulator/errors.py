@@ -90,11 +90,11 @@ ERRORS: dict[str, ErrorSpec] = {
     "transaction_not_refundable": ErrorSpec(
         CONFLICT,
         409,
-        "Only a completed transaction with a refundable rest can be refunded.",
+        "Only a completed transaction with an unrefunded balance can be refunded.",
         "INVALID_STATUS_TRANSITION",
     ),
     "refund_amount_exceeds_available": ErrorSpec(
-        VALIDATION, 400, "The amount is more than the refundable rest of {available}.", "AMOUNT_TOO_LARGE"
+        VALIDATION, 400, "The amount exceeds the refundable balance of {available}.", "AMOUNT_TOO_LARGE"
     ),
     # 422: invalid.
     "VALIDATION_ERROR": ErrorSpec(VALIDATION, 422, "Several fields are wrong; see errors."),

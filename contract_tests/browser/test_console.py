@@ -83,7 +83,7 @@ def test_a_failed_delivery_is_replayed(sandbox: Sandbox, surf: Surf) -> None:
     expect(tab.get_by_test_id("attempts")).to_contain_text("Attempt 1 400")
     sandbox.inbox_answers("shop", status=200)
     tab.get_by_test_id("replay").click()
-    expect(tab.get_by_test_id("notice")).to_have_text("Attempted again: succeeded.")
+    expect(tab.get_by_test_id("notice")).to_have_text("Retried: succeeded.")
     expect(tab.get_by_test_id("attempts")).to_contain_text("Attempt 2 200")
     expect(tab.get_by_test_id("replay")).to_have_count(0)
     assert_same_page(tab)
@@ -98,7 +98,7 @@ def test_a_snapshot_is_saved_and_restored(sandbox: Sandbox, surf: Surf) -> None:
     sandbox.customer()
     tab.get_by_test_id("restore-1-ask").click()
     tab.get_by_test_id("restore-1-do").click()
-    expect(tab.get_by_test_id("notice")).to_have_text("The world is that of before again.")
+    expect(tab.get_by_test_id("notice")).to_have_text("Restored before.")
     assert [each["id"] for each in sandbox.api.get("/customers/")["data"]] == [customer["id"]]
     assert_same_page(tab)
 
@@ -151,7 +151,7 @@ def test_it_is_steered_by_keyboard_alone(sandbox: Sandbox, surf: Surf) -> None:
     tab.keyboard.press("/")
     tab.keyboard.type("awa")
     tab.keyboard.press("Enter")
-    expect(tab.get_by_role("heading", level=1)).to_have_text("Found for “awa”")
+    expect(tab.get_by_role("heading", level=1)).to_have_text("Results for “awa”")
 
 
 def test_without_scripts_it_steers_too(sandbox: Sandbox, surf: Surf) -> None:

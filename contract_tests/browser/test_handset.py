@@ -47,7 +47,7 @@ def test_it_rings_by_itself_and_everyone_can_use_it(sandbox: Sandbox, surf: Surf
 def test_it_works_without_scripts(sandbox: Sandbox, surf: Surf, address: str) -> None:
     intent = asked(sandbox)
     tab = surf(address, java_script_enabled=False)
-    tab.get_by_label("Secret code").fill("1234")
+    tab.get_by_label("PIN").fill("1234")
     tab.get_by_test_id("reject").click()
     expect(tab.get_by_test_id("answered")).to_contain_text("You have rejected the payment.")
     assert sandbox.api.get(f"/payment-intents/{intent['id']}/")["status"] == "canceled"

@@ -54,7 +54,7 @@ def test_nothing_is_done_either(visitor: Visitor) -> None:
 def test_another_token_opens_nothing(visitor: Visitor, token: str) -> None:
     answer = log_in(visitor, token)
     assert (answer.status_code, "set-cookie" in answer.headers) == (401, False)
-    assert "This is not the token." in Page(answer).text
+    assert "This token is not valid." in Page(answer).text
     assert visitor.open().status == 401
 
 

@@ -140,7 +140,7 @@ def test_a_world_is_saved_taken_out_brought_in_and_put_back(sandbox: Sandbox) ->
         assert shared.headers["content-disposition"] == 'attachment; filename="one-shared.json"'
         assert shared.json() == sandbox.control.get("/snapshots/one", share="true") != exported.json()
         page = visitor.do("import", "snapshots", _id="two", **{":json": json.dumps(exported.json())})
-        assert page.said("notice") == "Brought in as two."
+        assert page.said("notice") == "Imported as two."
         assert sandbox.api.get("/customers/")["pagination"]["count"] == 0
         visitor.do("restore", "snapshots", _id="two")
         assert sandbox.api.get("/customers/")["pagination"]["count"] == 1
@@ -151,7 +151,7 @@ def test_a_world_is_saved_taken_out_brought_in_and_put_back(sandbox: Sandbox) ->
 def test_an_event_is_triggered(sandbox: Sandbox) -> None:
     with visiting(sandbox) as visitor:
         page = visitor.do("trigger", "events", event="invoice.paid")
-        assert page.said("notice") == "It happened: invoice.paid."
+        assert page.said("notice") == "Triggered invoice.paid."
         assert visitor.do("trigger", "events", event="nonsense").html.count('class="notice bad"') == 1
     assert "invoice.paid" in [event["type"] for event in sandbox.events()]
 

@@ -223,12 +223,12 @@ def test_an_object_is_explained(sandbox: Sandbox) -> None:
         page = visitor.open(f"objects/{invoice}")
         french = visitor.open(f"objects/{invoice}", lang="fr")
     why = page.said("why")
-    assert why.startswith("Why it is so request POST /v1/subscriptions/ planned job subscription.charge 1 Jan 2026")
+    assert why.startswith("Why is it in this state? request POST /v1/subscriptions/ planned job subscription.charge")
     assert f"job subscription.renew of {subscription} ran and created it" in why
     assert "change open -> paid by `pay` (amount_paid 0 -> 5000" in why
     assert "does not reach back" not in why
     assert f"/_emulator/console/objects/{subscription}?app={visitor.app}" in page.links
-    assert "Pourquoi il en est ainsi requête POST /v1/subscriptions/" in french.said("why")
+    assert "Pourquoi cet état ? requête POST /v1/subscriptions/" in french.said("why")
     assert "changement open -> paid" in french.said("why")
 
 
@@ -258,11 +258,11 @@ def test_the_audit_names_what_shows_a_mutation(sandbox: Sandbox) -> None:
     assert "A refund was asked for without an Idempotency-Key" in page.said("findings")
     assert "warning" in page.said("findings")
     assert f"/_emulator/console/requests/{refund}?app={visitor.app}" in page.links
-    assert "No occasion so far" in page.text
+    assert "Not exercised" in page.text
     assert "avertissement" in french.said("findings")
-    assert "Pas encore d’occasion" in french.text
+    assert "Non exercé" in french.text
 
 
 def test_a_client_nothing_can_be_said_against(sandbox: Sandbox) -> None:
     with visiting(sandbox) as visitor:
-        assert "Nothing to find fault with." in visitor.open("audit").said("findings")
+        assert "No problems found." in visitor.open("audit").said("findings")

@@ -197,7 +197,7 @@ def test_a_buyer_who_is_no_customer_any_more_gets_one_too(sandbox: Sandbox) -> N
     email = only_email(sandbox, "receipt")
     assert (email["customer"], email["to"]) == (None, customer["email"])
     assert "Hello, Thank you." in text(sandbox, email)
-    assert "Paid by: Bank transfer" in text(sandbox, email)
+    assert "Paid with: Bank transfer" in text(sandbox, email)
 
 
 # Subscriptions
@@ -251,7 +251,7 @@ def test_a_cancellation_is_emitted_when_it_happens(sandbox: Sandbox) -> None:
     assert kinds(sandbox) == ["trial_ending", "subscription_canceled"]
     email = only_email(sandbox, "subscription_canceled")
     assert email["subscription"] == subscription["id"]
-    assert "It ended on January 21, 2026. You will not be charged any more." in text(sandbox, email)
+    assert "It ended on January 21, 2026. You will not be charged again." in text(sandbox, email)
 
 
 def test_the_deletion_of_a_customer_is_reported_too(sandbox: Sandbox) -> None:
@@ -291,7 +291,7 @@ def test_a_refund_that_fails_is_not(sandbox: Sandbox) -> None:
 
 
 FRENCH = {
-    "invoice": ("Facture INV-2026-", "à payer d’ici le 31 janvier 2026"),
+    "invoice": ("Facture INV-2026-", "à payer au plus tard le 31 janvier 2026"),
     "receipt": ("Reçu RCPT-2026-", "Nous avons reçu votre paiement de 5 000 FCFA"),
     "renewal_failed": ("Votre paiement à", "Nous réessaierons le 2 janvier 2026."),
     "trial_ending": ("Votre essai chez", "Votre premier paiement de 5 000 FCFA aura lieu ce jour-là."),

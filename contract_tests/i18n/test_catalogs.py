@@ -76,7 +76,7 @@ def test_messages_are_found_everywhere(messages: dict[Key, Message]) -> None:
         ("emulator", "resources"),
         ("fixtures", "magic.yaml"),
     }
-    assert (None, "PayPal refuses the payment.") in messages, "of a fixture"
+    assert (None, "PayPal rejects the payment.") in messages, "of a fixture"
     assert (None, "Overview") in messages, "of a table"
     assert (None, "Download the invoice as PDF") in messages, "of a template"
     assert ("action", "Open") in messages

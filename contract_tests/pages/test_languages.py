@@ -51,7 +51,7 @@ def test_french_through_and_through(sandbox: Sandbox) -> None:
     with buyer(sandbox, invoice(sandbox), **{"Accept-Language": "fr"}) as awa:
         page = awa.open()
         assert page.said("total") == "6 000 FCFA"
-        assert page.said("due-date") == "À payer avant le 31 janvier 2026"
+        assert page.said("due-date") == "À payer au plus tard le 31 janvier 2026"
         assert page.said("pay") == "Payer 6 000 FCFA"
         waiting = awa.follow(awa.pay(**TRANSFER))
         assert "En attente de votre virement" in waiting.text

@@ -147,7 +147,7 @@ def test_a_refund_names_the_rest_of_its_transaction_and_a_capture_what_was_autho
         assert answer == {
             "type": "validation_error",
             "code": "refund_amount_exceeds_available",
-            "message": f"The amount is more than the refundable rest of {left}.",
+            "message": f"The amount exceeds the refundable balance of {left}.",
             "param": "amount",
         }
     intent = sandbox.pay(capture_method="manual")

@@ -127,7 +127,7 @@ class TriggerRun:
         id = self._overrides.get(kind)
         if isinstance(id, str):
             if self._recipe.action is None and kind == self._recipe.object:
-                raise invalid_field(kind, "is made anew; give its fields, or leave it out")
+                raise invalid_field(kind, "is created by the trigger; give its fields, or leave it out")
             self._unused.discard(kind)
             return get_or_404(self._world, kinds()[kind], id, kind)
         owners = (self._world.get(kinds()[each], self._id(each)) for each in kinds()) if kind == "customer" else ()

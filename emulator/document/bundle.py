@@ -54,7 +54,7 @@ class _Bundler:
         return whole
 
     def adopt_own_components(self, components: Document) -> None:
-        """The components that the root file defines itself, or only names to bring in their files."""
+        """The components that the root file defines itself, or only names to include their files."""
         for kind, named in components.items():
             for name, value in named.items():
                 if not self.names_its_own_file(kind, name, value):

@@ -31,7 +31,7 @@ ERRORS: Mapping[str, str] = {
     "AMOUNT_TOO_LARGE": N_("This amount is too large."),
     "PERMISSION_DENIED": N_("{merchant} cannot accept this payment. Nothing was charged."),
     "COMPANY_PAYMENTS_DISABLED": N_("{merchant} cannot take payments at present. Nothing was charged."),
-    "INSUFFICIENT_FUNDS": N_("There is not enough money on this account."),
+    "INSUFFICIENT_FUNDS": N_("Insufficient funds."),
     "PAYMENT_METHOD_NOT_SUPPORTED": N_("This payment method was declined or is not accepted here."),
     "MOBILE_MONEY_TIMEOUT": N_("The payment was not confirmed on the phone in time."),
     "MOBILE_MONEY_REJECTED": N_("The payment was rejected on the phone."),
@@ -42,18 +42,18 @@ ERRORS: Mapping[str, str] = {
 }
 """The error codes that a buyer reads a sentence of their own about."""
 
-OTHER_FAILURE = N_("The payment operator refused the payment.")
+OTHER_FAILURE = N_("The payment operator rejected the payment.")
 """Why a payment failed, for all other codes."""
 
 HEADINGS: Mapping[str, str] = {
     "payment": N_("Pay {merchant}"),
     "subscription": N_("Subscribe to {merchant}"),
     "setup": N_("Save a payment method with {merchant}"),
-    "donation": N_("Give to {merchant}"),
+    "donation": N_("Donate to {merchant}"),
 }
 """What a page is for, by its mode."""
 
-LINK_CLOSED = N_("{merchant} does not take payments here any more. Ask them for a new link.")
+LINK_CLOSED = N_("{merchant} no longer takes payments here. Ask them for a new link.")
 
 CLOSED: Mapping[str, tuple[str, str]] = {
     "expired": (N_("This page has expired"), N_("Nothing was charged. Go back to {merchant} to start again.")),
@@ -67,7 +67,7 @@ CLOSED: Mapping[str, tuple[str, str]] = {
 PROMPT_ANSWERS: Mapping[str, str] = {
     "approve": N_("You have confirmed the payment."),
     "reject": N_("You have rejected the payment."),
-    "ignore": N_("The payment ends when its time is over."),
-    "gone": N_("This payment no longer waits."),
+    "ignore": N_("The payment will fail when its time runs out."),
+    "gone": N_("This payment is no longer waiting."),
 }
 """What an answer to a mobile money prompt did; ``gone`` where the prompt is no longer there."""

@@ -169,7 +169,7 @@ class View:
         if self._trial:
             return _("Start the free trial")
         if payable.total is None or payable.asks_quantity:
-            return _("Give") if payable.mode == "donation" else _("Pay")
+            return _("Donate") if payable.mode == "donation" else _("Pay")
         return _("Pay {amount}", amount=self._money(payable.total))
 
     def _money(self, amount: int) -> str:

@@ -118,7 +118,7 @@ def _receipt(email: Email, builder: EmailBuilder) -> EmailContent:
             (builder.gettext("Receipt number"), receipt.number),
             (builder.gettext("Date"), builder.day(receipt.created_at)),
             (builder.gettext("Amount"), amount),
-            (builder.gettext("Paid by"), " · ".join(part for part in by if part)),
+            (builder.gettext("Paid with"), " · ".join(part for part in by if part)),
             *([(builder.gettext("Invoice"), invoice.invoice_number)] if invoice else []),
         ],
         (builder.gettext("See the receipt"), receipt.url),
@@ -133,7 +133,7 @@ def _renewal_failed(email: Email, builder: EmailBuilder) -> EmailContent:
     )
     then = (
         builder.gettext(
-            "We will try again on {day}. Please see to it that the account holds enough by then.",
+            "We will try again on {day}. Please make sure there are enough funds by then.",
             day=builder.day(email.again_at),
         )
         if email.again_at
@@ -177,7 +177,7 @@ def _canceled(email: Email, builder: EmailBuilder) -> EmailContent:
         builder.gettext("Your subscription is canceled"),
         [
             builder.gettext(
-                "It ended on {day}. You will not be charged any more.", day=builder.day(subscription.canceled_at)
+                "It ended on {day}. You will not be charged again.", day=builder.day(subscription.canceled_at)
             )
         ],
         builder.subscribed(subscription),
@@ -193,7 +193,7 @@ def _refund(email: Email, builder: EmailBuilder) -> EmailContent:
     return EmailContent(
         builder.gettext("Refund of {amount} from {merchant}", amount=amount),
         builder.gettext("{amount} refunded", amount=amount),
-        [builder.gettext("We sent the money back by the way you paid.")],
+        [builder.gettext("We refunded your original payment method.")],
         [
             (builder.gettext("Amount"), amount),
             (builder.gettext("Date"), builder.day(refund.refunded_at)),

@@ -1,7 +1,7 @@
 """Cross-origin sharing: shows browsers which pages of other origins may call the service (rule 2; B-70).
 
 A page may read responses if the App's security profiles list its domain. For an App that lists none no such header is
-sent, and browsers withhold the responses from the page: a secret key does not belong into one.
+sent, and browsers withhold the responses from the page: a secret key does not belong in one.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ STATE_MACHINE = StateMachine(
 )
 
 COUNTING = ("pending", "processing", "succeeded")
-"""States of refunds that reduce the refundable rest."""
+"""States of refunds that reduce the refundable balance."""
 
 
 def check(found: Violations, world: World, body: Body) -> None:
@@ -74,7 +74,7 @@ def check(found: Violations, world: World, body: Body) -> None:
 
 
 def create(world: World, body: Mapping[str, Any]) -> Refund:
-    """POST /refunds/: of a completed deposit; without an ``amount`` the whole refundable rest (minor units)."""
+    """POST /refunds/: of a completed deposit; without an ``amount`` the whole refundable balance (minor units)."""
     deposit = get_or_404(world, Transaction, body["transaction"], "transaction")
     amount = _amount(world, deposit, body.get("amount"))
     review = settings(world).refund_review
@@ -104,7 +104,7 @@ def create(world: World, body: Mapping[str, Any]) -> Refund:
 
 
 def _amount(world: World, deposit: Transaction, amount: int | None) -> int:
-    """What to refund: the given amount, or the whole refundable rest (minor units).
+    """What to refund: the given amount, or the whole refundable balance (minor units).
 
     409 where the transaction is not ``completed``, or nothing is left and no amount given; 400 above the rest (B-57).
     """
@@ -126,7 +126,7 @@ def _amount(world: World, deposit: Transaction, amount: int | None) -> int:
 
 
 def refundable(world: World, deposit: Transaction) -> int:
-    """The refundable rest: the amount less refunds that are pending, processing or succeeded."""
+    """The refundable balance: the amount less refunds that are pending, processing or succeeded."""
     refunds = world.table(Refund).where("transaction", deposit.id)
     return deposit.amount - sum(refund.amount for refund in refunds if refund.status in COUNTING)
 
