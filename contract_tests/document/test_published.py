@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from openapi_schema_validator import OAS30Validator
@@ -11,9 +11,12 @@ from openapi_schema_validator import OAS30Validator
 from emulator.document import bundles
 from emulator.document.openapi30 import to_openapi_3_0
 from emulator.document.published import LIMITS, published
+from emulator.pages.payables import State
+from emulator.pages.payment_form import FIELDS
+from emulator.pages.request import KINDS
 from emulator.web.formats import FORMATS
 
-SERVED = ["service-3.0", "service-3.1", "control-3.0", "control-3.1"]
+SERVED = [f"{source}-{version}" for source in bundles.SOURCES for version in ("3.0", "3.1")]
 STANDARD_FORMATS = {"date-time", "date", "email", "uri"}
 
 
@@ -56,7 +59,7 @@ def test_an_exclusive_bound_is_no_flag() -> None:
     assert [value for value in (-1, 0, 0.1, 9) if OAS30Validator(schema).is_valid(value)] == [0.1, 9]
 
 
-@pytest.mark.parametrize("name", ["service-3.0", "control-3.0"])
+@pytest.mark.parametrize("name", [name for name in SERVED if name.endswith("3.0")])
 def test_nullable_stands_beside_a_type_and_an_enumeration_beside_it_has_null(name: str) -> None:
     for node in nodes(bundles.load(name)["components"]["schemas"]):
         if node.get("nullable") is True:
@@ -120,3 +123,16 @@ def test_any_event_is_one_schema_and_what_a_new_webhook_is_sent() -> None:
     [callback] = document["paths"]["/webhooks/"]["post"]["callbacks"]["event"].values()
     body = callback["post"]["requestBody"]["content"]["application/json"]["schema"]
     assert body == {"$ref": "#/components/schemas/AnyEvent"}
+
+
+# The pages
+
+
+def test_the_page_of_each_kind_is_documented() -> None:
+    """Every answer that a test gets from one is held against the document: ``contract_tests/coverage/watch.py``."""
+    document = bundles.load("pages")
+    assert {path.split("/")[1] for path in document["paths"]} == KINDS.keys() | {"receipt"}
+    schemas = document["components"]["schemas"]
+    assert schemas["PaymentPage"]["properties"]["state"]["enum"] == list(get_args(State))
+    fields = set().union(*FIELDS.values()) | {"name", "email", "product", "amount", "quantity"}
+    assert schemas["PaymentForm"]["properties"].keys() == fields | {"token", "do", "payment", "method"}
