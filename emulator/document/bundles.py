@@ -17,6 +17,7 @@ from pathlib import Path
 
 import msgspec
 
+from emulator.document.conditions import with_if, with_not
 from emulator.document.event_schemas import EACH_EVENT, EACH_KIND, object_kinds, with_enumerations, with_events
 from emulator.document.openapi30 import to_openapi_3_0
 from emulator.document.openapi31 import to_openapi_3_1
@@ -55,8 +56,8 @@ def fresh_bundles() -> dict[str, str]:
     """Every bundle by its name, as its file ought to read."""
     originals = fresh_documents()
     served = {name: published(document) for name, document in originals.items()}
-    strict = {name + OPENAPI_3_0: to_openapi_3_0(document) for name, document in served.items()}
-    twins = {name + OPENAPI_3_1: to_openapi_3_1(document) for name, document in served.items()}
+    strict = {name + OPENAPI_3_0: to_openapi_3_0(with_not(document)) for name, document in served.items()}
+    twins = {name + OPENAPI_3_1: to_openapi_3_1(with_if(document)) for name, document in served.items()}
     return {name: _text(document) for name, document in (originals | strict | twins).items()}
 
 
