@@ -96,7 +96,7 @@ async def _answer(scope: Any, receive: Any, send: Any) -> None:
 
 
 def test_a_protocol_has_the_attributes_that_ours_reads_and_sets() -> None:
-    """``scope``, ``url`` and ``headers`` of the request being read, ``cycle``, ``parser``, ``transport``, ``logger``."""
+    """``scope``, ``url`` and ``headers`` of the request being read, ``parser``, ``transport``, ``cycle`` and more."""
 
     async def play() -> tuple[HttpToolsProtocol, bool]:
         config = uvicorn.Config(_answer, http="httptools", ws="none", lifespan="off", log_config=None)
