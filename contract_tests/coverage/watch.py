@@ -12,6 +12,10 @@ UNDOCUMENTED = ("/_emulator/inbox/", "/_emulator/openapi", "/_emulator/console/"
 """What is under a document's address but answers as arranged, or is the document, or belongs to pages."""
 
 
+PAGES = ("/checkout/", "/pay/", "/invoice/", "/receipt/")
+"""The addresses of the buyer's pages, whose JSON form is documented."""
+
+
 class Watch:
     """What happened in this process; ``test`` is the one that runs now.
 
@@ -28,7 +32,8 @@ class Watch:
     @cached_property
     def contracts(self) -> dict[str, Contract]:
         """The contract of each address."""
-        return {"/v1/": Contract("service"), "/_emulator/": Contract("control")}
+        pages = Contract("pages")
+        return {"/v1/": Contract("service"), "/_emulator/": Contract("control")} | dict.fromkeys(PAGES, pages)
 
     @cached_property
     def points(self) -> Points:
@@ -69,10 +74,10 @@ class Watch:
 
 
 def _is_documented(exchange: Exchange) -> bool:
-    """Whether a document describes such an exchange; none does pages for people, and where their forms lead."""
+    """Whether a document describes such an exchange; none describes HTML pages, and where their forms lead."""
     is_page = exchange.headers.get("content-type", "").startswith("text/html") or exchange.status == 303
-    own = exchange.path.startswith("/_emulator/") and is_page and not exchange.path.endswith("/html")
-    return exchange.method not in ("OPTIONS", "HEAD") and not exchange.path.startswith(UNDOCUMENTED) and not own
+    is_html = is_page and not exchange.path.startswith("/v1/") and not exchange.path.endswith("/html")
+    return exchange.method not in ("OPTIONS", "HEAD") and not exchange.path.startswith(UNDOCUMENTED) and not is_html
 
 
 WATCH = Watch()

@@ -231,7 +231,7 @@ REJECTED = {
     ),
     "a part of a schema file": (
         root_with("schemas/A.yaml#/properties") | {"schemas/A.yaml": "properties: {}\n"},
-        "service.yaml: schemas/A.yaml#/properties: only the files of resources and control",
+        "service.yaml: schemas/A.yaml#/properties: only files of resources, control and pages",
     ),
     "a whole file of a folder without a kind": (
         root_with("resources/cats.yaml") | {"resources/cats.yaml": "cats: {}\n"},

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from openapi_schema_validator import OAS30Validator
 
+from contract_tests.document.judges import Validator31
 from emulator.document import bundles
+from emulator.document.conditions import with_if, with_not
 from emulator.document.openapi30 import to_openapi_3_0
+from emulator.document.openapi31 import to_openapi_3_1
 from emulator.document.published import LIMITS, published
+from emulator.pages.payables import State
+from emulator.pages.payment_form import FIELDS
+from emulator.pages.request import KINDS
 from emulator.web.formats import FORMATS
 
-SERVED = ["service-3.0", "service-3.1", "control-3.0", "control-3.1"]
+SERVED = [f"{source}-{version}" for source in bundles.SOURCES for version in ("3.0", "3.1")]
 STANDARD_FORMATS = {"date-time", "date", "email", "uri"}
 
 
@@ -29,7 +35,13 @@ def nodes(node: Any) -> Iterator[dict[str, Any]]:
 
 def schema_of(written: dict[str, Any], **others: Any) -> dict[str, Any]:
     document = {"info": {}, "paths": {}, "components": {"schemas": {"A": written, **others}}}
-    schema: dict[str, Any] = to_openapi_3_0(published(document))["components"]["schemas"]["A"]
+    schema: dict[str, Any] = to_openapi_3_0(with_not(published(document)))["components"]["schemas"]["A"]
+    return schema
+
+
+def twin_of(written: dict[str, Any]) -> dict[str, Any]:
+    document = {"info": {}, "paths": {}, "components": {"schemas": {"A": written}}}
+    schema: dict[str, Any] = to_openapi_3_1(with_if(published(document)))["components"]["schemas"]["A"]
     return schema
 
 
@@ -56,7 +68,7 @@ def test_an_exclusive_bound_is_no_flag() -> None:
     assert [value for value in (-1, 0, 0.1, 9) if OAS30Validator(schema).is_valid(value)] == [0.1, 9]
 
 
-@pytest.mark.parametrize("name", ["service-3.0", "control-3.0"])
+@pytest.mark.parametrize("name", [name for name in SERVED if name.endswith("3.0")])
 def test_nullable_stands_beside_a_type_and_an_enumeration_beside_it_has_null(name: str) -> None:
     for node in nodes(bundles.load(name)["components"]["schemas"]):
         if node.get("nullable") is True:
@@ -97,8 +109,44 @@ def test_each_format_of_our_own_has_a_pattern() -> None:
 )
 def test_a_field_that_is_required_unless_another_is_given(body: dict[str, Any], is_valid: bool) -> None:
     unless = {"unit_amount": {"required": ["plan"]}, "interval": {"required": ["plan"]}}
-    schema = schema_of({"type": "object", "x-required-unless": unless})
-    assert OAS30Validator(schema).is_valid(body) is is_valid
+    written = {"type": "object", "x-required-unless": unless}
+    assert OAS30Validator(schema_of(written)).is_valid(body) is is_valid
+    assert twin_of(written) == {
+        "type": "object",
+        "if": {"not": {"required": ["plan"]}},
+        "then": {"required": ["unit_amount", "interval"]},
+    }
+    assert Validator31(twin_of(written)).is_valid(body) is is_valid
+
+
+@pytest.mark.parametrize(
+    ("body", "is_valid"),
+    [({}, True), ({"kind": "a"}, False), ({"kind": "a", "x": 1}, True), ({"kind": "b"}, False), ({"kind": "c"}, True)],
+)
+def test_conditions_that_exclude_each_other_are_a_chain(body: dict[str, Any], is_valid: bool) -> None:
+    is_a, is_b = ({"required": ["kind"], "properties": {"kind": {"enum": [kind]}}} for kind in "ab")
+    conditions = [{"if": is_a, "then": {"required": ["x"]}}, {"if": is_b, "then": {"required": ["y"]}}]
+    written = {"type": "object", "x-conditions": conditions}
+    assert OAS30Validator(schema_of(written)).is_valid(body) is is_valid
+    assert Validator31(twin_of(written)).is_valid(body) is is_valid
+
+
+def test_in_a_chain_of_conditions_only_one_can_apply() -> None:
+    """``else`` would leave out the second of two that apply."""
+    document = bundles.load("service-3.1")
+    chains = [schema for schema in document["components"]["schemas"].values() if "else" in schema]
+    assert chains
+    for schema in chains:
+        first, second = schema["if"]["properties"], schema["else"]["if"]["properties"]
+        [(name, one)], [(same, other)] = first.items(), second.items()
+        assert name == same
+        assert set(one["enum"]).isdisjoint(other["enum"])
+        assert "else" not in schema["else"]
+
+
+def test_no_extension_repeats_a_condition() -> None:
+    written = {key for name in SERVED for node in nodes(bundles.load(name)) for key in node}
+    assert written & {"x-conditions", "x-required-unless", "x-rejected"} == set()
 
 
 @pytest.mark.parametrize("name", ["service-3.0", "service-3.1"])
@@ -120,3 +168,16 @@ def test_any_event_is_one_schema_and_what_a_new_webhook_is_sent() -> None:
     [callback] = document["paths"]["/webhooks/"]["post"]["callbacks"]["event"].values()
     body = callback["post"]["requestBody"]["content"]["application/json"]["schema"]
     assert body == {"$ref": "#/components/schemas/AnyEvent"}
+
+
+# The pages
+
+
+def test_the_page_of_each_kind_is_documented() -> None:
+    """Every answer that a test gets from one is held against the document: ``contract_tests/coverage/watch.py``."""
+    document = bundles.load("pages")
+    assert {path.split("/")[1] for path in document["paths"]} == KINDS.keys() | {"receipt"}
+    schemas = document["components"]["schemas"]
+    assert schemas["PaymentPage"]["properties"]["state"]["enum"] == list(get_args(State))
+    fields = set().union(*FIELDS.values()) | {"name", "email", "product", "amount", "quantity"}
+    assert schemas["PaymentForm"]["properties"].keys() == fields | {"token", "do", "payment", "method"}

@@ -1,4 +1,4 @@
-"""Conditions between fields: what ``x-rejected`` says, the served documents forbid and the server rejects."""
+"""Conditions between fields: what ``x-conditions`` says, the served documents forbid and the server rejects."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 from contract_tests.document.judges import Judge, StrictJudge
 from contract_tests.sandbox import Sandbox
 from emulator.document import bundles
+from emulator.document.conditions import CONDITIONS
 
 Body = dict[str, Any]
 
@@ -94,7 +95,7 @@ def conditions() -> Iterator[str]:
     """The name of the schema of each condition of both documents."""
     for document in map(bundles.load, ("service", "control")):
         for name, schema in document["components"]["schemas"].items():
-            yield from [name] * len(schema.get("x-rejected", ()))
+            yield from [name] * len(schema.get(CONDITIONS, ()))
 
 
 def test_each_condition_has_a_row() -> None:

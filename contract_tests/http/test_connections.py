@@ -226,7 +226,7 @@ def test_nothing_is_upgraded(line: Line, upgrade: bytes, caplog: pytest.LogCaptu
     assert not caplog.records
 
 
-@pytest.mark.parametrize("name", [b"Upgrade", b"upgrade", b"UPGRADE "])
+@pytest.mark.parametrize("name", [b"Upgrade", b"upgrade"])
 def test_a_request_that_asks_for_http_2_keeps_its_body(line: Line, name: bytes) -> None:
     """As Java's HttpClient sends it, which then goes on in HTTP/1.1 on the same connection."""
     settings = b"HTTP2-Settings: AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA"
@@ -234,6 +234,43 @@ def test_a_request_that_asks_for_http_2_keeps_its_body(line: Line, name: bytes) 
     assert answer.status == 201
     body = b'{"email": "ines@example.com", "name": "Ines\\r\\n", "metadata": {"a":\r\n"b"}}'
     assert line.post(body).status == 201
+
+
+def asking_for_http_2(line: Line, body: bytes, *headers: bytes) -> bytes:
+    """A POST as Java's HttpClient sends it first."""
+    asked = (b"Connection: Upgrade, HTTP2-Settings", b"HTTP2-Settings: AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA")
+    rows = [POST, line.polite.strip(), JSON, *asked, b"Upgrade: h2c", *headers]
+    return b"\r\n".join(rows) + b"\r\n\r\n" + body
+
+
+FRAMED = [
+    (AWA, b"Content-Length: %d" % len(AWA)),
+    (b"%x\r\n%s\r\n0\r\n\r\n" % (len(AWA), AWA), b"Transfer-Encoding: chunked"),
+]
+
+
+@pytest.mark.parametrize(("body", "framing"), FRAMED, ids=["length", "chunked"])
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_it_keeps_its_body_wherever_the_network_cuts_it(line: Line, size: int, body: bytes, framing: bytes) -> None:
+    request = asking_for_http_2(line, body, framing)
+    for start in range(0, len(request), size):
+        line.say(request[start : start + size])
+    assert line.answer().status == 201
+    line.request(LIST)
+    assert line.answer().status == 200
+
+
+def test_pipelined_requests_that_ask_for_http_2_keep_their_bodies(line: Line) -> None:
+    bodies = [AWA, AWA.replace(b"awa@", b"ines@"), b'{"email": "ama@example.com", "name": "\\nUpgrade: h2c\\r\\n"}']
+    line.say(b"".join(asking_for_http_2(line, body, b"Content-Length: %d" % len(body)) for body in bodies))
+    answers = [line.answer() for _ in bodies]
+    assert [answer.status for answer in answers] == [201] * 3
+    assert b'"ama@example.com"' in answers[2].body
+
+
+def test_a_tunnel_is_no_request_of_the_service(line: Line) -> None:
+    line.request(b"CONNECT shop.example.com:443 HTTP/1.1", b"Connection: Upgrade", b"Upgrade: h2c")
+    assert line.answer().status in (400, 404, 405)
 
 
 def test_the_word_of_a_proxy_counts_only_where_the_app_says_so(line: Line) -> None:

@@ -36,6 +36,8 @@ PAGES = [
     "/openapi.json",
     "/openapi.yaml",
     "/openapi-3.1.json",
+    "/openapi-pages.json",
+    "/openapi-pages-3.1.json",
     "/_emulator/openapi.json",
     "/_emulator/openapi-3.1.json",
 ]

@@ -82,12 +82,11 @@ def test_the_catalog_lists_what_the_pages_show(sandbox: Sandbox) -> None:
     assert any(key["begins"] == "revoked" for key in catalog["magic_keys"])
 
 
-@pytest.mark.parametrize(
-    "path", ["/openapi.json", "/openapi-3.1.json", "/_emulator/openapi.json", "/_emulator/openapi-3.1.json"]
-)
-def test_the_documents_are_served_as_json(site: httpx.Client, path: str) -> None:
-    document = site.get(path).json()
-    assert document["openapi"] == ("3.1.0" if "3.1" in path else "3.0.3")
+@pytest.mark.parametrize("base", ["/openapi", "/_emulator/openapi", "/openapi-pages"])
+@pytest.mark.parametrize("version", ["", "-3.1"])
+def test_the_documents_are_served_as_json(site: httpx.Client, base: str, version: str) -> None:
+    document = site.get(f"{base}{version}.json").json()
+    assert document["openapi"] == ("3.1.0" if version else "3.0.3")
 
 
 def test_the_document_is_served_as_yaml(site: httpx.Client) -> None:

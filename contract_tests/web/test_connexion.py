@@ -183,7 +183,7 @@ def test_operations_accept_what_connexions_own_validation_accepts(caplog: pytest
             assert _within(expected[2], body), request
 
 
-@pytest.mark.parametrize("name", bundles.SOURCES)
+@pytest.mark.parametrize("name", ["service", "control"])
 def test_references_lead_where_connexion_would_follow_them(name: str) -> None:
     document = bundles.load(name)
     assert "$ref" in repr(document)
@@ -191,7 +191,7 @@ def test_references_lead_where_connexion_would_follow_them(name: str) -> None:
     assert "$ref" not in repr(definitions(document))
 
 
-@pytest.mark.parametrize("name", bundles.SOURCES)
+@pytest.mark.parametrize("name", ["service", "control"])
 def test_connexion_is_given_every_operation_with_its_security(name: str) -> None:
     document = bundles.load(name)
     whole, given = Specification.load(copy.deepcopy(document)), Specification.load(routes(document))

@@ -10,6 +10,7 @@ import asyncio
 from inspect import iscoroutinefunction, signature
 from typing import Any, NamedTuple
 
+import httptools
 import pytest
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -95,17 +96,19 @@ async def _answer(scope: Any, receive: Any, send: Any) -> None:
 
 
 def test_a_protocol_has_the_attributes_that_ours_reads_and_sets() -> None:
-    """``scope`` of the request being read, ``transport``, ``logger``, and the ``cycle`` of request and answer."""
+    """``scope``, ``url`` and ``headers`` of the request being read, ``parser``, ``transport``, ``cycle`` and more."""
 
     async def play() -> tuple[HttpToolsProtocol, bool]:
         config = uvicorn.Config(_answer, http="httptools", ws="none", lifespan="off", log_config=None)
         protocol = HttpToolsProtocol(config=config, server_state=ServerState(), app_state={})
         assert protocol.cycle is None
+        assert isinstance(protocol.parser, httptools.HttpRequestParser)
         transport = Transport([])
         protocol.connection_made(transport)  # type: ignore[arg-type]  # as much of one as is asked for
         assert protocol.transport is transport
         protocol.data_received(b"POST / HTTP/1.1\r\nContent-Length: 2\r\n\r\n")
         assert protocol.scope["type"] == "http"
+        assert (protocol.url, protocol.headers) == (b"/", [(b"content-length", b"2")])
         assert protocol.cycle.more_body
         assert protocol.cycle.keep_alive
         before = protocol.cycle.response_complete

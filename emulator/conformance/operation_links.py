@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from emulator.document.conditions import CONDITIONS, forbid
 from emulator.document.tree import Document, resolve
 
 METHODS = ("get", "put", "post", "delete", "patch")
@@ -76,7 +77,7 @@ def filled_in(value: Any, answer: Any) -> Any:
 
 
 def with_standard_keywords(node: Any) -> Any:
-    """The document with ``x-key-minLength``, and with ``x-rejected`` not yet in ``not``, as JSON Schema has them."""
+    """The document with ``x-key-minLength`` and ``x-conditions`` as JSON Schema has them."""
     if isinstance(node, list):
         return [with_standard_keywords(part) for part in node]
     if not isinstance(node, dict):
@@ -86,6 +87,4 @@ def with_standard_keywords(node: Any) -> Any:
         values = schema["additionalProperties"]
         schema["patternProperties"] = {f"^[\\s\\S]{{{schema['x-key-minLength']},}}$": values}
         schema["additionalProperties"] = False
-    if "x-rejected" in schema and "not" not in schema:
-        schema["not"] = {"anyOf": schema["x-rejected"]}
-    return schema
+    return forbid(schema) if CONDITIONS in schema else schema

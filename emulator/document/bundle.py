@@ -25,7 +25,7 @@ Origin = tuple[Path, Pointer]
 COMPONENT_FOLDERS = frozenset({"schemas", "parameters", "responses", "headers", "examples", "requestBodies", "links"})
 """A file in one of these is a component named after the file."""
 
-INLINED_FOLDERS = frozenset({"resources", "control"})
+INLINED_FOLDERS = frozenset({"resources", "control", "pages"})
 """A reference to one key of a file in one of these is replaced by what stands there."""
 
 
@@ -144,7 +144,7 @@ class _Bundler:
     def inlined(self, target: Path, place: Pointer, here: Path, ref: str) -> Any:
         """What stands under one key of a file of path items."""
         if target.parent.name not in INLINED_FOLDERS:
-            raise self.error(here, ref, "only the files of resources and control are referred to by key")
+            raise self.error(here, ref, "only files of resources, control and pages are referred to by key")
         if (target, place) in self.inlining:
             raise self.error(here, ref, "this part contains itself")
         part = self.read(target)

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import msgspec
 
+from emulator.document.conditions import with_if, with_not
 from emulator.document.event_schemas import EACH_EVENT, EACH_KIND, object_kinds, with_enumerations, with_events
 from emulator.document.openapi30 import to_openapi_3_0
 from emulator.document.openapi31 import to_openapi_3_1
@@ -25,13 +26,13 @@ from emulator.document.tree import Document
 from emulator.event_types import EVENTS
 from emulator.paths import PACKAGE, openapi_folder
 
-SOURCES = ("service", "control")
+SOURCES = ("service", "control", "pages")
 OPENAPI_3_0, OPENAPI_3_1 = "-3.0", "-3.1"
 """What is added to the name of a document for the versions of it that are served."""
 
 
 def load(name: str) -> Document:
-    """The document ``service`` or ``control`` as it is written, or as it is served, such as ``service-3.0``."""
+    """A document as it is written, such as ``service``, or as it is served, such as ``service-3.0``."""
     text = _not_written(openapi_folder()).get(name) or bundle_file(name).read_bytes()
     return msgspec.json.decode(text, type=Document)
 
@@ -55,21 +56,22 @@ def fresh_bundles() -> dict[str, str]:
     """Every bundle by its name, as its file ought to read."""
     originals = fresh_documents()
     served = {name: published(document) for name, document in originals.items()}
-    strict = {name + OPENAPI_3_0: to_openapi_3_0(document) for name, document in served.items()}
-    twins = {name + OPENAPI_3_1: to_openapi_3_1(document) for name, document in served.items()}
+    strict = {name + OPENAPI_3_0: to_openapi_3_0(with_not(document)) for name, document in served.items()}
+    twins = {name + OPENAPI_3_1: to_openapi_3_1(with_if(document)) for name, document in served.items()}
     return {name: _text(document) for name, document in (originals | strict | twins).items()}
 
 
 def fresh_documents() -> dict[str, Document]:
-    """Both documents, made from the files as they are now. Raises :class:`~emulator.document.tree.DocumentError`."""
+    """The documents, made from the files as they are now. Raises :class:`~emulator.document.tree.DocumentError`."""
     # PyYAML is slow to import and a server with current bundles never needs it, so only this function asks for it.
     from emulator.document.bundle import bundle
 
-    service, control = (bundle(openapi_folder() / f"{name}.yaml") for name in SOURCES)
+    service, control, pages = (bundle(openapi_folder() / f"{name}.yaml") for name in SOURCES)
     values = {EACH_EVENT: EVENTS, EACH_KIND: object_kinds(service)}
     return {
         "service": with_enumerations(with_events(service), values),
         "control": with_enumerations(control, values),
+        "pages": pages,
     }
 
 

@@ -44,7 +44,7 @@ def published(document: Document) -> Document:
 
 
 def _schema(schema: Schema) -> Schema:
-    for step in (_limits, _instant, _conditions, _default):
+    for step in (_limits, _instant, _default):
         schema = step(schema)
     return schema
 
@@ -56,19 +56,6 @@ def _limits(schema: Schema) -> Schema:
 def _instant(schema: Schema) -> Schema:
     """Without the pattern of an instant: the PHP client holds the object that it made of the text against it."""
     return {k: v for k, v in schema.items() if k != "pattern"} if schema.get("format") == "date-time" else schema
-
-
-def _conditions(schema: Schema) -> Schema:
-    """``x-required-unless``, and what is ``x-rejected``, within ``not``; of an ``anyOf`` generators would make types.
-
-    The server has rules for the same, whose errors name the field and say what is wrong with it.
-    """
-    missing = [
-        {"not": {"anyOf": [{"required": [name]}, exception]}}
-        for name, exception in schema.get("x-required-unless", {}).items()
-    ]
-    rejected = [*missing, *schema.get("x-rejected", ())]
-    return schema | {"not": {"anyOf": rejected}} if rejected else schema
 
 
 def _default(schema: Schema) -> Schema:

@@ -67,6 +67,8 @@ def site(engine: Engine) -> ASGIApp:
             _document("/openapi.yaml", "service-3.0", "yaml"),
             _document("/openapi-3.1.json", "service-3.1", "json"),
             _document("/openapi-3.1.yaml", "service-3.1", "yaml"),
+            _document("/openapi-pages.json", "pages-3.0", "json"),
+            _document("/openapi-pages-3.1.json", "pages-3.1", "json"),
             _document("/_emulator/openapi.json", "control-3.0", "json"),
             _document("/_emulator/openapi-3.1.json", "control-3.1", "json"),
         ],

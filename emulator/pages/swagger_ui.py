@@ -1,4 +1,4 @@
-"""The API explorer: both OpenAPI documents in Swagger UI, from its PyPI package."""
+"""The API explorer: the OpenAPI documents in Swagger UI, from its PyPI package."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ from emulator.pages.render import api_error, page
 from emulator.paths import guide_folder
 from emulator.web.context import context_of
 
-DOCUMENTS = {"service": ("/openapi.json", "The service"), "control": ("/_emulator/openapi.json", "The control API")}
+DOCUMENTS = {
+    "service": ("/openapi.json", "The service"),
+    "control": ("/_emulator/openapi.json", "The control API"),
+    "pages": ("/openapi-pages.json", "The buyer's pages"),
+}
 """By ``?api=``: the path and the title of a document."""
 
 ASSETS = {"swagger-ui-bundle.js": "text/javascript", "swagger-ui.css": "text/css"}

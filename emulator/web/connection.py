@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 from functools import partial
 from http import HTTPStatus
 from typing import Any, cast
@@ -13,6 +12,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from emulator import limits
 from emulator.web.context import ABORT
+from emulator.web.plain_parser import PlainParser
 from emulator.web.root_app import RootApp
 from emulator.web.write_coalescing import CoalescingTransport
 
@@ -21,10 +21,6 @@ SLICE = 4 * 1024
 
 FRAMING_PER_BYTE = 8
 """Bytes of framing that each byte of a body may bring: one that is sent in chunks of a single byte has five."""
-
-HEAD_END = b"\r\n\r\n"
-UPGRADE = re.compile(rb"(?i)(?<=\n)upgrade[ \t]*:[^\r\n]*\r\n")
-"""How Java's ``HttpClient`` and ``curl --http2`` ask for HTTP/2 with the first request of a connection."""
 
 logger = logging.getLogger("emulator.connection")
 # What clients do wrong is answered, not logged.
@@ -40,7 +36,8 @@ class Connection(HttpToolsProtocol):
 
     ``_head_bytes`` and ``_framing_bytes`` count the request that is being read: its head, and what follows the head
     without being part of the body. ``_deadline`` runs while a request has begun to arrive and is not complete. With
-    ``_ends`` nothing more is read.
+    ``_ends`` nothing more is read. ``_read_again`` is the head of a request that asked for another protocol, without
+    ``Upgrade``.
     """
 
     def __init__(self, *args: Any, root_app: RootApp, **kwargs: Any) -> None:
@@ -54,6 +51,8 @@ class Connection(HttpToolsProtocol):
         self._problem: str | None = None
         self._ends = False
         self._deadline: asyncio.TimerHandle | None = None
+        self._read_again = b""
+        self.parser = cast("Any", PlainParser(self.parser, lambda: self._read_again))
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(CoalescingTransport(transport))  # type: ignore[arg-type]  # it does all that is used of one
@@ -80,7 +79,6 @@ class Connection(HttpToolsProtocol):
     def _parse(self, data: bytes) -> None:
         if self._reading_head:
             self._head_bytes += len(data)
-            data = _without_upgrade(data)
         else:
             self._framing_bytes += len(data)
         super().data_received(data)
@@ -91,6 +89,7 @@ class Connection(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         self._unread_bytes = 0
+        self._read_again = b""
         super().on_message_begin()
         cast("dict[str, Any]", self.scope)[ABORT] = self.transport.abort
 
@@ -103,6 +102,9 @@ class Connection(HttpToolsProtocol):
                 raise TooMuch
 
     def on_headers_complete(self) -> None:
+        if self.parser.should_upgrade() and any(name == b"upgrade" for name, _ in self.headers):
+            self._read_again = self._head_without_upgrade()
+            return
         super().on_headers_complete()
         self._reading_head = False
         self._head_bytes = 0
@@ -121,7 +123,14 @@ class Connection(HttpToolsProtocol):
             if self._unread_bytes > limits.UNREAD_BODY.most:
                 self.transport.close()
 
+    def _head_without_upgrade(self) -> bytes:
+        start = b"%s %s HTTP/%s" % (self.parser.get_method(), self.url, self.parser.get_http_version().encode())
+        rest = (name + b": " + value for name, value in self.headers if name != b"upgrade")
+        return b"\r\n".join([start, *rest, b"\r\n"])
+
     def on_message_complete(self) -> None:
+        if self._read_again:
+            return
         self._reading_head = True
         self._framing_bytes = 0
         super().on_message_complete()
@@ -185,17 +194,6 @@ class Connection(HttpToolsProtocol):
             self.transport.close()
         else:
             self._end(408, f"The {'head' if of_head else 'body'} of the request took longer than {seconds} seconds.")
-
-
-def _without_upgrade(data: bytes) -> bytes:
-    """Part of a request without the header ``Upgrade``, which a server may ignore (RFC 9110, 7.8).
-
-    The parser would take what follows the head for another protocol, and lose the body.
-    """
-    if not UPGRADE.search(data):
-        return data
-    end = data.find(HEAD_END) + len(HEAD_END) if HEAD_END in data else len(data)
-    return UPGRADE.sub(b"", data[:end]) + data[end:]
 
 
 def protocol_for(root_app: RootApp) -> type[Connection]:
