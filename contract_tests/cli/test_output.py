@@ -118,6 +118,7 @@ def test_requests_are_followed(sandbox: Sandbox, follow: Follow) -> None:
 
 
 HEAVY = {"httpx", "uvicorn", "connexion", "rich", "http.server", "msgspec", "yaml", "jinja2", "asyncio"}
+HEAVY |= {"email.message", "hashlib", "socket", "subprocess"}
 
 
 def loaded(*line: str) -> set[str]:
