@@ -20,7 +20,7 @@ NOTHING_SEEN = (
 )
 
 # Each run has a sandbox of its own on a free port, in memory.
-PARAMETERS = [each for each in serve.params if each.name not in ("port", "port_file", "state")]
+PARAMETERS = [each for each in serve.params if each.name not in ("port", "port_file", "state", "exit_with_stdin")]
 
 
 class Commands(NamedTuple):
