@@ -1,8 +1,12 @@
-"""``exec`` with a Node script: it finds its sandbox, its status is passed on, and it hears Ctrl-C."""
+"""Node scripts: under ``exec``, and with an emulator that the module for Node starts."""
 
 from __future__ import annotations
 
+import os
+import select
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -23,6 +27,8 @@ fetch(`${url}/v1/customers/`, { method: "POST", headers, body })
     setInterval(() => {}, 1000);
   });
 """
+
+MODULE = Path(__file__).resolve().parents[2] / "docs/examples/node/payments-emulator/index.cjs"
 
 CLOCK = ["--clock", "frozen@2026-01-01T00:00:00Z"]
 
@@ -49,3 +55,24 @@ def test_ctrl_c_ends_both(script: str) -> None:
         shop.send_signal(signal.SIGINT)
         assert shop.communicate(timeout=60) == ("", "")
         assert shop.returncode == 8
+
+
+def test_the_emulator_of_a_script_that_is_killed_ends(tmp_path: Path) -> None:
+    """As when a test runner gives up on a worker: no handler of the script runs."""
+    ended = tmp_path / "ended"
+    os.mkfifo(ended)
+    emulator = tmp_path / "emulator"
+    emulator.write_text(f'#!/bin/sh\n"{sys.executable}" -m emulator.cli.main "$@"\necho "$?" > "{ended}"\n')
+    emulator.chmod(0o755)
+    script = "payments.Emulator.open().then(({ url }) => { console.log(url); setInterval(() => {}, 1e6); });"
+    script = f"const payments = require({str(MODULE)!r}); {script}"
+    own = {name: value for name, value in os.environ.items() if not name.startswith("PAYMENTS_EMULATOR_")}
+    own |= {"PAYMENTS_EMULATOR_COMMAND": str(emulator), "PYTHONPATH": str(MODULE.parents[4])}
+    with subprocess.Popen(["node", "-e", script], env=own, stdout=subprocess.PIPE, text=True) as node:
+        assert node.stdout
+        assert node.stdout.readline().startswith("http://127.0.0.1:")
+        status = os.open(ended, os.O_RDWR | os.O_NONBLOCK)
+        node.kill()
+        assert select.select([status], [], [], 60)[0], "the emulator still runs"
+        assert os.read(status, 9) == b"0\n"
+        os.close(status)

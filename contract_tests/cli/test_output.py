@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -117,7 +118,22 @@ def test_requests_are_followed(sandbox: Sandbox, follow: Follow) -> None:
     assert [first["status"], second["status"]] == [201, 422]
 
 
+FULL = Path("/dev/full")
+"""A disk that is always full."""
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="of Linux alone")
+@pytest.mark.parametrize("line", [("--help",), ("completion", "bash")])
+def test_a_full_disk_is_reported_on_one_line(line: tuple[str, ...]) -> None:
+    with FULL.open("w") as full:
+        ended = subprocess.run(
+            [*COMMAND, *line], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False
+        )
+    assert (ended.returncode, ended.stderr) == (2, "payments-emulator: cannot write: No space left on device\n")
+
+
 HEAVY = {"httpx", "uvicorn", "connexion", "rich", "http.server", "msgspec", "yaml", "jinja2", "asyncio"}
+HEAVY |= {"email.message", "hashlib", "socket", "subprocess"}
 
 
 def loaded(*line: str) -> set[str]:

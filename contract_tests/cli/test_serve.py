@@ -505,3 +505,23 @@ def test_without_a_host_only_this_machine_reaches_it(serve: Serve) -> None:
     }
     rebound = httpx.get(f"{served.url}/v1/customers/", headers={"Host": "evil.example"}, trust_env=False)
     assert rebound.status_code == 403
+
+
+def test_it_ends_with_its_standard_input(tmp_path: Path) -> None:
+    """However the program that holds the pipe ends, the system closes it; what is written into it is ignored."""
+    state = tmp_path / "worlds.json"
+    options = ("--port", "0", "--exit-with-stdin", "--state", f"tinydb:{state}")
+    with subprocess.Popen(
+        command(*options), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=CLEAN
+    ) as served:
+        assert served.stdout
+        assert served.stdin
+        url = served.stdout.readline().split()[2].removesuffix("/v1/")
+        assert any(row == "Ready.\n" for row in served.stdout)
+        served.stdin.write("\n")
+        served.stdin.flush()
+        key = {"Authorization": "Bearer sk_test_demo"}
+        assert httpx.get(f"{url}/v1/customers/", headers=key, trust_env=False).status_code == 200
+        _, complained = served.communicate(timeout=60)
+    assert (served.returncode, complained) == (0, "")
+    assert state.exists()

@@ -6,14 +6,13 @@ import gc
 import os
 import shutil
 import signal
-import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import click
@@ -22,6 +21,9 @@ from emulator.cli.completion import PROGRAM
 from emulator.cli.options import DEFAULT_KEY, option, variable
 from emulator.cli.serve import make_server, serve, tune_garbage_collector
 from emulator.cli.server_thread import serving
+
+if TYPE_CHECKING:
+    import subprocess
 
 NOT_FOUND, CANNOT_RUN = 127, 126
 """The exit statuses of a command that does not exist, and of one that cannot be run, as in a shell."""
@@ -35,8 +37,8 @@ SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if 
 KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 """What no command survives; on Windows SIGTERM, which ends it at once."""
 
-NOT_OURS = ("port", "port_file", "quiet", "verbose", "log_format")
-"""Options of ``serve`` that are about a server: its port, which has an environment variable, and what it prints."""
+NOT_OURS = ("port", "port_file", "quiet", "verbose", "log_format", "exit_with_stdin")
+"""Options of ``serve`` that are about a server: its port, which has an environment variable, its end, its output."""
 
 PARAMETERS = [parameter for parameter in serve.params if parameter.name not in NOT_OURS]
 
@@ -181,6 +183,8 @@ class Child:
         group = None if self._shares_terminal else 0
         # Windows starts only programs ending in .exe by their bare name; npm, for example, is npm.cmd.
         found = (shutil.which(command[0]) or command[0], *command[1:])
+        import subprocess  # not needed by the help of a command line
+
         # Running what the user names is the purpose of this command.
         return subprocess.Popen(found, env=environment, process_group=group)  # noqa: S603  # see above
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import hmac
 import json
 import sys
 import threading
 import time
 from collections.abc import Mapping
-from email.message import Message
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -81,7 +79,9 @@ class Forwarder:
 
     def send(self, event: Mapping[str, Any]) -> None:
         """Forward a past event as a delivery of it would have been."""
-        # Imported here: the help of a command line needs no web server.
+        # Imported here: the help of a command line needs no web server and no headers.
+        from email.message import Message
+
         from emulator.receiver import ReceivedRequest
 
         if self._about in (None, about(event)):
@@ -100,6 +100,8 @@ class Forwarder:
         return result
 
     def _sign_again(self, request: ReceivedRequest) -> None:
+        import hmac  # like signature()
+
         given = request.headers.get(SIGNATURE, "")
         if hmac.compare_digest(given.encode(), signature(self._endpoint_secret, request.body).encode()):
             request.headers.replace_header(SIGNATURE, signature(self._secret, request.body))

@@ -13,6 +13,11 @@ import click
 from emulator.cli.options import guidance
 
 
+def discard_output() -> None:
+    """After output failed: Python flushes it once more at exit, and would report the failure again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 class LazyCommands(UserDict[str, Any]):
     """Commands by name, given as ``module:attribute`` and imported on first use."""
 
@@ -42,8 +47,7 @@ class LazyGroup(click.Group):
             result = super().invoke(ctx)
             sys.stdout.flush()
         except BrokenPipeError:
-            # Python flushes the output once more at exit, and would report the broken pipe again.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            discard_output()
             return None
         return result
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import signal
-import socket
 import sys
 import time
 from collections.abc import Iterable
@@ -124,6 +122,8 @@ def introduce(endpoint: Any, target: str, secret: str, *, as_json: bool) -> None
 
 def unreachable(url: str) -> str | None:
     """Why no connection can be made to a URL; None if one can."""
+    import socket  # not needed by the help of a command line
+
     parts = urlsplit(url)
     port = parts.port or (443 if parts.scheme == "https" else 80)
     try:
@@ -135,6 +135,8 @@ def unreachable(url: str) -> str | None:
 
 def derived_secret(key: str, target: str) -> str:
     """The secret for a key and a URL: the same each time."""
+    import hashlib  # not needed by the help of a command line
+
     return "whsec_" + hashlib.sha256(f"{key} {target}".encode()).hexdigest()[:32]
 
 

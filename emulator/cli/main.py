@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
@@ -11,10 +12,13 @@ from typing import NoReturn
 import click
 
 from emulator.cli.completion import PROGRAM, VARIABLE
-from emulator.cli.lazy_groups import LazyCommands, LazyGroup
+from emulator.cli.lazy_groups import LazyCommands, LazyGroup, discard_output
 from emulator.version import VERSION
 
 OK, WRONG_USAGE, INTERRUPTED = 0, 2, 130
+
+DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""What the system says when output, or a file, cannot be written any further."""
 
 COMMANDS = LazyCommands(
     {
@@ -76,6 +80,12 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         sys.exit(WRONG_USAGE)
     except (KeyboardInterrupt, click.Abort):
         sys.exit(INTERRUPTED)
+    except OSError as error:
+        if error.errno not in DISK_ERRORS:
+            raise
+        discard_output()
+        print(f"{PROGRAM}: cannot write: {error.strerror}", file=sys.stderr)
+        sys.exit(WRONG_USAGE)
     sys.exit(status if isinstance(status, int) else OK)
 
 

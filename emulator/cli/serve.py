@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import gc
+import os
 import re
 import signal
 import sys
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,7 +20,13 @@ from emulator.cli.parameter_types import ClockStart, ReadingValue, Smtp, StateUr
 from emulator.cli.request_lines import RequestLines
 from emulator.limits import CONNECTIONS
 
+if TYPE_CHECKING:
+    from emulator.server import Server
+
 RUNNING = "running"
+
+STDIN = 0
+"""The file descriptor of the standard input."""
 
 OTHER_FILES = 512
 """Files that are open beside the connections of clients, such as connections to webhook receivers."""
@@ -118,8 +126,14 @@ def server_options(command: Any) -> Any:
     default=False,
     help="Also print requests of the console and of health checks, and ids.",
 )
+@option(
+    "--exit-with-stdin",
+    is_flag=True,
+    default=False,
+    help="End when the standard input ends: with the program that holds its pipe.",
+)
 @option("--log-format", type=click.Choice(["text", "json"]), default="text", help="Form of the lines for requests.")
-def serve(*, quiet: bool, verbose: bool, log_format: str, **chosen: Any) -> None:
+def serve(*, quiet: bool, verbose: bool, log_format: str, exit_with_stdin: bool, **chosen: Any) -> None:
     """Start the sandbox and serve until Ctrl-C or SIGTERM.
 
     \b
@@ -150,7 +164,7 @@ def serve(*, quiet: bool, verbose: bool, log_format: str, **chosen: Any) -> None
     click.echo(f"Control API     {server.url}/_emulator/openapi.json")
     click.echo(f"The document    {server.url}/openapi.json")
     try:
-        server.run(lambda: announce(server.port, port_file))
+        server.run(lambda: announce(server, port_file, exit_with_stdin=exit_with_stdin))
     finally:
         if lines:
             lines.close()
@@ -175,16 +189,30 @@ def allow_open_files() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
-def announce(port: int, port_file: Path | None) -> None:
-    """Report that the server answers requests."""
+def announce(server: Server, port_file: Path | None, *, exit_with_stdin: bool) -> None:
+    """Report that the server answers requests; with ``exit_with_stdin``, end it once the standard input ends."""
     if port_file:
         with explained(port_file):
             # Renamed into place, so that no program reads it half written.
             part = port_file.with_name(f"{port_file.name}.part")
-            part.write_text(f"{port}\n")
+            part.write_text(f"{server.port}\n")
             part.replace(port_file)
     tune_garbage_collector()
+    if exit_with_stdin:
+        threading.Thread(target=stop_with_stdin, args=[server], daemon=True).start()
     click.echo("Ready.")
+
+
+def stop_with_stdin(server: Server) -> None:
+    """Stop the server once the standard input ends.
+
+    However a program ends, the system closes its end of its pipes, so a server never outlives its parent.
+    """
+    # Not sys.stdin: a thread that waits in it at the end of the process holds a lock that Python needs there.
+    with suppress(OSError):
+        while os.read(STDIN, 4096):
+            pass
+    server.stop()
 
 
 @contextmanager

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import click
 
-from emulator.cli.captured import run_captured
 from emulator.cli.options import DEFAULT_KEY, option, variable
 from emulator.cli.serve import make_server, serve
 from emulator.cli.server_thread import serving
@@ -21,7 +20,7 @@ NOTHING_SEEN = (
 )
 
 # Each run has a sandbox of its own on a free port, in memory.
-PARAMETERS = [each for each in serve.params if each.name not in ("port", "port_file", "state")]
+PARAMETERS = [each for each in serve.params if each.name not in ("port", "port_file", "state", "exit_with_stdin")]
 
 
 class Commands(NamedTuple):
@@ -111,6 +110,9 @@ def player(commands: Commands, key: str, afterwards: str, chosen: Mapping[str, A
 
 def _run(command: Sequence[str], variables: Mapping[str, str]) -> tuple[int, str]:
     try:
+        # Imported here: the help of a command line needs no processes.
+        from emulator.cli.captured import run_captured
+
         status, output = run_captured(command, variables)
     except OSError as error:
         raise click.ClickException(f"{command[0]}: cannot be run: {error.strerror}") from None

@@ -6,10 +6,9 @@ as it is, without encoding; it becomes a ``datetime`` only for arithmetic.
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, time, timedelta
+from calendar import monthrange
+from datetime import MAXYEAR, UTC, date, datetime, time, timedelta
 from functools import lru_cache
-
-from dateutil.relativedelta import relativedelta
 
 Timestamp = str
 """An instant, UTC, ``YYYY-MM-DDTHH:MM:SS.mmmZ``."""
@@ -23,7 +22,9 @@ LAST: Timestamp = "9999-12-31T23:59:59.999Z"
 END: Timestamp = "9999-12-31T23:59:59.998Z"
 """The last instant a clock can show."""
 
-_STEPS = {"day": "days", "week": "weeks", "month": "months", "year": "years"}
+_DAYS = {"day": 1, "week": 7}
+
+_MONTHS = {"month": 1, "year": 12}
 
 
 def parse(instant: Timestamp) -> datetime:
@@ -75,10 +76,14 @@ def step(anchor: Timestamp, interval: str, count: int) -> Timestamp:
 
     Always computed from the anchor, never from the last result: 31 January gives 28 February and then 31 March.
     """
-    try:
-        return stamp(parse(anchor) + relativedelta(**{_STEPS[interval]: count}))  # type: ignore[arg-type]  # mypy cannot know which keyword it is
-    except (OverflowError, ValueError):
+    if interval in _DAYS:
+        return plus(anchor, days=_DAYS[interval] * count)
+    moment = parse(anchor)
+    year, month = divmod(moment.year * 12 + moment.month - 1 + _MONTHS[interval] * count, 12)
+    if year > MAXYEAR:
         return LAST
+    last_day = monthrange(year, month + 1)[1]
+    return stamp(moment.replace(year=year, month=month + 1, day=min(moment.day, last_day)))
 
 
 def business_days_after(instant: Timestamp, count: int) -> Timestamp:

@@ -78,7 +78,8 @@ def _timeline(api: Api) -> str:
     known = {request["id"] for request in requests}
     rows += [(event["created_at"], _event(event, "·")) for event in events if event["request"] not in known]
     rows.sort(key=lambda row: row[0])
-    return "\n".join(["Requests with the events they caused (└), and events of jobs (·):", *(row[1] for row in rows)])
+    head = "Requests with the events they caused (└), and events of jobs, buyers and triggers (·):"
+    return "\n".join([head, *(row[1] for row in rows)])
 
 
 def _request(api: Api, request: JSON, in_full: bool, events: Iterable[JSON]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from emulator.errors import ApiError
 from emulator.web.connexion_app import Definition
 from emulator.web.error_responses import error_of
-from emulator.web.query import cast, explain, fields
+from emulator.web.query import cast, explain, fields, unknown_parameter
 from emulator.web.schemas import CompiledSchema, Violation
 
 INVALID_CURRENCY = "franc"
@@ -66,7 +66,7 @@ class FormErrors:
         for name, text in [*fields(query), *((name, "?") for name in self._query), (UNKNOWN[0], "")]:
             schema = self._query.get(name)
             if schema is None:
-                yield Violation(name, "query", "unknown parameter", "INVALID_FILTER_PARAM")
+                yield Violation(name, "query", unknown_parameter(self._query), "INVALID_FILTER_PARAM")
             else:
                 for each in schema.violations(cast(text, schema.source)):
                     yield Violation(name, "query", explain(each.message, text, schema.source), "INVALID_FILTER_PARAM")

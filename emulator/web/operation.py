@@ -23,7 +23,7 @@ from emulator.web.connexion_app import Definition
 from emulator.web.context import RequestContext
 from emulator.web.error_responses import error_of
 from emulator.web.pagination import envelope
-from emulator.web.query import cast, explain, fields
+from emulator.web.query import cast, explain, fields, unknown_parameter
 from emulator.web.response import Response, send_response
 from emulator.web.routing import OperationLayer
 from emulator.web.schemas import CompiledSchema, Violation
@@ -104,7 +104,7 @@ class OperationHandler:
         for name, text in fields(raw):
             schema = self._parameters.get(name)
             if schema is None:
-                violations.append(_bad(name[:60], "unknown parameter"))
+                violations.append(_bad(name[:60], unknown_parameter(self._parameters)))
             elif name in given:
                 violations.append(_bad(name, "is given more than once"))
             else:

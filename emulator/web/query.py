@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from urllib.parse import parse_qsl
@@ -31,6 +31,12 @@ def cast(text: str, schema: Mapping[str, Any]) -> Any:
         case "array":
             return [cast(part, schema["items"]) for part in text.split(",")]
     return _instant(text) if schema.get("format") == "date-time" else text
+
+
+def unknown_parameter(known: Iterable[str]) -> str:
+    """What is wrong with a parameter that the operation does not have: the message names those that it has."""
+    names = ", ".join(known)
+    return f"unknown parameter; must be one of {names}" if names else "unknown parameter"
 
 
 def explain(message: str, text: str, schema: Mapping[str, Any]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -13,7 +12,7 @@ from emulator.core.calendar import Timestamp
 from emulator.core.validation import Violations
 from emulator.core.world import World
 from emulator.errors import combine, invalid_field, missing_field
-from emulator.resources.customers import magic_values, phone_numbers
+from emulator.resources.customers import card_numbers, ibans, magic_values, phone_numbers
 from emulator.resources.customers.magic_values import MagicValue
 
 Fields = Mapping[str, Any]
@@ -114,7 +113,7 @@ def _paypal(world: World, fields: Fields) -> PaymentDetails:
 def _bank_card(world: World, fields: Fields) -> PaymentDetails:
     number = fields["number"].replace(" ", "")
     details = {
-        "brand": brand(number),
+        "brand": card_numbers.brand(number),
         "last4": number[-4:],
         "exp_month": fields["exp_month"],
         "exp_year": fields["exp_year"],
@@ -128,10 +127,7 @@ def require_check_digit(number: str) -> None:
 
     No message may contain the card number, since responses are logged and stored.
     """
-    # Loaded on first use: many servers never see a card.
-    from stdnum import luhn
-
-    if not luhn.is_valid(number.replace(" ", "")):
+    if not card_numbers.is_valid(number.replace(" ", "")):
         raise invalid_field("number", "the check digit (Luhn) is wrong")
 
 
@@ -145,56 +141,18 @@ def _end_of_month(year: int, month: int) -> Timestamp:
     return calendar.step(calendar.midnight(f"{year:04d}-{month:02d}-01"), "month", 1)
 
 
-BRANDS = (
-    (r"4", "visa"),
-    (r"5[1-5]|2(22[1-9]|2[3-9]|[3-6]|7[01]|720)", "mastercard"),
-    (r"3[47]", "amex"),
-    (r"6(011|4[4-9]|5)", "discover"),
-    (r"3(0[0-5]|095|[689])", "diners"),
-    (r"35(2[89]|[3-8])", "jcb"),
-    (r"62", "unionpay"),
-)
-"""Patterns of the first digits of a card number, each with its brand."""
-
-
-def brand(number: str) -> str:
-    """The brand of a card number."""
-    return next((name for start, name in BRANDS if re.match(start, number)), "unknown")
-
-
 def _bank_transfer(world: World, fields: Fields) -> PaymentDetails:
     number = _iban(fields["iban"])
-    return PaymentDetails(type="bank_transfer", details={"bank": _bank(number), "last4": number[-4:]})
-
-
-_IBAN = re.compile(r"[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}", re.ASCII)
+    return PaymentDetails(type="bank_transfer", details={"bank": ibans.bank(number), "last4": number[-4:]})
 
 
 def _iban(text: str) -> str:
-    # Loaded on first use: many servers never see an IBAN.
-    from stdnum import iban
-    from stdnum.exceptions import InvalidComponent, ValidationError
-
-    number = iban.compact(text)
-    try:
-        if not _IBAN.fullmatch(number):
-            raise invalid_field("iban", "must be an IBAN: a country, two check digits, and the account's number")
-        return iban.validate(number, check_country=False)
-    except InvalidComponent:
-        # The check digits are right; the country, such as Gabon or Cameroon, has not registered its format of IBANs.
-        return number
-    except ValidationError:
-        raise invalid_field("iban", "the check digits or the length are wrong") from None
-
-
-def _bank(number: str) -> str | None:
-    """The bank's code, the first part of the account number; None if the country has not registered its length."""
-    # Loaded on first use, like the check of IBANs.
-    from stdnum import numdb
-
-    structure = numdb.get("iban").info(number)[0][1].get("bban", "")
-    length = re.match(r"\d+", structure)
-    return number[4 : 4 + int(length[0])] if length else None
+    number = ibans.compact(text)
+    if not ibans.has_form(number):
+        raise invalid_field("iban", "must be an IBAN: a country, two check digits, and the account's number")
+    if not ibans.is_valid(number):
+        raise invalid_field("iban", "the check digits or the length are wrong")
+    return number
 
 
 _READERS: Mapping[str, Callable[[World, Fields], PaymentDetails]] = {

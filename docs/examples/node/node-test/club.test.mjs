@@ -103,6 +103,40 @@ test("webhooks are forwarded to a request listener, whose status is the answer",
   assert.equal(payments.webhooks.deliveries.at(-1).status, 200);
 }));
 
+test("what the application throws is thrown by the call that caused it", withPayments(async (payments) => {
+  const broken = new Error("no such order");
+  await payments.webhooks.listen(["invoice.paid"]);
+  payments.webhooks.raiseErrors = true;
+  await payments.webhooks.forwardTo(() => {
+    throw broken;
+  });
+  await assert.rejects(() => payments.trigger("invoice.paid"), (error) => error === broken);
+  await payments.webhooks.forwardTo(async () => {
+    throw broken;
+  });
+  await assert.rejects(() => payments.trigger("invoice.paid"), (error) => error === broken);
+  assert.deepEqual(payments.webhooks.deliveries.map((each) => [each.status, each.error]), [
+    [500, "no such order"],
+    [500, "no such order"],
+  ]);
+}));
+
+test("so is an answer of 500", withPayments(async (payments) => {
+  await payments.webhooks.listen(["invoice.paid"]);
+  payments.webhooks.raiseErrors = true;
+  await payments.webhooks.forwardTo((request, response) => response.writeHead(503).end("the database is down"));
+  await assert.rejects(() => payments.trigger("invoice.paid"), /^Error: invoice.paid was answered 503: the database is down$/);
+}));
+
+test("unless it is asked for, an error is a failed delivery", withPayments(async (payments) => {
+  await payments.webhooks.listen(["invoice.paid"]);
+  await payments.webhooks.forwardTo(async () => {
+    throw new Error("no such order");
+  });
+  await payments.trigger("invoice.paid");
+  assert.deepEqual(payments.webhooks.deliveries.map((each) => each.status), [500]);
+}));
+
 test("an application that is not there is said in the story", withPayments(async (payments) => {
   const closed = createServer();
   await new Promise((ready) => closed.listen(0, "127.0.0.1", ready));

@@ -14,6 +14,7 @@ const PAYABLE = { sess: "checkout-sessions", link: "payment-links", inv: "invoic
 const CARD = { exp_month: 12, exp_year: 2099, cvc: "123" };
 const START_LIMIT = 60_000; // milliseconds for the emulator to start
 const LATEST = 40; // requests, and events, in a report
+const ERROR_LENGTH = 500; // characters that an error shows of an answer
 const EXPLAINED = 5; // failed requests, the last ones, that are shown with their errors
 
 // -- requests
@@ -30,8 +31,12 @@ class RequestRefused extends Error {
 }
 
 class Api {
-  constructor(url, key) {
+  #afterwards;
+
+  /** `afterwards` is called after each answer, and may throw. */
+  constructor(url, key, afterwards = () => {}) {
     Object.assign(this, { url, key });
+    this.#afterwards = afterwards;
   }
 
   get(target, query = {}) {
@@ -63,7 +68,10 @@ class Api {
       headers: { ...this.headers(), ...headers },
       body: body === undefined ? undefined : JSON.stringify(body),
     });
-    if (response.ok) return response;
+    if (response.ok) {
+      this.#afterwards();
+      return response;
+    }
     const text = await response.text();
     throw new RequestRefused(method, target, response.status, parsed(text) ?? text);
   }
@@ -109,15 +117,16 @@ async function startServer(options = []) {
   const log = path.join(folder, "log");
   const output = fs.openSync(log, "w");
   const command = process.env.PAYMENTS_EMULATOR_COMMAND ?? "payments-emulator";
-  const child = spawn(command, ["serve", "--port", "0", "--port-file", portFile, "--clock", "frozen", ...options], {
-    stdio: ["ignore", output, output],
-    windowsHide: true,
-  });
+  const serve = ["serve", "--port", "0", "--port-file", portFile, "--clock", "frozen", "--exit-with-stdin"];
+  // However this process ends, even killed, the system closes its end of the pipe, and the emulator ends.
+  const child = spawn(command, [...serve, ...options], { stdio: ["pipe", output, output], windowsHide: true });
   fs.closeSync(output);
   let failure;
   child.on("error", (error) => (failure = error.message));
   child.on("exit", (status) => (failure ??= `exit status ${status}`));
   child.unref();
+  child.stdin.on("error", () => {}); // how the process failed is reported by its own events
+  child.stdin.unref();
   const kill = () => child.kill();
   process.on("exit", kill);
   const stop = async () => {
@@ -358,6 +367,10 @@ class Ledger {
 }
 
 class Webhooks {
+  raiseErrors = false;
+
+  #errors = []; // of the application, not thrown in the test yet
+  #thrown = new Map(); // what a request listener threw, by delivery
   #api;
   #clock;
   #events;
@@ -444,18 +457,30 @@ class Webhooks {
   async forwardTo(target, at = "/webhooks") {
     const send = typeof target === "function" || typeof target?.handle === "function" ? await this.#serve(target) : target;
     const url = new URL(at, send);
-    this.#reply = async ({ headers, body }) => {
-      try {
-        const { host, connection, "content-length": length, ...rest } = headers;
-        const response = await fetch(url, { method: "POST", headers: rest, body });
-        await response.arrayBuffer();
-        return { status: response.status };
-      } catch (error) {
-        return { status: 500, error: `${error.message}${error.cause ? `: ${error.cause.message}` : ""}` };
-      }
-    };
+    this.#reply = (delivery) => this.#forward(url, delivery);
     await this.endpoint();
     return this;
+  }
+
+  async #forward(url, { event, headers, body }) {
+    const { host, connection, "content-length": length, ...rest } = headers;
+    try {
+      const response = await fetch(url, { method: "POST", headers: rest, body });
+      const text = await response.text();
+      const thrown = this.#thrown.get(headers["emulator-delivery"]);
+      if (thrown) throw thrown.error;
+      const { status } = response;
+      if (status >= 500) this.#errors.push(new Error(`${event.type} was answered ${status}: ${text.slice(0, ERROR_LENGTH)}`));
+      return { status };
+    } catch (error) {
+      this.#errors.push(error);
+      return { status: 500, error: `${error?.message ?? error}${error?.cause ? `: ${error.cause.message}` : ""}` };
+    }
+  }
+
+  /** Throw the first error of the application that was not thrown yet, if `raiseErrors` is set. */
+  raiseError() {
+    if (this.raiseErrors && this.#errors.length) throw this.#errors.shift();
   }
 
   stopForwarding() {
@@ -487,7 +512,18 @@ class Webhooks {
   #served = [];
 
   async #serve(app) {
-    const server = http.createServer(app);
+    const listener = typeof app === "function" ? app : app.handle.bind(app);
+    const server = http.createServer(async (request, response) => {
+      try {
+        await listener(request, response);
+      } catch (error) {
+        // Otherwise it would end the process of the tests.
+        if (response.writableEnded) this.#errors.push(error);
+        else this.#thrown.set(request.headers["emulator-delivery"], { error });
+        if (!response.headersSent) response.writeHead(500);
+        response.end();
+      }
+    });
     this.#served.push(server);
     return listening(server);
   }
@@ -589,7 +625,7 @@ async function worldReport(api, clock, deliveries) {
   for (const event of events) if (!known.has(event.request)) rows.push([event.created_at, eventLine(event, "·")]);
   rows.sort((one, other) => (one[0] < other[0] ? -1 : one[0] > other[0] ? 1 : 0));
   const timeline = rows.length
-    ? ["Requests with the events they caused (└), and events of jobs (·):", ...rows.map((row) => row[1])]
+    ? ["Requests with the events they caused (└), and events of jobs, buyers and triggers (·):", ...rows.map((row) => row[1])]
     : ["No requests and no events."];
   const parts = [`clock: ${now}, ${mode}`, await nextJobReport(clock), ...timeline];
   return [...parts, ...(deliveries.length ? [deliveriesReport(deliveries)] : [])].join("\n");
@@ -625,7 +661,7 @@ class Emulator {
   constructor(url, key) {
     this.url = url;
     this.key = key;
-    this.api = new Api(url, key);
+    this.api = new Api(url, key, () => this.webhooks.raiseError());
     this.clock = new Clock(this.api);
     this.events = new Events(this.api, this.clock);
     this.emails = new Emails(this.api);
@@ -677,7 +713,8 @@ class Emulator {
   }
 
   async story() {
-    return `world ${this.key} at ${this.url}\n${await worldReport(this.api, this.clock, this.webhooks.deliveries)}`;
+    const api = new Api(this.url, this.key);
+    return `world ${this.key} at ${this.url}\n${await worldReport(api, new Clock(api), this.webhooks.deliveries)}`;
   }
 
   async close() {
@@ -687,7 +724,8 @@ class Emulator {
 
   async #reset(body) {
     try {
-      await this.api.post("/_emulator/reset", body);
+      // Not this.api: an error of the application is no error of the end of its test.
+      await new Api(this.url, this.key).post("/_emulator/reset", body);
     } catch (error) {
       if (error instanceof RequestRefused) throw error;
       throw new Error(`no emulator answers at ${this.url}: ${error.cause?.message ?? error.message}`, { cause: error });
