@@ -130,6 +130,11 @@ def _session(world: World, each: CheckoutSession, language: Language) -> str:
     return _joined(total, buyer)
 
 
+def _payment_link(world: World, each: PaymentLink, language: Language) -> str:
+    amount = language.money(each.amount, each.currency) if each.amount and each.currency else ""
+    return each.name or amount
+
+
 def _plan(world: World, each: SubscriptionPlan, language: Language) -> str:
     return _joined(each.name, price(each.amount, each.currency, each.interval, each.interval_count, language))
 
@@ -155,7 +160,7 @@ _NAMES: Mapping[type[Record], Callable[[World, Any, Language], str]] = {
     Subscription: _subscription,
     Invoice: _invoice,
     CheckoutSession: _session,
-    PaymentLink: lambda world, each, language: each.name,
+    PaymentLink: _payment_link,
     PaymentIntent: _payment_intent,
     Transaction: _transaction,
     Receipt: _receipt,
