@@ -69,6 +69,7 @@ def test_messages_are_found_everywhere(messages: dict[Key, Message]) -> None:
     places = {Path(file).parts[:2] for message in messages.values() for file, _ in message.locations}
     assert places == {
         ("emulator", "console"),
+        ("emulator", "control"),
         ("emulator", "core"),
         ("emulator", "i18n"),
         ("emulator", "pages"),

@@ -12,6 +12,7 @@ from urllib.parse import quote
 from emulator.console import labels, request_body
 from emulator.console.api_client import ApiRequestError
 from emulator.console.mount import CONSOLE, HOME, PHONES
+from emulator.console.object_actions import OBJECT_ACTIONS
 from emulator.console.request import ConsoleRequest
 from emulator.i18n.language import Language
 
@@ -74,6 +75,19 @@ class Notices:
     def take(self, id: str | None) -> Notice | None:
         """Remove a notice and return it."""
         return self._notices.pop(id or "", None)
+
+
+async def operate(request: ConsoleRequest, form: Mapping[str, str]) -> Notice:
+    """Do with an object what its page offers: the fields ``_kind``, ``_name`` and ``_id`` say what and with which."""
+    action = OBJECT_ACTIONS.get(form.get("_kind", ""), {}).get(form.get("_name", ""))
+    if action is None:
+        raise request.not_found()
+    path = action.path.format(id=quote(form.get("_id", ""), safe="") or "-")
+    try:
+        await request.call(action.method, path, body=None if action.method == "DELETE" else request_body.body(form))
+    except ApiRequestError as error:
+        return Notice(False, error.message)
+    return Notice(True, request.language.gettext("Done: {action}.", action=request.language.gettext(action.label)))
 
 
 async def perform(request: ConsoleRequest, name: str, form: Mapping[str, str]) -> Notice:

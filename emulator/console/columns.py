@@ -45,6 +45,25 @@ _OTHERS = {
 COLUMNS: Mapping[str, tuple[str, ...]] = {**_CHOSEN, **_OTHERS}
 """The columns of every kind; a kind for which none are chosen shows its first fields."""
 
+IN_NAMES: Mapping[str, frozenset[str]] = {
+    "customer": frozenset({"firstname", "lastname"}),
+    "subscription": frozenset({"customer", "unit_amount", "interval"}),
+    "invoice": frozenset({"invoice_number", "customer_email", "total"}),
+    "payment_intent": frozenset({"amount", "customer"}),
+    "transaction": frozenset({"amount"}),
+    "refund": frozenset({"amount"}),
+    "receipt": frozenset({"number", "amount"}),
+    "checkout_session": frozenset({"amount_total"}),
+    "payment_link": frozenset({"name"}),
+    "payment_method": frozenset({"customer"}),
+    "product": frozenset({"name"}),
+    "subscription_plan": frozenset({"name", "amount"}),
+    "address": frozenset({"line1", "city"}),
+    "security_profile": frozenset({"name"}),
+    "webhook_endpoint": frozenset({"name"}),
+}
+"""The columns that a list leaves out, since the name of the object says the same."""
+
 MONEY = frozenset({"amount", "unit_amount", "total", "amount_total", "max_amount"})
 """Fields that hold minor units of the object's own currency."""
 

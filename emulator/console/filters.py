@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import zip_longest
 from typing import Any
 
@@ -20,6 +20,8 @@ DEEPEST = 30
 
 UrlOf = Callable[[str], str]
 
+NO_NAMES: Mapping[str, str] = {}
+
 
 FULL = "d MMM y HH:mm:ss"
 
@@ -29,9 +31,16 @@ def instant(at: str, pattern: str = FULL, *, language: Language) -> Markup:
     return Markup('<time datetime="{0}" title="{0}">{1}</time>').format(at, language.instant(at, pattern))
 
 
-def id_link(id: str, *, page_of: UrlOf) -> Markup:
-    """An id as a link to its page."""
-    return Markup('<a class="id" href="{}">{}</a>').format(page_of(id), id)
+def ids_in(value: Any) -> list[str]:
+    """Every id that occurs in a JSON value, once, in order."""
+    return list(dict.fromkeys(ID.findall(json.dumps(value, default=str))))
+
+
+def id_link(id: str, *, page_of: UrlOf, names: Mapping[str, str] = NO_NAMES) -> Markup:
+    """An id as a link to its page: the name of the object, with the id as its title, or the id where it has none."""
+    if id not in names:
+        return Markup('<a class="id" href="{}">{}</a>').format(page_of(id), id)
+    return Markup('<a href="{}" title="{}" dir="auto">{}</a>').format(page_of(id), id, names[id])
 
 
 def linked(text: str, *, page_of: UrlOf) -> Markup:

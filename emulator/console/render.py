@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.responses import HTMLResponse, Response
 
 from emulator.console import filters, labels, static
-from emulator.console.columns import COLUMNS, MONEY, PILLS, tone
+from emulator.console.columns import COLUMNS, IN_NAMES, MONEY, PILLS, tone
 from emulator.console.mount import HOME
 from emulator.console.request import ConsoleRequest
 from emulator.html import templates
@@ -32,6 +32,7 @@ def environment() -> Environment:
     environment = templates.environment("emulator.console")
     environment.globals |= {
         "columns": COLUMNS,
+        "in_names": IN_NAMES,
         "labels": labels,
         "method_names": PAYMENT_METHOD_TYPES,
         "money_fields": MONEY,
@@ -51,7 +52,7 @@ def page(request: ConsoleRequest, template: str, status: int = 200, **values: An
         "link": request.link,
         "here": request.here,
         "instant": partial(filters.instant, language=request.language),
-        "id_link": partial(filters.id_link, page_of=url_of),
+        "id_link": partial(filters.id_link, page_of=url_of, names=values.get("names", filters.NO_NAMES)),
         "linked": partial(filters.linked, page_of=url_of),
         "tree": partial(filters.tree, page_of=url_of),
     }

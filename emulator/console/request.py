@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 THEME_COOKIE = "emulator_theme"
 
+NAMED = 200
+"""The most ids of a page that are shown by name."""
+
 _ID = re.compile(r"[A-Za-z0-9._-]{0,63}[A-Za-z0-9_-]", re.ASCII)
 
 
@@ -73,6 +76,10 @@ class ConsoleRequest(BrowserRequest):
     async def get(self, path: str, **query: Any) -> Any:
         """What the control API answers to a GET."""
         return await self.call("GET", f"{CONTROL}/{path}", query)
+
+    async def names(self, ids: list[str]) -> Any:
+        """What people call the objects and requests with these ids, by id; those without a name are left out."""
+        return await self.get("names", ids=",".join(ids[:NAMED]), language=self.language.code) if ids else {}
 
     def link(self, path: str = "", /, **query: Any) -> str:
         """The URL of a page of the console, in the same world."""

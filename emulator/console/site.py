@@ -12,7 +12,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from emulator.console import actions, downloads, labels, phone_page, request_body, static, views
+from emulator.console import actions, downloads, filters, labels, phone_page, request_body, static, views
 from emulator.console.actions import Notice, Notices
 from emulator.console.api_client import CONTROL, ApiClient, ApiRequestError
 from emulator.console.filters import ID
@@ -56,6 +56,7 @@ class Console:
         return [
             Route(HOME, self._logged_in(partial(self._read, views.overview))),
             *(Route(CONSOLE + path, self._logged_in(handler)) for path, handler in handlers.items()),
+            Route(CONSOLE + "do/operate", self._logged_in(self._operate), methods=["POST"]),
             Route(CONSOLE + "do/{action}", self._logged_in(self._do), methods=["POST"]),
             Route(PHONES + "{number}", self._logged_in(phone_page.show)),
             Route(PHONES + "{number}/answer", self._logged_in(phone_page.answer), methods=["POST"]),
@@ -85,7 +86,8 @@ class Console:
 
     async def _read(self, reader: Reader, request: ConsoleRequest) -> Response:
         template, values = await reader(request)
-        return page(request, template, **await self._frame(request), **values)
+        names = await request.names(filters.ids_in(values))
+        return page(request, template, **await self._frame(request), names=names, **values)
 
     async def _search(self, request: ConsoleRequest) -> Response:
         """GET …/search: an id is redirected to its page."""
@@ -125,6 +127,10 @@ class Console:
             raise request.not_found()
         form = await request_body.read(request.http)
         return self._redirect(actions.back(form.get("_back")), await actions.perform(request, name, form))
+
+    async def _operate(self, request: ConsoleRequest) -> Response:
+        form = await request_body.read(request.http)
+        return self._redirect(actions.back(form.get("_back")), await actions.operate(request, form))
 
     def _redirect(self, path: str, notice: Notice) -> Response:
         separator = "&" if urlsplit(path).query else "?"

@@ -6,12 +6,15 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from emulator.console import labels, object_actions
 from emulator.console.api_client import ApiRequestError
 from emulator.console.columns import COLUMNS
 from emulator.console.request import ConsoleRequest
 from emulator.document import bundles
 from emulator.engine.readings import readings
 from emulator.html.request import url
+from emulator.i18n.language import Language
+from emulator.resources.registry import STATE_MACHINES
 
 TemplateAndValues = tuple[str, dict[str, Any]]
 Reader = Callable[[ConsoleRequest], Awaitable[TemplateAndValues]]
@@ -25,8 +28,22 @@ FEW = 6
 NAVIGATION = {"event": "events", "webhook_endpoint": "webhooks", "webhook_delivery": "webhooks"}
 """The page of the menu for kinds that are not on the page of objects."""
 
+CODE = ("curl", "httpx", "fetch", "http", "pytest", "node")
+"""The forms in which a request is shown as code, the first for those who have not chosen."""
+
 SEVERITY_TONES = {"error": "bad", "warning": "warn", "info": "info"}
 """The tone of each severity of the audit's findings."""
+
+
+STATUSES: Mapping[str, tuple[str, ...]] = {
+    machine.kind.kind: tuple(dict.fromkeys(row.target for row in machine.rows)) for machine in STATE_MACHINES
+}
+"""The statuses that a kind of object can have, in the order of its life cycle."""
+
+
+def _statuses(kind: str) -> list[tuple[str, str]]:
+    """The statuses of a kind, each with how it is written."""
+    return [(status, status.replace("_", " ")) for status in STATUSES.get(kind, ())]
 
 
 async def overview(request: ConsoleRequest) -> TemplateAndValues:
@@ -43,8 +60,9 @@ async def overview(request: ConsoleRequest) -> TemplateAndValues:
 
 async def schedule(request: ConsoleRequest) -> TemplateAndValues:
     """The jobs that are planned; with ``until`` everything that would happen until then."""
-    until = request.query.get("until")
-    return "schedule.html", {"list": await _list(request, "schedule", until=until), "until": until}
+    filters = {name: request.query.get(name) for name in ("until", "kind")}
+    kinds = [(name, request.language.gettext(text)) for name, text in labels.JOBS.items()]
+    return "schedule.html", {"list": await _list(request, "schedule", **filters), "kinds": kinds, **filters}
 
 
 async def objects(request: ConsoleRequest) -> TemplateAndValues:
@@ -52,13 +70,15 @@ async def objects(request: ConsoleRequest) -> TemplateAndValues:
     kind = request.query.get("kind", "customer")
     if kind not in COLUMNS:
         raise request.not_found()
-    related, text = request.query.get("related"), request.query.get("query")
+    filters = {name: request.query.get(name) for name in ("related", "query", "status")}
     return "objects.html", {
         "kind": kind,
-        "list": await _list(request, "objects", kind=kind, related=related, query=text),
-        "counts": await request.get("counts", related=related),
-        "related": related,
-        "text": text,
+        "list": await _list(request, "objects", kind=kind, **filters),
+        "counts": await request.get("counts", related=filters["related"]),
+        "related": filters["related"],
+        "text": filters["query"],
+        "chosen": filters["status"],
+        "statuses": _statuses(kind),
     }
 
 
@@ -73,9 +93,10 @@ async def object_page(request: ConsoleRequest) -> TemplateAndValues:
         "events": await request.get("events", object=id, page_size=FEW),
         "requests": await request.get("requests", object=id, page_size=FEW),
         "related": await request.get("counts", related=id),
-        "why": await request.get(f"explain/{id}"),
+        "why": await request.get(f"explain/{id}", language=request.language.code),
         "few": SIZE,
         "nav": NAVIGATION.get(kind, "objects"),
+        "offered": object_actions.offered(object),
         "deliveries": None,
         "payload": None,
     }
@@ -88,7 +109,7 @@ async def object_page(request: ConsoleRequest) -> TemplateAndValues:
 
 async def requests(request: ConsoleRequest) -> TemplateAndValues:
     """The journal."""
-    filters = {name: request.query.get(name) for name in ("method", "status", "operation", "object")}
+    filters = {name: request.query.get(name) for name in ("method", "status", "api", "changed", "operation", "object")}
     return "requests.html", {"list": await _list(request, "requests", **filters), "filters": filters}
 
 
@@ -96,14 +117,51 @@ async def journal_entry(request: ConsoleRequest) -> TemplateAndValues:
     """One request of the journal with the changes and events it caused."""
     entry = await request.get(f"requests/{request.id}")
     events = await asyncio.gather(*(_event(request, id) for id in entry["event_ids"][:SIZE]))
-    return "request.html", {"entry": entry, "events": events, "changes": net_changes(entry["changes"])}
+    changes = net_changes(entry["changes"])
+    form = request.query.get("as", CODE[0])
+    code = await request.response("GET", f"/_emulator/requests/{request.id}", {"as": form})
+    return "request.html", {
+        "entry": entry,
+        "events": events,
+        "changes": changes,
+        "answer": journal_answer(request.language, entry, changes),
+        "as_code": code.text,
+        "form": form,
+        "forms": CODE,
+    }
+
+
+def journal_answer(language: Language, entry: Mapping[str, Any], changes: list[dict[str, Any]]) -> str:
+    """What a request did, or why it was rejected, in one sentence."""
+    if entry["status"] >= 400:
+        body = entry["response_body"] if isinstance(entry["response_body"], dict) else {}
+        error = body.get("error", body)
+        return language.gettext("Rejected with {code}: {message}", code=error.get("code"), message=error.get("message"))
+    if not changes:
+        return language.gettext("It changed nothing.")
+    if not entry["event_ids"]:
+        return language.ngettext("It changed {count} object.", "It changed {count} objects.", len(changes))
+    return language.gettext(
+        "It changed {objects} and caused {events}.",
+        objects=language.ngettext("{count} object", "{count} objects", len(changes)),
+        events=language.ngettext("{count} event", "{count} events", len(entry["event_ids"])),
+    )
 
 
 def net_changes(changes: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """One change for each object: what all its changes amount to."""
-    first = {change["id"]: change for change in reversed(changes)}
-    last = {change["id"]: change["change"] for change in changes}
-    return [{**first[id], "change": "deleted" if last[id] == "deleted" else first[id]["change"]} for id in last]
+    found: dict[str, dict[str, Any]] = {}
+    for change in changes:
+        known = found.setdefault(change["id"], {**change, "fields": {}})
+        if change["change"] == "deleted":
+            known["change"] = "deleted"
+        for name, field in change["fields"].items():
+            known["fields"][name] = {
+                "before": field["before"],
+                **known["fields"].get(name, {}),
+                "after": field["after"],
+            }
+    return list(found.values())
 
 
 async def _event(request: ConsoleRequest, id: str) -> Any:
@@ -123,9 +181,15 @@ async def events(request: ConsoleRequest) -> TemplateAndValues:
 
 async def webhooks(request: ConsoleRequest) -> TemplateAndValues:
     """The endpoints and the deliveries to them."""
+    filters = {name: request.query.get(name) for name in ("status", "related", "query")}
+    endpoints = await request.get("objects", kind="webhook_endpoint", page_size=SIZE)
     return "webhooks.html", {
-        "endpoints": await request.get("objects", kind="webhook_endpoint", page_size=SIZE),
-        "list": await _list(request, "objects", kind="webhook_delivery"),
+        "endpoints": endpoints,
+        "endpoint_names": [(each["id"], each["name"] or each["url"]) for each in endpoints["data"]],
+        "list": await _list(request, "objects", kind="webhook_delivery", **filters),
+        "filters": filters,
+        "statuses": _statuses("webhook_delivery"),
+        "types": [(row["type"], row["type"]) for row in (await request.get("catalog"))["event_types"]],
     }
 
 

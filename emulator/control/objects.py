@@ -37,11 +37,18 @@ async def update(engine: Engine, runtime: Runtime, id: str, query: Body, body: B
 
 def find(world: World, id: str) -> Record:
     """The object with this id, of any kind; 404 ``NOT_FOUND`` if there is none."""
+    if (record := get(world, id)) is None:
+        raise ApiError("NOT_FOUND", message=f"There is no object {id[:60]}.")
+    return record
+
+
+def get(world: World, id: str) -> Record | None:
+    """The object with this id, of any kind; None if there is none."""
     for table in world.tables():
         if (record := table.get(id)) is not None and documented(table.kind):
             found: Record = record
             return found
-    raise ApiError("NOT_FOUND", message=f"There is no object {id[:60]}.")
+    return None
 
 
 def set_fields(world: World, id: str, fields: Body) -> Record:

@@ -17,10 +17,14 @@ FIELD_NAMES = {"subscription_plan": "plan", "webhook_endpoint": "webhook"}
 
 
 async def index(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
-    """GET /objects: those of one kind, newest first; with ``query`` or ``related`` only the matching ones."""
+    """GET /objects: those of one kind, newest first; with ``query``, ``related`` or ``status`` those that match."""
     await runtime.catch_up()
     table = tables(runtime.world)[query["kind"]]
     filters: dict[str, Any] = {"page": query["page"], "page_size": query["page_size"], "text": query.get("query")}
+    if "status" in query:
+        if "status" not in table.kind.__struct_fields__:
+            return Page([], 0, query["page"], query["page_size"])
+        filters["status"] = query["status"]
     if "related" in query:
         field = field_name(type(objects.find(runtime.world, query["related"])))
         if field not in table.kind.__struct_fields__:

@@ -22,19 +22,35 @@ from emulator.web.response import Response
 
 
 async def index(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
-    """GET /requests: newest first; filters ``status``, ``operation``, ``method`` and ``object`` (changed)."""
+    """GET /requests: newest first; filters: ``status``, ``operation``, ``method``, ``api``, ``object``, ``changed``."""
     matches = [entry for entry in reversed(runtime.journal.entries) if _fits(entry, query)]
     if "object" in query:
         changing = runtime.journal.changing(query["object"])
         matches = [entry for entry in matches if entry.id in changing]
+    if "changed" in query:
+        changing = changing_requests(runtime.journal)
+        matches = [entry for entry in matches if (entry.id in changing) == query["changed"]]
     page, size = query["page"], query["page_size"]
     first = (page - 1) * size
     return Page([summary(entry) for entry in matches[first : first + size]], len(matches), page, size)
 
 
 def _fits(entry: LoggedRequest, query: Query) -> bool:
-    values = {"status": entry.status, "operation": entry.operation, "method": entry.method}
-    return all(query.get(name) in (None, value) for name, value in values.items())
+    values = {"operation": entry.operation, "method": entry.method, "api": api_of(entry)}
+    status = str(query.get("status", entry.status)).removesuffix("xx")
+    return str(entry.status).startswith(status) and all(
+        query.get(name) in (None, value) for name, value in values.items()
+    )
+
+
+def api_of(entry: LoggedRequest) -> str:
+    """Which API a request was for: ``service`` or ``control``."""
+    return "control" if entry.target.startswith("/_emulator/") else "service"
+
+
+def changing_requests(journal: Journal) -> set[str]:
+    """The ids of the requests that changed an object."""
+    return {unit.cause for _, unit in journal.enumerate() if unit.cause and any(map(_shown_kind, unit.changes))}
 
 
 async def show(engine: Engine, runtime: Runtime, req_id: str, query: Query) -> dict[str, Any] | Response:
@@ -119,12 +135,17 @@ def change(one: Change) -> dict[str, Any] | None:
 
     None for events and for kinds that are not objects of the service.
     """
-    record = one.new or one.old
-    kind = getattr(record, "object", None)
-    if record is None or kind in (None, "event"):
+    kind, record = _shown_kind(one), one.new or one.old
+    if kind is None or record is None:
         return None
     what = "created" if one.old is None else "deleted" if one.new is None else "updated"
-    return {"id": record.id, "kind": str(kind), "change": what, "fields": fields(one)}
+    return {"id": record.id, "kind": kind, "change": what, "fields": fields(one)}
+
+
+def _shown_kind(one: Change) -> str | None:
+    """The kind of a changed object; None for events and for what is not an object of the service."""
+    kind = getattr(one.new or one.old, "object", None)
+    return None if kind in (None, "event") else str(kind)
 
 
 def fields(one: Change) -> dict[str, dict[str, Any]]:

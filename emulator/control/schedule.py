@@ -51,15 +51,22 @@ async def index(engine: Engine, runtime: Runtime, query: Mapping[str, Any]) -> P
     page, size = query["page"], query["page_size"]
     first = (page - 1) * size
     if "until" not in query:
-        jobs = runtime.world.jobs.unordered()
+        jobs = [job for job in runtime.world.jobs.unordered() if fits(job.name, query)]
         soonest = heapq.nsmallest(first + size, jobs, key=lambda job: (job.due, job.sequence))
         return Page([entry(job) for job in soonest[first:]], len(jobs), page, size)
     shown, count = [], 0
     async for item in preview(runtime.world.copy(), horizon(runtime, query["until"])):
+        if not fits(item["kind"], query):
+            continue
         if first <= count < first + size:
             shown.append(item)
         count += 1
     return Page(shown, count, page, size)
+
+
+def fits(kind: str, query: Mapping[str, Any]) -> bool:
+    """Whether a kind of job is asked for."""
+    return query.get("kind") in (None, kind)
 
 
 def entry(job: Job) -> ScheduleEntry:

@@ -1,0 +1,100 @@
+// Search, copy buttons and the choice of a theme. Every page can be read without this script.
+
+const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+const base = document.documentElement.dataset.base;
+
+// -- theme
+
+const themes = { system: "System theme", light: "Light theme", dark: "Dark theme" };
+const button = document.getElementById("theme");
+
+function show(theme) {
+  button.textContent = themes[theme];
+  if (theme === "system") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme;
+}
+
+button.hidden = false;
+show(document.documentElement.dataset.theme ?? "system");
+button.addEventListener("click", () => {
+  const names = Object.keys(themes);
+  const next = names[(names.indexOf(document.documentElement.dataset.theme ?? "system") + 1) % names.length];
+  if (next === "system") localStorage.removeItem("guide-theme");
+  else localStorage.setItem("guide-theme", next);
+  show(next);
+});
+
+// -- copy
+
+for (const block of all("pre")) {
+  block.tabIndex = 0; // it may scroll
+  const copy = document.createElement("button");
+  copy.type = "button";
+  copy.className = "copy";
+  copy.textContent = "Copy";
+  copy.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(block.textContent);
+    copy.textContent = "Copied";
+    setTimeout(() => (copy.textContent = "Copy"), 1200);
+  });
+  const frame = document.createElement("div");
+  frame.className = "code";
+  block.replaceWith(frame);
+  frame.append(block, copy);
+}
+
+// -- search
+
+const find = document.getElementById("find");
+const found = document.getElementById("found");
+find.parentElement.hidden = false;
+let worker = null;
+let loaded = false;
+
+function search() {
+  if (worker === null) {
+    worker = new Worker(`${base}/search/worker.js`);
+    worker.addEventListener("message", ({ data }) => {
+      if (data.allowSearch) {
+        loaded = true;
+        ask();
+      }
+      if (data.results) draw(data.results);
+    });
+    worker.postMessage({ init: true });
+  } else if (loaded) ask();
+}
+
+function ask() {
+  const query = find.value.trim();
+  if (query.length > 2) worker.postMessage({ query });
+  else found.hidden = true;
+}
+
+function draw(results) {
+  found.replaceChildren(...results.slice(0, 12).map(entry));
+  if (!results.length) found.textContent = "Nothing was found.";
+  found.hidden = false;
+}
+
+function entry({ location, title, summary }) {
+  const link = document.createElement("a");
+  link.href = `${base}/${location}`;
+  const heading = document.createElement("strong");
+  heading.textContent = title;
+  const text = document.createElement("span");
+  text.textContent = summary;
+  link.append(heading, text);
+  return link;
+}
+
+find.addEventListener("input", search);
+addEventListener("keydown", (event) => {
+  if (event.key === "Escape") found.hidden = true;
+  if (event.key !== "/" || event.target.closest("input, textarea")) return;
+  event.preventDefault();
+  find.focus();
+});
+document.addEventListener("click", (event) => {
+  if (!event.target.closest(".find")) found.hidden = true;
+});
