@@ -10,7 +10,7 @@ from functools import partial
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
-if find_spec("hypothesis") is None:
+if not find_spec("hypothesis"):
     raise ModuleNotFoundError("this needs the extra 'strategies': pip install 'payments-emulator[strategies]'")
 
 from hypothesis import strategies as st

@@ -104,6 +104,7 @@ def _instrument(type: str) -> _Variant:
 
 
 _IN_PRODUCT_CURRENCY = {"currency": PRODUCT_CURRENCY}
+_DONATION = {"payment_link_type": "donation"}
 _SUBSCRIBES = ("unit_amount", "interval")
 
 _VARIANTS: Mapping[str, tuple[_Variant, ...]] = {
@@ -122,7 +123,11 @@ _VARIANTS: Mapping[str, tuple[_Variant, ...]] = {
         _Variant(("products",), ("amount", "max_usage", "expires_at"), _IN_PRODUCT_CURRENCY),
         _Variant(("amount",), ("products", "max_usage", "expires_at"), {"payment_link_type": "custom"}),
         _Variant(("amount", "validity_type"), ("products", "payment_link_type"), {"validity_type": "limited"}),
-        _Variant(("payment_link_type",), ("products", "amount"), {"payment_link_type": "donation"}),
+        _Variant(("payment_link_type",), ("products", "amount", "max_usage", "expires_at"), _DONATION),
+    ),
+    "createPaymentIntent": (  # B-51: the method given must be of an allowed type
+        _Variant((), ("payment_method",)),
+        _Variant((), ("payment_method_types",)),
     ),
     "createPaymentMethod": tuple(map(_instrument, _INSTRUMENTS)),  # B-52
 }

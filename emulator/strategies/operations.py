@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from emulator.document import bundles
-from emulator.document.tree import Document, Node, resolve
+from emulator.document.tree import Node, inlined, resolve
 
 METHODS = ("post", "patch", "put")
 
@@ -19,13 +19,13 @@ class Operation(NamedTuple):
     schema: Node
 
 
-def _inlined(document: Document, node: Any) -> Any:
-    """A schema without references; an ``allOf`` is merged into what stands beside it."""
+def _merged(node: Any) -> Any:
+    """A schema with each ``allOf`` merged into what stands beside it."""
     if isinstance(node, list):
-        return [_inlined(document, part) for part in node]
+        return [_merged(part) for part in node]
     if not isinstance(node, dict):
         return node
-    plain = {name: _inlined(document, part) for name, part in resolve(document, node).items()}
+    plain = {name: _merged(part) for name, part in node.items()}
     for part in plain.pop("allOf", ()):
         plain = {**part, **plain}
     return plain
@@ -38,7 +38,7 @@ def _operations() -> dict[str, Operation]:
         for method in METHODS:
             if "requestBody" in item.get(method, {}):
                 body = resolve(document, item[method]["requestBody"])
-                schema = _inlined(document, body["content"]["application/json"]["schema"])
+                schema = _merged(inlined(document, body["content"]["application/json"]["schema"]))
                 name = item[method]["operationId"]
                 found[name] = Operation(name, method.upper(), path, schema)
     return found
