@@ -114,7 +114,7 @@ def test_importing_the_emulator_warns_of_nothing() -> None:
     assert python("import warnings", "warnings.simplefilter('error')", LOAD, "print('quiet')") == "quiet"
 
 
-OPTIONAL = ("emulator.strategies", "hypothesis", "mcp", "opentelemetry", "rich", "schemathesis")
+OPTIONAL = ("emulator.strategies", "emulator.telemetry", "hypothesis", "mcp", "opentelemetry", "schemathesis")
 """What some commands and test suites need, and a server does not."""
 
 

@@ -38,6 +38,7 @@ COMMANDS = LazyCommands(
         "coverage": "emulator.cli.coverage:coverage",
         "sweep": "emulator.cli.sweep:sweep",
         "mcp": "emulator.cli.mcp:mcp",
+        "agent": "emulator.cli.agent:agent",
         "check": "emulator.cli.check:check",
         "certify": "emulator.cli.certify:certify",
         "state": "emulator.cli.state:state",
