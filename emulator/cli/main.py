@@ -35,6 +35,7 @@ COMMANDS = LazyCommands(
         "reset": "emulator.cli.reset:reset",
         "audit": "emulator.cli.audit:audit",
         "ledger": "emulator.cli.ledger:ledger",
+        "report": "emulator.cli.report:report",
         "coverage": "emulator.cli.coverage:coverage",
         "sweep": "emulator.cli.sweep:sweep",
         "mcp": "emulator.cli.mcp:mcp",
