@@ -23,6 +23,12 @@ def guide_folder() -> Path:
     return inside if inside.is_dir() else PACKAGE.parent / "build" / "guide"
 
 
+def guide_pages_folder() -> Path:
+    """The folder of the guide's pages as Markdown."""
+    inside = PACKAGE / "guide_pages"
+    return inside if inside.is_dir() else PACKAGE.parent / "docs" / "guide"
+
+
 def _folder(name: str) -> Path:
     """A wheel carries the folder inside the package; in a checkout it lies beside the package."""
     inside, beside = PACKAGE / name, PACKAGE.parent / name

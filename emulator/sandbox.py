@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
@@ -23,6 +23,7 @@ from emulator.engine.fixtures import Fixtures, Start
 from emulator.engine.idle_worlds import MAX_WORLDS
 from emulator.engine.mailer import Mailer, SmtpServer
 from emulator.engine.reference_data import ReferenceData
+from emulator.engine.trace_contexts import Traces
 from emulator.engine.webhook_sender import ANSWER_TIME, WebhookSender
 from emulator.errors import ApiError
 from emulator.resources.app.keys import Key
@@ -54,7 +55,8 @@ class Options:
     service and the pages may be called by any name; with ``trust_network`` all may, and webhooks may go to any host
     over http.
     ``state`` is where worlds are stored (:mod:`emulator.state.urls`), ``max_worlds`` how many may be open.
-    ``smtp`` is a server that emails are also sent to. ``report`` is given each request that was answered.
+    ``smtp`` is a server that emails are also sent to, ``otlp`` the URL of a collector of traces (extra ``otel``).
+    ``report`` is given each request that was answered.
     ``answer_time`` is how many seconds webhook receivers have to respond, ``clock`` the class of the worlds' clocks
     and ``starts`` how single worlds first open, by the App's name; only tests change these three.
     """
@@ -73,12 +75,21 @@ class Options:
     control_token: str | None = None
     trust_network: bool = False
     smtp: SmtpServer | None = None
+    otlp: str | None = None
     state: str = "memory"
     report: RequestReport | None = None
     max_worlds: int = MAX_WORLDS
     answer_time: float = ANSWER_TIME
     clock: type[Clock] = Clock
     starts: Mapping[str, Start] = field(default_factory=dict)
+
+
+def _traces(url: str) -> Callable[[str], Traces]:
+    """What records the traces of each App's world."""
+    # Imported here: the extra is optional.
+    from emulator.telemetry import Telemetry
+
+    return Telemetry(url).world
 
 
 @dataclass
@@ -102,6 +113,7 @@ class Sandbox:
             mailer,
             self.store,
             max_worlds=self.options.max_worlds,
+            traces=_traces(self.options.otlp) if self.options.otlp else None,
         )
         try:
             self.engine.open_persisted()

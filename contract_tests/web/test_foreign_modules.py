@@ -112,3 +112,12 @@ def test_after_the_emulator_other_packages_are_whole(name: str) -> None:
 def test_importing_the_emulator_warns_of_nothing() -> None:
     """Also not of what Connexion imports: a test suite that makes warnings errors could not use the plugin."""
     assert python("import warnings", "warnings.simplefilter('error')", LOAD, "print('quiet')") == "quiet"
+
+
+OPTIONAL = ("emulator.strategies", "emulator.telemetry", "hypothesis", "mcp", "opentelemetry", "schemathesis")
+"""What some commands and test suites need, and a server does not."""
+
+
+def test_a_server_loads_nothing_of_the_optional_packages() -> None:
+    found = "print(sorted({name for name in sys.modules for each in OPTIONAL if f'{name}.'.startswith(f'{each}.')}))"
+    assert python("import sys", f"OPTIONAL = {OPTIONAL!r}", LOAD, found) == "[]"

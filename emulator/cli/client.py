@@ -39,6 +39,7 @@ class ControlClient:
         timeout: httpx.Timeout | float = PATIENCE,
     ) -> None:
         self.url = root(url)
+        self.has_token = bool(token)
         headers = {b"Authorization": key and f"Bearer {key}", b"Emulator-Token": token}
         self._http = httpx.Client(
             headers=[(name, os.fsencode(value)) for name, value in headers.items() if value],
@@ -73,11 +74,22 @@ class ControlClient:
         headers: dict[str, str] | None = None,
     ) -> httpx.Response:
         """Send one request to the control API, or to a path under /v1, and return its successful answer."""
+        return accepted(self.answer(method, path, query=query, body=body, headers=headers))
+
+    def answer(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: dict[str, Any] | None = None,
+        body: Any = None,
+        headers: dict[str, str] | None = None,
+    ) -> httpx.Response:
+        """The answer to one request, an error too."""
         given = {name: value for name, value in (query or {}).items() if value is not None}
         with _explained(self.url):
             request = self._http.build_request(method, self._at(path), params=given, json=body, headers=headers)
-            answer = self._http.send(request)
-        return accepted(answer)
+            return self._http.send(request)
 
     def pages(self, path: str, limit: int, **query: Any) -> Iterator[Any]:
         """The first ``limit`` objects of a list, in its order."""

@@ -66,6 +66,13 @@ PARAMETERS = [parameter for parameter in serve.params if parameter.name not in N
     help="Export COMMAND's App as a snapshot when it ends, whatever its status.",
 )
 @click.option(
+    "--report",
+    "drawn",
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    metavar="FILE",
+    help="Draw what COMMAND did in its App as an HTML file when it ends, whatever its status.",
+)
+@click.option(
     "--junit", type=click.Path(dir_okay=False, path_type=Path), help="With --readings: a report as JUnit XML."
 )
 @click.option("--json", "as_json", is_flag=True, help="With --readings: the report as JSON lines.")
@@ -77,6 +84,7 @@ def execute(
     under_all: str | None,
     imported: Path | None,
     export_on_exit: Path | None,
+    drawn: Path | None,
     junit: Path | None,
     as_json: bool,
     **chosen: Any,
@@ -103,8 +111,8 @@ def execute(
         # Imported here: it brings thread pools and XML, which neither the help nor a single run needs.
         from emulator.cli.exec_readings import report, run_all
 
-        if imported or export_on_exit:
-            raise click.UsageError("--import and --export-on-exit are about one run; --readings makes many")
+        if imported or export_on_exit or drawn:
+            raise click.UsageError("--import, --export-on-exit and --report are about one run; --readings makes many")
         if chosen["state"] != "memory":
             raise click.UsageError("--readings runs several sandboxes at once, which cannot share one --state")
         with not_run():
@@ -117,13 +125,15 @@ def execute(
     server = make_server(**chosen)
     with serving(server):
         tune_garbage_collector()
-        with snapshots((server.url, key, chosen["control_token"]), imported, export_on_exit), not_run():
+        with snapshots((server.url, key, chosen["control_token"]), imported, export_on_exit, drawn), not_run():
             return Child().run(command, {**os.environ, **environment(server)})
 
 
 @contextmanager
-def snapshots(app: tuple[str, str, str | None], imported: Path | None, export_on_exit: Path | None) -> Iterator[None]:
-    """Start an App (URL, key, control token) from a file, and export it to another one at the end of the block."""
+def snapshots(
+    app: tuple[str, str, str | None], imported: Path | None, export_on_exit: Path | None, drawn: Path | None
+) -> Iterator[None]:
+    """Start an App (URL, key, control token) from a file; export it and draw it at the end of the block."""
     # Imported here: its HTTP client takes long to load, and few runs have such files.
     from emulator.cli import exec_snapshots
 
@@ -135,6 +145,8 @@ def snapshots(app: tuple[str, str, str | None], imported: Path | None, export_on
     finally:
         if export_on_exit:
             exec_snapshots.save(world, export_on_exit)
+        if drawn:
+            exec_snapshots.draw(world, drawn)
 
 
 def past_proxies(url: str) -> dict[str, str]:

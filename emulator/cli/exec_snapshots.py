@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import click
 
+from emulator.cli import report
 from emulator.cli.client import ControlClient
 from emulator.cli.serve import explained
 
@@ -41,3 +42,9 @@ def save(world: AppWorld, file: Path) -> None:
         exported = emulator.send("GET", f"/snapshots/{NAME}").content
     with explained(file):
         file.write_bytes(exported + b"\n")
+
+
+def draw(world: AppWorld, file: Path) -> None:
+    """Write the report of the present world. Raises ``ClickException`` if that cannot be done."""
+    with ControlClient(world.url, world.key, token=world.token) as emulator:
+        report.write(emulator, file)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from emulator.cli.extras import require_extra
 from emulator.cli.options import DEFAULT_PORT, decorated, option
 from emulator.cli.parameter_types import ClockStart, ReadingValue, Smtp, StateUrl
 from emulator.cli.request_lines import RequestLines
@@ -76,6 +77,7 @@ OPTIONS = (
         help="MaxMind database for the countries of IP addresses (extra geo).",
     ),
     option("--smtp", type=Smtp(), help="SMTP server that also receives every email."),
+    option("--otlp", metavar="URL", help="OpenTelemetry collector (OTLP over HTTP) that receives traces (extra otel)."),
     option(
         "--state",
         type=StateUrl(),
@@ -244,6 +246,8 @@ def make_server(**chosen: Any) -> Any:
     from emulator.server import CannotListen, Server, is_loopback
     from emulator.state.store import CorruptStore, StorageError
 
+    if chosen["otlp"]:
+        require_extra("otel", "opentelemetry.sdk")
     permitted = chosen["control_token"] or chosen["insecure"] or chosen["trust_network"]
     if not permitted and not is_loopback(chosen["host"]):
         raise click.UsageError(
@@ -265,6 +269,7 @@ def make_server(**chosen: Any) -> Any:
         control_token=chosen["control_token"],
         trust_network=chosen["trust_network"],
         smtp=chosen["smtp"],
+        otlp=chosen["otlp"],
         state=chosen["state"],
         report=chosen.get("report"),
         max_worlds=chosen["max_worlds"],

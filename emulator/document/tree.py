@@ -51,6 +51,15 @@ def resolve(document: Document, node: Any) -> Any:
     return node
 
 
+def inlined(document: Document, node: Any) -> Any:
+    """The node with every reference in it replaced by what it leads to. The document has no circles of references."""
+    if isinstance(node, list):
+        return [inlined(document, part) for part in node]
+    if not isinstance(node, dict):
+        return node
+    return {name: inlined(document, part) for name, part in resolve(document, node).items()}
+
+
 def component_name(reference: str) -> str:
     """The name of the component that a reference leads to."""
     return pointer_of(reference)[-1]

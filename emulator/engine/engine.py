@@ -21,6 +21,7 @@ from emulator.engine.reference_data import ReferenceData
 from emulator.engine.runtime import Runtime
 from emulator.engine.scheduler import Scheduler
 from emulator.engine.time_slice import TimeSlice
+from emulator.engine.trace_contexts import Traces
 from emulator.engine.webhook_sender import WebhookSender
 from emulator.errors import ApiError
 from emulator.resources.app.keys import Key
@@ -46,7 +47,7 @@ class Engine:
     again when it is asked for; without a store it is lost.
 
     ``build`` also takes a :class:`Start`, for a world that is to be reset. Each function of ``when_discarded`` is
-    called with a runtime that this engine no longer runs.
+    called with a runtime that this engine no longer runs. ``traces`` makes what records the traces of an App's world.
     """
 
     def __init__(
@@ -58,12 +59,14 @@ class Engine:
         store: Store | None = None,
         *,
         max_worlds: int = MAX_WORLDS,
+        traces: Callable[[str], Traces] | None = None,
     ) -> None:
         self.reference_data = reference_data
         self.store = store
         self._build = build
         self._sender = sender or WebhookSender()
         self._mailer = mailer
+        self._traces = traces
         self._ticker: asyncio.Task[None] | None = None
         self.runtimes: dict[Key, Runtime] = {}
         self._last_store_check = 0.0
@@ -119,6 +122,7 @@ class Engine:
             persistence,
             scheduler=self._scheduler,
             directory=self.directory,
+            traces=self._traces and self._traces(key.name),
         )
         if self.store and persistence:
             self._load_snapshots(self.store, key, runtime)

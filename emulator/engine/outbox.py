@@ -11,6 +11,7 @@ from emulator.core.effects import DeliverWebhook, Effect, HttpResult, PingEndpoi
 from emulator.core.unit_of_work import UnitOfWork
 from emulator.engine.delivery_faults import send_with_fault
 from emulator.engine.mailer import Mailer
+from emulator.engine.trace_contexts import TraceContexts, Traces
 from emulator.engine.unit_runner import UnitRunner
 from emulator.engine.webhook_sender import WebhookSender
 from emulator.engine.work_queues import WorkQueues
@@ -51,8 +52,11 @@ class Outbox:
     by endpoint.
     """
 
-    def __init__(self, runner: UnitRunner, sender: WebhookSender, mailer: Mailer | None = None) -> None:
+    def __init__(
+        self, runner: UnitRunner, sender: WebhookSender, mailer: Mailer | None = None, traces: Traces | None = None
+    ) -> None:
         self._runner = runner
+        self._traces = traces or TraceContexts()
         self._sender = sender
         self._mailer = mailer
         self._deliveries = WorkQueues(self._deliver, AT_ONCE)
@@ -160,9 +164,11 @@ class Outbox:
         if fault is not None and fault.then.reorder and effect.webhook not in self._held:
             self._held[effect.webhook] = effect
             return NOT_SENT
+        request.headers.update(self._traces.sending(effect.delivery, int(request.headers["Emulator-Attempt"])))
         result = self._arranged_outcome()
         if result is None:
             result = await (self._send(request) if fault is None else send_with_fault(fault.then, request, self._send))
+        self._traces.sent(effect.delivery, result)
         self._record_attempt(effect, request, result, at)
         if (held := self._held.pop(effect.webhook, None)) is not None:
             await self._attempt(held, exempt_from_faults=True)

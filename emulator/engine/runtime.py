@@ -26,6 +26,7 @@ from emulator.engine.persistence import WorldPersistence
 from emulator.engine.pubsub import Broker
 from emulator.engine.rate_limit import RateLimiter
 from emulator.engine.scheduler import PATIENCE, Scheduler
+from emulator.engine.trace_contexts import TraceContexts, Traces
 from emulator.engine.unit_runner import Command, UnitRunner
 from emulator.engine.webhook_sender import WebhookSender
 from emulator.state.store import StorageError
@@ -55,11 +56,13 @@ class Runtime:
         *,
         scheduler: Scheduler | None = None,
         directory: Directory | None = None,
+        traces: Traces | None = None,
     ) -> None:
         self.runner = UnitRunner(world, clock, persistence, scheduler, directory)
+        self.traces = traces or TraceContexts()
         self.journal = Journal()
         self.broker = Broker()
-        self.outbox = Outbox(self.runner, sender, mailer)
+        self.outbox = Outbox(self.runner, sender, mailer, self.traces)
         self.advances = Advances(self.runner, self.outbox, self.broker)
         self.history = History(self.runner, self.journal, self.broker, self.outbox, self.advances)
         self.runner.observers.append(self._on_commit)
@@ -92,6 +95,7 @@ class Runtime:
     def _on_commit(self, unit: UnitOfWork) -> None:
         """Pass on a unit of work. Subscribers learn of a restart before what happened in the unit that caused it."""
         self.journal.add_unit(unit)
+        self.traces.committed(unit, self.world.now)
         self.outbox.on_commit(unit)
         self.history.on_commit(unit)
         self.broker.publish_unit(unit)

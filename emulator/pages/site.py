@@ -62,6 +62,8 @@ def site(engine: Engine) -> ASGIApp:
             *docs.routes(engine),
             *Pages(engine).routes(),
             Route(guide.PATH, guide.with_slash),
+            Route("/llms.txt", guide.llms_txt),
+            Route(f"{guide.PATH}/{{name}}.md", guide.markdown),
             Mount(guide.PATH, guide.Guide()),
             _document("/openapi.json", "service-3.0", "json"),
             _document("/openapi.yaml", "service-3.0", "yaml"),

@@ -48,6 +48,9 @@ class AuthenticatedOperation:
             await self._next_app(scope, receive, send)
             return
         context.checkpoint = runtime.history.checkpoint()
+        traceparent = context.header(b"traceparent")
+        if traceparent or runtime.traces.records_all:
+            runtime.traces.begin(context.request_id, traceparent, f"{context.method} {context.path}")
         with runtime.in_use():
             await self._next_app(scope, receive, send)
 

@@ -1,0 +1,86 @@
+"""The MCP server: tools that act on an App's world, and resources to read about it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import click
+from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+
+from emulator.cli.client import ControlClient
+from emulator.cli.mcp_tools import Tools
+from emulator.document import bundles
+from emulator.document.tree import inlined
+from emulator.engine.decisions import decisions
+from emulator.version import VERSION
+
+INSTRUCTIONS = """A local sandbox of a Payments and Recurring Billing API. Paths under /v1 are the service's; amounts
+are minor units. Use advance to reach a renewal, and explain before you guess why something happened."""
+
+
+def server(emulator: ControlClient) -> MCPServer:
+    """The MCP server for one App of a running emulator."""
+    mcp = MCPServer("payments-emulator", instructions=INSTRUCTIONS, version=VERSION, log_level="ERROR")
+    tools = Tools(emulator)
+    for tool in tools.every():
+        # The schema of a text that is always the same would only cost tokens.
+        mcp.add_tool(_explained(tool), structured_output=False)
+    _add_resources(mcp, emulator)
+    return mcp
+
+
+def _explained(tool: Callable[..., str]) -> Callable[..., str]:
+    """The tool, with errors of the emulator as the messages that commands print."""
+
+    @wraps(tool)
+    def explained(*args: Any, **kwargs: Any) -> str:
+        try:
+            return tool(*args, **kwargs)
+        except click.ClickException as error:
+            raise ToolError(error.format_message()) from None
+
+    return explained
+
+
+def _add_resources(mcp: MCPServer, emulator: ControlClient) -> None:
+    @mcp.resource("emulator://decisions", description="Decisions where the specification is silent.")
+    def list_decisions() -> str:
+        return "\n".join(f"{number} {each.title}" for number, each in decisions().items())
+
+    @mcp.resource("emulator://decisions/{number}", description="One decision, such as B-44.")
+    def decision(number: str) -> str:
+        each = decisions()[number]
+        return f"{number} {each.title}\n\nSpecification ({each.section}): {each.reads}\n\nDecided: {each.decided}"
+
+    @mcp.resource("emulator://document", description="Every operation of the service: operationId, method, path.")
+    def document() -> str:
+        return "\n".join(
+            f"{id}: {method} {path}: {spec['summary']}" for id, (method, path, spec) in operations().items()
+        )
+
+    @mcp.resource("emulator://document/{operation}", description="One operation, its schemas included, as JSON.")
+    def operation(operation: str) -> str:
+        method, path, spec = operations()[operation]
+        return json.dumps({"method": method, "path": path, **inlined(bundles.load("service"), spec)})
+
+    @mcp.resource("emulator://objects", description="How many objects of each kind the world has.")
+    def objects() -> str:
+        return json.dumps(emulator.get("/counts"))
+
+    @mcp.resource("emulator://objects/{id}", description="One object of any kind by its id.")
+    def one_object(id: str) -> str:
+        return json.dumps(emulator.get(f"/objects/{id}"))
+
+
+def operations() -> dict[str, tuple[str, str, dict[str, Any]]]:
+    """Method, path and description of each operation of the service, by operationId."""
+    return {
+        spec["operationId"]: (method.upper(), f"/v1{path}", spec)
+        for path, item in bundles.load("service")["paths"].items()
+        for method, spec in item.items()
+        if isinstance(spec, dict)
+    }

@@ -1,0 +1,101 @@
+"""Trace contexts (W3C): a webhook delivery carries the ``traceparent`` of the request that caused it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+from emulator.core.calendar import Timestamp
+from emulator.core.effects import HttpResult
+from emulator.core.jobs import Job
+from emulator.core.records import Record
+from emulator.core.unit_of_work import UnitOfWork
+from emulator.engine.logged_request import LoggedRequest
+from emulator.resources.webhooks.deliveries import WebhookDelivery
+
+VALID = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
+"""A ``traceparent`` (https://www.w3.org/TR/trace-context/). Any other value is ignored."""
+
+MAX_CONTEXTS = 10_000
+"""Requests, jobs and deliveries of one world whose contexts are stored; then the oldest are forgotten."""
+
+
+class Traces(Protocol):
+    """What the engine reports of one world's requests, units of work and deliveries."""
+
+    records_all: bool
+    """Whether requests without a ``traceparent`` are reported, too."""
+
+    def begin(self, request: str, traceparent: str | None, name: str) -> None:
+        """A request begins; ``request`` is its id, ``name`` its method and path."""
+
+    def answered(self, entry: LoggedRequest) -> None:
+        """A request was answered."""
+
+    def committed(self, unit: UnitOfWork, now: Timestamp) -> None:
+        """A unit of work was committed, at an instant of the world."""
+
+    def sending(self, delivery: str, attempt: int) -> dict[str, str]:
+        """A delivery (by its id) is attempted, counted from 1; the headers to send with it."""
+
+    def sent(self, delivery: str, result: HttpResult) -> None:
+        """An attempt has its outcome."""
+
+
+class TraceContexts:
+    """Passes the context of a request on to the deliveries that it caused, through jobs that were due at once too.
+
+    A job that is due later, such as a renewal, begins without a context.
+    """
+
+    __slots__ = ("_contexts",)
+
+    records_all = False
+
+    def __init__(self) -> None:
+        self._contexts: dict[str, str] = {}
+
+    def begin(self, request: str, traceparent: str | None, name: str) -> None:
+        if traceparent and VALID.fullmatch(traceparent):
+            self._contexts[request] = traceparent
+            forget_oldest(self._contexts)
+
+    def answered(self, entry: LoggedRequest) -> None:
+        """Nothing is recorded."""
+
+    def committed(self, unit: UnitOfWork, now: Timestamp) -> None:
+        if not self._contexts:
+            return
+        job = job_of(unit)
+        context = self._contexts.get(unit.cause or (job.id if job else ""))
+        if context is not None:
+            at_once = (each.id for each in created(unit) if not isinstance(each, Job) or each.due <= now)
+            self._contexts.update(dict.fromkeys(at_once, context))
+            forget_oldest(self._contexts)
+
+    def sending(self, delivery: str, attempt: int) -> dict[str, str]:
+        context = self._contexts.get(delivery)
+        return {} if context is None else {"traceparent": context}
+
+    def sent(self, delivery: str, result: HttpResult) -> None:
+        """Nothing is recorded."""
+
+
+def job_of(unit: UnitOfWork) -> Job | None:
+    """The job that a unit of work ran, if any: it is removed from the schedule first of all."""
+    first = unit.changes[0] if unit.changes else None
+    return first.old if first and unit.cause is None and first.new is None and isinstance(first.old, Job) else None
+
+
+def created(unit: UnitOfWork) -> Iterator[Record]:
+    """The jobs and deliveries that a unit of work created."""
+    for change in unit.changes:
+        if change.old is None and isinstance(change.new, (Job, WebhookDelivery)):
+            yield change.new
+
+
+def forget_oldest(contexts: dict[str, Any]) -> None:
+    """Remove the oldest contexts beyond ``MAX_CONTEXTS``."""
+    while len(contexts) > MAX_CONTEXTS:
+        del contexts[next(iter(contexts))]
