@@ -212,7 +212,7 @@ def make_server(**chosen: Any) -> Any:
     # Imported here: help and usage errors need no web server.
     from emulator.engine.fixtures import InvalidFixture
     from emulator.engine.geoip import InvalidDatabase
-    from emulator.sandbox import Options
+    from emulator.sandbox import Options, Parts
     from emulator.server import CannotListen, Server, is_loopback
     from emulator.state.store import CorruptStore, StorageError
 
@@ -240,6 +240,7 @@ def make_server(**chosen: Any) -> Any:
         state=chosen["state"],
         report=chosen.get("report"),
         max_worlds=chosen["max_worlds"],
+        parts=chosen.get("parts") or Parts(),
     )
     try:
         return Server(options, chosen["host"], chosen["port"], _public_url(chosen["public_url"]))

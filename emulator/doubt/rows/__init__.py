@@ -1,0 +1,1 @@
+"""The rows of the table of wrong services, by subject."""
