@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from emulator.core.records import Record
+from emulator.core.records import Record, hidden_fields
 
 Change = Callable[..., Any]
 """The wrong value in place of a right one; the right one itself where the row does not concern it."""
@@ -26,7 +26,7 @@ class Seam(Enum):
     EMITTED = "the type of an event, or None for one that is never emitted; its record"
     SCHEDULED = "when a job is due; its name, and the record that it is about"
     RUN = "a job that is due, or None for one that does nothing; the world"
-    REACTED = "the reaction to an event, or None for one that is left out"
+    REACTED = "the reaction to an event, or None for one that is left out; the world, the event"
 
 
 class Doubt(NamedTuple):
@@ -75,17 +75,24 @@ def never_run(*names: str) -> tuple[Seam, Change]:
 
 def left_out(*reactions: Callable[..., Any]) -> tuple[Seam, Change]:
     """These reactions to events never happen."""
-    return Seam.REACTED, lambda reaction: None if reaction in reactions else reaction
+    return Seam.REACTED, lambda reaction, world, event: None if reaction in reactions else reaction
 
 
-def shown(kinds: str, fields: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> tuple[Seam, Change]:
-    """Objects of these kinds are shown with wrong ``fields``; empty where an object is shown as it is."""
-    return Seam.SHOWN, lambda right: {**right, **fields(right)} if right["object"] in kinds.split() else right
+def shown(kind: type[Record], fields: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> tuple[Seam, Change]:
+    """Objects of a kind are shown with wrong ``fields``; empty where an object is shown as it is."""
+    whole = set(kind.__struct_fields__) - set(hidden_fields(kind))
+
+    def change(right: Mapping[str, Any]) -> Mapping[str, Any]:
+        # Some answers have only a few fields of an object.
+        concerned = right["object"] == kind.kind and right.keys() >= whole
+        return {**right, **fields(right)} if concerned else right
+
+    return Seam.SHOWN, change
 
 
-def shown_as(kind: str, status: str, other: str, **fields: Any) -> tuple[Seam, Change]:
+def shown_as(kind: type[Record], status: str, other: str, **fields: Any) -> tuple[Seam, Change]:
     """Objects of a kind with this status are shown with another one, and with other wrong ``fields``."""
-    return shown(kind, lambda right: {"status": other, **fields} if right.get("status") == status else {})
+    return shown(kind, lambda right: {"status": other, **fields} if right["status"] == status else {})
 
 
 def created(kind: type[Record], fields: Callable[[Any], Mapping[str, Any]]) -> tuple[Seam, Change]:

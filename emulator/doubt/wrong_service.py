@@ -95,7 +95,7 @@ class WrongWorld(World):
         event = self.record_event(type, data) if emitted else self.event(type, data)
         everyone = self.registry.reactions.get("*", ()) if emitted else ()
         for reaction in (*everyone, *self.registry.reactions.get(type, ())):
-            if (passed := self._service.passed(Seam.REACTED, reaction)) is not None:
+            if (passed := self._service.passed(Seam.REACTED, reaction, self, event)) is not None:
                 passed(self, event)
         return event
 

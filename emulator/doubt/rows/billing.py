@@ -21,6 +21,7 @@ from emulator.doubt.seams import (
     shown,
     shown_as,
 )
+from emulator.resources.billing.invoices import Invoice
 from emulator.resources.billing.subscriptions import Subscription
 from emulator.resources.simulation import emails
 
@@ -87,31 +88,31 @@ INVOICES = (
         "invoice-stays-open",
         "an invoice that was paid stays open",
         "Assert the status or `amount_remaining` of the invoice after its payment.",
-        shown("invoice", _unpaid),
+        shown(Invoice, _unpaid),
     ),
     Doubt(
         "invoice-total-too-high",
         "the total of an invoice is one minor unit too high",
         "Assert the total of the invoice.",
-        shown("invoice", lambda invoice: {"total": invoice["total"] + 1}),
+        shown(Invoice, lambda invoice: {"total": invoice["total"] + 1}),
     ),
     Doubt(
         "invoice-without-tax",
         "an invoice has no tax",
         "Assert `tax_amount` or the total of an invoice with tax.",
-        shown("invoice", _without_tax),
+        shown(Invoice, _without_tax),
     ),
     Doubt(
         "invoice-due-early",
         "an invoice is due a day early",
         "Assert `due_date`, or what your application shows of it.",
-        shown("invoice", _due_earlier),
+        shown(Invoice, _due_earlier),
     ),
     Doubt(
         "invoice-void-undone",
         "an invoice that was voided stays open",
         "Assert the status of the invoice after it was voided.",
-        shown_as("invoice", "void", "open"),
+        shown_as(Invoice, "void", "open"),
     ),
 )
 
@@ -168,25 +169,25 @@ SUBSCRIPTIONS = (
         "past-due-hidden",
         "a subscription is never `past_due`",
         "Let a charge fail, and assert the status of the subscription.",
-        shown_as("subscription", "past_due", "active"),
+        shown_as(Subscription, "past_due", "active"),
     ),
     Doubt(
         "unpaid-hidden",
         "a subscription is never `unpaid`",
         "Let every retry fail, and assert the status of the subscription.",
-        shown_as("subscription", "unpaid", "past_due"),
+        shown_as(Subscription, "unpaid", "past_due"),
     ),
     Doubt(
         "paused-hidden",
         "a subscription that was paused stays `active`",
         "Assert the status of the subscription after the pause.",
-        shown_as("subscription", "paused", "active"),
+        shown_as(Subscription, "paused", "active"),
     ),
     Doubt(
         "canceled-hidden",
         "a subscription that was canceled stays `active`",
         "Assert the status of the subscription after the cancellation.",
-        shown_as("subscription", "canceled", "active", canceled_at=None),
+        shown_as(Subscription, "canceled", "active", canceled_at=None),
     ),
     Doubt(
         "cancellation-forgotten",
@@ -210,6 +211,6 @@ SUBSCRIPTIONS = (
         "period-ends-late",
         "a period ends a day later than agreed",
         "Assert `current_period_end`, or until when your application grants access.",
-        shown("subscription", _ends_later),
+        shown(Subscription, _ends_later),
     ),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from emulator.doubt.seams import Doubt, Seam, changed, never_emitted, never_run, shown, shown_as
+from emulator.resources.checkout.checkout_sessions import CheckoutSession
 from emulator.resources.customers.customer_records import Customer
 
 
@@ -27,13 +28,13 @@ CHECKOUT = (
         "session-total-too-high",
         "the total of a checkout session is one minor unit too high",
         "Assert `amount_total`, or what the buyer pays.",
-        shown("checkout_session", lambda session: {"amount_total": session["amount_total"] + 1}),
+        shown(CheckoutSession, lambda session: {"amount_total": session["amount_total"] + 1}),
     ),
     Doubt(
         "session-stays-open",
         "a checkout session that was paid stays open",
         "Assert the status of the session after its payment.",
-        shown_as("checkout_session", "complete", "open"),
+        shown_as(CheckoutSession, "complete", "open"),
     ),
     Doubt(
         "session-never-expires",
@@ -60,7 +61,7 @@ CUSTOMERS = (
         "customer-spent-too-much",
         "`total_spent` of a customer is one minor unit too high",
         "Assert what the customer has spent.",
-        shown("customer", lambda it: {"total_spent": it["total_spent"] + 1} if it["total_spent"] else {}),
+        shown(Customer, lambda it: {"total_spent": it["total_spent"] + 1} if it["total_spent"] else {}),
     ),
     Doubt(
         "customer-deleted-never-sent",

@@ -27,30 +27,34 @@ from emulator.resources.simulation import emails
 
 
 def collected_twice(concerns: Callable[[PaymentIntent], bool]) -> tuple[Seam, Change]:
-    """A payment that ``concerns`` accepts has two transactions: the buyer pays twice."""
+    """A payment whose intent ``concerns`` accepts has two transactions: the buyer pays twice."""
 
-    def again(world: World, event: Event) -> None:
-        receipts.issue(world, event)
-        first: Transaction = event.data.object
-        intent = world.get(PaymentIntent, first.payment_intent)
-        own = [each for each in world.table(Transaction) if each.payment_intent == first.payment_intent]
-        if intent is not None and concerns(intent) and len(own) == 1:
-            second = transactions.open_deposit(
-                world,
-                first.amount,
-                first.instrument,
-                currency=first.currency,
-                description=first.description,
-                payment_intent=first.payment_intent,
-                customer=first.customer,
-                metadata=first.metadata,
-            )
-            transactions.complete(world, second)
-
-    def change(reaction: Reaction) -> Reaction:
-        return again if reaction is receipts.issue else reaction
+    def change(reaction: Reaction, world: World, event: Event) -> Reaction:
+        if reaction is not receipts.issue:
+            return reaction
+        intent = world.get(PaymentIntent, event.data.object.payment_intent)
+        is_first = (
+            sum(each.payment_intent == event.data.object.payment_intent for each in world.table(Transaction)) == 1
+        )
+        return _issue_and_collect_again if intent is not None and concerns(intent) and is_first else reaction
 
     return Seam.REACTED, change
+
+
+def _issue_and_collect_again(world: World, event: Event) -> None:
+    receipts.issue(world, event)
+    first: Transaction = event.data.object
+    second = transactions.open_deposit(
+        world,
+        first.amount,
+        first.instrument,
+        currency=first.currency,
+        description=first.description,
+        payment_intent=first.payment_intent,
+        customer=first.customer,
+        metadata=first.metadata,
+    )
+    transactions.complete(world, second)
 
 
 def _declined_as_succeeded(intent: Any) -> dict[str, Any]:
@@ -93,13 +97,13 @@ PAYMENTS = (
         "payment-declined-as-succeeded",
         "a declined payment says `succeeded`",
         "Pay with a magic value that is declined, and assert the status.",
-        shown("payment_intent", _declined_as_succeeded),
+        shown(PaymentIntent, _declined_as_succeeded),
     ),
     Doubt(
         "payment-other-reason",
         "a declined payment gives another reason",
         "Assert `last_error.code`, or what your application shows of it.",
-        shown("payment_intent", _other_reason),
+        shown(PaymentIntent, _other_reason),
     ),
     Doubt(
         "payment-never-answered",
@@ -120,10 +124,10 @@ PAYMENTS = (
         never_emitted("payment_intent.failed"),
     ),
     Doubt(
-        "payment-other-currency",
-        "payments, transactions and refunds are in another currency",
+        "transaction-other-currency",
+        "a transaction is in another currency",
         "Assert the currency beside the amount.",
-        shown("payment_intent transaction refund", _other_currency),
+        shown(Transaction, _other_currency),
     ),
     Doubt(
         "capture-whole",
@@ -153,7 +157,7 @@ PAYMENTS = (
         "transaction-dispute-hidden",
         "a disputed transaction says `completed`",
         "Assert the status of a transaction that its buyer disputes.",
-        shown_as("transaction", "disputed", "completed"),
+        shown_as(Transaction, "disputed", "completed"),
     ),
     Doubt(
         "receipt-never-emailed",
@@ -174,7 +178,7 @@ REFUNDS = (
         "refund-failed-as-succeeded",
         "a refund that failed says `succeeded`",
         "Refund a payment whose refund fails, and assert the status.",
-        shown_as("refund", "failed", "succeeded", failure_reason=None),
+        shown_as(Refund, "failed", "succeeded", failure_reason=None),
     ),
     Doubt(
         "refund-never-answered",
@@ -198,7 +202,7 @@ REFUNDS = (
         "refund-not-counted",
         "a refunded transaction says that nothing was refunded",
         "Assert `amount_refunded` or the status of the transaction after a refund.",
-        shown("transaction", lambda it: {"amount_refunded": 0} if it["type"] == "deposit" else {}),
+        shown(Transaction, lambda it: {"amount_refunded": 0} if it["type"] == "deposit" else {}),
     ),
     Doubt(
         "refund-never-emailed",
