@@ -2,45 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-
 import pytest
 
-from contract_tests.doubt.stories import NOTICED_BY, Story
+from contract_tests.doubt.conftest import Play
+from contract_tests.doubt.stories import NOTICED_BY
 from emulator.doubt.table import DOUBTS
-from emulator.doubt.wrong_service import WrongService
-from emulator.testing import Emulator, LocalServer
-
-Play = Callable[[Story, str], set[str]]
 
 STORIES = {story.__name__: story for story in NOTICED_BY.values()}
-
-
-@pytest.fixture(scope="module")
-def service() -> WrongService:
-    return WrongService(DOUBTS.values())
-
-
-@pytest.fixture(scope="module")
-def server(service: WrongService) -> Iterator[LocalServer]:
-    """One for all rows: only one of them is active at a time."""
-    server = LocalServer(7, parts=service.parts())
-    yield server
-    server.stop()
-
-
-@pytest.fixture
-def play(service: WrongService, server: LocalServer, request: pytest.FixtureRequest) -> Iterator[Play]:
-    """Plays a test, in a world of this name, with a service that is wrong in one way or, with "", in none."""
-
-    def run(story: Story, row: str) -> set[str]:
-        service.active, service.reached = DOUBTS.get(row), set()
-        with Emulator(key=f"sk_test_{row or story.__name__}", clock="2026-01-01T00:00:00Z", server=server) as payments:
-            story(payments)
-        return service.reached
-
-    yield run
-    service.active = None
 
 
 def test_every_wrong_service_has_its_test() -> None:
