@@ -8,9 +8,9 @@ from xml.etree import ElementTree
 
 from contract_tests.doubt.conftest import Play
 from contract_tests.doubt.stories import Story, customer, deposit, pay
-from emulator.doubt.driver import DoubtRun, doubt
-from emulator.doubt.report import DoubtReport
+from emulator.doubt.doubt_report import DoubtReport
 from emulator.doubt.seams import Doubt
+from emulator.doubt.search import DoubtRun, doubt
 from emulator.doubt.table import DOUBTS
 from emulator.testing import Emulator
 
@@ -103,7 +103,7 @@ def test_the_report_says_what_no_test_looked_at(play: Play, tmp_path: Path) -> N
         "    Assert the amount of the refund.",
         "    again: --only refund-short",
         "",
-        "50 %: 1 of 2 wrong services were noticed; 1 others do not concern the command.",
+        "50 %: 1 of 2 wrong services were noticed; 1 other does not concern the command.",
     ]
     suite = ElementTree.fromstring(report.as_junit())
     assert [failure.get("message") for failure in suite.iter("failure")] == [report.unnoticed[0].sentence]

@@ -18,8 +18,8 @@ from emulator.cli.serve import make_server, serve
 from emulator.cli.server_thread import serving
 
 if TYPE_CHECKING:
-    from emulator.doubt.driver import DoubtRun
     from emulator.doubt.seams import Doubt
+    from emulator.doubt.search import DoubtRun
 
 LEFT_OUT = ("port", "port_file", "state", "quiet", "verbose", "log_format", "strict")
 """Options of ``serve`` that each run has for itself: a free port, worlds in memory, answers that may be wrong."""
@@ -33,17 +33,28 @@ PATIENCE = 60.0
 """Seconds (real time) that each run may take at least."""
 
 
+def listed(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    """Print every wrong service, and end."""
+    if wanted:
+        from emulator.doubt.table import DOUBTS
+
+        click.echo("\n".join(f"{row.name:34}{row.wrong}" for row in DOUBTS.values()))
+        context.exit(0)
+
+
 @click.command(params=PARAMETERS, context_settings={"allow_interspersed_args": False})
 @option("--key", default=DEFAULT_KEY, metavar="KEY", help="API key for COMMAND.")
 @click.option("--fail-on", type=click.FloatRange(0, 100), default=100, metavar="PERCENT", help="Fail below this score.")
 @click.option("--only", multiple=True, metavar="NAME", help="Only this wrong service; repeatable.")
 @click.option("--skip", multiple=True, metavar="NAME", help="Not this wrong service; repeatable.")
-@click.option("--list", "listed", is_flag=True, help="List every wrong service.")
+@click.option(
+    "--list", is_flag=True, is_eager=True, expose_value=False, callback=listed, help="List every wrong service."
+)
 @click.option("--budget", type=click.FloatRange(min=0), metavar="SECONDS", help="Start no run after this time.")
 @click.option("--jobs", type=click.IntRange(1, 64), default=os.cpu_count() or 1, help="Runs at a time.")
 @click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), help="Write a report as JUnit XML.")
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
-@click.argument("command", nargs=-1, type=click.UNPROCESSED)
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def doubt(
     command: tuple[str, ...],
     key: str,
@@ -51,7 +62,6 @@ def doubt(
     fail_on: float,
     only: tuple[str, ...],
     skip: tuple[str, ...],
-    listed: bool,
     budget: float | None,
     jobs: int,
     junit: Path | None,
@@ -63,7 +73,6 @@ def doubt(
     \b
     payments-emulator doubt -- pytest -x
     payments-emulator doubt --fail-on 80 --budget 120 -- npm test
-    payments-emulator doubt --list
 
     COMMAND, a test suite, runs once with the right service, then once with each service that is wrong in one way and
     that concerns it, each time in a sandbox of its own with the same seed. A run that passes has not noticed.
@@ -71,14 +80,9 @@ def doubt(
     Exit status 1 where the score, the percentage that was noticed, is less than --fail-on (100).
     """
     # Imported here: the help of this command needs none of them.
-    from emulator.doubt.driver import doubt as run_doubt
+    from emulator.doubt.search import doubt as run_doubt
     from emulator.doubt.table import DOUBTS
 
-    if listed:
-        click.echo("\n".join(f"{row.name:34}{row.wrong}" for row in DOUBTS.values()))
-        return 0
-    if not command:
-        raise click.UsageError("Missing argument 'COMMAND...'.")
     for name in (*only, *skip):
         if name not in DOUBTS:
             raise click.BadParameter(f"{name}: there is no such wrong service; --list shows them", param_hint="'NAME'")
@@ -94,7 +98,7 @@ def doubt(
 
 def player(command: Sequence[str], key: str, chosen: Mapping[str, Any]) -> Callable[[Doubt | None], DoubtRun]:
     """The function that runs the command once, in a sandbox of its own with a service that is wrong or right."""
-    from emulator.doubt.driver import DoubtRun
+    from emulator.doubt.search import DoubtRun
     from emulator.doubt.table import DOUBTS
     from emulator.doubt.wrong_service import WrongService
 

@@ -222,10 +222,9 @@ def make_server(**chosen: Any) -> Any:
             f"--host {chosen['host']}: others than this machine could use the control API; give a --control-token, "
             "or say --insecure"
         )
-    mode, at = chosen["clock"]
     options = Options(
-        clock_mode=mode,
-        clock_at=at,
+        clock_mode=chosen["clock"][0],
+        clock_at=chosen["clock"][1],
         seed=chosen["seed"],
         listed_keys_only=chosen["keys"] == "listed",
         fixtures=chosen["fixtures"],

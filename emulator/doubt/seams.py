@@ -10,7 +10,7 @@ import msgspec
 
 from emulator.core.records import Record, hidden_fields
 
-Change = Callable[..., Any]
+Alteration = Callable[..., Any]
 """The wrong value in place of a right one; the right one itself where the row does not concern it."""
 
 
@@ -18,7 +18,7 @@ class Seam(Enum):
     """A place where a value passes. A change gets the value and what is named after it here."""
 
     REQUESTED = "a ClientRequest, before it is handled"
-    ANSWERED = "an Answer to a request of /v1"
+    ANSWERED = "a ServiceAnswer to a request of /v1"
     SHOWN = "a JSON object in an answer, or in an event on its way to an endpoint"
     DELIVERED = "the JSON of an event on its way to an endpoint, before it is signed; the world"
     SIGNED = "the SignedRequest to an endpoint; the endpoint"
@@ -39,7 +39,7 @@ class Doubt(NamedTuple):
     name: str
     wrong: str
     look: str
-    at: tuple[Seam, Change]
+    at: tuple[Seam, Alteration]
 
     @property
     def sentence(self) -> str:
@@ -56,29 +56,29 @@ class ClientRequest(NamedTuple):
     headers: Mapping[bytes, bytes]
 
 
-class Answer(NamedTuple):
+class ServiceAnswer(NamedTuple):
     """An answer with a JSON body."""
 
     status: int
     body: Any
 
 
-def never_emitted(*types: str) -> tuple[Seam, Change]:
+def never_emitted(*types: str) -> tuple[Seam, Alteration]:
     """Events of these types do not exist. What the rules do because of them still happens."""
     return Seam.EMITTED, lambda emitted, record: None if emitted in types else emitted
 
 
-def never_run(*names: str) -> tuple[Seam, Change]:
+def never_run(*names: str) -> tuple[Seam, Alteration]:
     """Jobs of these names do nothing when they are due."""
     return Seam.RUN, lambda job, world: None if job.name in names else job
 
 
-def left_out(*reactions: Callable[..., Any]) -> tuple[Seam, Change]:
+def left_out(*reactions: Callable[..., Any]) -> tuple[Seam, Alteration]:
     """These reactions to events never happen."""
     return Seam.REACTED, lambda reaction, world, event: None if reaction in reactions else reaction
 
 
-def shown(kind: type[Record], fields: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> tuple[Seam, Change]:
+def shown(kind: type[Record], fields: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> tuple[Seam, Alteration]:
     """Objects of a kind are shown with wrong ``fields``; empty where an object is shown as it is."""
     whole = set(kind.__struct_fields__) - set(hidden_fields(kind))
 
@@ -90,12 +90,12 @@ def shown(kind: type[Record], fields: Callable[[Mapping[str, Any]], Mapping[str,
     return Seam.SHOWN, change
 
 
-def shown_as(kind: type[Record], status: str, other: str, **fields: Any) -> tuple[Seam, Change]:
+def shown_as(kind: type[Record], status: str, other: str, **fields: Any) -> tuple[Seam, Alteration]:
     """Objects of a kind with this status are shown with another one, and with other wrong ``fields``."""
     return shown(kind, lambda right: {"status": other, **fields} if right["status"] == status else {})
 
 
-def created(kind: type[Record], fields: Callable[[Any], Mapping[str, Any]]) -> tuple[Seam, Change]:
+def created(kind: type[Record], fields: Callable[[Any], Mapping[str, Any]]) -> tuple[Seam, Alteration]:
     """New records of a kind are stored with wrong ``fields``."""
 
     def change(new: Record, old: Record | None) -> Record:
@@ -104,7 +104,7 @@ def created(kind: type[Record], fields: Callable[[Any], Mapping[str, Any]]) -> t
     return Seam.STORED, change
 
 
-def changed(kind: type[Record], fields: Callable[[Any, Any], Mapping[str, Any]]) -> tuple[Seam, Change]:
+def changed(kind: type[Record], fields: Callable[[Any, Any], Mapping[str, Any]]) -> tuple[Seam, Alteration]:
     """Changes of records of a kind, from ``old`` to ``new``, are stored with wrong ``fields``."""
 
     def change(new: Record, old: Record | None) -> Record:
@@ -113,7 +113,7 @@ def changed(kind: type[Record], fields: Callable[[Any, Any], Mapping[str, Any]])
     return Seam.STORED, change
 
 
-def delivered(fields: Callable[[Mapping[str, Any], Any], Mapping[str, Any]]) -> tuple[Seam, Change]:
+def delivered(fields: Callable[[Mapping[str, Any], Any], Mapping[str, Any]]) -> tuple[Seam, Alteration]:
     """Events are delivered with an object that has wrong ``fields``; the signature is right."""
 
     def change(event: Mapping[str, Any], world: Any) -> Mapping[str, Any]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from emulator.doubt.rows.billing import INVOICES, SUBSCRIPTIONS
-from emulator.doubt.rows.customers import CHECKOUT, CUSTOMERS
-from emulator.doubt.rows.payments import PAYMENTS, REFUNDS
-from emulator.doubt.rows.webhooks import REQUESTS, WEBHOOKS
 from emulator.doubt.seams import Doubt
+from emulator.doubt.wrong_billing import INVOICES, SUBSCRIPTIONS
+from emulator.doubt.wrong_customers import CHECKOUT, CUSTOMERS
+from emulator.doubt.wrong_payments import PAYMENTS, REFUNDS
+from emulator.doubt.wrong_requests import REQUESTS, WEBHOOKS
 
 AREAS: Mapping[str, tuple[Doubt, ...]] = {
     "Payments": PAYMENTS,

@@ -16,7 +16,7 @@ from emulator.core.jobs import Job
 from emulator.core.records import Record
 from emulator.core.unit_of_work import UnitOfWork
 from emulator.core.world import World, encode
-from emulator.doubt.seams import Answer, ClientRequest, Doubt, Seam
+from emulator.doubt.seams import ClientRequest, Doubt, Seam, ServiceAnswer
 from emulator.engine.webhook_sender import WebhookSender
 from emulator.resources.webhooks.endpoints import WebhookEndpoint
 from emulator.resources.webhooks.signing import SignedRequest, signed
@@ -171,8 +171,8 @@ class WrongAnswers:
         context.raw_headers = [each for each in context.raw_headers if each[0] in wrong.headers]
 
     def _answer(self, start: Message, body: bytes, is_service: bool) -> tuple[Message, bytes]:
-        right = Answer(start["status"], json.loads(body))
-        wrong = Answer(right.status, self._service.shown(right.body))
+        right = ServiceAnswer(start["status"], json.loads(body))
+        wrong = ServiceAnswer(right.status, self._service.shown(right.body))
         if is_service:
             wrong = self._service.passed(Seam.ANSWERED, wrong)
         if wrong == right:

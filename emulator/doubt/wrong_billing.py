@@ -8,9 +8,8 @@ from emulator.core import calendar
 from emulator.core.jobs import Job
 from emulator.core.records import Record
 from emulator.core.world import World
-from emulator.doubt.rows.payments import collected_twice
 from emulator.doubt.seams import (
-    Change,
+    Alteration,
     Doubt,
     Seam,
     changed,
@@ -21,6 +20,7 @@ from emulator.doubt.seams import (
     shown,
     shown_as,
 )
+from emulator.doubt.wrong_payments import collected_twice
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.billing.subscriptions import Subscription
 from emulator.resources.simulation import emails
@@ -45,7 +45,7 @@ def _ends_later(subscription: Any) -> dict[str, Any]:
     return {"current_period_end": calendar.plus(subscription["current_period_end"], days=1)}
 
 
-def _boundary(*, of_trial: bool) -> tuple[Seam, Change]:
+def _boundary(*, of_trial: bool) -> tuple[Seam, Alteration]:
     """The end of a trial, or of any other period, goes by."""
 
     def change(job: Job, world: World) -> Job | None:

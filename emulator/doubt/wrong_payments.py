@@ -8,7 +8,7 @@ from typing import Any
 from emulator.core.events import Event
 from emulator.core.world import Reaction, World
 from emulator.doubt.seams import (
-    Change,
+    Alteration,
     Doubt,
     Seam,
     changed,
@@ -26,7 +26,7 @@ from emulator.resources.payments.transactions import Transaction
 from emulator.resources.simulation import emails
 
 
-def collected_twice(concerns: Callable[[PaymentIntent], bool]) -> tuple[Seam, Change]:
+def collected_twice(concerns: Callable[[PaymentIntent], bool]) -> tuple[Seam, Alteration]:
     """A payment whose intent ``concerns`` accepts has two transactions: the buyer pays twice."""
 
     def change(reaction: Reaction, world: World, event: Event) -> Reaction:

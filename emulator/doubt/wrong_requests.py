@@ -10,7 +10,7 @@ import msgspec
 
 from emulator.core.handlers import PAGING
 from emulator.core.world import World
-from emulator.doubt.seams import Answer, ClientRequest, Doubt, Seam, delivered, never_run
+from emulator.doubt.seams import ClientRequest, Doubt, Seam, ServiceAnswer, delivered, never_run
 from emulator.resources.customers.customer_records import Customer
 from emulator.resources.webhooks.endpoints import WebhookEndpoint
 from emulator.resources.webhooks.signing import SignedRequest
@@ -60,27 +60,27 @@ def _unfiltered(request: ClientRequest) -> ClientRequest:
     return request._replace(query="&".join(paging).encode("latin-1")) if request.query else request
 
 
-def _is_list(answer: Answer) -> bool:
+def _is_list(answer: ServiceAnswer) -> bool:
     return isinstance(answer.body, dict) and answer.body.get("object") == "list"
 
 
-def _without_last(answer: Answer) -> Answer:
+def _without_last(answer: ServiceAnswer) -> ServiceAnswer:
     if not _is_list(answer) or len(answer.body["data"]) < 2:
         return answer
     return answer._replace(body={**answer.body, "data": answer.body["data"][:-1]})
 
 
-def _without_next(answer: Answer) -> Answer:
+def _without_next(answer: ServiceAnswer) -> ServiceAnswer:
     if not _is_list(answer):
         return answer
     return answer._replace(body={**answer.body, "pagination": {**answer.body["pagination"], "next": None}})
 
 
-def _reversed(answer: Answer) -> Answer:
+def _reversed(answer: ServiceAnswer) -> ServiceAnswer:
     return answer._replace(body={**answer.body, "data": answer.body["data"][::-1]}) if _is_list(answer) else answer
 
 
-def _other_code(answer: Answer) -> Answer:
+def _other_code(answer: ServiceAnswer) -> ServiceAnswer:
     if answer.status < 400:
         return answer
     if "error" in answer.body:

@@ -1,4 +1,4 @@
-"""The driver of a doubt: the right service first, then each wrong one that concerns the command."""
+"""The search: the command runs with the right service, then with each wrong one that concerns it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
-from emulator.doubt.report import DoubtReport
+from emulator.doubt.doubt_report import DoubtReport
 from emulator.doubt.seams import Doubt
 
 
@@ -18,12 +18,12 @@ class DoubtRun(NamedTuple):
     reached: Collection[str]
 
 
-Play = Callable[[Doubt | None], DoubtRun]
+RunCommand = Callable[[Doubt | None], DoubtRun]
 """Runs the command once with a service that is wrong in one way or, with None, in no way; called by several threads."""
 
 
 def doubt(
-    play: Play,
+    play: RunCommand,
     doubts: Mapping[str, Doubt],
     *,
     only: Sequence[str] = (),

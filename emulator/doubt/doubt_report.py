@@ -51,10 +51,9 @@ class DoubtReport(NamedTuple):
         if not self.asked and not self.remaining:
             return "No wrong service concerns what the command does."
         score = f"{int(self.score)} %: " if self.asked else ""
-        return (
-            f"{score}{len(self.noticed)} of {self.asked} wrong services were noticed; "
-            f"{len(self.untouched)} others do not concern the command."
-        )
+        others = len(self.untouched)
+        concern = "1 other does not concern" if others == 1 else f"{others} others do not concern"
+        return f"{score}{len(self.noticed)} of {self.asked} wrong services were noticed; {concern} the command."
 
     def text(self) -> str:
         """The report as one text."""

@@ -1,1 +1,0 @@
-"""The rows of the table of wrong services, by subject."""
