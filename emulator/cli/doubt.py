@@ -20,6 +20,7 @@ from emulator.cli.server_thread import serving
 if TYPE_CHECKING:
     from emulator.doubt.seams import Doubt
     from emulator.doubt.search import DoubtRun
+    from emulator.grade.exam_recorder import ExamRecorder
 
 LEFT_OUT = ("port", "port_file", "state", "quiet", "verbose", "log_format", "strict")
 """Options of ``serve`` that each run has for itself: a free port, worlds in memory, answers that may be wrong."""
@@ -96,8 +97,13 @@ def doubt(
     return int(not report.passes(fail_on))
 
 
-def player(command: Sequence[str], key: str, chosen: Mapping[str, Any]) -> Callable[[Doubt | None], DoubtRun]:
-    """The function that runs the command once, in a sandbox of its own with a service that is wrong or right."""
+def player(
+    command: Sequence[str], key: str, chosen: Mapping[str, Any], recorder: ExamRecorder | None = None
+) -> Callable[[Doubt | None], DoubtRun]:
+    """The function that runs the command once, in a sandbox of its own with a service that is wrong or right.
+
+    ``recorder`` looks at the worlds of the right one.
+    """
     from emulator.doubt.search import DoubtRun
     from emulator.doubt.table import DOUBTS
     from emulator.doubt.wrong_service import WrongService
@@ -110,16 +116,25 @@ def player(command: Sequence[str], key: str, chosen: Mapping[str, Any]) -> Calla
         nonlocal time_limit
         service = WrongService(DOUBTS.values() if row is None else [row], row)
         server = make_server(**own, parts=service.parts())
-        values = {"--url": server.url, "--key": key, "--control-token": chosen["control_token"]}
-        variables = {variable(name): value for name, value in values.items() if value} | past_proxies(server.url)
+        variables = environment(server.url, key, chosen["control_token"])
+        if row is None and recorder:
+            recorder.attach(server.sandbox.engine)
         with serving(server):
             started = time.monotonic()
             failure = _failure(command, variables, time_limit)
         if row is None:
             time_limit = max(PATIENCE, SLOWER * (time.monotonic() - started))
+            if recorder:
+                recorder.collect(server.sandbox.engine)
         return DoubtRun(failure, service.reached)
 
     return play
+
+
+def environment(url: str, key: str, token: str | None) -> dict[str, str]:
+    """The variables by which a command finds a sandbox."""
+    values = {"--url": url, "--key": key, "--control-token": token}
+    return {variable(name): value for name, value in values.items() if value} | past_proxies(url)
 
 
 def _failure(command: Sequence[str], variables: Mapping[str, str], time_limit: float | None) -> str | None:

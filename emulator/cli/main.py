@@ -38,6 +38,7 @@ COMMANDS = LazyCommands(
         "coverage": "emulator.cli.coverage:coverage",
         "sweep": "emulator.cli.sweep:sweep",
         "doubt": "emulator.cli.doubt:doubt",
+        "grade": "emulator.cli.grade:grade",
         "check": "emulator.cli.check:check",
         "certify": "emulator.cli.certify:certify",
         "state": "emulator.cli.state:state",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from emulator.doubt.doubt_report import DoubtReport
 from emulator.doubt.seams import Doubt
@@ -18,6 +18,8 @@ class DoubtRun(NamedTuple):
     reached: Collection[str]
 
 
+T = TypeVar("T")
+
 RunCommand = Callable[[Doubt | None], DoubtRun]
 """Runs the command once with a service that is wrong in one way or, with None, in no way; called by several threads."""
 
@@ -28,21 +30,22 @@ def doubt(
     *,
     only: Sequence[str] = (),
     skip: Sequence[str] = (),
+    most: int | None = None,
     budget: float | None = None,
     workers: int = 1,
     progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> DoubtReport:
     """Run the command with the right service, then with each wrong one that concerns it.
 
-    ``only`` and ``skip`` are names of rows. ``budget`` is in seconds (real time): no run starts later. ``progress`` is
-    called with the runs done so far and all.
+    ``only`` and ``skip`` are names of rows. Of more than ``most`` rows a sample is tried, always the same. ``budget``
+    is in seconds (real time): no run starts later. ``progress`` is called with the runs done so far and all.
     """
     deadline = None if budget is None else time.monotonic() + budget
     right = play(None)
     wanted = [row for row in doubts.values() if row.name not in skip and (not only or row.name in only)]
     if right.failure is not None:
         return DoubtReport((), (), (), failure=right.failure)
-    concerning = [row for row in wanted if row.name in right.reached]
+    concerning = sample([row for row in wanted if row.name in right.reached], most)
     played: dict[str, DoubtRun] = {}
 
     def run(row: Doubt) -> None:
@@ -64,3 +67,10 @@ def doubt(
         untouched=[row for row in wanted if row.name not in right.reached],
         remaining=len(concerning) - len(played),
     )
+
+
+def sample(values: Sequence[T], most: int | None) -> list[T]:
+    """At most so many of the values, evenly spaced; all of them without a limit."""
+    if most is None or len(values) <= most:
+        return list(values)
+    return [values[number * len(values) // most] for number in range(most)]
