@@ -17,7 +17,6 @@ from emulator.resources.app import keys
 from emulator.sandbox import Options, Sandbox
 from emulator.web.connection import protocol_for
 
-
 _STARTING = threading.Lock()
 """msgspec prepares a type on its first use, and the process crashes where two threads do so at once."""
 

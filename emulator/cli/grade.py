@@ -21,15 +21,14 @@ from emulator.cli.serve import serve
 
 if TYPE_CHECKING:
     from emulator.grade.exam import Area, Exam
-    from emulator.grade.exam_recorder import ExamRecorder
 
 PARAMETERS = [each for each in serve.params if each.name not in LEFT_OUT]
 
 FILE = click.Path(dir_okay=False, writable=True, path_type=Path)
 
 NO_STORY = (
-    "COMMAND does not use the world of the key in PAYMENTS_EMULATOR_KEY. Name a command that does with --story, or "
-    "call payments.sweep(story) in a test."
+    "Name a command that does what your application does, for the world of the key in PAYMENTS_EMULATOR_KEY, with "
+    "--story, or call payments.sweep(story) in a test."
 )
 NO_RECEIVER = "Start your webhook receiver, and name it with --receiver URL and --secret SECRET."
 
@@ -123,7 +122,7 @@ def examine(plan: ExamPlan) -> Exam:
         return Exam((), doubted.failure)
     return Exam(
         (
-            _swept(plan, recorder),
+            _swept(plan),
             _certified(plan),
             areas.of_audit(merged(recorder.audits)),
             areas.of_coverage(recorder.reached),
@@ -133,8 +132,7 @@ def examine(plan: ExamPlan) -> Exam:
     )
 
 
-def _swept(plan: ExamPlan, recorder: ExamRecorder) -> Area:
-    """Sweep the story, or the command itself where it uses the world of the key."""
+def _swept(plan: ExamPlan) -> Area:
     from emulator.cli.sweep import Commands
     from emulator.cli.sweep import player as sweep_player
     from emulator.doubt.search import sample
@@ -142,10 +140,9 @@ def _swept(plan: ExamPlan, recorder: ExamRecorder) -> Area:
     from emulator.sweep.driver import sweep
     from emulator.sweep.placed_faults import cases
 
-    story = plan.story or (plan.command if _app(plan) in recorder.apps else ())
-    if not story:
+    if not plan.story:
         return areas.SWEEP._replace(not_asked=NO_STORY)
-    play = sweep_player(Commands(story, ()), plan.key, "2d", plan.chosen)
+    play = sweep_player(Commands(plan.story, ()), plan.key, "2d", plan.chosen)
     chosen = sample([case.name for case in cases(play(None).places)], plan.most)
     return areas.of_sweep(sweep(play, only=chosen, workers=plan.jobs))
 
@@ -171,10 +168,7 @@ def _read(plan: ExamPlan) -> Area:
     def variables(server: Any) -> dict[str, str]:
         return environment(server.url, plan.key, plan.chosen["control_token"])
 
-    runs = run_all(plan.command, _app(plan), variables, plan.chosen, lambda others: sample(others, plan.most))
+    runs = run_all(
+        plan.command, plan.key.split("_", 2)[-1], variables, plan.chosen, lambda others: sample(others, plan.most)
+    )
     return areas.of_readings(runs)
-
-
-def _app(plan: ExamPlan) -> str:
-    """The name of the App of the key."""
-    return plan.key.split("_", 2)[-1]

@@ -37,7 +37,7 @@ def of_sweep(report: SweepReport) -> Area:
     findings = [
         ExamFinding(
             finding.case.kind.name,
-            f"{finding.case.sentence}: {'; '.join(finding.differences)}",
+            f"{finding.case.sentence}: {finding.differences[0]}",
             finding.advice or FIX_SWEEP,
         )
         for finding in report.findings

@@ -11,15 +11,11 @@ from emulator.engine.runtime import Runtime
 
 
 class ExamRecorder:
-    """Looks at each world before it ends: a test suite may have one for each test.
-
-    ``apps`` are the names of those that had a request of the service.
-    """
+    """Looks at each world before it ends: a test suite may have one for each test."""
 
     def __init__(self) -> None:
         self.audits: list[dict[str, Any]] = []
         self.reached: set[str] = set()
-        self.apps: set[str] = set()
 
     def attach(self, engine: Engine) -> None:
         """Look at each world of this engine that is reset or deleted."""
@@ -34,6 +30,5 @@ class ExamRecorder:
         """Note what a world has seen."""
         audit = audit_of(runtime)
         if audit["request_count"]:
-            self.apps.add(runtime.world.name)
             self.audits.append(audit)
         self.reached |= states(runtime.journal.flush_coverage()).exercised
