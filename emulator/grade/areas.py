@@ -75,9 +75,7 @@ def of_coverage(reached: Collection[str]) -> Area:
     used = {good: bad for good, bad in GOES_WRONG.items() if good in reached}
     missing = [(state, when) for state, when in used.values() if state not in reached]
     findings = [
-        ExamFinding(
-            state, f"no test sees {when} ({state})", f"Add a test of {when}; the magic values and the clock lead there."
-        )
+        ExamFinding(state, f"no test sees {when} ({state})", f"Add a test of {when} (guide: Magic values).")
         for state, when in missing
     ]
     if not used:
