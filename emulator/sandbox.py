@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp
@@ -43,6 +44,17 @@ FROM_OPTIONS = Start()
 """A world that starts as the options of the sandbox say."""
 
 
+class Parts(NamedTuple):
+    """What makes the worlds of a sandbox, what sends their webhooks, and what wraps the service and the control API.
+
+    Only the commands that run a wrong service on purpose choose others (:mod:`emulator.doubt`).
+    """
+
+    world: Callable[..., World] = World
+    sender: Callable[[float], WebhookSender] = WebhookSender
+    app: Callable[[ASGIApp], ASGIApp] = lambda app: app
+
+
 @dataclass(frozen=True)
 class Options:
     """How a sandbox starts.
@@ -58,7 +70,8 @@ class Options:
     ``smtp`` is a server that emails are also sent to, ``otlp`` the URL of a collector of traces (extra ``otel``).
     ``report`` is given each request that was answered.
     ``answer_time`` is how many seconds webhook receivers have to respond, ``clock`` the class of the worlds' clocks
-    and ``starts`` how single worlds first open, by the App's name; only tests change these three.
+    and ``starts`` how single worlds first open, by the App's name; only tests change these three. ``parts``
+    are what the sandbox is made of.
     """
 
     clock_mode: ClockMode = RUNNING
@@ -82,6 +95,7 @@ class Options:
     answer_time: float = ANSWER_TIME
     clock: type[Clock] = Clock
     starts: Mapping[str, Start] = field(default_factory=dict)
+    parts: Parts = field(default_factory=Parts)
 
 
 def _traces(url: str) -> Callable[[str], Traces]:
@@ -105,7 +119,7 @@ class Sandbox:
         self.seed = str(secrets.randbits(64) if self.options.seed is None else self.options.seed)
         mailer = Mailer(self.options.smtp) if self.options.smtp else None
         self.store = open_store(self.options.state)
-        webhook_sender = WebhookSender(self.options.answer_time)
+        webhook_sender = self.options.parts.sender(self.options.answer_time)
         self.engine = Engine(
             self.build_world,
             self.reference_data,
@@ -136,7 +150,7 @@ class Sandbox:
             raise ApiError("INVALID_API_KEY")
         saved = saved or self.fixtures.worlds.get(key)
         clock = self.options.clock(*(start.clock or (self.options.clock_mode, self.options.clock_at)))
-        world = World(
+        world = self.options.parts.world(
             name=key.name,
             livemode=key.livemode,
             registry=REGISTRY,
@@ -196,8 +210,8 @@ class Sandbox:
         """The ASGI application: the service, the control API, the console and the site."""
         source, numbers = IdSource(f"{self.seed}/requests"), count(1)
         token = self.options.control_token
-        service = self._named(service_app(self.engine, strict=self.options.strict))
-        control, site = LazyApp(self._control), self._named(LazyApp(self._site))
+        service = self._named(self.options.parts.app(service_app(self.engine, strict=self.options.strict)))
+        control, site = self.options.parts.app(LazyApp(self._control)), self._named(LazyApp(self._site))
         guarded_control = self._guarded(control, token)
         root_app = partial(
             RootApp,

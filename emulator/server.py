@@ -6,6 +6,7 @@ import asyncio
 import errno
 import os
 import socket
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from ipaddress import ip_address
@@ -15,6 +16,9 @@ import uvicorn
 from emulator.resources.app import keys
 from emulator.sandbox import Options, Sandbox
 from emulator.web.connection import protocol_for
+
+_STARTING = threading.Lock()
+"""msgspec prepares a type on its first use, and the process crashes where two threads do so at once."""
 
 
 class CannotListen(Exception):
@@ -34,7 +38,8 @@ class Server:
         self.port: int = self.socket.getsockname()[1]
         self.url = public_url or f"http://{_callable_host(host, options)}:{self.port}"
         try:
-            self.sandbox = Sandbox(replace(options, base_url=self.url))
+            with _STARTING:
+                self.sandbox = Sandbox(replace(options, base_url=self.url))
         except BaseException:
             self.socket.close()
             raise

@@ -19,6 +19,7 @@ from emulator.cli.options import NAMES
 from emulator.conformance.exceptions import RULES as BEYOND_SCHEMAS
 from emulator.control.audit_rules.rules import RULES
 from emulator.document import bundles
+from emulator.doubt.table import AREAS
 from emulator.engine.constraints import constraints, constraints_by_source
 from emulator.engine.decisions import decisions
 from emulator.engine.error_examples import error_examples
@@ -191,6 +192,12 @@ def checks_of_a_receiver() -> str:
     return _table("check", "what is sent", "is", "by", "only with", rows=rows)
 
 
+def wrong_services() -> str:
+    """What ``doubt`` runs a test suite against, and what has to be looked at."""
+    rows = [(area, _code(row.name), row.wrong, row.look) for area, own in AREAS.items() for row in own]
+    return _table("area", "name", "no test fails when …", "what to look at", rows=rows)
+
+
 def seeded_faults() -> str:
     """What is seeded into the emulator and which test notices."""
     return _table("fault", "breaks", "noticed by", rows=[(f.name, f.breaks, _code(f.caught_by)) for f in FAULTS])
@@ -233,6 +240,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "commands": commands,
     "variables": variables,
     "checks of a receiver": checks_of_a_receiver,
+    "wrong services": wrong_services,
     "seeded faults": seeded_faults,
     "speed": speed,
     "workflows": workflows,

@@ -11,7 +11,7 @@ from emulator.document import bundles
 COMMANDS = frozenset(
     {"serve", "demo", "exec", "clock", "schedule", "trigger", "events", "logs", "emails", "listen", "snapshot", "reset"}
     | {"health", "pay", "rewind", "check", "certify", "audit", "coverage", "ledger", "spec", "completion", "state"}
-    | {"sweep", "mcp", "agent", "report"}
+    | {"sweep", "doubt", "grade", "mcp", "agent", "report"}
 )
 
 SERVE = frozenset({"port", "host", "state", "fixtures", "clock", "seed", "keys", "smtp", "strict", "port-file"})

@@ -8,8 +8,13 @@ import subprocess
 from collections.abc import Mapping, Sequence
 
 
-def run_captured(command: Sequence[str], variables: Mapping[str, str]) -> tuple[int, str]:
-    """The exit status and the output, errors included. ``variables`` join the environment. Raises ``OSError``."""
+def run_captured(
+    command: Sequence[str], variables: Mapping[str, str], time_limit: float | None = None
+) -> tuple[int, str]:
+    """The exit status and the output, errors included. ``variables`` join the environment. Raises ``OSError``.
+
+    A command that takes longer than ``time_limit`` seconds is killed, and ``subprocess.TimeoutExpired`` raised.
+    """
     # As in exec itself: on Windows npm, for example, is npm.cmd.
     found = (shutil.which(command[0]) or command[0], *command[1:])
     # Running what the user names is the purpose of its callers.
@@ -20,5 +25,6 @@ def run_captured(command: Sequence[str], variables: Mapping[str, str]) -> tuple[
         stderr=subprocess.STDOUT,
         stdin=subprocess.DEVNULL,
         check=False,
+        timeout=time_limit,
     )
     return ended.returncode, ended.stdout.decode(errors="replace")

@@ -27,6 +27,10 @@ Environment = Callable[[Any], Mapping[str, str]]
 """The variables for the command, from the server it is to use."""
 
 
+OtherValue = tuple[str, str]
+"""The name of a reading, and a value that it does not have at the start of an App."""
+
+
 class CommandRun(NamedTuple):
     """One run of the command. ``reading`` and ``value`` are None for the first run, under the chosen readings.
 
@@ -45,8 +49,16 @@ class CommandRun(NamedTuple):
         return FIRST if self.reading is None else f"when {self.reading} is {self.value}"
 
 
-def run_all(command: Sequence[str], app: str, environment: Environment, chosen: Mapping[str, Any]) -> list[CommandRun]:
+def run_all(
+    command: Sequence[str],
+    app: str,
+    environment: Environment,
+    chosen: Mapping[str, Any],
+    choose: Callable[[list[OtherValue]], list[OtherValue]] = lambda others: others,
+) -> list[CommandRun]:
     """Run the command under the readings chosen for an App, then under each other value, each in its own sandbox.
+
+    ``choose`` may leave values out.
 
     There is one run for each core at a time. Where the first one fails, the others are tried all the same: another
     value may be the one that the command expects.
@@ -54,14 +66,14 @@ def run_all(command: Sequence[str], app: str, environment: Environment, chosen: 
     first = CommandRun(None, None, *_ended(command, environment, chosen))
     with TemporaryDirectory() as folder, ThreadPoolExecutor(_cores()) as pool:
 
-        def run(other: tuple[str, str]) -> CommandRun:
+        def run(other: OtherValue) -> CommandRun:
             # A fixture file, after those of the user: it has the last word.
             file = Path(folder, "-".join(other)).with_suffix(".json")
             file.write_text(json.dumps({"settings": {"readings": dict([other])}}), "utf-8")
             ended = _ended(command, environment, {**chosen, "fixtures": (*chosen["fixtures"], file)})
             return CommandRun(*other, *ended, depends=bool(ended[0]) != bool(first.status))
 
-        return [first, *pool.map(run, _other_values(app, chosen))]
+        return [first, *pool.map(run, choose([*_other_values(app, chosen)]))]
 
 
 def _cores() -> int:
@@ -69,7 +81,7 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _other_values(app: str, chosen: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _other_values(app: str, chosen: Mapping[str, Any]) -> Iterator[OtherValue]:
     """Each reading with each value that it does not have at the start of an App."""
     # Imported here: the help of exec needs no fixtures.
     from emulator.engine.fixtures import Fixtures

@@ -42,6 +42,8 @@ COMMANDS = LazyCommands(
         "report": "emulator.cli.report:report",
         "coverage": "emulator.cli.coverage:coverage",
         "sweep": "emulator.cli.sweep:sweep",
+        "doubt": "emulator.cli.doubt:doubt",
+        "grade": "emulator.cli.grade:grade",
         "mcp": "emulator.cli.mcp:mcp",
         "agent": "emulator.cli.agent:agent",
         "check": "emulator.cli.check:check",

@@ -242,7 +242,7 @@ def make_server(**chosen: Any) -> Any:
     # Imported here: help and usage errors need no web server.
     from emulator.engine.fixtures import InvalidFixture
     from emulator.engine.geoip import InvalidDatabase
-    from emulator.sandbox import Options
+    from emulator.sandbox import Options, Parts
     from emulator.server import CannotListen, Server, is_loopback
     from emulator.state.store import CorruptStore, StorageError
 
@@ -254,10 +254,9 @@ def make_server(**chosen: Any) -> Any:
             f"--host {chosen['host']}: others than this machine could use the control API; give a --control-token, "
             "or say --insecure"
         )
-    mode, at = chosen["clock"]
     options = Options(
-        clock_mode=mode,
-        clock_at=at,
+        clock_mode=chosen["clock"][0],
+        clock_at=chosen["clock"][1],
         seed=chosen["seed"],
         listed_keys_only=chosen["keys"] == "listed",
         fixtures=chosen["fixtures"],
@@ -273,6 +272,7 @@ def make_server(**chosen: Any) -> Any:
         state=chosen["state"],
         report=chosen.get("report"),
         max_worlds=chosen["max_worlds"],
+        parts=chosen.get("parts") or Parts(),
     )
     try:
         return Server(options, chosen["host"], chosen["port"], _public_url(chosen["public_url"]))

@@ -17,6 +17,11 @@ MAX_IDS = 20
 async def show(engine: Engine, runtime: Runtime, query: Mapping[str, Any]) -> dict[str, Any]:
     """GET /audit: the rules that were broken, those that were followed, and those that no request was about."""
     await runtime.catch_up()
+    return audit_of(runtime)
+
+
+def audit_of(runtime: Runtime) -> dict[str, Any]:
+    """The audit of a world as it is now."""
     history = ClientHistory(runtime)
     findings = [found for rule in RULES if (found := finding(rule, history))]
     broken = {found["rule"] for found in findings}

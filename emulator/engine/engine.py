@@ -47,7 +47,9 @@ class Engine:
     again when it is asked for; without a store it is lost.
 
     ``build`` also takes a :class:`Start`, for a world that is to be reset. Each function of ``when_discarded`` is
-    called with a runtime that this engine no longer runs. ``traces`` makes what records the traces of an App's world.
+    called with a runtime that this engine no longer runs, each of ``before_end`` with one whose world is about to be
+    reset or deleted. ``traces`` makes what records the traces of an App's
+    world.
     """
 
     def __init__(
@@ -75,6 +77,7 @@ class Engine:
         self._scheduler = Scheduler()
         self.directory = Directory()
         self.when_discarded: list[Callable[[Runtime], None]] = []
+        self.before_end: list[Callable[[Runtime], None]] = []
 
     def open(self, key: Key) -> Runtime:
         """The runtime of a key's world, opened now if it is not yet. Raises what ``build`` and the store raise."""
@@ -148,6 +151,7 @@ class Engine:
     async def start_fresh(self, runtime: Runtime, start: Start) -> None:
         """Put a new world in the place of a runtime's. Raises what ``build`` raises; then nothing is changed."""
         world, clock = self._build(_key(runtime), start)
+        self._end(runtime)
         runtime.inbox = Inbox()
         await runtime.history.replace(world, clock, "reset")
         runtime.journal.reset_coverage()
@@ -157,8 +161,13 @@ class Engine:
         if self.store and key in self.runtimes:
             self.store.remove(key)
         if (runtime := self.runtimes.get(key)) is not None:
+            self._end(runtime)
             self.directory.remove(runtime.world)
         await self.release(key)
+
+    def _end(self, runtime: Runtime) -> None:
+        for look in self.before_end:
+            look(runtime)
 
     async def release(self, key: Key) -> None:
         """Run a key's world no longer. A stored one stays in the store, and is found by its public pages."""

@@ -154,7 +154,7 @@ class Outbox:
     async def _attempt(self, effect: DeliverWebhook, *, exempt_from_faults: bool = False) -> HttpResult:
         runner = self._runner
         at = runner.now()
-        request = deliveries.outgoing(runner.world, effect, int(time.time()))
+        request = self._sender.request(runner.world, effect, int(time.time()))
         if request is None:
             runner.commit(deliveries.mark_missed, {"post": effect})
             return NOT_SENT

@@ -7,8 +7,11 @@ import time
 from codecs import getincrementaldecoder
 from typing import TYPE_CHECKING
 
-from emulator.core.effects import HttpResult
+from emulator.core.effects import DeliverWebhook, HttpResult
+from emulator.core.world import World
 from emulator.limits import ANSWER_BODY
+from emulator.resources.webhooks import deliveries
+from emulator.resources.webhooks.signing import SignedRequest
 
 if TYPE_CHECKING:
     from emulator.engine.http_client import HttpClient, RawBody
@@ -28,6 +31,10 @@ class WebhookSender:
     def __init__(self, answer_time: float = ANSWER_TIME) -> None:
         self.answer_time = answer_time
         self._client: HttpClient | None = None
+
+    def request(self, world: World, post: DeliverWebhook, epoch: int) -> SignedRequest | None:
+        """The request to send for a delivery; None if there is nothing to send."""
+        return deliveries.outgoing(world, post, epoch)
 
     async def send(self, url: str, headers: dict[str, str], body: RawBody, *, verify: bool = True) -> HttpResult:
         """One attempt. A timeout and a connection error are results without a status code."""

@@ -63,8 +63,8 @@ class Shop:
 
     def _handle(self, type, thing):
         order = self.orders.get(thing["id"])
-        if order and type == "checkout.session.completed":
-            order["status"] = "paid"
+        if order and type == "checkout.session.completed" and thing["amount_total"] == order["baskets"] * PRICE:
+            order |= {"status": "paid", "customer": thing["customer"]}
 
     def _call(self, path, body):
         headers = {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"}

@@ -7,6 +7,9 @@ from shop import Shop
 
 from emulator.testing import RequestRefused
 
+SOLD = ("customer.created", "payment_intent.succeeded", "transaction.succeeded", "checkout.session.completed")
+"""The events of a basket that a new buyer pays."""
+
 
 @pytest.fixture
 def shop(payments):
@@ -23,15 +26,29 @@ def order(shop, baskets=1):
 
 def test_an_order_is_fulfilled_when_it_is_paid(payments, shop):
     id = order(shop, baskets=3)
-    assert payments.pay(id, phone="+24177123456")["amount"] == 6000
+    with payments.expect(*SOLD):
+        assert payments.pay(id, phone="+24177123456")["amount"] == 6000
     payments.webhooks.assert_delivered("checkout.session.completed", id)
-    assert shop.orders[id]["status"] == "paid"
+    assert payments.api.get(f"/v1/checkout-sessions/{id}/")["status"] == "complete"
+    [transaction] = payments.api.get("/v1/transactions/")["data"]
+    assert (transaction["amount"], transaction["currency"]) == (6000, "XAF")
+    assert transaction["net_amount"] == 6000 - transaction["fee"] < 6000
+    assert (shop.orders[id]["status"], shop.orders[id]["customer"]) == ("paid", transaction["customer"])
+    assert len(payments.emails.to("awa@example.com", "receipt")) == 1
 
 
-@pytest.mark.parametrize("phone", ["+24177000001", "+24177000002", "+24177000005"])
+REASONS = {
+    "+24177000001": "INSUFFICIENT_FUNDS",
+    "+24177000002": "MOBILE_MONEY_REJECTED",
+    "+24177000005": "MOBILE_MONEY_LIMIT_REACHED",
+}
+
+
+@pytest.mark.parametrize("phone", REASONS)
 def test_an_order_stays_open_when_the_payment_fails(payments, shop, phone):
     id = order(shop)
-    assert payments.pay(id, phone=phone)["status"] == "canceled"
+    intent = payments.pay(id, phone=phone)
+    assert (intent["status"], intent["last_error"]["code"]) == ("canceled", REASONS[phone])
     payments.webhooks.assert_delivered("payment_intent.failed")
     assert shop.orders[id]["status"] == "open"
     payments.pay(id)
@@ -59,7 +76,7 @@ def test_a_webhook_that_comes_twice_counts_once(payments, shop):
 
 def test_a_webhook_that_is_lost_on_the_way_comes_again(payments, shop):
     id = order(shop)
-    payments.fail_next("delivery", times=2)
+    payments.fail_next("delivery", times=3)
     payments.pay(id)
     payments.clock.advance("1h")
     assert shop.orders[id]["status"] == "paid"

@@ -1,0 +1,1 @@
+"""Tests of doubt: the wrong services, the command, and suites of three strengths."""

@@ -1,0 +1,1 @@
+"""Tests of grade: its areas, its formats, and the command."""

@@ -1,0 +1,129 @@
+"""The exam: areas with marks, what was found in each, and the same in every format."""
+
+from __future__ import annotations
+
+import json
+from xml.etree import ElementTree
+
+from emulator.cli.exec_readings import CommandRun
+from emulator.doubt.doubt_report import DoubtReport
+from emulator.doubt.table import DOUBTS
+from emulator.grade import areas, formats
+from emulator.grade.exam import Exam
+from emulator.grade.page import as_html
+from emulator.sweep.findings import SweepFinding, SweepReport
+from emulator.sweep.placed_faults import Place, cases
+
+ROWS = list(DOUBTS.values())
+PLACE = Place("request", 5, "POST /v1/refunds/")
+LOST = next(case for case in cases([PLACE]) if case.kind.name == "drop-after")
+SWEPT = areas.of_sweep(
+    SweepReport([PLACE], 6, [SweepFinding(LOST, ("2 refunds <b> instead of 1", "more"), "Send a key.")])
+)
+DOUBTED = areas.of_doubt(DoubtReport(ROWS[:3], ROWS[3:4], ROWS[4:]))
+UNASKED = areas.CERTIFY._replace(not_asked="Start your receiver.")
+EXAM = Exam((SWEPT, UNASKED, DOUBTED))
+
+
+def test_the_mark_is_the_mean_of_what_was_asked() -> None:
+    assert [area.mark for area in EXAM.areas] == [75, None, 75]
+    assert EXAM.mark == 75
+    assert Exam((UNASKED,)).mark == 0
+
+
+def test_the_areas_come_first_then_each_finding_with_what_fixes_it() -> None:
+    lines = list(EXAM.lines())
+    assert lines[0] == "75 of 100"
+    assert [line.split()[0] for line in lines[2:5]] == ["sweep", "certify", "doubt"]
+    text = "\n".join(lines)
+    assert (
+        "sweep (guide: sweep)\n"
+        "  - request 5, POST /v1/refunds/: answer lost after it was executed: 2 refunds <b> instead of 1\n"
+        "    Send a key."
+    ) in text
+    assert "certify (guide: signatures)\n    Start your receiver." in text
+    assert f"  - {ROWS[3].sentence}\n    {ROWS[3].look}" in text
+
+
+def test_a_command_that_fails_is_not_examined() -> None:
+    exam = Exam((), "exit status 1, 2 failed")
+    assert list(exam.lines())[-1].endswith("so nothing was asked: exit status 1, 2 failed")
+    assert json.loads(formats.as_sarif(exam))["runs"][0]["results"][0]["level"] == "error"
+    assert len([*ElementTree.fromstring(formats.as_junit(exam)).iter("failure")]) == 1
+    assert "exit status 1, 2 failed" in as_html(exam)
+
+
+def test_every_format_has_every_finding() -> None:
+    sentences = {found.sentence for area in EXAM.areas for found in area.findings}
+    assert len(sentences) == 2
+    shown = json.loads(formats.as_json(EXAM))
+    assert shown["mark"] == 75
+    assert {found["sentence"] for area in shown["areas"] for found in area["findings"]} == sentences
+    junit = ElementTree.fromstring(formats.as_junit(EXAM))
+    assert {failure.get("message") for failure in junit.iter("failure")} == sentences
+    assert [skipped.get("message") for skipped in junit.iter("skipped")] == ["Start your receiver."]
+    [run] = json.loads(formats.as_sarif(EXAM))["runs"]
+    assert {result["message"]["text"] for result in run["results"]} == sentences
+    assert {result["ruleId"] for result in run["results"]} == {rule["id"] for rule in run["tool"]["driver"]["rules"]}
+    page = as_html(EXAM)
+    assert "2 refunds &lt;b&gt; instead of 1" in page
+    assert "<b>" not in page
+    badge = ElementTree.fromstring(formats.badge(EXAM))
+    assert badge.get("aria-label") == "payments: 75 of 100"
+
+
+def test_an_audit_counts_rules_and_remarks_cost_nothing() -> None:
+    found = {
+        "severity": "warning",
+        "rule": "refund-without-key",
+        "title": "No key",
+        "advice": "Send one.",
+    }
+    audit = {"findings": [found, {**found, "severity": "info", "rule": "x"}], "kept": [{"rule": "a"}, {"rule": "b"}]}
+    area = areas.of_audit(audit)
+    assert (area.passed, area.asked, [each.rule for each in area.findings]) == (2, 3, ["refund-without-key"])
+    assert areas.of_audit({"findings": [], "kept": []}).mark is None
+
+
+def test_what_goes_well_has_to_be_seen_going_wrong() -> None:
+    area = areas.of_coverage({"payment_intent succeeded", "payment_intent canceled", "refund succeeded"})
+    assert (area.passed, area.asked) == (1, 2)
+    assert [each.sentence for each in area.findings] == ["no test sees a refund that fails (refund failed)"]
+    assert areas.of_coverage({"customer active"}).mark is None
+
+
+def test_a_reading_that_a_suite_depends_on_is_found() -> None:
+    runs = [
+        CommandRun(None, None, 0, ""),
+        CommandRun("webhook_success", "2xx", 0, ""),
+        CommandRun("search_nothing_found", "error", 1, "", depends=True),
+    ]
+    area = areas.of_readings(runs)
+    assert (area.passed, area.asked) == (1, 2)
+    assert area.findings[0].sentence == "the tests fail when search_nothing_found is error"
+
+
+def test_a_receiver_that_accepts_what_is_forged_is_found() -> None:
+    right = {
+        "check": "valid",
+        "passed": True,
+        "sent": "a valid event",
+        "expected": "accepted",
+        "rule": "R",
+        "advice": None,
+    }
+    wrong = {
+        **right,
+        "check": "forged",
+        "passed": False,
+        "sent": "a forged event",
+        "expected": "refused",
+        "advice": "Verify.",
+    }
+    area = areas.of_certify([right, wrong])
+    assert (area.mark, area.findings[0].fix) == (50, "Verify.")
+
+
+def test_a_story_without_one_end_is_not_swept() -> None:
+    area = areas.of_sweep(SweepReport([PLACE], 2, [], unstable=["2 customers instead of 1"]))
+    assert (area.mark, "2 customers instead of 1" in (area.not_asked or "")) == (None, True)

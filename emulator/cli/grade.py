@@ -1,0 +1,174 @@
+"""``grade``: one exam of an application and its tests, made of what the other commands find."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from emulator.cli.audit import merged
+from emulator.cli.captured import run_captured
+from emulator.cli.doubt import LEFT_OUT, environment
+from emulator.cli.doubt import player as doubt_player
+from emulator.cli.options import DEFAULT_KEY, option
+from emulator.cli.serve import serve
+
+if TYPE_CHECKING:
+    from emulator.grade.exam import Area, Exam
+
+PARAMETERS = [each for each in serve.params if each.name not in LEFT_OUT]
+
+FILE = click.Path(dir_okay=False, writable=True, path_type=Path)
+
+NO_STORY = (
+    "Name a command that does what your application does, for the world of the key in PAYMENTS_EMULATOR_KEY, with "
+    "--story, or call payments.sweep(story) in a test."
+)
+NO_RECEIVER = "Start your webhook receiver, and name it with --receiver URL and --secret SECRET."
+
+
+class ExamPlan(NamedTuple):
+    """What is examined, and how much of it."""
+
+    command: Sequence[str]
+    story: Sequence[str]
+    key: str
+    receiver: str | None
+    secret: str | None
+    skip: Sequence[str]
+    most: int | None
+    jobs: int
+    chosen: dict[str, Any]
+
+
+@click.command(params=PARAMETERS, context_settings={"allow_interspersed_args": False})
+@option("--key", default=DEFAULT_KEY, metavar="KEY", help="API key for COMMAND.")
+@click.option("--story", default="", metavar="COMMAND", help="What your application does, to be swept.")
+@click.option("--receiver", metavar="URL", help="Your webhook receiver, to be certified.")
+@option("--secret", metavar="SECRET", help="Secret of the receiver.")
+@click.option("--skip", multiple=True, metavar="NAME", help="Not this wrong service; repeatable.")
+@click.option("--sample", "most", type=click.IntRange(min=1), metavar="N", help="At most N questions for each area.")
+@click.option("--fail-on", type=click.FloatRange(0, 100), default=100, metavar="MARK", help="Fail below this mark.")
+@click.option("--jobs", type=click.IntRange(1, 64), default=os.cpu_count() or 1, help="Runs at a time.")
+@click.option("--html", type=FILE, help="Write the report as a page.")
+@click.option("--junit", type=FILE, help="Write the report as JUnit XML.")
+@click.option("--sarif", type=FILE, help="Write the report as SARIF.")
+@click.option("--badge", type=FILE, help="Write a badge with the mark as SVG.")
+@click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+def grade(
+    command: tuple[str, ...],
+    key: str,
+    *,
+    story: str,
+    receiver: str | None,
+    secret: str | None,
+    skip: tuple[str, ...],
+    most: int | None,
+    fail_on: float,
+    jobs: int,
+    html: Path | None,
+    junit: Path | None,
+    sarif: Path | None,
+    badge: Path | None,
+    as_json: bool,
+    **chosen: Any,
+) -> int:
+    """Examine your application and its tests: sweep, certify, audit, coverage, doubt and readings.
+
+    \b
+    payments-emulator grade -- pytest -x
+    payments-emulator grade --story 'python buy.py' --html grade.html -- npm test
+    payments-emulator grade --sample 5 --fail-on 90 -- pytest -x
+
+    COMMAND is your test suite. It runs many times, each time in a sandbox of its own with the same seed. The report
+    has no times, ids or paths of a run: the same code gets the same report.
+
+    Exit status 1 where the mark, the mean of the areas that were asked, is less than --fail-on (100).
+    """
+    # Imported here: the help of this command needs none of them.
+    from emulator.grade import formats
+    from emulator.grade.page import as_html
+
+    seed = 0 if chosen["seed"] is None else chosen["seed"]
+    own = {**chosen, "seed": seed, "state": "memory", "port": 0, "strict": False}
+    exam = examine(ExamPlan(command, shlex.split(story), key, receiver, secret, skip, most, jobs, own))
+    files = {html: as_html, junit: formats.as_junit, sarif: formats.as_sarif, badge: formats.badge}
+    for file, written in files.items():
+        if file is not None:
+            file.write_text(written(exam), "utf-8")
+    click.echo(formats.as_json(exam) if as_json else "\n".join(exam.lines()), nl=not as_json)
+    return int(exam.failure is not None or exam.mark < fail_on)
+
+
+def examine(plan: ExamPlan) -> Exam:
+    """Ask everything that can be asked."""
+    from emulator.doubt.search import doubt
+    from emulator.doubt.table import DOUBTS
+    from emulator.grade import areas
+    from emulator.grade.exam import Exam
+    from emulator.grade.exam_recorder import ExamRecorder
+
+    recorder = ExamRecorder()
+    play = doubt_player(plan.command, plan.key, plan.chosen, recorder)
+    doubted = doubt(play, DOUBTS, skip=plan.skip, most=plan.most, workers=plan.jobs)
+    if doubted.failure:
+        return Exam((), doubted.failure)
+    return Exam(
+        (
+            _swept(plan),
+            _certified(plan),
+            areas.of_audit(merged(recorder.audits)),
+            areas.of_coverage(recorder.reached),
+            areas.of_doubt(doubted),
+            _read(plan),
+        )
+    )
+
+
+def _swept(plan: ExamPlan) -> Area:
+    from emulator.cli.sweep import Commands
+    from emulator.cli.sweep import player as sweep_player
+    from emulator.doubt.search import sample
+    from emulator.grade import areas
+    from emulator.sweep.driver import sweep
+    from emulator.sweep.placed_faults import cases
+
+    if not plan.story:
+        return areas.SWEEP._replace(not_asked=NO_STORY)
+    play = sweep_player(Commands(plan.story, ()), plan.key, "2d", plan.chosen)
+    chosen = sample([case.name for case in cases(play(None).places)], plan.most)
+    return areas.of_sweep(sweep(play, only=chosen, workers=plan.jobs))
+
+
+def _certified(plan: ExamPlan) -> Area:
+    from emulator.grade import areas
+
+    if not plan.receiver:
+        return areas.CERTIFY._replace(not_asked=NO_RECEIVER)
+    command = [sys.executable, "-m", "emulator.cli.main", "certify", "--json", plan.receiver]
+    _, output = run_captured(command, {"PAYMENTS_EMULATOR_SECRET": plan.secret} if plan.secret else {})
+    results = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
+    if not results:
+        raise click.ClickException(output.strip().removeprefix("payments-emulator: "))
+    return areas.of_certify(results)
+
+
+def _read(plan: ExamPlan) -> Area:
+    from emulator.cli.exec_readings import run_all
+    from emulator.doubt.search import sample
+    from emulator.grade import areas
+
+    def variables(server: Any) -> dict[str, str]:
+        return environment(server.url, plan.key, plan.chosen["control_token"])
+
+    runs = run_all(
+        plan.command, plan.key.split("_", 2)[-1], variables, plan.chosen, lambda others: sample(others, plan.most)
+    )
+    return areas.of_readings(runs)

@@ -1,0 +1,90 @@
+"""The report of a doubt: which wrong services the command noticed, and the score."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+from xml.etree import ElementTree
+
+from emulator.doubt.seams import Doubt
+
+
+class DoubtReport(NamedTuple):
+    """``failure`` is that of the command with the right service; then nothing else was tried.
+
+    ``untouched`` are the rows that do not concern the command, ``remaining`` counts those that were not tried.
+    """
+
+    noticed: Sequence[Doubt]
+    unnoticed: Sequence[Doubt]
+    untouched: Sequence[Doubt]
+    remaining: int = 0
+    failure: str | None = None
+
+    @property
+    def asked(self) -> int:
+        """How many wrong services were tried."""
+        return len(self.noticed) + len(self.unnoticed)
+
+    @property
+    def score(self) -> float:
+        """The percentage of wrong services that were noticed; 0 if none was tried."""
+        return 100 * len(self.noticed) / self.asked if self.asked else 0.0
+
+    def passes(self, least: float) -> bool:
+        """Whether the score is at least this percentage."""
+        return self.failure is None and self.asked > 0 and self.score >= least
+
+    def lines(self) -> Iterator[str]:
+        """The report for people."""
+        if self.failure:
+            yield f"The command fails with the right service, so nothing else was tried: {self.failure}"
+            return
+        for row in self.unnoticed:
+            yield from (row.sentence, f"    {row.look}", f"    again: --only {row.name}", "")
+        yield self._result()
+        if self.remaining:
+            yield f"The budget ended before {self.remaining} of them."
+
+    def _result(self) -> str:
+        if not self.asked and not self.remaining:
+            return "No wrong service concerns what the command does."
+        score = f"{int(self.score)} %: " if self.asked else ""
+        others = len(self.untouched)
+        concern = "1 other does not concern" if others == 1 else f"{others} others do not concern"
+        return f"{score}{len(self.noticed)} of {self.asked} wrong services were noticed; {concern} the command."
+
+    def text(self) -> str:
+        """The report as one text."""
+        return "\n".join(self.lines())
+
+    def as_json(self) -> str:
+        """The report as one line of JSON."""
+        return json.dumps(
+            {
+                "score": round(self.score, 1),
+                "noticed": [row.name for row in self.noticed],
+                "unnoticed": [_as_json(row) for row in self.unnoticed],
+                "untouched": [row.name for row in self.untouched],
+                "remaining": self.remaining,
+                "failure": self.failure,
+            }
+        )
+
+    def as_junit(self) -> str:
+        """The report as JUnit XML: a test case for each wrong service, which fails where it was not noticed."""
+        failures = len(self.unnoticed) + (self.failure is not None)
+        suite = ElementTree.Element("testsuite", name="doubt", tests=str(self.asked + 1), failures=str(failures))
+        right = ElementTree.SubElement(suite, "testcase", classname="doubt", name="the right service")
+        if self.failure:
+            ElementTree.SubElement(right, "failure", message=next(self.lines()))
+        for row in (*self.noticed, *self.unnoticed):
+            case = ElementTree.SubElement(suite, "testcase", classname="doubt", name=row.name)
+            if row in self.unnoticed:
+                ElementTree.SubElement(case, "failure", message=row.sentence).text = row.look
+        return ElementTree.tostring(suite, encoding="unicode")
+
+
+def _as_json(row: Doubt) -> dict[str, Any]:
+    return {"name": row.name, "sentence": row.sentence, "look": row.look}
