@@ -106,6 +106,19 @@ def test_a_tampered_delivery_does_not_fit_its_signature(sandbox: Sandbox, receiv
     receiver.received.remove(forged)
 
 
+def test_a_delivery_answered_too_late_comes_again(sandbox: Sandbox, receiver: Receiver, endpoint: Any) -> None:
+    """Delivery rule 2: what is not answered in time has failed, although the receiver has it. Here without the wait."""
+    arrange(sandbox, {"late_answer": True}, match={"event": "customer.created", "nth": 2})
+    first, second, third = customers(sandbox, 3)
+    assert heard(sandbox, receiver) == [first, second, third]
+    waiting = deliveries(sandbox, endpoint)[1]
+    assert (waiting["status"], waiting["attempts"][0]["status_code"]) == ("pending", None)
+    assert "answered too late" in waiting["attempts"][0]["error"]
+    sandbox.advance("1m")
+    assert heard(sandbox, receiver) == [first, second, third, second]
+    assert deliveries(sandbox, endpoint)[1]["status"] == "succeeded"
+
+
 def test_only_what_matches_is_struck(sandbox: Sandbox, receiver: Receiver, endpoint: Any, other: Receiver) -> None:
     """Control API: by event and webhook."""
     second = sandbox.api.post("/webhooks/", {"name": "Books", "url": other.url, "events": ["*"]})

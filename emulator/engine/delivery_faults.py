@@ -14,6 +14,8 @@ Send = Callable[[SignedRequest], Awaitable[HttpResult]]
 
 LOST = HttpResult(status_code=200, error="lost on the way by an arranged fault; the service believes it arrived")
 
+ANSWERED_LATE = HttpResult(status_code=None, error="answered too late, by an arranged fault; not delivered")
+
 
 async def send_with_fault(effect: FaultEffect, request: SignedRequest, send: Send) -> HttpResult:
     """Send a delivery as the fault has it; the result that is recorded.
@@ -25,7 +27,7 @@ async def send_with_fault(effect: FaultEffect, request: SignedRequest, send: Sen
     result = await send(replace(request, body=tamper(request.body)) if effect.tamper else request)
     for _ in range(effect.duplicate or 0):
         await send(request)
-    return result
+    return ANSWERED_LATE if effect.late_answer else result
 
 
 def tamper(body: bytes) -> bytes:
