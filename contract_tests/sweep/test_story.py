@@ -115,7 +115,7 @@ def test_a_shop_that_never_asks_misses_a_lost_webhook(payments: Emulator) -> Non
 def test_a_shop_that_verifies_no_webhook_is_found_by_the_audit(payments: Emulator) -> None:
     """A forged delivery is passed on as it came: to reject it is up to the application."""
     text = failing(payments, story(Shop), "1:forged")
-    assert "customer.created: delivered with a wrong signature, then as it should be\n    error of the audit" in text
+    assert "customer.created: delivered after a forged copy of it\n    error of the audit" in text
     assert "(forged-webhook-believed)\n    how to fix it: guide, Sweep, Verify every webhook\n" in text
     assert 'again: payments.sweep(story, only=["1:forged"])' in text
 

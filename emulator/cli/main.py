@@ -37,6 +37,7 @@ COMMANDS = LazyCommands(
         "ledger": "emulator.cli.ledger:ledger",
         "coverage": "emulator.cli.coverage:coverage",
         "sweep": "emulator.cli.sweep:sweep",
+        "sweep-story": "emulator.cli.sweep_story:sweep_story",
         "check": "emulator.cli.check:check",
         "certify": "emulator.cli.certify:certify",
         "state": "emulator.cli.state:state",

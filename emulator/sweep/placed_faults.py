@@ -52,7 +52,7 @@ FAULT_KINDS = (
     FaultKind("late", DELIVERY, {"delay": "1h"}, "delivered an hour late", DISORDER),
     FaultKind("twice", DELIVERY, {"duplicate": 1}, "delivered twice", REPEATED),
     FaultKind(SWAPPED, DELIVERY, {"reorder": True}, "delivered after the next one", DISORDER),
-    FaultKind("forged", DELIVERY, {"tamper": True}, "delivered with a wrong signature, then as it should be", FORGED),
+    FaultKind("forged", DELIVERY, {"forge": True}, "delivered after a forged copy of it", FORGED),
     FaultKind("answered-late", DELIVERY, {"late_answer": True}, "answered too late, so delivered again", REPEATED),
 )
 """What is tried, in this order. A read has the same end whether its answer is lost, garbled or late."""

@@ -59,6 +59,7 @@ class FaultEffect(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     reorder: bool = False
     lose: bool = False
     tamper: bool = False
+    forge: bool = False
     late_answer: bool = False
 
 
@@ -102,7 +103,7 @@ def arrange(world: World, body: Mapping[str, Any], seconds: float = 0) -> Fault:
     )
 
 
-OF_DELIVERIES = frozenset(["duplicate", "delay", "reorder", "lose", "tamper", "late_answer"])
+OF_DELIVERIES = frozenset(["duplicate", "delay", "reorder", "lose", "tamper", "forge", "late_answer"])
 """The effects of faults for deliveries; the others are for requests."""
 
 
