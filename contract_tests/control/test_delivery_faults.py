@@ -106,6 +106,34 @@ def test_a_tampered_delivery_does_not_fit_its_signature(sandbox: Sandbox, receiv
     receiver.received.remove(forged)
 
 
+def test_a_forged_copy_comes_first(sandbox: Sandbox, receiver: Receiver, endpoint: Any) -> None:
+    """Delivery rule 1. The audit knows whether the receiver accepted the copy; this one accepts all."""
+    arrange(sandbox, {"forge": True})
+    customers(sandbox, 2)
+    sandbox.advance("1s")
+    forged, *genuine = receiver.received[1:]
+    assert not forged.signed_with(endpoint["secret"])
+    assert all(item.signed_with(endpoint["secret"]) for item in genuine)
+    assert forged.event["id"] == genuine[0].event["id"]
+    assert [each["status"] for each in deliveries(sandbox, endpoint)] == ["succeeded"] * 2
+    [finding] = [each for each in sandbox.control.get("/audit")["findings"] if each["severity"] == "error"]
+    assert (finding["rule"], finding["count"]) == ("forged-webhook-believed", 1)
+    receiver.received.remove(forged)
+
+
+def test_a_delivery_answered_too_late_comes_again(sandbox: Sandbox, receiver: Receiver, endpoint: Any) -> None:
+    """Delivery rule 2: what is not answered in time has failed, although the receiver has it. Here without the wait."""
+    arrange(sandbox, {"late_answer": True}, match={"event": "customer.created", "nth": 2})
+    first, second, third = customers(sandbox, 3)
+    assert heard(sandbox, receiver) == [first, second, third]
+    waiting = deliveries(sandbox, endpoint)[1]
+    assert (waiting["status"], waiting["attempts"][0]["status_code"]) == ("pending", None)
+    assert "answered too late" in waiting["attempts"][0]["error"]
+    sandbox.advance("1m")
+    assert heard(sandbox, receiver) == [first, second, third, second]
+    assert deliveries(sandbox, endpoint)[1]["status"] == "succeeded"
+
+
 def test_only_what_matches_is_struck(sandbox: Sandbox, receiver: Receiver, endpoint: Any, other: Receiver) -> None:
     """Control API: by event and webhook."""
     second = sandbox.api.post("/webhooks/", {"name": "Books", "url": other.url, "events": ["*"]})

@@ -127,6 +127,12 @@ def test_a_fault_is_no_object_of_the_service(sandbox: Sandbox) -> None:
         ({"then": {"code": "OOPS"}}, "then.code"),
         ({"then": {"status": 199}}, "then.status"),
         ({"then": {"status": 600}}, "then.status"),
+        ({"then": {"executed": True}}, "then"),
+        ({"then": {"drop": "after", "executed": True}}, "then.executed"),
+        ({"then": {"lose": True, "executed": True}}, "then.executed"),
+        ({"then": {"status": 500, "executed": False}}, "then.executed"),
+        ({"then": {"hang_ms": 0}}, "then.hang_ms"),
+        ({"then": {"late_answer": True}, "match": {"method": "POST"}}, "match.method"),
         ({"then": {"delay_ms": 0}}, "then.delay_ms"),
         ({"then": {"delay_ms": 600001}}, "then.delay_ms"),
         ({"then": {"drop": "during"}}, "then.drop"),
@@ -343,6 +349,46 @@ def test_a_garbled_answer_cannot_be_read_but_the_work_is_done(sandbox: Sandbox) 
     with pytest.raises(ValueError, match="Expecting value"):
         answer.json()
     assert customers(sandbox) == 1
+
+
+def test_an_error_in_place_of_the_answer_leaves_it_done(sandbox: Sandbox) -> None:
+    """B-16: an error after the execution; the key still has the answer that was lost."""
+    key = {"Idempotency-Key": "attempt-1"}
+    arrange(sandbox, {"code": "INTERNAL_ERROR", "executed": True})
+    with sandbox.expect("customer.created"):
+        failed = sandbox.api.http.post("/customers/", json=AWA, headers=key)
+    assert (failed.status_code, failed.json()["code"]) == (500, "INTERNAL_ERROR")
+    again = sandbox.api.request("POST", "/customers/", json=AWA, headers=key)
+    assert (again.status_code, again.headers["idempotent-replayed"]) == (201, "true")
+    assert customers(sandbox) == 1
+
+
+@undocumented
+def test_a_status_in_place_of_the_answer_leaves_it_done(sandbox: Sandbox) -> None:
+    arrange(sandbox, {"status": 502, "body": "Bad gateway", "executed": True}, match={"nth": 2})
+    sandbox.api.get("/customers/")
+    answer = sandbox.api.http.post("/customers/", json=AWA)
+    assert (answer.status_code, answer.text) == (502, "Bad gateway")
+    assert customers(sandbox) == 1
+
+
+def test_an_answer_that_waits_is_that_of_a_request_that_is_done(sandbox: Sandbox) -> None:
+    arrange(sandbox, {"delay_ms": 600_000, "executed": True}, match={"method": "POST"})
+    with pytest.raises(httpx.ReadTimeout):
+        sandbox.api.http.post("/customers/", json=AWA, timeout=0.5)
+    assert any(customers(sandbox) == 1 for _ in range(1000))
+    arrange(sandbox, {"delay_ms": 50, "executed": True}, match={"method": "POST"})
+    assert sandbox.api.post("/customers/", {**AWA, "email": "ida@example.com"})["created_at"] == START
+
+
+def test_an_answer_that_never_comes_is_that_of_a_request_that_is_done(sandbox: Sandbox) -> None:
+    """The client sees its own timeout, or, if it is patient, a connection that is cut."""
+    arrange(sandbox, {"hang_ms": 600_000}, match={"method": "POST"})
+    with pytest.raises(httpx.ReadTimeout):
+        sandbox.api.http.post("/customers/", json=AWA, timeout=0.5)
+    assert any(customers(sandbox) == 1 for _ in range(1000))
+    arrange(sandbox, {"hang_ms": 50}, match={"method": "POST"})
+    assert cut(sandbox)
 
 
 # -- their place

@@ -16,11 +16,11 @@ Words = tuple[str, ...]
 
 
 def commands(group: click.Group = cli, path: Words = ()) -> Iterator[tuple[Words, click.Command]]:
-    """Every command that is no group, in the order of the help."""
+    """Every command of the help that is no group, in its order."""
     for name, command in group.commands.items():
         if isinstance(command, click.Group):
             yield from commands(command, (*path, name))
-        else:
+        elif not command.hidden:
             yield (*path, name), command
 
 

@@ -20,7 +20,7 @@ def call(method, path, body=None):
     if method == "POST" and not CARELESS:
         headers["Idempotency-Key"] = str(uuid.uuid4())
     data = None if body is None else json.dumps(body).encode()
-    for _ in range(5):
+    for pause in (1, 2, 4, 8):
         request = Request(os.environ["PAYMENTS_EMULATOR_URL"] + path, data, headers, method=method)
         try:
             with urlopen(request, timeout=10) as answer:
@@ -28,9 +28,9 @@ def call(method, path, body=None):
         except HTTPError as error:
             if error.code == 409 and path == "/v1/customers/":
                 return call("GET", f"/v1/customers/?search={body['email']}")["data"][0]
-            if error.code != 429:
+            if error.code != 429 and error.code < 500:
                 raise
-            time.sleep(int(error.headers["Retry-After"]))
+            time.sleep(int(error.headers.get("Retry-After", pause)))
         except (OSError, HTTPException, ValueError):
             pass
     raise SystemExit("the service does not answer")

@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
+import signal
 import subprocess
 import sys
+import time
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from xml.etree import ElementTree
+
+import pytest
+
+from emulator.cli.main import main
+
+EXECUTED = ("drop-after", "error-after", "garbled", "timeout")
+"""The faults after which a careless client has done a thing twice."""
 
 CLIENT = (sys.executable, str(Path(__file__).with_name("client.py")))
 
@@ -21,9 +34,19 @@ print(json.load(urlopen(request))["pagination"]["count"])
 """
 
 
-def sweep(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "emulator.cli.main", "sweep", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+class Ended(NamedTuple):
+    """How a command line ended."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def sweep(*arguments: str | Path) -> Ended:
+    """Run the command line in this process, which has loaded everything."""
+    with redirect_stdout(StringIO()) as output, redirect_stderr(StringIO()) as errors, pytest.raises(SystemExit) as end:
+        main(["sweep", *map(str, arguments)])
+    return Ended(int(end.value.code or 0), output.getvalue(), errors.getvalue())
 
 
 def found(*arguments: str) -> dict[str, dict[str, Any]]:
@@ -37,26 +60,31 @@ def found(*arguments: str) -> dict[str, dict[str, Any]]:
 def test_a_client_that_repeats_with_its_idempotency_key_ends_the_same_after_every_fault() -> None:
     ended = sweep("--", *CLIENT)
     assert ended.returncode == 0, ended.stdout + ended.stderr
-    assert ended.stdout == "5 requests, 0 deliveries, 20 runs: the story ends the same after every fault.\n"
+    assert ended.stdout == "5 requests, 0 deliveries, 33 runs: the story ends the same after every fault.\n"
 
 
 def test_each_write_that_a_careless_client_repeats_is_found_with_what_it_did() -> None:
-    findings = found("--", *CLIENT, "careless")
-    assert set(findings) == {f"{place}:{fault}" for place in (2, 3, 5) for fault in ("drop-after", "garbled")}
+    tried = [f"{place}:{fault}" for place in (3, 5) for fault in ("drop-before", *EXECUTED)]
+    findings = found(*(f"--only={case}" for case in tried), "--", *CLIENT, "careless")
+    assert set(findings) == {f"{place}:{fault}" for place in (3, 5) for fault in EXECUTED}
     refund = findings["5:drop-after"]
     assert refund["sentence"] == "request 5, POST /v1/refunds/: answer lost after it was executed"
     assert "2 refunds succeeded (2,000 XAF) instead of 1 (1,000 XAF)" in refund["differences"]
-    assert refund["advice"].startswith("POST /v1/refunds/ was sent again without an Idempotency-Key")
+    assert refund["advice"].startswith("POST /v1/refunds/ was sent again without an Idempotency-Key (how to fix it: ")
     assert "2 subscriptions active instead of 1" in findings["3:drop-after"]["differences"]
 
 
 def test_one_case_is_run_again_alone(tmp_path: Path) -> None:
+    """Also by the line that the report gives."""
     report = tmp_path / "sweep.xml"
-    ended = sweep("--only", "5:drop-after", "--junit", report, "--", *CLIENT, "careless")
+    ended = sweep("--only", "5:drop-after", "--then=3d", "--junit", report, "--", *CLIENT, "careless")
     assert ended.returncode == 1
-    assert ended.stdout.splitlines()[0] == "request 5, POST /v1/refunds/: answer lost after it was executed"
-    assert "    again: --only 5:drop-after" in ended.stdout
+    lines = ended.stdout.splitlines()
+    assert lines[0] == "request 5, POST /v1/refunds/: answer lost after it was executed"
+    command = shlex.join([*CLIENT, "careless"])
+    assert f"    again: payments-emulator sweep --only 5:drop-after --then=3d -- {command}" in lines
     assert "5 requests, 0 deliveries, 3 runs" in ended.stdout
+    assert "Without any fault, warning of the audit: A refund was asked for without" in ended.stdout
     suite = ElementTree.parse(report).getroot()
     assert [failure.get("message") for failure in suite.iter("failure")] == [
         "2 refunds succeeded (2,000 XAF) instead of 1 (1,000 XAF)"
@@ -80,6 +108,69 @@ def test_a_command_that_sends_nothing_gets_a_hint_how_to_find_the_sandbox() -> N
     assert "No request of COMMAND reached the sandbox" in ended.stderr
 
 
+def posting(path: str, key: str = "os.environ['PAYMENTS_EMULATOR_KEY']", then: str = "") -> tuple[str, ...]:
+    """A command that posts a customer after a request to another path."""
+    lines = [
+        "import os",
+        "from urllib.request import Request, urlopen",
+        "def post(path, body):",
+        f"    headers = {{'Authorization': 'Bearer ' + {key}, 'Content-Type': 'application/json'}}",
+        "    return urlopen(Request(os.environ['PAYMENTS_EMULATOR_URL'] + path, body, headers))",
+        f"post('{path}', b'{{}}')" if path else "",
+        """post('/v1/customers/', b'{"email": "awa@example.com", "name": "Awa Diop"}')""",
+        then,
+    ]
+    return (sys.executable, "-c", "\n".join(lines))
+
+
+def test_a_command_with_worlds_of_its_own_is_said_what_to_do() -> None:
+    """As a pytest suite, in which each test has a key of its own."""
+    ended = sweep("--", *posting("", key="'sk_test_of-a-test'"))
+    assert ended.returncode == 2
+    assert "COMMAND uses worlds of other keys (of-a-test)" in ended.stderr
+    assert "call payments.sweep(story) in a test instead" in ended.stderr
+
+
+def test_a_command_that_resets_its_world_is_said_not_to() -> None:
+    """Otherwise no fault would ever strike, and every command would pass."""
+    ended = sweep("--", *posting("/_emulator/reset"))
+    assert ended.returncode == 1
+    assert "it resets its world, and with it the fault that is to strike" in ended.stdout
+
+
+def test_a_command_uses_no_proxy_for_its_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    assert sweep("--budget", "0", "--", *posting("")).returncode == 0
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
+def test_ctrl_c_reports_what_was_found_and_ends_the_commands(tmp_path: Path) -> None:
+    """The fourth run, of the second case, hangs until it is ended."""
+    runs, pid = tmp_path / "runs", tmp_path / "pid"
+    runs.write_text("")
+    story = [
+        "import sys, time; from pathlib import Path; import os",
+        f"runs = Path({str(runs)!r}); done = len(runs.read_text()); runs.write_text('x' * (done + 1))",
+        f"if done == 3: Path({str(pid)!r} + '.part').write_text(str(os.getpid()))",
+        f"if done == 3: os.rename({str(pid)!r} + '.part', {str(pid)!r})",
+        "if done == 3: time.sleep(600)",
+        "try:",
+        *("    " + line for line in posting("")[2].splitlines()),
+        "except OSError: pass",
+    ]
+    command = [sys.executable, "-m", "emulator.cli.main", "sweep", "--jobs", "1", "--", sys.executable, "-c"]
+    with subprocess.Popen([*command, "\n".join(story)], stdout=subprocess.PIPE, text=True) as process:
+        while not pid.exists():
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=60)
+    assert process.returncode == 130, output
+    assert "0 customers active instead of 1" in output
+    assert "Interrupted before 6 runs." in output
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid.read_text()), 0)
+
+
 def test_a_check_of_the_application_is_compared_as_well(tmp_path: Path) -> None:
     """What it prints may not depend on the fault. This one counts the refunds in the service's own journal."""
     check = tmp_path / "check.py"
@@ -92,4 +183,4 @@ def test_the_budget_ends_the_search() -> None:
     ended = sweep("--budget", "0", "--", *CLIENT)
     assert ended.returncode == 0
     assert "5 requests, 0 deliveries, 2 runs" in ended.stdout
-    assert "The budget ended before 18 runs." in ended.stdout
+    assert "The budget ended before 31 runs." in ended.stdout

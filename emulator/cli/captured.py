@@ -1,11 +1,17 @@
-"""A command that the user names, run to its end with what it prints captured."""
+"""Commands that the user names, run to their ends with what they print captured."""
 
 from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
+import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+
+OWN_GROUP = 0 if os.name == "posix" else None
+"""A command leads a process group, so that its own children are ended with it, and not by a terminal's Ctrl-C."""
 
 
 def run_captured(
@@ -15,16 +21,57 @@ def run_captured(
 
     A command that takes longer than ``time_limit`` seconds is killed, and ``subprocess.TimeoutExpired`` raised.
     """
-    # As in exec itself: on Windows npm, for example, is npm.cmd.
-    found = (shutil.which(command[0]) or command[0], *command[1:])
-    # Running what the user names is the purpose of its callers.
-    ended = subprocess.run(  # noqa: S603  # see above
-        found,
-        env={**os.environ, **variables},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        stdin=subprocess.DEVNULL,
-        check=False,
-        timeout=time_limit,
-    )
-    return ended.returncode, ended.stdout.decode(errors="replace")
+    return CapturedCommands().run(command, variables, time_limit)
+
+
+class CapturedCommands:
+    """Commands that run at the same time, each in a thread of the caller, and that are ended together."""
+
+    def __init__(self) -> None:
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._lock = threading.Lock()
+        self._stopped = False
+
+    def run(
+        self, command: Sequence[str], variables: Mapping[str, str], time_limit: float | None = None
+    ) -> tuple[int, str]:
+        """Run a command to its end. As :func:`run_captured`."""
+        # As in exec itself: on Windows npm, for example, is npm.cmd.
+        found = (shutil.which(command[0]) or command[0], *command[1:])
+        with self._lock:
+            # Running what the user names is the purpose of its callers.
+            process = subprocess.Popen(  # noqa: S603  # see above
+                found,
+                env={**os.environ, **variables},
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL,
+                process_group=OWN_GROUP,
+            )
+            self._running.add(process)
+            if self._stopped:
+                _end(process)
+        try:
+            output, _ = process.communicate(timeout=time_limit)
+        except BaseException:
+            _end(process)
+            raise
+        finally:
+            with self._lock:
+                self._running.discard(process)
+        return process.returncode, output.decode(errors="replace")
+
+    def stop(self) -> None:
+        """End every command that runs, and each that is started from now on."""
+        with self._lock:
+            self._stopped = True
+            for process in self._running:
+                _end(process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    with suppress(ProcessLookupError):
+        if OWN_GROUP is None:
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)

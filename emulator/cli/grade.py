@@ -133,8 +133,7 @@ def examine(plan: ExamPlan) -> Exam:
 
 
 def _swept(plan: ExamPlan) -> Area:
-    from emulator.cli.sweep import Commands
-    from emulator.cli.sweep import player as sweep_player
+    from emulator.cli.sweep import CommandRuns
     from emulator.doubt.search import sample
     from emulator.grade import areas
     from emulator.sweep.driver import sweep
@@ -142,9 +141,9 @@ def _swept(plan: ExamPlan) -> Area:
 
     if not plan.story:
         return areas.SWEEP._replace(not_asked=NO_STORY)
-    play = sweep_player(Commands(plan.story, ()), plan.key, "2d", plan.chosen)
-    chosen = sample([case.name for case in cases(play(None).places)], plan.most)
-    return areas.of_sweep(sweep(play, only=chosen, workers=plan.jobs))
+    runs = CommandRuns(plan.story, (), plan.key, "2d", plan.chosen)
+    chosen = sample([case.name for case in cases(runs.play(None).places)], plan.most)
+    return areas.of_sweep(sweep(runs.play, only=chosen, workers=plan.jobs, stop=runs.stop))
 
 
 def _certified(plan: ExamPlan) -> Area:

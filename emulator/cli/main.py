@@ -42,6 +42,7 @@ COMMANDS = LazyCommands(
         "report": "emulator.cli.report:report",
         "coverage": "emulator.cli.coverage:coverage",
         "sweep": "emulator.cli.sweep:sweep",
+        "sweep-story": "emulator.cli.sweep_story:sweep_story",
         "doubt": "emulator.cli.doubt:doubt",
         "grade": "emulator.cli.grade:grade",
         "mcp": "emulator.cli.mcp:mcp",

@@ -4,38 +4,62 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+import signal
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from emulator.cli.completion import PROGRAM
+from emulator.cli.exec import handling, past_proxies
 from emulator.cli.options import DEFAULT_KEY, option, variable
 from emulator.cli.serve import make_server, serve
 from emulator.cli.server_thread import serving
 
+if TYPE_CHECKING:
+    from emulator.sweep.findings import Ending
+    from emulator.sweep.placed_faults import Case
+
+INTERRUPTED = 130
+
 NOTHING_SEEN = (
-    "No request of COMMAND reached the sandbox with the key in PAYMENTS_EMULATOR_KEY. In a pytest suite, "
-    "payments.sweep(story) does the same for the world of a test."
+    "No request of COMMAND reached the sandbox with the key in PAYMENTS_EMULATOR_KEY: let it use PAYMENTS_EMULATOR_URL "
+    "and that key."
 )
+
+OWN_WORLDS = (
+    "COMMAND uses worlds of other keys ({}), in which no fault strikes: let it use the key in PAYMENTS_EMULATOR_KEY; "
+    "in a suite of tests with a world each, such as pytest's, call payments.sweep(story) in a test instead."
+)
+
+SHOWN_APPS = 3
+"""How many other Apps a message names."""
+
+NOT_REPEATED = ("--only", "--junit", "--control-token", "--budget", "--jobs")
+"""Options with a value that the line to repeat one case leaves out."""
 
 # Each run has a sandbox of its own on a free port, in memory.
 PARAMETERS = [each for each in serve.params if each.name not in ("port", "port_file", "state", "exit_with_stdin")]
 
 
-class Commands(NamedTuple):
-    """What is run: the story, and a check of the application's own afterwards, which may be missing."""
+class SweptCommand(click.Command):
+    """The command, which remembers its own arguments for the line that repeats one case."""
 
-    story: Sequence[str]
-    check: Sequence[str]
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Remember the arguments before they are taken apart."""
+        ctx.meta["sweep.arguments"] = tuple(args)
+        return super().parse_args(ctx, args)
 
 
-@click.command(params=PARAMETERS, context_settings={"allow_interspersed_args": False})
+@click.command(cls=SweptCommand, params=PARAMETERS, context_settings={"allow_interspersed_args": False})
 @option("--key", default=DEFAULT_KEY, metavar="KEY", help="API key for COMMAND.")
 @click.option("--check", default="", metavar="COMMAND", help="Run afterwards; output and status must stay the same.")
 @click.option("--only", multiple=True, metavar="CASE", help="Only this case, such as 4:drop-after; repeatable.")
 @click.option("--budget", type=click.FloatRange(min=0), metavar="SECONDS", help="Start no run after this time.")
 @click.option("--jobs", type=click.IntRange(1, 64), default=os.cpu_count() or 1, help="Runs at a time.")
+@click.option("--pairs", is_flag=True, help="Also try two faults at once; there are many, so give a --budget.")
 @click.option("--then", "afterwards", default="2d", metavar="DURATION", show_default=True, help="Time after COMMAND.")
 @click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), help="Write a report as JUnit XML.")
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
@@ -48,6 +72,7 @@ def sweep(
     only: tuple[str, ...],
     budget: float | None,
     jobs: int,
+    pairs: bool,
     afterwards: str,
     junit: Path | None,
     as_json: bool,
@@ -61,62 +86,110 @@ def sweep(
 
     COMMAND runs twice undisturbed, then once for each request and each webhook delivery that can go wrong, each time
     in a sandbox of its own with the same seed. Then faults end and the clock moves on. Each run must end as the
-    undisturbed one did: exit status, numbers of objects by kind and status, sums of money, ledger, and --check.
+    undisturbed one did: exit status, numbers of objects by kind and status, sums of money, links, ledger, audit, and
+    --check.
 
-    Exit status 1 where a run ended differently.
+    Exit status 1 where a run ended differently, 130 after Ctrl-C, with what was found before.
     """
-    # Imported here: the help of this command needs neither.
+    # Imported here: the help of this command needs no driver.
     from emulator.sweep.driver import sweep as run_sweep
 
     seeded = {**chosen, "seed": 0 if chosen["seed"] is None else chosen["seed"], "state": "memory", "port": 0}
-    play = player(Commands(command, shlex.split(check)), key, afterwards, seeded)
+    runs = CommandRuns(command, shlex.split(check), key, afterwards, seeded)
+    shown = Progress(quiet=as_json)
     try:
-        report = run_sweep(play, only=only, budget=budget, workers=jobs, progress=_progress(quiet=as_json))
+        # SIGTERM too is to end the commands under way.
+        with handling(signal.default_int_handler):
+            report = run_sweep(
+                runs.play, only=only, budget=budget, workers=jobs, with_pairs=pairs, progress=shown.show, stop=runs.stop
+            )
     except LookupError as error:
         raise click.BadParameter(str(error), param_hint="'--only'") from None
-    if not report.places and report.failure is None:
-        raise click.ClickException(NOTHING_SEEN)
+    shown.end()
+    # A command that fails because it finds no sandbox says so itself.
+    if report.runs and not report.places and (report.failure or "").startswith("it sends no request"):
+        raise click.ClickException(runs.why_nothing_was_seen())
+    report = report._replace(repeat=repeating(click.get_current_context().meta["sweep.arguments"], len(command)))
     if junit is not None:
         junit.write_text(report.as_junit(), "utf-8")
     click.echo(report.as_json() if as_json else report.text())
-    return int(not report.passed)
+    if runs.other_apps and not as_json:
+        click.echo(f"Not swept: {runs.other_apps_named()}, Apps of other keys than PAYMENTS_EMULATOR_KEY.")
+    return INTERRUPTED if report.interrupted else int(not report.passed)
 
 
-def player(commands: Commands, key: str, afterwards: str, chosen: Mapping[str, Any]) -> Any:
-    """The function that runs the story once in a sandbox of its own."""
-    from emulator.sweep.findings import Ending
-    from emulator.sweep.placed_faults import Case
-    from emulator.testing.api import Api
-    from emulator.testing.sweep import arrange, finish
+class CommandRuns:
+    """The runs of the story, and of the application's own check, each in a sandbox of its own."""
 
-    def play(case: Case | None) -> Ending:
-        server = make_server(**chosen)
-        token = chosen["control_token"]
-        values = {"--url": server.url, "--key": key, "--control-token": token}
-        variables = {variable(name): value for name, value in values.items() if value}
+    def __init__(
+        self, story: Sequence[str], check: Sequence[str], key: str, afterwards: str, chosen: Mapping[str, Any]
+    ) -> None:
+        self._story = story
+        self._check = check
+        self._key = key
+        self._afterwards = afterwards
+        self._chosen = chosen
+        # Imported here: the help of a command line needs no processes.
+        from emulator.cli.captured import CapturedCommands
+
+        self._commands = CapturedCommands()
+        self.other_apps: set[str] = set()
+
+    def stop(self) -> None:
+        """End the commands that run."""
+        self._commands.stop()
+
+    def play(self, case: Case | None) -> Ending:
+        """Run the story once, with the faults of a case or without any."""
+        # Imported here: the help of this command needs no HTTP client.
+        from emulator.testing.api import Api
+        from emulator.testing.sweep import arrange, finish
+
+        server = make_server(**self._chosen)
+        token = self._chosen["control_token"]
+        values = {"--url": server.url, "--key": self._key, "--control-token": token}
+        variables = {variable(name): value for name, value in values.items() if value} | past_proxies(server.url)
         with serving(server):
-            api = Api(server.url, key)
+            api = Api(server.url, self._key)
             if token:
                 api.client.headers["Emulator-Token"] = token
             arrange(api, case)
-            failure = _failure(*_run(commands.story, variables))
-            check = (lambda: _outcome(*_run(commands.check, variables))) if commands.check else None
-            ending = finish(api, case, failure, check, afterwards)
+            failure = _failure(*self._run(self._story, variables))
+            check = (lambda: _outcome(*self._run(self._check, variables))) if self._check else None
+            ending = finish(api, case, failure, check, self._afterwards)
+            own = self._key.split("_", 2)[-1]
+            self.other_apps |= {each["name"] for each in api.newest("/_emulator/apps")} - {own}
             api.close()
         return ending
 
-    return play
+    def why_nothing_was_seen(self) -> str:
+        """What to do with a command that did nothing in the world of the key."""
+        return OWN_WORLDS.format(self.other_apps_named()) if self.other_apps else NOTHING_SEEN
+
+    def other_apps_named(self) -> str:
+        """Some of the other Apps."""
+        names = sorted(self.other_apps)
+        return ", ".join(names[:SHOWN_APPS]) + (" …" if len(names) > SHOWN_APPS else "")
+
+    def _run(self, command: Sequence[str], variables: Mapping[str, str]) -> tuple[int, str]:
+        try:
+            status, output = self._commands.run(command, variables)
+        except OSError as error:
+            raise click.ClickException(f"{command[0]}: cannot be run: {error.strerror}") from None
+        return status, output.strip()
 
 
-def _run(command: Sequence[str], variables: Mapping[str, str]) -> tuple[int, str]:
-    try:
-        # Imported here: the help of a command line needs no processes.
-        from emulator.cli.captured import run_captured
-
-        status, output = run_captured(command, variables)
-    except OSError as error:
-        raise click.ClickException(f"{command[0]}: cannot be run: {error.strerror}") from None
-    return status, output.strip()
+def repeating(arguments: Sequence[str], command_length: int) -> str:
+    """The command line that repeats one case, which is written ``{case}``."""
+    split = len(arguments) - command_length
+    options = [each for each in arguments[:split] if each not in ("--", "--json", "--pairs")]
+    stays = [
+        each
+        for number, each in enumerate(options)
+        if each.partition("=")[0] not in NOT_REPEATED and (number == 0 or options[number - 1] not in NOT_REPEATED)
+    ]
+    line = shlex.join([PROGRAM, "sweep", "--only", "CASE", *stays, "--", *arguments[split:]])
+    return line.replace("CASE", "{case}", 1)
 
 
 def _failure(status: int, output: str) -> str | None:
@@ -130,8 +203,29 @@ def _outcome(status: int, output: str) -> str:
     return output if status == 0 else f"exit status {status}, {output}"
 
 
-def _progress(*, quiet: bool) -> Callable[[int, int], None]:
-    """Shows the number of runs on a terminal, on one line."""
-    if quiet or not os.isatty(2):
-        return lambda done, of: None
-    return lambda done, of: click.echo(f"\r{done} of {of} runs" + ("\n" if done == of else ""), nl=False, err=True)
+class Progress:
+    """Shows on a terminal, on one line, how many runs were made and about how long the others take."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._is_shown = not quiet and os.isatty(2)
+        self._started: float | None = None
+        self._first = 0
+
+    def show(self, done: int, of: int) -> None:
+        """After each run; called from several threads."""
+        now = time.monotonic()
+        if self._started is None:
+            self._started, self._first = now, done
+        if self._is_shown:
+            click.echo(f"\r\033[K{estimate(done, of, self._first, now - self._started)}", nl=False, err=True)
+
+    def end(self) -> None:
+        """Remove the line."""
+        if self._is_shown and self._started is not None:
+            click.echo("\r\033[K", nl=False, err=True)
+
+
+def estimate(done: int, of: int, first: int, seconds: float) -> str:
+    """How far the runs are, ``seconds`` after the run with the number ``first``."""
+    left = f", about {seconds / (done - first) * (of - done):.0f} s left" if done > first else ""
+    return f"{done} of {of} runs{left}"

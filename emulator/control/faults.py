@@ -20,6 +20,11 @@ from emulator.web.service_app import paths
 WITHOUT_BODY = (204, 205, 304)
 """Statuses whose responses have no body (RFC 9110)."""
 
+MODIFIERS = ("body", "executed")
+"""The fields of ``then`` that are no effects themselves."""
+
+EXECUTED = ("code", "status", "delay_ms")
+"""The effects that may also strike after the request was executed."""
 
 REQUESTS, DELIVERIES = ("operation", "method", "path", "customer", "nth"), ("event", "webhook", "nth")
 """The fields of ``match`` for faults of requests, and for those of deliveries."""
@@ -38,12 +43,17 @@ async def arrange(engine: Engine, runtime: Runtime, query: Body, body: Body) -> 
 
 
 def _check_then(then: Body) -> None:
-    """Raise 422 unless exactly one effect is given; a body needs a status, and one that allows a body."""
-    if len(then.keys() - {"body"}) != 1:
-        alternatives = ", ".join(name for name in FaultEffect.__struct_fields__ if name != "body")
+    """Raise 422 unless exactly one effect is given, with nothing beside it but what goes with it.
+
+    A body needs a status, and one that allows a body.
+    """
+    if len(then.keys() - MODIFIERS) != 1:
+        alternatives = ", ".join(name for name in FaultEffect.__struct_fields__ if name not in MODIFIERS)
         raise invalid_field("then", f"must hold just one of {alternatives}")
     if "body" in then and then.get("status", 204) in WITHOUT_BODY:
         raise invalid_field("then.body", "goes with a status whose answers have a body")
+    if "executed" in then and not then.keys() & EXECUTED:
+        raise invalid_field("then.executed", f"goes with one of {', '.join(EXECUTED)}")
 
 
 def _check_match(match: Body, suitable: Collection[str]) -> None:

@@ -14,6 +14,12 @@ Send = Callable[[SignedRequest], Awaitable[HttpResult]]
 
 LOST = HttpResult(status_code=200, error="lost on the way by an arranged fault; the service believes it arrived")
 
+ANSWERED_LATE = HttpResult(status_code=None, error="answered too late, by an arranged fault; not delivered")
+
+
+FORGED = "a forged copy came first, by an arranged fault, and was "
+"""How the error of an attempt begins that a forged copy preceded; it ends with ``accepted`` or ``rejected``."""
+
 
 async def send_with_fault(effect: FaultEffect, request: SignedRequest, send: Send) -> HttpResult:
     """Send a delivery as the fault has it; the result that is recorded.
@@ -22,10 +28,13 @@ async def send_with_fault(effect: FaultEffect, request: SignedRequest, send: Sen
     """
     if effect.lose:
         return LOST
+    if effect.forge:
+        forged = await send(replace(request, body=tamper(request.body)))
+        return replace(await send(request), error=f"{FORGED}{'accepted' if forged.ok else 'rejected'}")
     result = await send(replace(request, body=tamper(request.body)) if effect.tamper else request)
     for _ in range(effect.duplicate or 0):
         await send(request)
-    return result
+    return ANSWERED_LATE if effect.late_answer else result
 
 
 def tamper(body: bytes) -> bytes:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from emulator.sweep.findings import Ending, SweepFinding, SweepReport, advice, compare
-from emulator.sweep.placed_faults import Case, cases
+from emulator.sweep.placed_faults import Case, cases, named, pairs, parts
 
 Play = Callable[[Case | None], Ending]
-"""Runs the story once in a new world, with the fault of a case or without any; called from several threads."""
+"""Runs the story once in a new world, with the faults of a case or without any; called from several threads."""
+
+RESETS = "it resets its world, and with it the fault that is to strike; it must use the world as it is"
+
+SENDS_NOTHING = "it sends no request to the service in its world, and gets no webhook"
 
 
 def sweep(
@@ -19,44 +23,112 @@ def sweep(
     only: Sequence[str] = (),
     budget: float | None = None,
     workers: int = 1,
+    with_pairs: bool = False,
     progress: Callable[[int, int], None] = lambda done, of: None,
+    stop: Callable[[], None] = lambda: None,
 ) -> SweepReport:
     """Run the story twice without a fault, then once for each case, or for those named in ``only``.
 
-    ``budget`` is in seconds (real time): no run starts later. ``progress`` is called with the runs done so far and all.
+    ``budget`` is in seconds (real time): no run starts later. With ``with_pairs`` each two cases that changed nothing
+    are tried together afterwards. ``progress`` is called with the runs done so far and all. Ctrl-C calls ``stop``,
+    which is to end the runs under way, and then ends the search; the report has what was found before.
     Raises ``LookupError`` for a name in ``only`` that is no case of the story.
     """
-    deadline = None if budget is None else time.monotonic() + budget
-    clean, again = play(None), play(None)
-    if clean.failure is not None:
-        return SweepReport(clean.places, 2, (), failure=clean.failure)
+    try:
+        deadline = None if budget is None else time.monotonic() + budget
+        clean, again = play(None), play(None)
+    except KeyboardInterrupt:
+        stop()
+        return SweepReport((), 0, (), interrupted=True)
+    if reason := _unsuitable(clean):
+        return SweepReport(clean.places, 2, (), failure=reason)
     if unstable := compare(clean, again):
         return SweepReport(clean.places, 2, (), unstable=unstable)
+    runs = _CaseRuns(play, deadline, workers, progress, stop)
     chosen = _chosen(cases(clean.places), only)
-    played: dict[str, Ending] = {}
+    runs.play_all(chosen)
+    if with_pairs and not runs.interrupted:
+        # What one of two faults changes already is no finding about both.
+        chosen += (both := pairs([case for case in chosen if not runs.differences(case, clean)]))
+        runs.play_all(both)
+    unreached = [case for case in chosen if (ending := runs.endings.get(case.name)) and not ending.reached]
+    return SweepReport(
+        clean.places,
+        2 + len(runs.endings),
+        list(runs.findings(chosen, clean)),
+        remaining=len(chosen) - len(runs.endings),
+        unreached=unreached,
+        interrupted=runs.interrupted,
+        audit=clean.audit,
+    )
 
-    def run(case: Case) -> None:
-        if deadline is None or time.monotonic() < deadline:
-            played[case.name] = play(case)
-            progress(len(played), len(chosen))
 
-    with ThreadPoolExecutor(workers) as pool:
-        try:
-            list(pool.map(run, chosen))
-        except KeyboardInterrupt:
-            # What was found so far is reported.
-            pool.shutdown(cancel_futures=True)
-    findings = [
-        SweepFinding(case, found, advice(case, clean, ending))
-        for case in chosen
-        if (ending := played.get(case.name)) and ending.reached and (found := compare(clean, ending))
-    ]
-    unreached = [case for case in chosen if (ending := played.get(case.name)) and not ending.reached]
-    return SweepReport(clean.places, 2 + len(played), findings, (), None, len(chosen) - len(played), unreached)
+class _CaseRuns:
+    """The runs of cases, several at a time, and how each ended, by the name of its case."""
+
+    def __init__(
+        self,
+        play: Play,
+        deadline: float | None,
+        workers: int,
+        progress: Callable[[int, int], None],
+        stop: Callable[[], None],
+    ) -> None:
+        self._play = play
+        self._deadline = deadline
+        self._workers = workers
+        self._progress = progress
+        self._stop = stop
+        self._planned = 0
+        self.endings: dict[str, Ending] = {}
+        self.interrupted = False
+
+    def play_all(self, cases: Sequence[Case]) -> None:
+        """Run these cases, until the time is over or Ctrl-C."""
+        self._planned += len(cases)
+        with ThreadPoolExecutor(self._workers) as pool:
+            try:
+                list(pool.map(self._play_case, cases))
+            except KeyboardInterrupt:
+                self.interrupted = True
+                pool.shutdown(wait=False, cancel_futures=True)
+                self._stop()
+
+    def _play_case(self, case: Case) -> None:
+        if self._deadline is not None and time.monotonic() >= self._deadline:
+            return
+        ending = self._play(case)
+        # A run that was stopped shows nothing.
+        if not self.interrupted:
+            self.endings[case.name] = ending
+            self._progress(len(self.endings), self._planned)
+
+    def differences(self, case: Case, clean: Ending) -> tuple[str, ...]:
+        """How the run of a case ended otherwise than the clean one; empty if its fault did not strike."""
+        ending = self.endings.get(case.name)
+        return compare(clean, ending) if ending and ending.reached else ()
+
+    def findings(self, cases: Sequence[Case], clean: Ending) -> Iterator[SweepFinding]:
+        """The cases that ended otherwise than the clean run."""
+        for case in cases:
+            if found := self.differences(case, clean):
+                advised = (advice(part, clean, self.endings[case.name]) for part in parts(case))
+                yield SweepFinding(case, found, "; ".join(dict.fromkeys(advised)))
+
+
+def _unsuitable(clean: Ending) -> str | None:
+    """Why a story cannot be swept."""
+    if clean.failure is not None:
+        return clean.failure
+    if clean.was_reset:
+        return RESETS
+    return None if clean.places else SENDS_NOTHING
 
 
 def _chosen(every: list[Case], only: Sequence[str]) -> list[Case]:
-    names = {case.name for case in every}
-    if unknown := [name for name in only if name not in names]:
+    if not only:
+        return every
+    found = {name: named(name, every) for name in only}
+    if unknown := [name for name, case in found.items() if case is None]:
         raise LookupError(f"{unknown[0]} is no case of this story")
-    return [case for case in every if not only or case.name in only]
+    return [case for case in found.values() if case]

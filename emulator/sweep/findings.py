@@ -9,11 +9,13 @@ from itertools import groupby
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
-from emulator.sweep.digest import Digest, differences
+from emulator.sweep.digest import Digest, differences, totals
 from emulator.sweep.placed_faults import REQUEST, Case, Place
 
-RETRY_ADVICE = "{} was sent again without an Idempotency-Key (guide: When something fails)"
+GUIDE = "how to fix it: guide, Sweep, {}"
 
+CUT = ("drop-before", "drop-after", "timeout")
+"""The faults that cut the connection."""
 
 MAX_VALUE = 100
 """Characters of a value that a report shows."""
@@ -26,10 +28,19 @@ class SentWrite(NamedTuple):
     key: str | None
 
 
+class AuditNote(NamedTuple):
+    """A rule of the audit that the application broke: its name, ``error``, ``warning`` or ``info``, and its title."""
+
+    rule: str
+    severity: str
+    title: str
+
+
 class Ending(NamedTuple):
     """How a story ended. ``failure`` is its error in one line, ``value`` what its own check returned.
 
-    ``reached`` says whether the fault struck; ``writes`` are the requests that the service received.
+    ``reached`` says whether the fault struck (each of a pair); ``writes`` are the requests that the service received.
+    ``was_reset`` says that the story reset its world, which no fault survives.
     """
 
     failure: str | None
@@ -39,14 +50,16 @@ class Ending(NamedTuple):
     places: Sequence[Place]
     writes: Sequence[SentWrite]
     reached: bool
+    audit: Sequence[AuditNote] = ()
+    was_reset: bool = False
 
 
 class SweepFinding(NamedTuple):
-    """A case with another end than the clean run, and in which way it differs."""
+    """A case with another end than the clean run, in which way it differs, and how to fix it."""
 
     case: Case
     differences: tuple[str, ...]
-    advice: str | None
+    advice: str
 
     def as_json(self) -> dict[str, Any]:
         """The finding for programs."""
@@ -67,7 +80,8 @@ class SweepReport(NamedTuple):
     """What a sweep found. ``failure`` is that of the story without any fault, ``unstable`` how two clean runs differ.
 
     If there is one of them, nothing else was tried. ``remaining`` counts the cases that were not run, ``unreached``
-    are those whose fault never struck.
+    are those whose fault never struck, ``audit`` what the clean run shows. ``repeat`` repeats a case alone; ``{case}``
+    stands for its name.
     """
 
     places: Sequence[Place]
@@ -77,6 +91,9 @@ class SweepReport(NamedTuple):
     failure: str | None = None
     remaining: int = 0
     unreached: Sequence[Case] = ()
+    interrupted: bool = False
+    audit: Sequence[AuditNote] = ()
+    repeat: str = "--only {case}"
 
     @property
     def passed(self) -> bool:
@@ -87,22 +104,37 @@ class SweepReport(NamedTuple):
         """The report for people."""
         if self.failure:
             yield f"The story fails without any fault, so nothing else was tried: {self.failure}"
-            return
-        if self.unstable:
+        elif self.unstable:
             yield "Without any fault the story does not end the same twice, so nothing else was tried:"
             yield from (f"    {each}" for each in self.unstable)
-            return
+        elif not self.runs:
+            yield "Interrupted before the story had run twice without a fault, so nothing else was tried."
+        else:
+            yield from self._found()
+
+    def _found(self) -> Iterator[str]:
         # Several faults at one place often have the same consequence: it is reported once.
         for _, group in groupby(self.findings, lambda finding: (finding.case.place, finding.differences)):
-            yield from _described(list(group))
+            yield from self._described(list(group))
             yield ""
         places = Counter(place.about for place in self.places)
         counted = [_count(places["request"], "request"), _count(places["delivery"], "delivery"), f"{self.runs} runs"]
         yield f"{', '.join(counted)}: {self._result()}"
+        for note in self.audit:
+            yield f"Without any fault, {note.severity} of the audit: {note.title} ({note.rule})."
         if self.unreached:
             yield f"Not reached by the story: {', '.join(case.name for case in self.unreached)}."
         if self.remaining:
-            yield f"The budget ended before {_count(self.remaining, 'run')}."
+            ended = "Interrupted" if self.interrupted else "The budget ended"
+            yield f"{ended} before {_count(self.remaining, 'run')}."
+
+    def _described(self, findings: Sequence[SweepFinding]) -> Iterator[str]:
+        """Findings with the same consequence, for people."""
+        yield from (finding.case.sentence for finding in findings)
+        yield from (f"    {each}" for each in findings[0].differences)
+        # The advice that names a cause is longer than a mere reference.
+        yield f"    {max((finding.advice for finding in findings), key=len)}"
+        yield f"    again: {self.repeat.replace('{case}', findings[0].case.name)}"
 
     def _result(self) -> str:
         if not self.findings:
@@ -126,6 +158,8 @@ class SweepReport(NamedTuple):
                 "failure": self.failure,
                 "remaining": self.remaining,
                 "unreached": [case.name for case in self.unreached],
+                "interrupted": self.interrupted,
+                "audit": [note._asdict() for note in self.audit],
             }
         )
 
@@ -135,20 +169,11 @@ class SweepReport(NamedTuple):
         for finding in self.findings:
             case = ElementTree.SubElement(suite, "testcase", classname="sweep", name=finding.case.sentence)
             failure = ElementTree.SubElement(case, "failure", message=finding.differences[0])
-            failure.text = "\n".join(_described([finding]))
+            failure.text = "\n".join(self._described([finding]))
         whole = ElementTree.SubElement(suite, "testcase", classname="sweep", name="every other run")
         if self.failure or self.unstable:
             ElementTree.SubElement(whole, "failure", message=next(self.lines()))
         return ElementTree.tostring(suite, encoding="unicode")
-
-
-def _described(findings: Sequence[SweepFinding]) -> Iterator[str]:
-    """Findings with the same consequence, for people."""
-    yield from (finding.case.sentence for finding in findings)
-    yield from (f"    {each}" for each in findings[0].differences)
-    if advised := next((finding.advice for finding in findings if finding.advice), None):
-        yield f"    {advised}"
-    yield f"    again: --only {findings[0].case.name}"
 
 
 def compare(clean: Ending, other: Ending) -> tuple[str, ...]:
@@ -160,17 +185,31 @@ def compare(clean: Ending, other: Ending) -> tuple[str, ...]:
         found.append(f"the story's check returns {_short(other.value)} instead of {_short(clean.value)}")
     if not other.balanced:
         found.append("the ledger is not balanced")
+    known = {note.rule for note in clean.audit}
+    new = [note for note in other.audit if note.rule not in known and note.severity != "info"]
+    found += [f"{note.severity} of the audit: {note.title} ({note.rule})" for note in new]
     return tuple(found)
 
 
-def advice(case: Case, clean: Ending, other: Ending) -> str | None:
-    """What fixes it, where the request of the case was sent again as a new one."""
+def advice(case: Case, clean: Ending, other: Ending) -> str:
+    """How to fix what the fault of a case shows: the guide's section, and the cause where the requests show it."""
+    section = GUIDE.format(case.kind.section)
+    cause = _repetition(case, clean, other) if case.place.about == REQUEST else None
+    return f"{cause} ({section})" if cause else section
+
+
+def _repetition(case: Case, clean: Ending, other: Ending) -> str | None:
+    """How the request of the case was sent again as a new one; None if it was not."""
     title = case.place.title
     sent = [write for write in other.writes if write.title == title]
     # A request whose connection was cut is not in the journal.
-    expected = sum(write.title == title for write in clean.writes) + (not case.kind.then.get("drop"))
-    is_repeated = case.place.about == REQUEST and len(sent) >= expected
-    return RETRY_ADVICE.format(title) if is_repeated and any(write.key is None for write in sent) else None
+    expected = sum(write.title == title for write in clean.writes) + (case.kind.name not in CUT)
+    if len(sent) < expected:
+        return None
+    if any(write.key is None for write in sent):
+        return f"{title} was sent again without an Idempotency-Key"
+    is_more = any(number > totals(clean.digest)[kind] for kind, number in totals(other.digest).items())
+    return f"{title} was sent again with another Idempotency-Key" if is_more else None
 
 
 def _short(value: Any) -> str:

@@ -32,18 +32,20 @@ class Emulator(BaseEmulator):
         only: Sequence[str] = (),
         budget: float | None = None,
         afterwards: str = AFTERWARDS,
+        pairs: bool = False,
     ) -> SweepReport:
         """Repeat a story once for each request and webhook that can go wrong in it, and compare how it ends.
 
         ``story(emulator)`` gets a new world each time, which starts as this one did, and plays what the application
         does in it. It may return a function, which is called after faults have ended and the clock was moved by
         ``afterwards``; what that returns must be the same each time. So must the numbers of objects by kind and status
-        and their sums of money. ``only`` names single cases, ``budget`` (seconds, real time) ends the search early.
+        and their sums of money and links. ``only`` names single cases, ``budget`` (seconds, real time) ends the search
+        early, ``pairs`` tries two faults at once as well.
 
         Raises ``AssertionError`` with everything that was found.
         """
         __tracebackhide__ = True
-        return sweep_story(self, story, only=only, budget=budget, afterwards=afterwards)
+        return sweep_story(self, story, only=only, budget=budget, afterwards=afterwards, pairs=pairs)
 
     async def __aenter__(self) -> AsyncEmulator:
         # Loaded on first use: most tests await nothing.

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from emulator.sweep.digest import digest
 from emulator.sweep.driver import sweep
-from emulator.sweep.findings import Ending, SentWrite, SweepReport
+from emulator.sweep.findings import AuditNote, Ending, SentWrite, SweepReport
 from emulator.sweep.placed_faults import DELIVERY, REQUEST, WRITES, Case, Place
 from emulator.testing.api import Api
 from emulator.testing.base_emulator import BaseEmulator
@@ -25,9 +26,23 @@ SNAPSHOT = "sweep"
 
 ID = re.compile(r"\b[a-z]+_[A-Za-z0-9]{8,}")
 
+SENTINEL = {"match": {"webhook": "wh_none"}, "then": {"lose": True}}
+"""A fault that never strikes. It is gone after a run that reset its world."""
+
+REPEAT = 'payments.sweep(story, only=["{case}"])'
+
+MEASURED = ("slow-webhook-answer",)
+"""The rules of the audit that measure how fast this machine is."""
+
 
 def sweep_story(
-    emulator: E, story: Callable[[E], Any], *, only: Sequence[str] = (), budget: float | None = None, afterwards: str
+    emulator: E,
+    story: Callable[[E], Any],
+    *,
+    only: Sequence[str] = (),
+    budget: float | None = None,
+    afterwards: str,
+    pairs: bool = False,
 ) -> SweepReport:
     """The report of a story, in worlds that start as ``emulator`` did. Raises ``AssertionError`` for findings.
 
@@ -45,22 +60,24 @@ def sweep_story(
                 failure = one_line(error)
             return finish(world.api, case, failure, check, afterwards)
 
-    report = sweep(play, only=only, budget=budget)
+    report = sweep(play, only=only, budget=budget, with_pairs=pairs)._replace(repeat=REPEAT)
+    if report.interrupted:
+        raise KeyboardInterrupt(report.text())
     if not report.passed:
         raise AssertionError(report.text())
     return report
 
 
 def arrange(api: Api, case: Case | None) -> None:
-    """Arrange the fault of a case in a world where nothing has happened yet."""
-    if case is not None:
-        api.post("/_emulator/faults", case.fault())
+    """Arrange the faults of a case in a world where nothing has happened yet."""
+    for fault in [SENTINEL] if case is None else case.faults():
+        api.post("/_emulator/faults", fault)
 
 
 def finish(api: Api, case: Case | None, failure: str | None, check: Any, afterwards: str) -> Ending:
-    """End the faults, let time move on, and look at the world."""
+    """End the faults, let time move on, and look at the world. ``check``, if it can be called, is called last."""
     api.post("/_emulator/clock/advance", {"by": "0s"})
-    reached = case is None or not api.get("/_emulator/faults")["data"]
+    is_arranged = bool(api.get("/_emulator/faults")["data"])
     api.delete("/_emulator/faults")
     before = _export(api)
     requests = [request for request in api.oldest("/_emulator/requests") if request["path"].startswith("/v1/")]
@@ -78,7 +95,9 @@ def finish(api: Api, case: Case | None, failure: str | None, check: Any, afterwa
         balanced=api.get("/_emulator/ledger")["balanced"],
         places=[*_request_places(requests), *_delivery_places(before)],
         writes=[_write(api, request) for request in requests if request["method"] in WRITES],
-        reached=reached,
+        reached=case is None or not is_arranged,
+        audit=_audit(api),
+        was_reset=case is None and not is_arranged,
     )
 
 
@@ -94,9 +113,25 @@ def _export(api: Api) -> dict[str, Any]:
     return exported
 
 
+def _audit(api: Api) -> list[AuditNote]:
+    findings = api.get("/_emulator/audit")["findings"]
+    return [
+        AuditNote(each["rule"], each["severity"], each["title"]) for each in findings if each["rule"] not in MEASURED
+    ]
+
+
 def _request_places(requests: Sequence[dict[str, Any]]) -> list[Place]:
-    titles = [(number, _title(request)) for number, request in enumerate(requests, 1)]
-    return [Place(REQUEST, number, title) for number, title in titles if HARNESS not in title]
+    seen: Counter[str] = Counter()
+    places = []
+    for number, request in enumerate(requests, 1):
+        operation = request["operation"]
+        # What is no operation of the service, or not permitted, is answered before any fault.
+        if operation is None or request["path"].startswith(HARNESS):
+            continue
+        seen[operation] += 1
+        match = {"operation": operation, "nth": seen[operation]}
+        places.append(Place(REQUEST, number, _title(request), match=match))
+    return places
 
 
 def _title(request: dict[str, Any]) -> str:
@@ -107,10 +142,14 @@ def _title(request: dict[str, Any]) -> str:
 def _delivery_places(exported: dict[str, Any]) -> list[Place]:
     rows: dict[str, Any] = next((rows for name, rows in exported.items() if name.endswith("/webhook_delivery")), {})
     last = {row["webhook"]: number for number, row in enumerate(rows.values(), 1)}
-    return [
-        Place(DELIVERY, number, row["event_type"], is_last=number == last[row["webhook"]])
-        for number, row in enumerate(rows.values(), 1)
-    ]
+    seen: Counter[str] = Counter()
+    places = []
+    for number, row in enumerate(rows.values(), 1):
+        type = row["event_type"]
+        seen[type] += 1
+        is_last = number == last[row["webhook"]]
+        places.append(Place(DELIVERY, number, type, is_last=is_last, match={"event": type, "nth": seen[type]}))
+    return places
 
 
 def _write(api: Api, request: dict[str, Any]) -> SentWrite:

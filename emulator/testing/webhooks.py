@@ -9,7 +9,7 @@ from typing import Any
 from emulator.testing import failure_report
 from emulator.testing.api import JSON, Api
 from emulator.testing.clock import WorldClock
-from emulator.testing.collector import Delivery, DeliveryResult, Receiver, SigningEndpoint, WebhookCollector
+from emulator.testing.collector import UNSIGNED, Delivery, DeliveryResult, Receiver, SigningEndpoint, WebhookCollector
 from emulator.testing.events import Events, identity
 from emulator.testing.in_process import ForwardTarget, forward, target_of
 
@@ -18,7 +18,8 @@ class Webhooks:
     """The webhook receiver of one world. Its endpoint is registered on first use, for all events.
 
     Earlier events are not delivered, so use ``payments.webhooks`` before the events of interest. A delivery with a
-    wrong signature is answered 401 and counts as not delivered.
+    wrong signature counts as not delivered. It is answered 401, unless deliveries are forwarded: to reject it is up to
+    the application.
 
     With ``raise_errors = True`` what the application raised while it handled a delivery, or an answer of 500 or more,
     is raised in the test by the next call of the helpers, such as the ``pay`` that caused the delivery.
@@ -210,6 +211,8 @@ class Webhooks:
         return next((event for event in self._matching(type, object) if event["id"] not in self._seen), None)
 
     def _reply(self, delivery: Delivery) -> DeliveryResult:
+        if not delivery.genuine and not self._target:
+            return UNSIGNED
         if self._statuses:
             return DeliveryResult(self._statuses.pop(0))
         return forward(self._target, delivery) if self._target else DeliveryResult(200)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
 
 import msgspec
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -55,6 +56,11 @@ class FaultInjection:
     async def _inject(
         self, effect: FaultEffect, context: RequestContext, scope: Scope, receive: Receive, send: Send
     ) -> None:
+        if effect.executed and effect.delay_ms is not None:
+            await self._answer(context, scope, receive, _delayed(send, effect.delay_ms / 1000))
+            return
+        if effect.executed:
+            await self._answer(context, scope, receive, _discard)
         if effect.code is not None:
             raise self._forced_errors.error(effect.code, context)
         if effect.status == TOO_MANY_REQUESTS and effect.body is msgspec.UNSET:
@@ -65,6 +71,10 @@ class FaultInjection:
             await cut(context, receive)
         elif effect.drop == "after":
             await self._answer(context, scope, receive, _discard)
+            await cut(context, receive)
+        elif effect.hang_ms is not None:
+            await self._answer(context, scope, receive, _discard)
+            await _silence(effect.hang_ms / 1000, receive)
             await cut(context, receive)
         elif effect.garble:
             await self._answer(context, scope, receive, _garbling(send))
@@ -139,8 +149,27 @@ async def cut(context: RequestContext, receive: Receive) -> None:
         pass
 
 
+async def _silence(seconds: float, receive: Receive) -> None:
+    """Wait until the client has given up, or so many seconds (real time)."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            while (await receive())["type"] != "http.disconnect":
+                pass
+
+
 async def _discard(message: Message) -> None:
     """A ``send`` that sends nothing."""
+
+
+def _delayed(send: Send, seconds: float) -> Send:
+    """A ``send`` whose first message waits so many seconds (real time)."""
+
+    async def delayed(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            await asyncio.sleep(seconds)
+        await send(message)
+
+    return delayed
 
 
 def _garbling(send: Send) -> Send:

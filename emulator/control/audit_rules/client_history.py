@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from emulator.control import inbox
 from emulator.control.causality import Causality, LoggedUnit
 from emulator.core.world import World
+from emulator.engine.delivery_faults import FORGED
 from emulator.engine.logged_request import LoggedRequest, redacted_text
 from emulator.engine.runtime import Runtime
 from emulator.errors import public_code
@@ -174,6 +175,11 @@ class ClientHistory:
                     found += [change.new] * (endpoint in own)
                     endpoint = None
         return found
+
+    @cached_property
+    def forged(self) -> list[WebhookDelivery]:
+        """The deliveries to the client's own endpoints that a forged copy preceded, by an injected fault."""
+        return [each for each in self.deliveries if any((one.error or "").startswith(FORGED) for one in each.attempts)]
 
     def _only_endpoint(self) -> str | None:
         """The id of the only endpoint there is, and ever was as far as the journal goes; else None."""

@@ -71,7 +71,7 @@ RULES: tuple[Rule, ...] = (
         "A webhook that was tampered with was accepted",
         "Recompute the signature over the raw body, compare in constant time, and reject what does not match.",
         DELIVERIES,
-        lambda history: history.tampered,
+        lambda history: history.tampered or history.forged,
         webhooks.accepted_tampered,
     ),
     Rule(

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from emulator.control.audit_rules.client_history import ClientHistory, Ids
+from emulator.engine.delivery_faults import FORGED
 from emulator.resources.webhooks.deliveries import DeliveryAttempt, WebhookDelivery
 from emulator.resources.webhooks.egress_policy import loopback
 from emulator.resources.webhooks.endpoints import WebhookEndpoint
@@ -45,8 +46,11 @@ def unacknowledged(history: ClientHistory) -> Ids:
 
 
 def accepted_tampered(history: ClientHistory) -> Ids:
-    """Deliveries that were tampered with and acknowledged nevertheless."""
-    return [each.id for each in history.tampered if (each.attempts[-1].status_code or 500) < 300]
+    """Deliveries that were tampered with and acknowledged nevertheless, or of which a forged copy was."""
+    tampered = [each.id for each in history.tampered if (each.attempts[-1].status_code or 500) < 300]
+    return tampered + [
+        each.id for each in history.forged if any(one.error == f"{FORGED}accepted" for one in each.attempts)
+    ]
 
 
 def endpoints_that(condition: Callable[[WebhookEndpoint], bool]) -> Callable[[ClientHistory], Ids]:

@@ -39,13 +39,19 @@ class FaultMatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class FaultEffect(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What goes wrong: exactly one of these (``status`` may have a ``body``). ``delay`` is on the world's clock."""
+    """What goes wrong: exactly one of these, beside which ``status`` may have a ``body``.
+
+    With ``executed`` a ``code``, a ``status`` or a ``delay_ms`` strikes after the request was executed and not before.
+    ``delay`` is on the world's clock.
+    """
 
     code: str | None = None
     status: int | None = None
     body: Any = UNSET
     delay_ms: int | None = None
+    executed: bool = False
     hold_ms: int | None = None
+    hang_ms: int | None = None
     drop: Literal["before", "after"] | None = None
     garble: bool = False
     duplicate: int | None = None
@@ -53,6 +59,8 @@ class FaultEffect(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     reorder: bool = False
     lose: bool = False
     tamper: bool = False
+    forge: bool = False
+    late_answer: bool = False
 
 
 class Fault(Record, frozen=True, kw_only=True):
@@ -95,7 +103,7 @@ def arrange(world: World, body: Mapping[str, Any], seconds: float = 0) -> Fault:
     )
 
 
-OF_DELIVERIES = frozenset(["duplicate", "delay", "reorder", "lose", "tamper"])
+OF_DELIVERIES = frozenset(["duplicate", "delay", "reorder", "lose", "tamper", "forge", "late_answer"])
 """The effects of faults for deliveries; the others are for requests."""
 
 

@@ -8,6 +8,7 @@ const fs = require("node:fs");
 const http = require("node:http");
 const os = require("node:os");
 const path = require("node:path");
+const readline = require("node:readline");
 
 const RACING = { Prefer: "respond-async" };
 const PAYABLE = { sess: "checkout-sessions", link: "payment-links", inv: "invoices" };
@@ -379,6 +380,7 @@ class Webhooks {
   #known; // resolves once the secret is known
   #tell;
   #reply = async () => ({ status: 200 });
+  #forwards = false;
   #statuses = [];
   #deliveries = [];
   #seen = new Set();
@@ -458,6 +460,7 @@ class Webhooks {
     const send = typeof target === "function" || typeof target?.handle === "function" ? await this.#serve(target) : target;
     const url = new URL(at, send);
     this.#reply = (delivery) => this.#forward(url, delivery);
+    this.#forwards = true;
     await this.endpoint();
     return this;
   }
@@ -484,6 +487,7 @@ class Webhooks {
   }
 
   stopForwarding() {
+    this.#forwards = false;
     this.#reply = async () => ({ status: 200 });
   }
 
@@ -544,7 +548,9 @@ class Webhooks {
       await this.#known;
       const genuine = verify(this.#endpoint, request.headers, body);
       const delivery = { event, headers: request.headers, body, genuine, attempt: Number(request.headers["emulator-attempt"] ?? 1) };
-      reply = !genuine ? { status: 401 } : this.#statuses.length ? { status: this.#statuses.shift() } : await this.#reply(delivery);
+      // To reject a forged one is up to the application that it is forwarded to.
+      const rejected = !genuine && !this.#forwards;
+      reply = rejected ? { status: 401 } : this.#statuses.length ? { status: this.#statuses.shift() } : await this.#reply(delivery);
       this.#deliveries.push({ ...delivery, ...reply });
     }
     response.writeHead(reply.status).end();
@@ -633,6 +639,67 @@ async function worldReport(api, clock, deliveries) {
 
 const eventLine = (event, mark) => `  ${event.created_at}  ${mark} ${event.type}  ${event.data.object.id ?? ""}`;
 
+// -- sweeps
+
+/** The report of a story that is played by this process and swept by the command; `payments` is the world it starts as. */
+async function sweepStory(payments, story, { only = [], budget, afterwards = "2d", pairs = false } = {}) {
+  const command = process.env.PAYMENTS_EMULATOR_COMMAND ?? "payments-emulator";
+  const options = [
+    ...only.flatMap((name) => ["--only", name]),
+    ...(budget === undefined ? [] : ["--budget", String(budget)]),
+    ...(pairs ? ["--pairs"] : []),
+    ...["--then", afterwards],
+  ];
+  const child = spawn(command, ["sweep-story", ...options], { stdio: ["pipe", "pipe", "pipe"], windowsHide: true });
+  let said = "";
+  child.stderr.on("data", (data) => (said += data));
+  child.stdin.on("error", () => {}); // the command has ended, and says why on its standard error
+  const ended = new Promise((resolve) => {
+    child.once("error", (error) => resolve(error.message));
+    child.once("close", (status) => resolve(`exit status ${status}`));
+  });
+  const answer = storyteller(payments, story);
+  let found;
+  for await (const line of readline.createInterface({ input: child.stdout })) {
+    const message = JSON.parse(line);
+    if (message.report) found = message;
+    else child.stdin.write(`${JSON.stringify(await answer(message.ask))}\n`);
+  }
+  const status = await ended;
+  if (!found) throw new Error(`${command} did not sweep: ${status}. ${said.trim()}`);
+  if (!found.report.passed) throw new Error(found.text);
+  return { ...found.report, text: found.text };
+}
+
+/** Answers what a sweep asks: a new world, the story played in it, what the story returned called, the world closed. */
+function storyteller(payments, story) {
+  let world;
+  let check;
+  const steps = {
+    open: async () => {
+      world = await payments.another("sweep", payments.start);
+      return { url: world.url, key: world.key };
+    },
+    story: async () => {
+      check = undefined;
+      check = await story(world);
+      return {};
+    },
+    check: async () => ({ value: typeof check === "function" ? ((await check()) ?? null) : null }),
+    close: async () => {
+      await world.close();
+      return {};
+    },
+  };
+  return async (step) => {
+    try {
+      return await steps[step]();
+    } catch (error) {
+      return { failure: `${error?.name ?? "Error"}: ${String(error?.message ?? error).split("\n")[0]}` };
+    }
+  };
+}
+
 // -- a world
 
 function payMethod({ phone, card, iban, email }) {
@@ -654,6 +721,7 @@ class Emulator {
   static async open({ url = process.env.PAYMENTS_EMULATOR_URL, key, clock = "frozen", seed, settings = {} } = {}) {
     const at = url ?? (await (ownServer ??= startServer())).url;
     const emulator = new Emulator(at.replace(/\/$/, ""), key ?? `sk_test_${randomUUID()}`);
+    emulator.start = { clock, seed, settings };
     await emulator.#reset({ clock: clockStart(clock), fixtures: { settings }, ...(seed === undefined ? {} : { seed }) });
     return emulator;
   }
@@ -710,6 +778,11 @@ class Emulator {
 
   another(name, options = {}) {
     return Emulator.open({ ...options, url: this.url, key: `${this.key.slice(0, 40)}-${name}` });
+  }
+
+  /** Repeat a story once for each request and webhook that can go wrong in it, and compare how it ends. */
+  sweep(story, options) {
+    return sweepStory(this, story, options);
   }
 
   async story() {

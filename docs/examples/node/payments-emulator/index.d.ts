@@ -141,6 +141,32 @@ export interface Payment {
   [field: string]: any;
 }
 
+export interface SweepOptions {
+  /** Only these cases, such as `"4:drop-after"`. */
+  only?: string[];
+  /** Seconds of real time after which no run starts. */
+  budget?: number;
+  /** How far the clock is moved after the story; default `"2d"`. */
+  afterwards?: string;
+  /** Also try two faults at once. */
+  pairs?: boolean;
+}
+
+export interface SweepReport {
+  passed: boolean;
+  /** How often the story was played. */
+  runs: number;
+  requests: number;
+  deliveries: number;
+  /** Cases that were not run, since the budget ended. */
+  remaining: number;
+  /** Cases whose fault never struck. */
+  unreached: string[];
+  /** The report for people. */
+  text: string;
+  [field: string]: any;
+}
+
 export class Emulator {
   private constructor();
   static open(options?: WorldOptions): Promise<Emulator>;
@@ -167,6 +193,10 @@ export class Emulator {
   /** Fails unless `act` causes exactly these types of event, in any order. */
   expect<T>(types: string | string[], act: () => T | Promise<T>): Promise<T>;
   snapshot(name?: string): Promise<{ name: string; restore(): Promise<unknown> }>;
+  /** Repeat a story once for each request and webhook that can go wrong in it. `story` gets a new world each time, which starts
+   * as this one did, and may return a function, which is called after faults have ended and `afterwards` has passed; what that
+   * returns must be the same each time. Fails with everything that was found. Needs the command `payments-emulator`. */
+  sweep(story: (payments: Emulator) => unknown, options?: SweepOptions): Promise<SweepReport>;
   /** The world of another App on the same server; close it as well. */
   another(name: string, options?: WorldOptions): Promise<Emulator>;
   /** What happened in the world so far. */
