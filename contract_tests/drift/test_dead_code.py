@@ -14,8 +14,8 @@ from emulator.document import bundles
 
 FOLDER = Path(emulator.__path__[0])
 
-COMMANDS = ["@click.*", "@*.command", "@*.group", "@pytest.*", "@sa.event.*"]
-"""Decorators that make something used: commands, fixtures and listeners."""
+COMMANDS = ["@click.*", "@*.command", "@*.group", "@pytest.*", "@sa.event.*", "@mcp.*"]
+"""Decorators that make something used: commands, fixtures, listeners and resources."""
 
 CALLED_BY_OTHERS = [
     *("do_POST", "log_message", "daemon_threads", "request_queue_size", "wbufsize"),  # http.server

@@ -12,6 +12,7 @@ COMMANDS = frozenset(
     {"serve", "demo", "exec", "clock", "schedule", "trigger", "events", "logs", "emails", "listen", "snapshot", "reset"}
     | {"health", "pay", "rewind", "check", "certify", "audit", "coverage", "ledger", "spec", "completion", "state"}
     | {"sweep", "doubt", "grade", "mcp", "agent", "report"}
+    | {"sweep-story"}  # hidden: what the Node module's sweep() runs
 )
 
 SERVE = frozenset({"port", "host", "state", "fixtures", "clock", "seed", "keys", "smtp", "strict", "port-file"})
@@ -73,6 +74,7 @@ GET /stream
 GET /phones/{id}
 POST /phones/{id}/answer
 GET /explain/{id}
+GET /names
 GET /catalog
 """
 """The table's rows; every parameter of a path is written ``{id}`` here."""

@@ -21,7 +21,7 @@ STATES = ("active", "trialing", "past_due", "paused")
 """The states that have a pattern of their own; others have an outline."""
 
 DASHES = ("", "8 4", "2 4", "12 4 2 4")
-"""The lines of several currencies, which are told apart without colour."""
+"""The lines of several currencies, which differ without colour too."""
 
 
 class Axis(NamedTuple):

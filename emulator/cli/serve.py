@@ -8,7 +8,7 @@ import re
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -248,12 +248,7 @@ def make_server(**chosen: Any) -> Any:
 
     if chosen["otlp"]:
         require_extra("otel", "opentelemetry.sdk")
-    permitted = chosen["control_token"] or chosen["insecure"] or chosen["trust_network"]
-    if not permitted and not is_loopback(chosen["host"]):
-        raise click.UsageError(
-            f"--host {chosen['host']}: others than this machine could use the control API; give a --control-token, "
-            "or say --insecure"
-        )
+    _require_guard(chosen, is_loopback(chosen["host"]))
     options = Options(
         clock_mode=chosen["clock"][0],
         clock_at=chosen["clock"][1],
@@ -283,6 +278,16 @@ def make_server(**chosen: Any) -> Any:
         raise click.ClickException(str(error)) from None
     except StorageError as error:
         raise click.ClickException(error.why) from None
+
+
+def _require_guard(chosen: Mapping[str, Any], loopback: bool) -> None:
+    """Raise ``UsageError`` for an address that others can reach without a token."""
+    permitted = loopback or chosen["control_token"] or chosen["insecure"] or chosen["trust_network"]
+    if not permitted:
+        raise click.UsageError(
+            f"--host {chosen['host']}: others than this machine could use the control API; give a --control-token, "
+            "or say --insecure"
+        )
 
 
 def _public_url(url: str | None) -> str | None:

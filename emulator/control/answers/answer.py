@@ -32,7 +32,7 @@ NEXT_JOBS: Mapping[str, str] = {
 """What comes next, by the kind of job that is planned."""
 
 
-class Answer:
+class AnswerWriter:
     """The sentences about one record, in one language."""
 
     def __init__(self, world: World, record: Record, language: Language) -> None:

@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from emulator.control.answers import billing_answers, customer_answers, payment_answers, webhook_answers
-from emulator.control.answers.answer import Answer
+from emulator.control.answers.answer import AnswerWriter
 from emulator.core.records import Record
 from emulator.core.world import World
 from emulator.i18n.language import Language
 
-ANSWERS: Mapping[type[Record], Callable[[Answer, Any], list[str]]] = {
+ANSWERS: Mapping[type[Record], Callable[[AnswerWriter, Any], list[str]]] = {
     **billing_answers.ANSWERS,
     **payment_answers.ANSWERS,
     **customer_answers.ANSWERS,
@@ -27,4 +27,4 @@ ANSWERS: Mapping[type[Record], Callable[[Answer, Any], list[str]]] = {
 def answer(world: World, record: Record, language: Language) -> str:
     """The sentences about a record; empty for a kind that has none."""
     about = ANSWERS.get(type(record))
-    return " ".join(filter(None, about(Answer(world, record, language), record))) if about else ""
+    return " ".join(filter(None, about(AnswerWriter(world, record, language), record))) if about else ""

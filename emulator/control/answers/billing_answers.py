@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from emulator.control.answers.answer import Answer
+from emulator.control.answers.answer import AnswerWriter
 from emulator.control.names import price
 from emulator.core.records import Record
 from emulator.core.translatable import N_
@@ -15,7 +15,7 @@ from emulator.resources.billing.subscriptions import Subscription
 from emulator.resources.payments.payment_intents import PaymentIntent
 
 
-def _subscription(answer: Answer, each: Subscription) -> list[str]:
+def _subscription(answer: AnswerWriter, each: Subscription) -> list[str]:
     amount = price(each.unit_amount, each.currency, each.interval, each.interval_count, answer.language)
     if each.status in ("past_due", "unpaid"):
         return [_failing(answer, each), answer.next("subscription.retry", "subscription.expire")]
@@ -40,7 +40,7 @@ def _subscription(answer: Answer, each: Subscription) -> list[str]:
     ]
 
 
-def _failing(answer: Answer, each: Subscription) -> str:
+def _failing(answer: AnswerWriter, each: Subscription) -> str:
     """Since when, how many charges of what failed, and the last reason."""
     said = N_("Past due since {day}.") if each.status == "past_due" else N_("Unpaid since {day}.")
     since = answer.gettext(said, day=answer.day(each.failed_at or each.updated_at))
@@ -65,7 +65,7 @@ def _failed_charges(world: World, each: Subscription) -> list[PaymentIntent]:
     return [intent for intent in intents if intent.last_error]
 
 
-def _invoice(answer: Answer, each: Invoice) -> list[str]:
+def _invoice(answer: AnswerWriter, each: Invoice) -> list[str]:
     rest = answer.money(each.amount_remaining, each.currency)
     if each.status == "draft":
         return [answer.gettext("A draft: it cannot be paid until it is finalized.")]
@@ -83,7 +83,7 @@ def _invoice(answer: Answer, each: Invoice) -> list[str]:
     return [answer.gettext(said, amount=rest, day=answer.language.day(each.due_date)), answer.failures(intents)]
 
 
-def _paid(answer: Answer, each: Invoice) -> str:
+def _paid(answer: AnswerWriter, each: Invoice) -> str:
     intents = answer.world.table(PaymentIntent).where("invoice", each.id)
     paid = next((intent for intent in intents if intent.status == "succeeded"), None)
     amount = answer.money(each.amount_paid, each.currency)
@@ -93,7 +93,7 @@ def _paid(answer: Answer, each: Invoice) -> str:
     return answer.gettext(said, amount=amount, method=answer.paid_with(paid), day=answer.day(paid.updated_at))
 
 
-ANSWERS: Mapping[type[Record], Callable[[Answer, Any], list[str]]] = {
+ANSWERS: Mapping[type[Record], Callable[[AnswerWriter, Any], list[str]]] = {
     Subscription: _subscription,
     Invoice: _invoice,
 }

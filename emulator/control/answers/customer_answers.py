@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from emulator.control.answers.answer import Answer
+from emulator.control.answers.answer import AnswerWriter
 from emulator.control.names import name_of
 from emulator.core.records import Record
 from emulator.core.translatable import N_
@@ -17,7 +17,7 @@ from emulator.resources.customers.customer_records import Customer
 from emulator.resources.customers.payment_methods import PaymentMethod
 
 
-def _customer(answer: Answer, each: Customer) -> list[str]:
+def _customer(answer: AnswerWriter, each: Customer) -> list[str]:
     world = answer.world
     subscriptions = [one.status for one in world.table(Subscription).where("customer", each.id)]
     alive = sum(status not in ("canceled", "expired") for status in subscriptions)
@@ -36,7 +36,7 @@ def _customer(answer: Answer, each: Customer) -> list[str]:
     return sentences
 
 
-def _payment_method(answer: Answer, each: PaymentMethod) -> list[str]:
+def _payment_method(answer: AnswerWriter, each: PaymentMethod) -> list[str]:
     if each.status == "expired":
         return [answer.gettext("Expired: it is not charged any more.")]
     default = N_("Active, and the default of {customer}.") if each.is_default else N_("Active, of {customer}.")
@@ -44,7 +44,7 @@ def _payment_method(answer: Answer, each: PaymentMethod) -> list[str]:
     return [answer.gettext(default, customer=owner) if owner else "", answer.next() if each.type == "bank_card" else ""]
 
 
-def _sold(answer: Answer, each: Product | SubscriptionPlan) -> list[str]:
+def _sold(answer: AnswerWriter, each: Product | SubscriptionPlan) -> list[str]:
     field = "plan" if isinstance(each, SubscriptionPlan) else "product"
     subscriptions = answer.world.table(Subscription)
     found = subscriptions.where("plan", each.id) if field == "plan" else subscriptions
@@ -54,7 +54,7 @@ def _sold(answer: Answer, each: Product | SubscriptionPlan) -> list[str]:
     return [state, sentence if many else answer.gettext("No subscription to it runs.")]
 
 
-ANSWERS: Mapping[type[Record], Callable[[Answer, Any], list[str]]] = {
+ANSWERS: Mapping[type[Record], Callable[[AnswerWriter, Any], list[str]]] = {
     Customer: _customer,
     PaymentMethod: _payment_method,
     Product: _sold,

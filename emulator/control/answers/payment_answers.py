@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from emulator.control.answers.answer import Answer
+from emulator.control.answers.answer import AnswerWriter
 from emulator.core.records import Record
 from emulator.core.translatable import N_
 from emulator.resources.checkout.checkout_sessions import CheckoutSession
@@ -25,7 +25,7 @@ INTENTS: Mapping[str, str] = {
 """How a payment stands, by its status."""
 
 
-def _payment_intent(answer: Answer, each: PaymentIntent) -> list[str]:
+def _payment_intent(answer: AnswerWriter, each: PaymentIntent) -> list[str]:
     amount = answer.money(each.amount, each.currency)
     method = answer.paid_with(each)
     if each.status == "canceled":
@@ -38,7 +38,7 @@ def _payment_intent(answer: Answer, each: PaymentIntent) -> list[str]:
     return [sentence, answer.next() if waits else ""]
 
 
-def _transaction(answer: Answer, each: Transaction) -> list[str]:
+def _transaction(answer: AnswerWriter, each: Transaction) -> list[str]:
     figures = {
         "amount": answer.money(each.amount, each.currency),
         "net": answer.money(each.net_amount, each.currency),
@@ -69,7 +69,7 @@ REFUNDS: Mapping[str, str] = {
 """How a refund stands, by its status."""
 
 
-def _refund(answer: Answer, each: Refund) -> list[str]:
+def _refund(answer: AnswerWriter, each: Refund) -> list[str]:
     day, reason = answer.day(each.refunded_at or each.updated_at), each.failure_reason or ""
     amount = answer.money(each.amount, each.currency)
     sentence = answer.gettext(REFUNDS[each.status], amount=amount, day=day, reason=reason)
@@ -86,7 +86,7 @@ SESSIONS: Mapping[str, str] = {
 """How a checkout session stands, by its status."""
 
 
-def _session(answer: Answer, each: CheckoutSession) -> list[str]:
+def _session(answer: AnswerWriter, each: CheckoutSession) -> list[str]:
     sentence = answer.gettext(SESSIONS[each.status], day=answer.day(each.expires_at))
     intents = answer.world.table(PaymentIntent).where("checkout_session", each.id)
     if each.status not in ("open", "payment_failed"):
@@ -94,7 +94,7 @@ def _session(answer: Answer, each: CheckoutSession) -> list[str]:
     return [sentence, answer.failures(intents), answer.next()]
 
 
-def _payment_link(answer: Answer, each: PaymentLink) -> list[str]:
+def _payment_link(answer: AnswerWriter, each: PaymentLink) -> list[str]:
     if each.status == "archived":
         return [answer.gettext("Archived: it accepts no payments any more.")]
     paid = answer.ngettext("1 payment so far.", "{count} payments so far.", each.usage_count)
@@ -102,7 +102,7 @@ def _payment_link(answer: Answer, each: PaymentLink) -> list[str]:
     return [paid if each.usage_count else answer.gettext("No payment yet."), limit]
 
 
-ANSWERS: Mapping[type[Record], Callable[[Answer, Any], list[str]]] = {
+ANSWERS: Mapping[type[Record], Callable[[AnswerWriter, Any], list[str]]] = {
     PaymentIntent: _payment_intent,
     Transaction: _transaction,
     Refund: _refund,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from emulator.control.answers.answer import Answer
+from emulator.control.answers.answer import AnswerWriter
 from emulator.control.names import name_of
 from emulator.core.events import Event
 from emulator.core.records import Record
@@ -13,7 +13,7 @@ from emulator.resources.webhooks.deliveries import WebhookDelivery
 from emulator.resources.webhooks.endpoints import WebhookEndpoint
 
 
-def _delivery(answer: Answer, each: WebhookDelivery) -> list[str]:
+def _delivery(answer: AnswerWriter, each: WebhookDelivery) -> list[str]:
     endpoint = name_of(answer.world, each.webhook, answer.language) or each.webhook
     last = each.attempts[-1] if each.attempts else None
     if each.status == "succeeded":
@@ -36,7 +36,7 @@ def _delivery(answer: Answer, each: WebhookDelivery) -> list[str]:
     return [failed, answer.next()]
 
 
-def _endpoint(answer: Answer, each: WebhookEndpoint) -> list[str]:
+def _endpoint(answer: AnswerWriter, each: WebhookEndpoint) -> list[str]:
     deliveries = answer.world.table(WebhookDelivery).where("webhook", each.id)
     failed = sum(one.status == "failed" for one in deliveries)
     waiting = sum(one.status == "pending" for one in deliveries)
@@ -48,7 +48,7 @@ def _endpoint(answer: Answer, each: WebhookEndpoint) -> list[str]:
     ]
 
 
-def _event(answer: Answer, each: Event) -> list[str]:
+def _event(answer: AnswerWriter, each: Event) -> list[str]:
     deliveries = answer.world.table(WebhookDelivery).where("event", each.id)
     if not deliveries:
         return [answer.gettext("No endpoint is registered for it, so it was sent nowhere.")]
@@ -62,7 +62,7 @@ def _event(answer: Answer, each: Event) -> list[str]:
     ]
 
 
-ANSWERS: Mapping[type[Record], Callable[[Answer, Any], list[str]]] = {
+ANSWERS: Mapping[type[Record], Callable[[AnswerWriter, Any], list[str]]] = {
     WebhookDelivery: _delivery,
     WebhookEndpoint: _endpoint,
     Event: _event,
