@@ -56,7 +56,8 @@ class Options:
     ``state`` is where worlds are stored (:mod:`emulator.state.urls`), ``max_worlds`` how many may be open.
     ``smtp`` is a server that emails are also sent to. ``report`` is given each request that was answered.
     ``answer_time`` is how many seconds webhook receivers have to respond, ``clock`` the class of the worlds' clocks
-    and ``starts`` how single worlds first open, by the App's name; only tests change these three.
+    and ``starts`` how single worlds first open, by the App's name; only tests change these three. ``webhook_sender``
+    sends the webhooks in place of the one for HTTP.
     """
 
     clock_mode: ClockMode = RUNNING
@@ -79,6 +80,7 @@ class Options:
     answer_time: float = ANSWER_TIME
     clock: type[Clock] = Clock
     starts: Mapping[str, Start] = field(default_factory=dict)
+    webhook_sender: WebhookSender | None = None
 
 
 @dataclass
@@ -94,7 +96,7 @@ class Sandbox:
         self.seed = str(secrets.randbits(64) if self.options.seed is None else self.options.seed)
         mailer = Mailer(self.options.smtp) if self.options.smtp else None
         self.store = open_store(self.options.state)
-        webhook_sender = WebhookSender(self.options.answer_time)
+        webhook_sender = self.options.webhook_sender or WebhookSender(self.options.answer_time)
         self.engine = Engine(
             self.build_world,
             self.reference_data,

@@ -24,7 +24,7 @@ from emulator.document import bundles
 
 ALL = dict(commands())
 
-SAYS_NOTHING = {("snapshot", "delete"), ("snapshot", "export")}
+SAYS_NOTHING = {("record",), ("reproduce",), ("snapshot", "delete"), ("snapshot", "export")}
 """Commands that speak to an emulator and print nothing, or JSON always."""
 
 

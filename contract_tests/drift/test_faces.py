@@ -11,7 +11,7 @@ from emulator.document import bundles
 COMMANDS = frozenset(
     {"serve", "demo", "exec", "clock", "schedule", "trigger", "events", "logs", "emails", "listen", "snapshot", "reset"}
     | {"health", "pay", "rewind", "check", "certify", "audit", "coverage", "ledger", "spec", "completion", "state"}
-    | {"sweep"}
+    | {"sweep", "record", "play", "reproduce"}
 )
 
 SERVE = frozenset({"port", "host", "state", "fixtures", "clock", "seed", "keys", "smtp", "strict", "port-file"})
@@ -49,6 +49,7 @@ GET /apps
 PATCH /objects/{id}
 GET /requests
 GET /requests/{id}
+GET /recording
 GET /inbox/{id}
 PUT /inbox/{id}/manner
 DELETE /inbox/{id}/manner
