@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
 FORMS = ("pytest", "node", "curl", "arazzo", "bruno", "har")
 
-SECONDS = 10.0
-"""How long a recording is shrunk."""
-
 
 def form_option(forms: Sequence[str], *, required: bool = True) -> Decorator:
     """``--as`` of the commands that write a test."""
@@ -36,6 +33,16 @@ out_option = click.option(
 """``--out`` of the commands that write a test."""
 
 
+seconds_option = click.option(
+    "--seconds",
+    type=click.FloatRange(min=0, min_open=True),
+    default=10.0,
+    show_default=True,
+    help="How long to shrink at most.",
+)
+"""``--seconds`` of the commands that shrink."""
+
+
 @click.command()
 @form_option(FORMS, required=False)
 @click.option("--since", metavar="MARK", help="Only what came after this request, and what that depends on.")
@@ -47,6 +54,7 @@ out_option = click.option(
     help="Expect this at the end instead of the events that came; repeatable.",
 )
 @click.option("--shrink", "is_shrunk", is_flag=True, help="Leave out all that --expect does not depend on.")
+@seconds_option
 @click.option("--start", "is_start", is_flag=True, help="Print the mark of this moment for --since, and end.")
 @out_option
 @with_client
@@ -57,6 +65,7 @@ def record(
     since: str | None,
     expected: tuple[str, ...],
     is_shrunk: bool,
+    seconds: float,
     is_start: bool,
     out: Path | None,
 ) -> int:
@@ -86,7 +95,7 @@ def record(
         return 0
     recording = fetched(emulator, since, expected)
     if is_shrunk:
-        shorter = shrunk(recording)
+        shorter = shrunk(recording, seconds)
         if shorter is None:
             return 1
         recording = shorter
@@ -113,7 +122,7 @@ def fetched(emulator: ControlClient, since: str | None, expected: tuple[str, ...
     return recording
 
 
-def shrunk(recording: Recording) -> Recording | None:
+def shrunk(recording: Recording, seconds: float) -> Recording | None:
     """The recording without all that is not needed; None, with the reason on standard error, if it does not hold."""
     from emulator.recording.player import play
     from emulator.recording.shrink import shrink
@@ -124,14 +133,14 @@ def shrunk(recording: Recording) -> Recording | None:
         if difference is not None:
             click.echo(f"In a fresh world it ends in another way: {difference}", err=True)
             return None
-        result = shrink(recording, lambda candidate: play(candidate, world).difference is None, SECONDS)
+        result = shrink(recording, lambda candidate: play(candidate, world).difference is None, seconds)
     report(recording, result)
     return result.recording
 
 
 def report(recording: Recording, result: Shrunk) -> None:
     """Say on standard error how far a recording was shrunk."""
-    finished = "" if result.finished else f"; stopped after {SECONDS:g} s"
+    finished = "" if result.finished else "; time was over, --seconds gives it more"
     steps = f"{len(recording.steps)} steps became {len(result.recording.steps)}"
     click.echo(f"{steps} after {result.replays} replays{finished}", err=True)
 

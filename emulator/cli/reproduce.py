@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from emulator.cli.options import ID, with_client
-from emulator.cli.record import fetched, form_option, out_option, rendered, report, write
+from emulator.cli.record import fetched, form_option, out_option, rendered, report, seconds_option, write
 
 if TYPE_CHECKING:
     from emulator.cli.client import ControlClient
@@ -19,9 +19,10 @@ FORMS = ("pytest", "node", "curl", "arazzo", "bruno")
 @click.command()
 @click.argument("id", type=ID)
 @form_option(FORMS)
+@seconds_option
 @out_option
 @with_client
-def reproduce(emulator: ControlClient, id: str, *, form: str, out: Path | None) -> int:
+def reproduce(emulator: ControlClient, id: str, *, form: str, seconds: float, out: Path | None) -> int:
     """Write a test that brings the object ID to the state that it has.
 
     \b
@@ -42,7 +43,7 @@ def reproduce(emulator: ControlClient, id: str, *, form: str, out: Path | None) 
     field = "status" if "status" in shown else "object"
     recording = fetched(emulator, None, (f"{id}.{field}={shown[field]}",))
     with FreshWorld(recording.app, recording.url) as world:
-        found = shortest(recording, shown, world)
+        found = shortest(recording, shown, world, seconds)
     if isinstance(found, str):
         click.echo(f"In a fresh world it ends in another way: {found}", err=True)
         return 1

@@ -10,15 +10,15 @@ from emulator.recording.model import Recording
 from emulator.recording.player import PlayedWorld, play
 from emulator.recording.shrink import Shrunk, shrink
 
-SECONDS = 10.0
-"""How long a recording is shrunk."""
-
 COUNTED = frozenset(["number", "receipt_number", "invoice_number", "url", "hosted_url", "pdf_url"])
 """Fields that count documents of the whole world, and links, which hold the emulator's address."""
 
 
-def reproduce(recording: Recording, object: Mapping[str, Any], world: PlayedWorld) -> Shrunk | str:
-    """Shrink a recording whose one expectation reads the object; or what is wrong, if a fresh world has another one."""
+def reproduce(recording: Recording, object: Mapping[str, Any], world: PlayedWorld, seconds: float) -> Shrunk | str:
+    """Shrink a recording whose one expectation reads the object, for at most so many seconds of real time.
+
+    What is wrong, as a text, if a fresh world has another object at the end.
+    """
     played = play(recording, world)
     if played.difference is not None:
         return played.difference
@@ -30,7 +30,7 @@ def reproduce(recording: Recording, object: Mapping[str, Any], world: PlayedWorl
         again = play(candidate, world)
         return again.difference is None and _differing(found, again.read[0]) is None
 
-    return shrink(recording, holds, SECONDS)
+    return shrink(recording, holds, seconds)
 
 
 def _differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> str | None:
