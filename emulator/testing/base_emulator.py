@@ -205,8 +205,8 @@ class BaseEmulator:
     def record(self, name: str, /) -> None:
         """Have a recording of this world written if the test fails: ``NAME.har`` in the folder ``payments_recordings``.
 
-        The pytest plugin writes it; ``payments-emulator play NAME.har`` plays it again. Raises ``ValueError`` for a name
-        that is no name of a file: letters, digits, ``.``, ``_`` and ``-``.
+        The pytest plugin writes it; ``payments-emulator play NAME.har`` plays it again. Raises ``ValueError`` for a
+        name that is no name of a file: letters, digits, ``.``, ``_`` and ``-``.
         """
         if not re.fullmatch(r"\w[\w.-]{0,100}", name):
             raise ValueError(f"{name!r}: letters, digits, '.', '_' and '-'")
