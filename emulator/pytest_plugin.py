@@ -11,6 +11,7 @@ import re
 import uuid
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -49,6 +50,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "payments_clock", "Clock of worlds at start: running, frozen, or an instant to be frozen at.", default="frozen"
     )
     parser.addini("payments_seed", "Seed of worlds; the same seed gives the same ids.", default="0")
+    parser.addini("payments_recordings", "Folder for recordings of failed tests.", default="payments-recordings")
     parser.addini("payments_fixtures", "Fixture files for every world.", type="paths", default=[])
 
 
@@ -139,6 +141,9 @@ def pytest_runtest_makereport(
     emulator = item.stash.get(WORLD, None)
     if report.failed and call.when != "teardown" and emulator is not None:
         report.sections.append(("payments emulator", _report(emulator)))
+        if emulator.recorded_as is not None:
+            folder = item.config.rootpath / item.config.getini("payments_recordings")
+            report.sections.append(("payments emulator: recording", _recorded(emulator, folder)))
     return report
 
 
@@ -233,6 +238,17 @@ def _run(config: pytest.Config) -> str:
     if RUN not in config.stash:
         config.stash[RUN] = uuid.uuid4().hex
     return config.stash[RUN]
+
+
+def _recorded(emulator: Emulator, folder: Path) -> str:
+    """Write the recording of a world; where it is, or why it is not there."""
+    file = folder / f"{emulator.recorded_as}.har"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        file.write_text(emulator.recording(), "utf-8")
+    except Exception as error:  # as in _report
+        return f"(no recording: {type(error).__name__}: {error})"
+    return f"{file}\nplay it again: payments-emulator play {file}"
 
 
 def _report(emulator: Emulator) -> str:

@@ -47,7 +47,8 @@ FROM_OPTIONS = Start()
 class Parts(NamedTuple):
     """What makes the worlds of a sandbox, what sends their webhooks, and what wraps the service and the control API.
 
-    Only the commands that run a wrong service on purpose choose others (:mod:`emulator.doubt`).
+    Only commands that run a wrong service on purpose, and worlds in which a recording is tried, choose others
+    (:mod:`emulator.doubt`, :mod:`emulator.testing.fresh_world`).
     """
 
     world: Callable[..., World] = World

@@ -24,8 +24,8 @@ from emulator.document import bundles
 
 ALL = dict(commands())
 
-SAYS_NOTHING = {("snapshot", "delete"), ("snapshot", "export"), ("report",), ("mcp",)}
-"""Commands that speak to an emulator and print nothing, a page, or JSON always."""
+SAYS_NOTHING = {("record",), ("reproduce",), ("report",), ("mcp",), ("snapshot", "delete"), ("snapshot", "export")}
+"""Commands that speak to an emulator and print nothing, a file, or JSON always."""
 
 
 def examples(text: str) -> list[str]:

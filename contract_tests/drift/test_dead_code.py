@@ -27,6 +27,7 @@ CALLED_BY_OTHERS = [
     *("scale", "direction", "flags"),  # HarfBuzz
     *("check_config",),  # MkDocs
     *("prec",),  # decimal
+    *("ignore_aliases",),  # PyYAML
     *("pytest_*", "keywords", "comment_tags"),  # hooks of pytest and Babel
     *("__getattr__", "trace"),  # Python: of a module, and the third argument of __exit__
 ]

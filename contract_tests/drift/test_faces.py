@@ -12,6 +12,7 @@ COMMANDS = frozenset(
     {"serve", "demo", "exec", "clock", "schedule", "trigger", "events", "logs", "emails", "listen", "snapshot", "reset"}
     | {"health", "pay", "rewind", "check", "certify", "audit", "coverage", "ledger", "spec", "completion", "state"}
     | {"sweep", "doubt", "grade", "mcp", "agent", "report"}
+    | {"record", "play", "reproduce"}
     | {"sweep-story"}  # hidden: what the Node module's sweep() runs
 )
 
@@ -50,6 +51,7 @@ GET /apps
 PATCH /objects/{id}
 GET /requests
 GET /requests/{id}
+GET /recording
 GET /inbox/{id}
 PUT /inbox/{id}/manner
 DELETE /inbox/{id}/manner

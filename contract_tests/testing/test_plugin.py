@@ -14,6 +14,7 @@ import pytest
 import emulator.pytest_plugin
 import emulator.server
 import emulator.testing.following_clock
+from contract_tests.cli.terminal import run as cli_run
 from emulator.engine.readings import readings
 from emulator.testing import LocalServer
 
@@ -198,6 +199,33 @@ def test_a_failure_report_that_cannot_be_made_hides_no_failure(suite: pytest.Pyt
     result = run(suite, test_shop=module)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["E*this is what went wrong*", "(no report of the world: ConnectError: *"])
+
+
+def test_a_failing_test_that_asked_for_it_leaves_its_recording(suite: pytest.Pytester) -> None:
+    module = """
+        import pytest
+
+        @pytest.mark.parametrize("wrong", [True, False])
+        def test_shop(payments, wrong):
+            payments.record("shop" if wrong else "fine")
+            payments.api.post("/v1/customers/", {"email": "awa@example.com", "name": "Awa Diop"})
+            payments.clock.advance("1d")
+            assert not wrong
+
+        def test_name(payments):
+            with pytest.raises(ValueError, match="letters, digits"):
+                payments.record("../shop")
+
+        def test_without(payments):
+            assert payments is None
+    """
+    result = run(suite, test_shop=module)
+    result.assert_outcomes(failed=2, passed=2)
+    result.stdout.fnmatch_lines(["play it again: payments-emulator play *shop.har"])
+    assert result.stdout.str().count("play it again") == 1
+    folder = suite.path / "payments-recordings"
+    assert [file.name for file in folder.iterdir()] == ["shop.har"]
+    assert "2 requests played, 2 answers equal" in cli_run("play", str(folder / "shop.har")).output
 
 
 def test_a_suite_may_have_a_fixture_of_the_same_name(suite: pytest.Pytester) -> None:

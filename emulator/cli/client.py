@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import ssl
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -90,6 +90,12 @@ class ControlClient:
         with _explained(self.url):
             request = self._http.build_request(method, self._at(path), params=given, json=body, headers=headers)
             return self._http.send(request)
+
+    def exchange(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
+        """The status and the body of the answer to any request, an error answer included; ``target`` is complete."""
+        with _explained(self.url):
+            answer = self._http.request(method, self.url + target, headers=dict(headers), content=body)
+        return answer.status_code, answer.content
 
     def pages(self, path: str, limit: int, **query: Any) -> Iterator[Any]:
         """The first ``limit`` objects of a list, in its order."""

@@ -16,7 +16,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from emulator.core.idempotency import lookup, store
-from emulator.core.world import World
+from emulator.core.world import World, encode
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
 from emulator.errors import ApiError
@@ -34,7 +34,7 @@ from emulator.resources.checkout import fulfilment
 from emulator.resources.payments import charging
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.receipts import Receipt
-from emulator.web.context import context_of
+from emulator.web.context import RequestContext, context_of
 
 REJECTION_CODES = {
     "mobile_money": "MOBILE_MONEY_REJECTED",
@@ -139,11 +139,20 @@ async def _answer(request: PageRequest, runtime: Runtime, form: Form) -> Respons
     saving = _present(request, runtime).saving
     type = intent.payment_method_type if intent is not None else saving and saving.type
     code = REJECTION_CODES[type or "bank_card"] if form["do"] == "refuse" else None
+    answered = intent.id if intent is not None else request.id
+    _logged(request, runtime, {"answered": answered, "result": "failed" if code else "succeeded", "code": code})
     if intent is not None:
         await runtime.serve(charging.answer_now, {"id": intent.id, "code": code}, request.request_id)
     elif saving is not None:
         await runtime.serve(fulfilment.answer_now, {"id": request.id, "code": code}, request.request_id)
     return _go_on(request, runtime, form.get("payment", ""))
+
+
+def _logged(request: PageRequest, runtime: Runtime, body: Mapping[str, Any]) -> RequestContext:
+    """Have the request filed in the journal of the world, with what its form means as its body."""
+    context = context_of(request.http.scope)
+    context.runtime, context.raw = runtime, encode(body)
+    return context
 
 
 async def _pay(request: PageRequest, runtime: Runtime, payable: Payable, form: Form) -> Response:
@@ -157,8 +166,7 @@ async def _pay(request: PageRequest, runtime: Runtime, payable: Payable, form: F
     if reading.errors:
         return _again(request, runtime, payable, 422, form, errors=reading.errors)
     arguments = {"key": key, "id": request.id, "pay": KINDS[request.kind][2], "payment": reading.payment}
-    context = context_of(request.http.scope)
-    context.runtime = runtime
+    context = _logged(request, runtime, reading.payment)
     try:
         security_profiles.check_country(runtime.world, context.client_address(runtime.world))
         made = await runtime.serve(pay_once, arguments, request.request_id)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from http import HTTPStatus
@@ -84,6 +85,7 @@ class BaseEmulator:
         self.ledger = Ledger(self.api)
         self.webhooks = Webhooks(self.api, self.clock, self.events, self.server.receiver, app(self.key))
         self._snapshots = 0
+        self.recorded_as: str | None = None
         time_travel.followers.append(self._follow_move)
 
     def _raise_error(self) -> None:
@@ -199,6 +201,25 @@ class BaseEmulator:
         self._snapshots += 1
         made = self.api.post("/_emulator/snapshots", {"name": name or f"snapshot-{self._snapshots}"})
         return Snapshot(self.api, made["name"])
+
+    def record(self, name: str, /) -> None:
+        """Have a recording of this world written if the test fails: ``NAME.har`` in the folder ``payments_recordings``.
+
+        The pytest plugin writes it; ``payments-emulator play NAME.har`` plays it again. Raises ``ValueError`` for a
+        name that is no name of a file: letters, digits, ``.``, ``_`` and ``-``.
+        """
+        if not re.fullmatch(r"\w[\w.-]{0,100}", name):
+            raise ValueError(f"{name!r}: letters, digits, '.', '_' and '-'")
+        self.recorded_as = name
+
+    def recording(self, form: str = "har", /) -> str:
+        """What was done in this world so far, in a form of ``GET /_emulator/recording``."""
+        # Without the check before each request: it would hide the recording of a world that fails it.
+        api = Api(self.url, self.key)
+        try:
+            return api.client.get("/_emulator/recording", params={"as": form}).raise_for_status().text
+        finally:
+            api.close()
 
     def another(self, name: str) -> Self:
         """A new world on the same server, with the initial state that this one had; the caller closes it."""

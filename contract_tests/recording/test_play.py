@@ -1,0 +1,75 @@
+"""``play``: a recording, played again, gives the same answers byte for byte."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from contract_tests.cli.terminal import run
+from contract_tests.recording.conftest import Played
+from contract_tests.walk.walker import Walker
+from emulator.recording.model import Recording
+from emulator.recording.player import play
+from emulator.testing import Emulator, LocalServer
+from emulator.testing.fresh_world import FreshWorld
+
+
+def har(world: Emulator, file: Path) -> Path:
+    answer = world.client.get("/_emulator/recording", params={"as": "har"})
+    file.write_text(answer.text, "utf-8")
+    return file
+
+
+@pytest.fixture(params=[0, 1, 3])
+def walked(request: pytest.FixtureRequest, local_server: LocalServer) -> Emulator:
+    """A world after a random walk."""
+    with Emulator(key="sk_test_walked", clock="2026-01-31T00:00:00Z", seed=7, server=local_server) as payments:
+        walker = Walker(payments, request.param)
+        for _ in range(120):
+            assert walker.step() is None
+        yield payments
+
+
+def test_a_walk_is_played_byte_for_byte(walked: Emulator, tmp_path: Path) -> None:
+    file = har(walked, tmp_path / "run.har")
+    number = len(json.loads(file.read_text("utf-8"))["log"]["entries"])
+    assert run("play", str(file)).lines == [
+        f"{number} requests played, {number} answers equal byte for byte, 0 differences"
+    ]
+
+
+def test_a_walk_recorded_as_steps_causes_the_same_events(walked: Emulator) -> None:
+    recording = msgspec.convert(walked.client.get("/_emulator/recording").json(), Recording)
+    events = recording.events or walked.events.types()[-100:]
+    with FreshWorld("another", recording.url) as world:
+        assert play(msgspec.structs.replace(recording, events=None), world).difference is None
+        listed = world.send("GET", "/_emulator/events?page_size=100", {}, None).body["data"]
+    assert [event["type"] for event in reversed(listed)] == events
+
+
+def test_against_another_world_ids_are_mapped(played: Played, local_server: LocalServer, tmp_path: Path) -> None:
+    file = har(played.payments, tmp_path / "run.har")
+    ended = run("play", str(file), "--url", local_server.url, "--key", "sk_test_elsewhere")
+    assert ended.lines[-1].endswith(" 0 differences")
+
+
+def test_a_difference_is_reported(played: Played, tmp_path: Path) -> None:
+    document = json.loads(har(played.payments, tmp_path / "run.har").read_text("utf-8"))
+    content = document["log"]["entries"][0]["response"]["content"]
+    content["text"] = content["text"].replace('"firstname":"Buyer"', '"firstname":"Awa"')
+    (tmp_path / "run.har").write_text(json.dumps(document), "utf-8")
+    ended = run("play", str(tmp_path / "run.har"))
+    assert ended.status == 1
+    assert ended.output.splitlines()[0] == "1. POST /v1/customers/: firstname is 'Buyer' instead of 'Awa'"
+    found = json.loads(run("play", "--json", str(tmp_path / "run.har")).output)
+    assert (found["field"], found["recorded"], found["played"]) == ("firstname", "Awa", "Buyer")
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"log": {"entries": [{}]}}'])
+def test_what_is_no_har_is_a_mistake(text: str, tmp_path: Path) -> None:
+    (tmp_path / "it").write_text(text, "utf-8")
+    assert str(tmp_path / "it") in run("play", str(tmp_path / "it")).usage_error
+    assert "No such file" in run("play", str(tmp_path / "missing")).usage_error

@@ -1,0 +1,85 @@
+"""``play``: a recording is played again, and every answer is compared with the recorded one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from emulator.cli.options import DEFAULT_KEY, option
+
+if TYPE_CHECKING:
+    from emulator.recording.har import HarFile
+    from emulator.recording.playback import ByteWorld
+
+SHOWN = 20
+"""Differences that are shown."""
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@option("--url", metavar="URL", help="Play against this emulator, whose world is reset, instead of in this process.")
+@option("--key", default=DEFAULT_KEY, metavar="KEY", help="Secret key of the App, with --url.")
+@option("--control-token", metavar="TOKEN", help="Control token of the emulator, with --url.")
+@click.option("--json", "as_json", is_flag=True, help="The differences as JSON, one a line.")
+def play(file: Path, url: str | None, key: str, control_token: str | None, *, as_json: bool) -> int:
+    """Play a HAR again and compare each answer with the recorded one.
+
+    \b
+    payments-emulator record --as har --out run.har
+    payments-emulator play run.har
+
+    FILE is a HAR that 'record --as har' wrote, or one of a browser or a proxy. The world starts with the recorded seed,
+    clock and settings; time between the requests passes in a moment. Ids that differ are mapped. With the same App,
+    the same seed gives the same answers, byte for byte.
+
+    Exit status 1 if an answer differs.
+    """
+    # Imported here: the help of this command needs neither.
+    from emulator.recording.har import read
+    from emulator.recording.playback import play_file
+
+    try:
+        recorded = read(file.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise click.ClickException(f"{file}: {getattr(error, 'strerror', None) or error}") from None
+    with _remote(url, key, control_token, recorded) if url else _fresh(recorded) as world:
+        result = play_file(recorded, world, key.split("_", 2)[-1] if url else recorded.world.get("app", "demo"))
+    for difference in result.differences if as_json else result.differences[:SHOWN]:
+        click.echo(json.dumps(difference._asdict(), ensure_ascii=False) if as_json else str(difference))
+    if not as_json:
+        click.echo(
+            f"{result.played} requests played, {result.identical} answers equal byte for byte, "
+            f"{len(result.differences)} differences"
+        )
+    return int(bool(result.differences))
+
+
+def _reset_body(recorded: HarFile) -> dict[str, Any]:
+    world = recorded.world
+    clock = f"frozen@{world['clock']}" if "clock" in world else "frozen"
+    seed = {"seed": world["seed"]} if "seed" in world else {}
+    return {"clock": clock, "fixtures": {"settings": world.get("settings", {})}, **seed}
+
+
+@contextmanager
+def _fresh(recorded: HarFile) -> Iterator[ByteWorld]:
+    from emulator.testing.fresh_world import FreshWorld
+
+    world = recorded.world
+    with FreshWorld(world.get("app", "demo"), world.get("url", "http://127.0.0.1:4747")) as fresh:
+        fresh.send("POST", "/_emulator/reset", {}, _reset_body(recorded))
+        yield fresh
+
+
+@contextmanager
+def _remote(url: str, key: str, token: str | None, recorded: HarFile) -> Iterator[ByteWorld]:
+    from emulator.cli.client import ControlClient
+
+    with ControlClient(url, key, None, token) as emulator:
+        emulator.post("/reset", _reset_body(recorded))
+        yield emulator

@@ -1,0 +1,215 @@
+"""The journal of a world as a recording is made from it: its exchanges, its start, and where its objects are listed."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from functools import cache, cached_property
+from operator import attrgetter
+from typing import Any
+
+import msgspec
+
+from emulator.control import objects
+from emulator.control.causality import Causality, LoggedUnit
+from emulator.control.requests import readable
+from emulator.core.records import Record
+from emulator.document import bundles
+from emulator.engine.logged_request import LoggedRequest, redacted_headers, redacted_text
+from emulator.engine.runtime import Runtime
+from emulator.errors import ApiError
+from emulator.recording.builder import MOVE, RecordedStart
+from emulator.recording.exchanges import Exchange, ObjectList
+from emulator.resources.app.settings import Settings
+
+BASES = {"service": "/v1", "control": "/_emulator"}
+"""Where the paths of each document begin."""
+
+OWNERS = (
+    *("subscription", "invoice", "checkout_session", "payment_link", "payment_intent", "transaction"),
+    *("customer", "plan", "product"),
+)
+"""The fields that hold the id of an object's owner, those with the fewest objects first."""
+
+
+class JournalReader:
+    """Reads the journal of one world, as it is now; also a :class:`emulator.recording.exchanges.Lookup`."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._world = runtime.world
+        self._units = Causality(runtime.journal).units
+
+    # -- what happened
+
+    def exchanges(self) -> list[Exchange]:
+        """Every stored request, oldest first."""
+        found: list[Exchange] = []
+        done = 0
+        for entry in self._runtime.journal.entries:
+            unit = self._first_unit(entry)
+            begun = entry.checkpoint.units if unit is None else unit.number - 1
+            found.append(_exchange(entry, self._instant(entry, unit), self.jobs_until(done, begun)))
+            done = max(done, entry.last_unit)
+        return found
+
+    def _first_unit(self, entry: LoggedRequest) -> LoggedUnit | None:
+        """The unit of work in which a request did what it asked for; None if it changed nothing."""
+        units = self._units[self._place(entry.checkpoint.units) : self._place(entry.last_unit)]
+        return next((unit for unit in units if unit.unit.cause == entry.id), None)
+
+    def _instant(self, entry: LoggedRequest, unit: LoggedUnit | None) -> str:
+        """When a request did what it asked for: on a clock that runs, later than it came in."""
+        at = unit.at if unit is not None else None
+        return at if at is not None and entry.checkpoint.now < at < self._runtime.now() else entry.checkpoint.now
+
+    def _place(self, number: int) -> int:
+        return bisect_right(self._units, number, key=attrgetter("number"))
+
+    def jobs_until(self, after: int, last: int | None = None) -> str | None:
+        """The instant of the last job among the units of work after one number, up to another one."""
+        units = self._units[self._place(after) : None if last is None else self._place(last)]
+        return max((job.due for unit in units if (job := unit.job) is not None), default=None)
+
+    def start(self) -> RecordedStart:
+        """The world at its start."""
+        world = self._world
+        cards = {rule.value[-4:]: rule.value for rule in world.reference_data.magic["bank_card"]}
+        return RecordedStart(world.name, int(world.seed), world.base_url, _differing(self._first_settings()), cards)
+
+    def _first_settings(self) -> Settings:
+        changes = (change.old for unit in self._units for change in unit.unit.changes)
+        return next((old for old in changes if isinstance(old, Settings)), self._world.require(Settings, "settings"))
+
+    # -- where objects are
+
+    def owners(self, id: str) -> list[str]:
+        """The ids of the objects that an object belongs to, the closest first; empty if there is no such object."""
+        record = self._record(id)
+        return [owner for name in OWNERS if isinstance(owner := getattr(record, name, None), str)]
+
+    def find(self, id: str, related: str | None, place: int) -> ObjectList | None:
+        """Where an object stood in the list of its kind when there were ``place`` units of work."""
+        record = self._record(id)
+        if record is None:
+            return None
+        if related is not None and self._deleted.get(related, place) < place:
+            related = None
+        # Not by the owner itself, which may have been deleted since then.
+        field = next((name for name in OWNERS if getattr(record, name, None) == related), None) if related else None
+        listed = [
+            (getattr(other, "created_at", ""), number, other.id)
+            for other, number in self._records_at(record, place)
+            if field is None or getattr(other, field, None) == related
+        ]
+        ids = [id for _, _, id in sorted(listed, reverse=True)]
+        return ObjectList(record.kind, related, ids.index(id)) if id in ids else None
+
+    @cached_property
+    def _deleted(self) -> dict[str, int]:
+        """The number of units of work before an object was deleted, by its id."""
+        return {
+            change.record.id: unit.number - 1
+            for unit in self._units
+            for change in unit.unit.changes
+            if change.new is None
+        }
+
+    def _records_at(self, record: Record, place: int) -> list[tuple[Record, int]]:
+        """The records of the same kind when there were ``place`` units of work, with their numbers in creation."""
+        kind = type(record)
+        found = {id: (slot.record, slot.number) for id, slot in self._world.table(kind).slots.items()}
+        for unit in reversed(self._units[self._place(place) :]):
+            for change in reversed(unit.unit.changes):
+                if not isinstance(change.record, kind):
+                    continue
+                if change.old is None:
+                    found.pop(change.record.id, None)
+                else:
+                    number = found[change.record.id][1] if change.record.id in found else change.number
+                    found[change.record.id] = change.old, number
+        return [*found.values()]
+
+    def reading(self, id: str) -> tuple[str, str] | None:
+        """The operation that reads an object and its path, with ``{id}``; None if there is no such object."""
+        record = self._record(id)
+        if record is None:
+            return None
+        return _readers().get(record.kind, ("getObject", "/_emulator/objects/{id}"))
+
+    def _record(self, id: str) -> Record | None:
+        try:
+            return objects.find(self._world, id)
+        except ApiError:
+            return None
+
+
+def _exchange(entry: LoggedRequest, now: str, jobs_until: str | None) -> Exchange:
+    path = redacted_text(entry.path.encode())
+    return Exchange(
+        id=entry.id,
+        operation=entry.operation,
+        method=entry.method,
+        path=path,
+        query=redacted_text(entry.query) if entry.query else "",
+        parameters=_parameters(entry.operation, path),
+        headers=redacted_headers(entry.headers),
+        body=readable(entry.body),
+        status=entry.status,
+        answer=readable(entry.answer),
+        now=_moved_from(entry) or now,
+        jobs_until=jobs_until,
+        place=entry.checkpoint.units,
+        duration_ms=entry.duration_ms,
+    )
+
+
+def _moved_from(entry: LoggedRequest) -> str | None:
+    """The instant from which a request moved the clock; None if it did not."""
+    answer = readable(entry.answer) if entry.operation == MOVE and entry.status == 200 else None
+    return str(answer["from"]) if isinstance(answer, dict) else None
+
+
+def _differing(settings: Settings) -> dict[str, Any]:
+    """The settings that are not the defaults, readings each by its name."""
+    values, defaults = (msgspec.to_builtins(each) for each in (settings, Settings()))
+    readings = {name: value for name, value in values["readings"].items() if value != defaults["readings"][name]}
+    found = {name: value for name, value in values.items() if value != defaults[name] and name != "readings"}
+    return {**found, **({"readings": readings} if readings else {})}
+
+
+def _parameters(operation: str | None, path: str) -> dict[str, str]:
+    """The parameters in a path, by the path of the operation in its document."""
+    template = _paths().get(operation or "")
+    match = re.fullmatch(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", template), path) if template else None
+    return match.groupdict() if match else {}
+
+
+@cache
+def _paths() -> dict[str, str]:
+    """The path of each operation of both documents."""
+    return {operation["operationId"]: path for path, _, operation in _operations()}
+
+
+@cache
+def _readers() -> dict[str, tuple[str, str]]:
+    """The operation that reads an object of each kind of the service, and its path."""
+    found = {}
+    for path, method, operation in _operations():
+        if method == "get" and re.fullmatch(r"/v1/[\w-]+/\{\w+\}/", path):
+            kind = re.sub("(?<!^)(?=[A-Z])", "_", operation["operationId"].removeprefix("get")).lower()
+            kind = {"webhook": "webhook_endpoint"}.get(kind, kind)
+            found[kind] = operation["operationId"], re.sub(r"\{\w+\}", "{id}", path)
+    return found
+
+
+def _operations() -> Iterator[tuple[str, str, Any]]:
+    """Path, method and operation of both documents."""
+    for name, base in BASES.items():
+        for path, item in bundles.load(name)["paths"].items():
+            yield from (
+                (base + path, method, operation)
+                for method, operation in item.items()
+                if isinstance(operation, dict) and "operationId" in operation
+            )

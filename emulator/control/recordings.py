@@ -1,0 +1,79 @@
+"""The recording of a world: what was done in it, as steps or as a test that runs by itself."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+
+from emulator.control.recorded_journal import JournalReader
+from emulator.core.events import Event
+from emulator.core.handlers import Query
+from emulator.engine.engine import Engine
+from emulator.engine.runtime import Runtime
+from emulator.errors import invalid_field
+from emulator.recording import har
+from emulator.recording.builder import Builder, Wanted
+from emulator.recording.model import Recording
+from emulator.recording.renderers import FORMS
+from emulator.web.response import Response
+
+MAX_EVENTS = 100
+"""Events that are expected one by one where nothing else is; of more, none is."""
+
+_EXPECTED = re.compile(r"(?P<id>\w+)\.(?P<field>\w+(?:\.\w+)*)=(?P<value>.*)", re.DOTALL)
+
+
+async def show(engine: Engine, runtime: Runtime, query: Query) -> Any:
+    """GET /recording."""
+    await runtime.catch_up()
+    reader, form = JournalReader(runtime), query["as"]
+    exchanges = reader.exchanges()
+    since = _since([each.id for each in exchanges], query.get("since"))
+    if form == "har":
+        return har.render(reader.start(), exchanges[since:], runtime.now())
+    done = runtime.journal.entries[-1].last_unit if exchanges else 0
+    builder = Builder(reader.start(), exchanges, runtime.now(), reader)
+    wanted = [_wanted(text, reader) for text in query.get("expect", ())]
+    recording = builder.build(since, wanted, _events(runtime), reader.jobs_until(done))
+    return msgspec.to_builtins(recording) if form == "steps" else _rendered(recording, form)
+
+
+def _rendered(recording: Recording, form: str) -> Response:
+    files = FORMS[form](recording)
+    text = files[""] if "" in files else msgspec.json.encode(files).decode()
+    return Response(200, text.encode(), media_type="text/plain; charset=utf-8")
+
+
+def _since(ids: list[str], id: str | None) -> int:
+    """The number of the first exchange after the one with an id."""
+    if id is None:
+        return 0
+    if id not in ids:
+        raise invalid_field("since", "is no request of the journal")
+    return ids.index(id) + 1
+
+
+def _wanted(text: str, reader: JournalReader) -> Wanted:
+    match = _EXPECTED.fullmatch(text)
+    if match is None:
+        raise invalid_field("expect", "must be ID.FIELD=VALUE, such as sub_….status=past_due")
+    if reader.reading(match["id"]) is None:
+        raise invalid_field("expect", f"there is no object {match['id'][:60]}")
+    return Wanted(match["id"], match["field"], _value(match["value"]))
+
+
+def _value(text: str) -> Any:
+    """The value as JSON if it is a number, true, false or null, else as text."""
+    if re.fullmatch(r"null|true|false|-?\d{1,15}(\.\d+)?", text):
+        return msgspec.json.decode(text)
+    return text
+
+
+def _events(runtime: Runtime) -> list[str] | None:
+    events = [event.type for event in runtime.world.table(Event)]
+    return events if len(events) <= MAX_EVENTS else None
+
+
+OPERATIONS = {"getRecording": show}

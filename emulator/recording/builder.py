@@ -1,0 +1,279 @@
+"""Builds a recording from the requests of a world: ids become references, and what changes nothing is left out."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+import msgspec
+
+from emulator.recording import buyer_pages
+from emulator.recording.exchanges import Exchange, Lookup
+from emulator.recording.id_search import ID, ids_in, request_ids
+from emulator.recording.model import (
+    URL,
+    Call,
+    ClockMove,
+    ExpectedField,
+    RecordedStep,
+    Recording,
+    Reference,
+    renumbered,
+)
+from emulator.recording.test_values import with_test_values
+
+MOVE = "advanceClock"
+
+LEFT_OUT = frozenset(
+    [
+        *("freezeClock", "runClock", "stopClockAdvance"),
+        *("createSnapshot", "importSnapshot", "deleteSnapshot", "restoreSnapshot", "resetWorld", "rewind"),
+    ]
+)
+"""Operations that are no steps: the clock of a recording is frozen, and its world starts at the beginning."""
+
+NAMES: Mapping[str, str] = {
+    "subscription_plan": "plan",
+    "webhook_endpoint": "endpoint",
+    "checkout_session": "session",
+    "payment_intent": "intent",
+    "payment_link": "link",
+}
+"""The names of steps where they are not the kind of the object."""
+
+HEADERS = ("emulator-answer", "origin", "prefer")
+"""Headers of requests to the service that make a difference."""
+
+INBOX = f"{Reference(URL)}/_emulator/inbox/recorded"
+"""Where webhooks of a recorded endpoint go: a test must not need, or disturb, the application of the recorded world."""
+
+
+class RecordedStart(NamedTuple):
+    """The recorded world at its start. ``cards`` are test cards by their last four digits."""
+
+    app: str
+    seed: int
+    url: str
+    settings: dict[str, Any]
+    cards: Mapping[str, str]
+
+
+class Wanted(NamedTuple):
+    """What is to be expected at the end: the field, which may have dots, of the object with an id."""
+
+    id: str
+    field: str
+    value: Any
+
+
+class Builder:
+    """Makes the steps of one recording; ``chosen`` are the exchanges that become steps, by their place in the list."""
+
+    def __init__(self, start: RecordedStart, exchanges: Sequence[Exchange], now: str, lookup: Lookup) -> None:
+        self._start = start
+        self._exchanges = exchanges
+        self._now = now
+        self._lookup = lookup
+        self._sources: dict[str, tuple[int, Reference]] = {}
+        for number, exchange in enumerate(exchanges):
+            if exchange.method != "GET" and exchange.status < 400 and exchange.operation is not None:
+                for path, id in ids_in(exchange.answer):
+                    self._sources.setdefault(id, (number, Reference("", path)))
+        keys = Counter(exchange.headers.get("idempotency-key") for exchange in exchanges)
+        self._repeated_keys = {key for key, times in keys.items() if times > 1}
+        self._numbers: Counter[str] = Counter()
+        self._names: dict[int, str] = {}
+        self._added: dict[int, int] = {}
+        self._listed: dict[str, Reference] = {}
+        self._steps: list[RecordedStep] = []
+        self._unknown: dict[str, None] = {}
+
+    def build(
+        self, since: int, wanted: Sequence[Wanted], events: list[str] | None, jobs_until: str | None
+    ) -> Recording:
+        """The recording of the exchanges from number ``since`` on, and of those before that they depend on.
+
+        ``jobs_until`` is the instant of the last job that ran after the last exchange.
+        """
+        chosen = self._chosen(since, wanted)
+        first = self._exchanges[chosen[0]].now if chosen else self._now
+        self._add_steps(chosen, first, jobs_until)
+        expectations = [self._expected(one) for one in wanted]
+        for number, index in self._added.items():
+            self._steps[index] = msgspec.structs.replace(self._steps[index], name=self._names.get(number))
+        recording = Recording(
+            app=self._start.app,
+            seed=self._start.seed,
+            clock=first,
+            url=self._start.url,
+            settings=self._start.settings,
+            steps=self._steps,
+            expectations=expectations,
+            events=None if wanted else events,
+            unknown=[*self._unknown],
+        )
+        return renumbered(recording)
+
+    # -- which exchanges become steps
+
+    def _chosen(self, since: int, wanted: Sequence[Wanted]) -> list[int]:
+        """The numbers of the exchanges that become calls, in order, with those that they depend on."""
+        found = {number for number, each in enumerate(self._exchanges) if number >= since and self._is_step(each)}
+        found |= {number for number, each in enumerate(self._exchanges[:since]) if each.operation == "updateApp"}
+        waiting = [*found]
+        ids = {id for one in wanted for id in self._origins(one.id)}
+        waiting += [number for id in ids if (number := self._source(id)) is not None]
+        while waiting:
+            number = waiting.pop()
+            found.add(number)
+            needed = {id for text in request_ids(self._exchanges[number]) for id in self._origins(text)}
+            sources = {source for id in needed if (source := self._source(id)) is not None}
+            waiting += [source for source in sources - found if source < number]
+        return sorted(found)
+
+    def _origins(self, id: str) -> list[str]:
+        """The id itself if a request shows it, else the closest of its owners of which that is true."""
+        return (
+            [id] if id in self._sources else [owner for owner in self._lookup.owners(id) if owner in self._sources][:1]
+        )
+
+    def _is_added(self, id: str) -> bool:
+        return self._source(id) in self._added
+
+    def _source(self, id: str) -> int | None:
+        return self._sources[id][0] if id in self._sources else None
+
+    def _is_step(self, exchange: Exchange) -> bool:
+        if exchange.operation is None:
+            return buyer_pages.control_call(exchange.path, exchange.body) is not None and exchange.status < 400
+        is_left_out = exchange.operation in LEFT_OUT or exchange.operation == MOVE or exchange.status in (0, 401, 429)
+        return exchange.method != "GET" and not is_left_out
+
+    # -- steps
+
+    def _add_steps(self, chosen: Sequence[int], first: str, jobs_until: str | None) -> None:
+        included, time = set(chosen), first
+        for number, exchange in enumerate(self._exchanges):
+            if not included or number < min(included):
+                continue
+            if exchange.jobs_until is not None and exchange.jobs_until > time and exchange.operation != MOVE:
+                time = self._move({"to": exchange.now}, exchange.now)
+            if exchange.operation == MOVE and exchange.status < 300:
+                following = self._exchanges[number + 1].now if number + 1 < len(self._exchanges) else self._now
+                time = self._moved(exchange, following) if following > exchange.now else time
+            if number in included:
+                self._add_call(number, exchange)
+        if included and jobs_until is not None and jobs_until > time:
+            self._move({"to": self._now}, self._now)
+
+    def _moved(self, exchange: Exchange, reached: str) -> str:
+        """Add a move as it was asked for, or, if the answer did not wait for it, as far as it came."""
+        span = datetime.fromisoformat(reached) - datetime.fromisoformat(exchange.now)
+        is_whole = exchange.status == 200 or (exchange.body == {"by": f"{span.days}d"} and span == timedelta(span.days))
+        return self._move(exchange.body if is_whole else {"to": reached}, reached)
+
+    def _move(self, fields: Mapping[str, str], reached: str) -> str:
+        self._steps.append(ClockMove(dict(fields)))
+        return reached
+
+    def _add_call(self, number: int, exchange: Exchange) -> None:
+        # Its own references come first: finding what they refer to may take another call.
+        call = self._call(exchange)
+        self._added[number] = len(self._steps)
+        self._steps.append(call)
+
+    def _call(self, exchange: Exchange) -> Call:
+        done = buyer_pages.control_call(exchange.path, exchange.body) if exchange.operation is None else None
+        operation, path = exchange.operation or "", exchange.target
+        parameters, body, status = exchange.parameters, exchange.body, exchange.status
+        if done is not None:
+            operation, path, parameters, body, status = done.operation, done.path, {"id": done.id}, done.body, 200
+        if operation in ("createWebhook", "updateWebhook") and isinstance(body, dict) and "url" in body:
+            body = {**body, "url": INBOX}
+
+        def referring(value: Any) -> Any:
+            return self._referring(value, exchange.place)
+
+        return Call(
+            operation=operation,
+            method=exchange.method,
+            path=referring(path),
+            status=status,
+            parameters=referring(parameters),
+            headers=referring(self._headers(exchange)),
+            body=referring(with_test_values(body, self._start.cards)),
+        )
+
+    def _headers(self, exchange: Exchange) -> dict[str, str]:
+        if not exchange.path.startswith("/v1/"):
+            return {}
+        kept = {name: exchange.headers[name] for name in HEADERS if name in exchange.headers}
+        key = exchange.headers.get("idempotency-key")
+        repeated = {"idempotency-key": key} if key is not None and key in self._repeated_keys else {}
+        text = {"content-type": exchange.headers["content-type"]} if isinstance(exchange.body, str) else {}
+        return {**text, **kept, **repeated}
+
+    def _name(self, number: int) -> str:
+        """The name for the answer of an exchange: the kind of the object, numbered from the second one on."""
+        if number not in self._names:
+            answer = self._exchanges[number].answer
+            kind = answer.get("object") if isinstance(answer, dict) else None
+            kind = kind if isinstance(kind, str) and re.fullmatch("[a-z_]+", kind) else "answer"
+            self._names[number] = self._numbered(NAMES.get(kind, kind))
+        return self._names[number]
+
+    def _numbered(self, name: str) -> str:
+        self._numbers[name] += 1
+        return name if self._numbers[name] == 1 else f"{name}_{self._numbers[name]}"
+
+    # -- references
+
+    def _referring(self, value: Any, place: int) -> Any:
+        """A JSON value with references in place of the ids that earlier steps answered."""
+        if isinstance(value, str):
+            return ID.sub(lambda match: self._reference(match[0], place), value)
+        if isinstance(value, list):
+            return [self._referring(each, place) for each in value]
+        if isinstance(value, dict):
+            return {name: self._referring(each, place) for name, each in value.items()}
+        return value
+
+    def _reference(self, id: str, place: int) -> str:
+        if self._is_added(id):
+            number, found = self._sources[id]
+            return str(Reference(self._name(number), found.path))
+        if id not in self._listed:
+            listed = self._list(id, place)
+            if listed is None:
+                return id
+            self._listed[id] = listed
+        return str(self._listed[id])
+
+    def _list(self, id: str, place: int) -> Reference | None:
+        """Add the call that finds an object in a list; None if it is no object of this world."""
+        owner = next(filter(self._is_added, self._lookup.owners(id)), None)
+        found = self._lookup.find(id, owner, place)
+        if found is None:
+            if self._lookup.reading(id) is not None:
+                self._unknown[id] = None
+            return None
+        query = {
+            "kind": found.kind,
+            **({"related": self._reference(found.related, place)} if found.related else {}),
+            # The newest one needs no paging.
+            **({"page_size": "1", "page": str(found.index + 1)} if found.index else {}),
+        }
+        name = self._numbered(f"{NAMES.get(found.kind, found.kind)}s")
+        path = f"/_emulator/objects?{'&'.join(f'{key}={value}' for key, value in query.items())}"
+        self._steps.append(Call(operation="listObjects", method="GET", path=path, status=200, name=name))
+        return Reference(name, ("data", 0, "id"))
+
+    def _expected(self, one: Wanted) -> ExpectedField:
+        place = self._exchanges[-1].place + 1_000_000 if self._exchanges else 0
+        operation, path = self._lookup.reading(one.id) or ("getObject", "/_emulator/objects/{id}")
+        id = self._reference(one.id, place)
+        read = Call(operation=operation, method="GET", path=path.replace("{id}", id), status=200, parameters={"id": id})
+        return ExpectedField(read, one.field, self._referring(one.value, place))

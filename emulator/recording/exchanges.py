@@ -1,0 +1,60 @@
+"""The requests of a world with their answers, as a recording is made from them."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import msgspec
+
+
+class Exchange(msgspec.Struct, frozen=True, kw_only=True):
+    """A request and its answer. Bodies are JSON values, texts if they are no JSON, or None; secrets are masked.
+
+    ``now`` is the world's instant at its beginning, ``jobs_until`` the instant of the last job that ran since the
+    request before, None if none did. ``parameters`` are those in the path. ``place`` is the number of units of work
+    that the world had before it.
+    """
+
+    id: str
+    operation: str | None
+    method: str
+    path: str
+    query: str
+    parameters: dict[str, str]
+    headers: dict[str, str]
+    body: Any
+    status: int
+    answer: Any
+    now: str
+    jobs_until: str | None
+    place: int
+    duration_ms: float = 0.0
+
+    @property
+    def target(self) -> str:
+        """Path and query."""
+        return f"{self.path}?{self.query}" if self.query else self.path
+
+
+class ObjectList(msgspec.Struct, frozen=True):
+    """Where an object stands in a list of ``GET /_emulator/objects``: ``related`` to an object or not, at ``index``."""
+
+    kind: str
+    related: str | None
+    index: int
+
+
+class Lookup(Protocol):
+    """Finds objects of the recorded world that no answer in the recording shows."""
+
+    def owners(self, id: str) -> list[str]:
+        """The ids of the objects that an object belongs to, the closest first; empty if there is no such object."""
+
+    def find(self, id: str, related: str | None, place: int) -> ObjectList | None:
+        """Where an object stood in the list of its kind when there were ``place`` units of work.
+
+        In the whole list if the object it is related to was deleted by then.
+        """
+
+    def reading(self, id: str) -> tuple[str, str] | None:
+        """The operation that reads an object and its path, with ``{id}``; None if there is no such object."""

@@ -1,0 +1,51 @@
+"""The shortest recording at whose end an object is what it is in the recorded world."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from emulator.recording.id_search import ID
+from emulator.recording.model import Recording
+from emulator.recording.player import PlayedWorld, play
+from emulator.recording.shrink import Shrunk, shrink
+
+COUNTED = frozenset(["number", "receipt_number", "invoice_number", "url", "hosted_url", "pdf_url"])
+"""Fields that count documents of the whole world, and links, which hold the emulator's address."""
+
+
+def reproduce(recording: Recording, object: Mapping[str, Any], world: PlayedWorld, seconds: float) -> Shrunk | str:
+    """Shrink a recording whose one expectation reads the object, for at most so many seconds of real time.
+
+    What is wrong, as a text, if a fresh world has another object at the end.
+    """
+    played = play(recording, world)
+    if played.difference is not None:
+        return played.difference
+    found = played.read[0]
+    if (field := _differing(object, found)) is not None:
+        return f"{field} is {found.get(field)!r} instead of {object.get(field)!r}"
+
+    def holds(candidate: Recording) -> bool:
+        again = play(candidate, world)
+        return again.difference is None and _differing(found, again.read[0]) is None
+
+    return shrink(recording, holds, seconds)
+
+
+def _differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> str | None:
+    """The first field in which two objects differ, but for ids; None if there is none."""
+    ids: dict[str, str] = {}
+    names = [name for name in one if name not in COUNTED and name in other]
+    return next((name for name in names if not _equal(one[name], other[name], ids)), None)
+
+
+def _equal(one: Any, other: Any, ids: dict[str, str]) -> bool:
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_equal(one[name], other[name], ids) for name in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(_equal(*pair, ids) for pair in zip(one, other, strict=True))
+    if isinstance(one, str) and isinstance(other, str):
+        found = zip(ID.findall(one), ID.findall(other), strict=False)
+        return ID.sub("", one) == ID.sub("", other) and all(ids.setdefault(id, like) == like for id, like in found)
+    return bool(one == other)

@@ -1,0 +1,222 @@
+"""Shrinks a recording: takes away steps, fields, settings and time as long as what is expected still holds."""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+import msgspec
+
+from emulator.recording.model import (
+    Call,
+    ClockMove,
+    RecordedStep,
+    Recording,
+    references,
+    renumbered,
+)
+
+Holds = Callable[[Recording], bool]
+"""Whether a recording, played in a fresh world, still ends as it is expected to."""
+
+DAY_SECONDS = 86_400
+
+
+class Shrunk(NamedTuple):
+    """The shortest recording found, the number of recordings played, and whether there was time for all of them."""
+
+    recording: Recording
+    replays: int
+    finished: bool
+
+
+def shrink(recording: Recording, holds: Holds, seconds: float) -> Shrunk:
+    """Shrink for at most ``seconds`` (real time). The recording itself must hold."""
+    shrinker = _Shrinker(recording, holds, time.monotonic() + seconds)
+    try:
+        shrinker.run()
+    except TimeoutError:
+        return Shrunk(renumbered(shrinker.best), shrinker.replays, finished=False)
+    return Shrunk(renumbered(shrinker.best), shrinker.replays, finished=True)
+
+
+class _Shrinker:
+    def __init__(self, recording: Recording, holds: Holds, deadline: float) -> None:
+        self.best = recording
+        self.replays = 0
+        self._holds = holds
+        self._deadline = deadline
+
+    def run(self) -> None:
+        """All passes, until none of them finds anything more to take away."""
+        self._try_steps(_needed(self.best))
+        size = -1
+        while size != (size := len(self.best.steps)):
+            self._remove_steps()
+        self._remove_fields()
+        self._remove_settings()
+        self._join_moves()
+        self._shorten_moves()
+
+    def _accepts(self, candidate: Recording) -> bool:
+        """Take the candidate if it still holds."""
+        if time.monotonic() > self._deadline:
+            raise TimeoutError
+        self.replays += 1
+        if self._holds(candidate):
+            self.best = candidate
+            return True
+        return False
+
+    def _try_steps(self, steps: Sequence[RecordedStep]) -> bool:
+        """Take these steps, without those that refer to missing ones, if the recording still holds."""
+        remaining = _without_dangling(steps)
+        if len(remaining) == len(self.best.steps):
+            return False
+        names = {step.name for step in remaining if isinstance(step, Call)}
+        if any(each.name not in names for expected in self.best.expectations for each in references(expected.read)):
+            return False
+        return self._accepts(msgspec.structs.replace(self.best, steps=remaining))
+
+    def _remove_steps(self) -> None:
+        """Delta debugging: first halves, then quarters, down to single steps; the last ones first."""
+        size = len(self.best.steps)
+        while size >= 1:
+            end = len(self.best.steps)
+            while end > 0:
+                start = max(0, end - size)
+                steps = self.best.steps
+                self._try_steps([*steps[:start], *steps[end:]])
+                end = min(start, len(self.best.steps))
+            size //= 2
+
+    def _remove_fields(self) -> None:
+        for index in range(len(self.best.steps)):
+            for path in [*_fields(self.best.steps[index])]:
+                step = self.best.steps[index]
+                if isinstance(step, Call):
+                    self._replace(index, _without(step, path))
+
+    def _replace(self, index: int, step: RecordedStep) -> bool:
+        steps = [*self.best.steps]
+        steps[index] = step
+        return self._accepts(msgspec.structs.replace(self.best, steps=steps))
+
+    def _remove_settings(self) -> None:
+        for name in [*self.best.settings]:
+            rest = {other: value for other, value in self.best.settings.items() if other != name}
+            self._accepts(msgspec.structs.replace(self.best, settings=rest))
+
+    def _join_moves(self) -> None:
+        """Make one move of two, wherever it does not matter what lies between them."""
+        index = 0
+        while index < len(self.best.steps):
+            if not self._join(index):
+                index += 1
+
+    def _join(self, index: int) -> bool:
+        steps = self.best.steps
+        later = next((number for number in range(index + 1, len(steps)) if isinstance(steps[number], ClockMove)), None)
+        days = _days_by(steps[index]), None if later is None else _days_by(steps[later])
+        if later is None or None in days:
+            return False
+        joined = ClockMove({"by": f"{sum(filter(None, days))}d"})
+        between = steps[index + 1 : later]
+        return self._accepts(
+            msgspec.structs.replace(self.best, steps=[*steps[:index], *between, joined, *steps[later + 1 :]])
+        )
+
+    def _shorten_moves(self) -> None:
+        for index, step in enumerate(self.best.steps):
+            days = _days(step, self.best.clock)
+            if days is not None and self._replace(index, ClockMove({"by": f"{days}d"})):
+                self._shorten(index, days)
+
+    def _shorten(self, index: int, enough: int) -> None:
+        """The fewest days that suffice, if it holds for all longer moves and for no shorter one."""
+        too_few = 0
+        while enough - too_few > 1:
+            days = (enough + too_few) // 2
+            if self._replace(index, ClockMove({"by": f"{days}d"})):
+                enough = days
+            else:
+                too_few = days
+
+
+def _needed(recording: Recording) -> list[RecordedStep]:
+    """The steps that the expectation depends on by its references, all moves, and what is about the same objects."""
+    calls = {call.name: call for call in recording.calls if call.name is not None}
+    names: set[str] = set()
+    waiting = [each.name for expected in recording.expectations for each in references(expected.read)]
+    while waiting:
+        name = waiting.pop()
+        if name not in names and name in calls:
+            names.add(name)
+            waiting += [each.name for each in references(calls[name])]
+    return [
+        step
+        for step in recording.steps
+        if isinstance(step, ClockMove) or step.name in names or any(each.name in names for each in references(step))
+    ]
+
+
+def _without_dangling(steps: Sequence[RecordedStep]) -> list[RecordedStep]:
+    """The steps, in order, without those that refer to a step that is not among those before them."""
+    names: set[str | None] = set()
+    remaining: list[RecordedStep] = []
+    for step in steps:
+        if all(each.name in names for each in references(step)):
+            remaining.append(step)
+            names.add(step.name if isinstance(step, Call) else None)
+    return remaining
+
+
+def _fields(step: RecordedStep) -> Iterator[tuple[str, ...]]:
+    """The fields of a call's body, the innermost first, and its headers."""
+    if not isinstance(step, Call):
+        return
+    yield from (("headers", name) for name in step.headers)
+    if isinstance(step.body, dict):
+        for name, value in step.body.items():
+            if isinstance(value, dict):
+                yield from (("body", name, inner) for inner in value)
+            yield ("body", name)
+
+
+def _without(call: Call, path: tuple[str, ...]) -> Call:
+    """The call without one field; the same call if the field is gone already."""
+    part, *names = path
+    return msgspec.structs.replace(call, **{part: _removed(getattr(call, part), names)})
+
+
+def _removed(value: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    name, *inner = names
+    if not inner:
+        return {other: part for other, part in value.items() if other != name}
+    return {other: _removed(part, inner) if other == name else part for other, part in value.items()}
+
+
+def _days_by(step: RecordedStep) -> int | None:
+    """The length of a move by whole days; None for all others."""
+    match = re.fullmatch(r"(\d+)d", step.fields.get("by", "")) if isinstance(step, ClockMove) else None
+    return int(match[1]) if match else None
+
+
+def _days(step: RecordedStep, start: str) -> int | None:
+    """The length of a move in days, rounded up; None for moves until something happens."""
+    if not isinstance(step, ClockMove):
+        return None
+    if (by := _days_by(step)) is not None:
+        return by
+    if "to" in step.fields:
+        seconds = (_instant(step.fields["to"]) - _instant(start)).total_seconds()
+        return max(1, math.ceil(seconds / DAY_SECONDS))
+    return None
+
+
+def _instant(text: str) -> datetime:
+    return datetime.fromisoformat(text)

@@ -1,0 +1,89 @@
+"""A world in this process, without a socket, in which recordings are played hundreds of times a second."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from typing import Any, Self
+from urllib.parse import unquote, urlsplit
+
+import msgspec
+from starlette.types import Message
+
+from emulator.core.effects import HttpResult
+from emulator.engine.clock import FROZEN
+from emulator.engine.http_client import RawBody
+from emulator.engine.webhook_sender import WebhookSender
+from emulator.recording.player import WorldAnswer
+from emulator.resources.app.keys import Key
+from emulator.sandbox import Options, Parts, Sandbox
+
+
+class SilentSender(WebhookSender):
+    """Sends nothing: each webhook counts as delivered, so that playing a recording disturbs no application."""
+
+    async def send(self, url: str, headers: dict[str, str], body: RawBody, *, verify: bool = True) -> HttpResult:
+        """A success."""
+        return HttpResult(status_code=200, body="", duration_ms=0)
+
+
+class FreshWorld:
+    """The world of an App in a sandbox of its own, frozen; ``url`` is where it seems to be reached."""
+
+    def __init__(self, app: str, url: str) -> None:
+        options = Options(
+            clock_mode=FROZEN, seed=0, base_url=url, parts=Parts(sender=lambda answer_time: SilentSender())
+        )
+        self._app = Sandbox(options).application()
+        host = urlsplit(url).netloc.encode()
+        self._headers = [(b"host", host), (b"authorization", f"Bearer {Key(app, livemode=False)}".encode())]
+        self._runner = asyncio.Runner()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._runner.close()
+
+    def send(self, method: str, target: str, headers: Mapping[str, str], body: Any) -> WorldAnswer:
+        """Send one request. ``body`` is a JSON value, a text that is sent as it is, or None."""
+        text = b"" if body is None else body.encode() if isinstance(body, str) else msgspec.json.encode(body)
+        status, answer = self.exchange(method, target, headers, text)
+        try:
+            return WorldAnswer(status, json.loads(answer) if answer else None)
+        except ValueError:
+            return WorldAnswer(status, answer.decode("utf-8", "replace"))
+
+    def exchange(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
+        """The status and the body of the answer to a request, as bytes."""
+        return self._runner.run(self._exchange(method, target, headers, body))
+
+    async def _exchange(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
+        path, _, query = target.partition("?")
+        given = {"content-type": "application/json", **headers} if body else headers
+        pairs = [(name.lower().encode(), value.encode("utf-8", "replace")) for name, value in given.items()]
+        scope = {
+            "type": "http",
+            "asgi": {"version": "3.0"},
+            "http_version": "1.1",
+            "method": method,
+            "scheme": "http",
+            "path": unquote(path),
+            "raw_path": path.encode(),
+            "query_string": query.encode(),
+            "root_path": "",
+            "headers": [*self._headers, *pairs, (b"content-length", str(len(body)).encode())],
+            "client": ("127.0.0.1", 1),
+            "server": ("127.0.0.1", 1),
+        }
+        messages: list[Message] = []
+
+        async def receive() -> Message:
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        async def send(message: Message) -> None:
+            messages.append(message)
+
+        await self._app(scope, receive, send)
+        return messages[0]["status"], b"".join(message.get("body", b"") for message in messages[1:])
