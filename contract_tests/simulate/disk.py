@@ -1,4 +1,4 @@
-"""The disk: where a story's worlds are stored, which may fail at any write, and loses what was not written in a crash."""
+"""The disk: where worlds are stored; it may fail at any write, and a crash loses what was not written."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import os
 import shutil
 import sqlite3
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -22,7 +23,7 @@ from emulator.state.tinydb_store import BATCH_SECONDS, TinyDBStore
 
 KINDS = ("memory", "tinydb", "sqlite")
 
-INSTRUCTIONS = 40
+INSTRUCTIONS = 5
 """Instructions of SQLite's machine between two places where a write may fail."""
 
 _NO_LOCK = SimpleNamespace(release=lambda: None)
@@ -128,14 +129,14 @@ class _Writer:
 @contextmanager
 def simulated_disk(kind: str) -> Iterator[Disk]:
     """A disk in a folder of its own; while the context lasts, state is stored there, without locks and threads."""
-    shared_memory = Path("/dev/shm")  # noqa: S108  # files in memory, where there is such a folder
+    shared_memory = Path("/dev/shm")  # files in memory, where there is such a folder
     folder = Path(tempfile.mkdtemp(dir=shared_memory if shared_memory.is_dir() else None))
     disk = Disk(kind, folder)
     with ExitStack() as stack:
         stack.callback(shutil.rmtree, folder)
         if kind == "tinydb":
             threads = SimpleNamespace(
-                Thread=disk.thread, **{name: getattr(tinydb_store.threading, name) for name in ("Lock", "Event")}
+                Thread=disk.thread, **{name: getattr(threading, name) for name in ("Lock", "Event")}
             )
             stack.enter_context(patch.object(tinydb_store, "threading", threads))
             stack.enter_context(patch.object(tinydb_store, "lock_file", lambda path: _NO_LOCK))

@@ -57,9 +57,9 @@ def dump(runtime: Runtime) -> Dump:
 
 def differences(before: Dump, after: Dump) -> Iterator[str]:
     """The records that are not the same, with the name of their kind."""
-    for kind in before.keys() | after.keys():
+    for kind in sorted(before.keys() | after.keys()):
         old, new = before.get(kind, {}), after.get(kind, {})
-        for id in old.keys() | new.keys():
+        for id in sorted(old.keys() | new.keys()):
             if id not in new or id not in old:
                 yield f"{kind} {id} is {'new' if id in new else 'lost'}"
             elif old[id] is not new[id] and _stored(old[id]) != _stored(new[id]):

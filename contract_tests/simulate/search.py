@@ -36,7 +36,7 @@ def search(seeds: Iterator[int], steps: int) -> Iterator[tuple[int, Outcome, Fai
 
 
 def shrunk(story: Story, outcome: Outcome) -> Failure:
-    """Leave out steps, first many at once and then single ones, as long as the same rule stays broken (delta debugging).
+    """Leave out steps, many at once and then single ones, as long as the same rule stays broken (delta debugging).
 
     What a step holds inside is shrunk as well: two steps at the same time become one of them.
     """
@@ -55,8 +55,8 @@ def shrunk(story: Story, outcome: Outcome) -> Failure:
             size //= 2
     for position, step in enumerate(found.story.steps):
         for part in ("first", "second", "then"):
-            if part in step:
-                simpler: Step = {**step[part], **{name: step[name] for name in ("key",) if name in step}}
+            if "do" in step.get(part, {}):
+                simpler: Step = {**step[part], **({"key": step["key"]} if "key" in step else {})}
                 steps = found.story.steps
                 found = _tried(story, (*steps[:position], simpler, *steps[position + 1 :]), rule) or found
     return found

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from itertools import count
 from typing import Any, NamedTuple
 
 import msgspec
@@ -13,6 +14,7 @@ import msgspec
 from contract_tests.sandbox import START
 from contract_tests.simulate.disk import Disk
 from contract_tests.simulate.network import ANSWER_TIME
+from emulator.core.ids import IdSource
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
 from emulator.resources.app.keys import Key
@@ -87,6 +89,8 @@ class Server:
         self._opened = opened
         self._closed = closed
         self._app, self._current = application()
+        ids, numbers = IdSource(f"{seed}/requests"), count(1)
+        self._app._new_request_id = lambda: ids.id("req", next(numbers))
 
     @property
     def engine(self) -> Engine:

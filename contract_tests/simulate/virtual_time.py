@@ -27,10 +27,14 @@ class Stalled(BaseException):
 
 
 class VirtualTime:
-    """Seconds since the beginning: work makes them pass, and where all tasks wait, time jumps to the next timer."""
+    """Seconds since the beginning: work makes them pass, and where all tasks wait, time jumps to the next timer.
+
+    ``stalled`` says what was wrong once a task held up all others.
+    """
 
     def __init__(self) -> None:
         self.now = 0.0
+        self.stalled: str | None = None
         self._last_pause = 0.0
 
     def read(self) -> float:
@@ -40,7 +44,8 @@ class VirtualTime:
         """A unit of work was done. Raises :class:`Stalled`."""
         self.now += UNIT_SECONDS
         if self.now - self._last_pause > LONGEST_STRETCH:
-            raise Stalled(f"other worlds waited for {self.now - self._last_pause:.2f} s")
+            self.stalled = f"other worlds waited for {self.now - self._last_pause:.2f} s"
+            raise Stalled(self.stalled)
 
     def pause(self, seconds: float) -> None:
         """The loop goes round: tasks that are ready get their chance, or the next timer is due after some seconds."""
