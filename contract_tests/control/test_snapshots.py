@@ -109,6 +109,7 @@ NO_WORLD: dict[str, Callable[[Any], Any]] = {
     "without settings": spoilt(lambda file: file.pop(f"{file['worlds']['1']['key']}/settings")),
     "at no instant": spoilt(lambda file: file["worlds"]["1"].update(now="noon")),
     "with a clock that goes back": spoilt(lambda file: file["worlds"]["1"].update(rate=-1)),
+    "with a clock that is too fast": spoilt(lambda file: file["worlds"]["1"].update(rate=1e308)),
     "with a number that is none": spoilt(lambda file: file.update({f"{file['worlds']['1']['key']}/job": {"x": {}}})),
     "with counters behind its records": spoilt(lambda file: file["worlds"]["1"]["counters"].update(draw=0)),
     "without counters": spoilt(lambda file: file["worlds"]["1"]["counters"].clear()),

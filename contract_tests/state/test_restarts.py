@@ -202,3 +202,26 @@ def test_a_place_is_converted_whole(serve: Serve, place: str, target: str, tmp_p
     assert [row["name"] for row in sandbox.control.get("/snapshots")["data"]] == ["b", "a"]
     sandbox.control.post("/snapshots", {"name": "c"})
     assert sandbox.control.get("/snapshots/b") == exported == sandbox.control.get("/snapshots/c")
+
+
+def test_what_was_rewound_is_not_there_after_a_restart(serve: Serve, place: str) -> None:
+    """Also of what was added and then changed by the request that is rewound."""
+    sandbox = serve(place)
+    method = sandbox.method()
+    sandbox.pay(method)
+    sandbox.control.post("/rewind", {"steps": 2})
+    sandbox = serve(place)
+    assert sandbox.api.get("/payment-intents/")["data"] == []
+    assert sandbox.api.get("/transactions/")["data"] == []
+    assert sandbox.api.get(f"/payment-methods/{method['id']}/") == method
+
+
+def test_a_key_that_is_used_again_after_a_day_does_not_damage_the_state(serve: Serve, place: str) -> None:
+    """The expired answer gives way to the new one, under the same key."""
+    sandbox = serve(place)
+    for number in (1, 2):
+        body = {"email": f"buyer{number}@example.com", "name": "Awa Diop"}
+        sandbox.api.post("/customers/", body, **{"Idempotency-Key": "once-a-day"})
+        sandbox.advance("25h")
+    sandbox = serve(place)
+    assert len(sandbox.api.get("/customers/")["data"]) == 2

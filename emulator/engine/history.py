@@ -67,8 +67,11 @@ class History:
         """
         replaced = self._replaced
         async with self.changing:
+            if self._replaced != replaced:
+                raise _too_late()
             await self._cancel()
-            if self._replaced != replaced or not self._journal.reaches(to):
+            if not self._journal.reaches(to):  # requests were served until all was canceled
+                self._outbox.resume()
                 raise _too_late()
             return self._undo_since(to)
 

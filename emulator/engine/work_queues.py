@@ -42,15 +42,15 @@ class WorkQueues(Generic[T]):
             await asyncio.wait(list(self._workers.values()))
 
     async def close(self) -> None:
-        """Drop what waits, and cancel what is being handled."""
-        workers = list(self._workers.values())
-        for worker in workers:
+        """Drop what waits, and cancel what is being handled. What is put in later is not concerned."""
+        workers = dict(self._workers)
+        for worker in workers.values():
             worker.cancel()
         if workers:  # tens of thousands of worlds that do nothing are closed at once
-            await asyncio.gather(*workers, return_exceptions=True)
-        # A worker canceled before its first step had no chance to clear up.
-        self._workers.clear()
-        self._waiting.clear()
+            await asyncio.gather(*workers.values(), return_exceptions=True)
+        for key, worker in workers.items():
+            if self._workers.get(key) is worker:  # canceled before its first step, it had no chance to clear up
+                del self._workers[key], self._waiting[key]
 
     async def _work(self, key: str) -> None:
         waiting = self._waiting[key]

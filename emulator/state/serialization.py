@@ -29,6 +29,9 @@ FORMAT = 2
 LARGEST = 2**53
 """The largest integer that every reader of JSON represents exactly."""
 
+MAX_RATE = 31_536_000
+"""The fastest clock, in seconds of the world for each real second, as in the document: a year a second."""
+
 StoredTables = dict[str, Any]
 """The content of a file: tables by name, each with its documents by number."""
 
@@ -49,7 +52,7 @@ class WorldHeader(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     now: Timestamp
     mode: Literal["running", "frozen"]
-    rate: Annotated[float, Meta(gt=0)]
+    rate: Annotated[float, Meta(gt=0, le=MAX_RATE)]
     counters: dict[str, Annotated[int, Meta(ge=0, le=LARGEST)]]
     since: float | None = None
     seed: str | None = None
@@ -73,15 +76,22 @@ class RowChange(NamedTuple):
 
 
 def row_changes(world: World, changes: Iterable[Change]) -> Iterator[RowChange]:
-    """The result of a list of changes: each record once."""
-    numbers: dict[tuple[type[Record], str], int] = {}
+    """The result of a list of changes: each number of a record that is free now, and each record that is there.
+
+    A record that was removed and added again under its id, as an expired response to a repeated request is, has
+    another number than before.
+    """
+    numbers: dict[tuple[type[Record], str], set[int]] = {}
     for change in changes:
-        record = change.record
-        numbers[type(record), record.id] = change.number
-    for (kind, id), number in numbers.items():
-        table = world.table(kind)
-        present = table.get(id)
-        yield RowChange(kind.kind, id, number if present is None else table.slots[id].number, row_of(present))
+        known = numbers.setdefault((type(change.record), change.record.id), set())
+        if change.number:  # a record that was only changed has the one it had
+            known.add(change.number)
+    for (kind, id), former in numbers.items():
+        slot = world.table(kind).slots.get(id)
+        for number in former - ({slot.number} if slot else set()):
+            yield RowChange(kind.kind, id, number, None)
+        if slot is not None:
+            yield RowChange(kind.kind, id, slot.number, row_of(slot.record))
 
 
 def row_of(record: Any) -> Any:

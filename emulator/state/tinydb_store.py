@@ -208,10 +208,11 @@ class TinyDBStore:
             self._hurry.wait(RETRY_SECONDS if self._failure else max(BATCH_SECONDS - self._save_took, 0))
             self._hurry.clear()
             self._changed.clear()
-            self._write_down()
-        self._write_down()
+            self.write_down()
+        self.write_down()
 
-    def _write_down(self) -> None:
+    def write_down(self) -> None:
+        """Write the file if anything changed, as the thread does twice a second."""
         began = time.monotonic()
         try:
             with self._up_to_date() as database:

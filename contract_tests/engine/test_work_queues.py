@@ -1,0 +1,35 @@
+"""Work queues: what is put in while they are closed."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from emulator.engine.work_queues import WorkQueues
+
+
+@pytest.mark.parametrize("rounds", range(6))
+def test_what_is_put_in_while_others_are_canceled_is_handled(rounds: int) -> None:
+    """At whichever moment it comes, while a rewind waits for the deliveries that it canceled."""
+    handled: list[str] = []
+
+    async def handle(item: str) -> None:
+        if item == "canceled":
+            await asyncio.Event().wait()
+        handled.append(item)
+
+    async def put_later(queues: WorkQueues[str]) -> None:
+        for _ in range(rounds):
+            await asyncio.sleep(0)
+        queues.put("another key", "later")
+
+    async def play() -> None:
+        queues = WorkQueues(handle)
+        queues.put("a key", "canceled")
+        await asyncio.sleep(0)
+        await asyncio.gather(queues.close(), put_later(queues))
+        await queues.settled()
+
+    asyncio.run(play())
+    assert handled == ["later"]

@@ -1,0 +1,254 @@
+"""Invariants: what a user was promised, checked after each step, and what costs more from time to time."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any, NamedTuple, cast
+
+import msgspec
+
+from contract_tests.simulate.disk import Disk
+from contract_tests.simulate.network import Network
+from contract_tests.simulate.server import Server
+from contract_tests.simulate.virtual_time import VirtualTime
+from contract_tests.walk import expected_sums
+from emulator.core.events import Event
+from emulator.core.jobs import Job
+from emulator.core.unit_of_work import UnitOfWork
+from emulator.core.world import World, encode
+from emulator.engine.clock import FROZEN
+from emulator.engine.runtime import Runtime
+from emulator.resources import ledger
+from emulator.resources.app.keys import Key
+from emulator.resources.app.settings import settings
+from emulator.resources.registry import STATE_MACHINES
+from emulator.resources.simulation.faults import Fault
+from emulator.resources.webhooks import deliveries
+from emulator.resources.webhooks.deliveries import WebhookDelivery
+from emulator.resources.webhooks.endpoints import WebhookEndpoint
+from emulator.state.serialization import row_of
+from emulator.state.store import StorageError
+
+LEGAL = {machine.kind: {(row.source, row.target) for row in machine.rows} for machine in STATE_MACHINES}
+
+LOSS_SECONDS = 1.0
+"""What a crash may take from a TinyDB file: what was answered in the last second."""
+
+OVERDUE_SECONDS = 0.2
+"""How long a job may be due without being worked on: a few ticks."""
+
+Dump = dict[str, dict[str, Any]]
+
+
+class Violation(NamedTuple):
+    """A broken invariant."""
+
+    rule: str
+    text: str
+
+
+def dump(runtime: Runtime) -> Dump:
+    """All there is in a world, by kind and id, with the names of its snapshots."""
+    tables = {table.kind.kind: {record.id: record for record in table.unordered()} for table in runtime.world.tables()}
+    return {**tables, "snapshots": dict.fromkeys(runtime.history.snapshots)}
+
+
+def differences(before: Dump, after: Dump) -> Iterator[str]:
+    """The records that are not the same, with the name of their kind."""
+    for kind in sorted(before.keys() | after.keys()):
+        old, new = before.get(kind, {}), after.get(kind, {})
+        for id in sorted(old.keys() | new.keys()):
+            if id not in new or id not in old:
+                yield f"{kind} {id} is {'new' if id in new else 'lost'}"
+            elif old[id] is not new[id] and _stored(old[id]) != _stored(new[id]):
+                yield f"{kind} {id} is another"
+
+
+def _stored(record: Any) -> bytes:
+    return encode(record.public_view()) if isinstance(record, Event) else msgspec.json.encode(row_of(record))
+
+
+class Invariants(logging.Handler):
+    """Watches one story. ``broken`` are the violations found so far."""
+
+    def __init__(self, time: VirtualTime, disk: Disk, network: Network) -> None:
+        super().__init__(logging.ERROR)
+        self.broken: list[Violation] = []
+        self.expected: dict[Key, Dump] = {}
+        self.touched: set[Runtime] = set()
+        self.disk_failed = False
+        self._time, self._disk, self._network = time, disk, network
+        self._states: dict[Runtime, tuple[Any, ...]] = {}
+        self._overdue: dict[Runtime, tuple[Job, float]] = {}
+        self._written: dict[Key, Dump] = {}
+        self._written_at = 0.0
+
+    def violated(self, rule: str, text: str) -> None:
+        self.broken.append(Violation(rule, text))
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """An error in the log is one inside the emulator, unless the disk fails."""
+        error = record.exc_info[1] if record.exc_info else None
+        if error is not None and not isinstance(error, StorageError):
+            self.violated("internal error", f"{record.getMessage()}: {type(error).__name__}: {error}")
+
+    # -- worlds and what is stored of them
+
+    def opened(self, key: Key, runtime: Runtime) -> None:
+        """A world is open: if it was there before, all that was stored is there."""
+        self.watch(runtime)
+        before = self.expected.pop(key, None)
+        if before is not None:
+            self._compare("restart", before, runtime)
+
+    def watch(self, runtime: Runtime) -> None:
+        runtime.runner.observers.append(lambda unit: self._committed(runtime, unit))
+
+    def closed(self, server: Server, runtime: Runtime) -> None:
+        """A world is put away, or dropped."""
+        if server.engine.store:
+            self.expected[Key(runtime.world.name, runtime.world.livemode)] = dump(runtime)
+
+    def expect_all(self, server: Server) -> None:
+        """All that is open now must be there after the next start."""
+        self.expected.update({key: dump(runtime) for key, runtime in server.engine.runtimes.items()})
+
+    def saving(self, server: Server) -> Any:
+        """A TinyDB file is about to be written; the function to be called once it was."""
+        content, at = {key: dump(runtime) for key, runtime in server.engine.runtimes.items()}, self._time.now
+        content |= self.expected
+
+        def saved() -> None:
+            self._written, self._written_at = content, at
+
+        return saved
+
+    def crashed(self, server: Server) -> None:
+        """Nothing may be lost of what the kind of state promises to store."""
+        if self._disk.kind == "sqlite":
+            self.expect_all(server)
+        elif self._disk.kind == "tinydb":
+            self.expected = dict(self._written)
+            if self._time.now - self._written_at > LOSS_SECONDS and not self.disk_failed:
+                self.violated("restart", f"nothing was written for {self._time.now - self._written_at:.2f} s")
+
+    def stopped(self, server: Server, unsaved: str | None) -> None:
+        """All is there after the next start, unless it was said that it could not be stored."""
+        if unsaved is None:
+            self.expect_all(server)
+        else:
+            self.expected.clear()
+
+    def started(self, server: Server) -> None:
+        """Every world is there that was stored."""
+        stored = server.engine.store.unleased() if server.engine.store else []
+        for key in self.expected.keys() - set(stored):
+            self.violated("restart", f"the world {key} is lost")
+
+    def same(self, rule: str, before: Dump, runtime: Runtime) -> None:
+        """A world is as it was."""
+        self._compare(rule, before, runtime)
+
+    def _compare(self, rule: str, before: Dump, runtime: Runtime) -> None:
+        found = next(differences(before, dump(runtime)), None)
+        if found is not None:
+            self.violated(rule, f"{runtime.world.name}: {found}")
+
+    # -- units of work
+
+    def _committed(self, runtime: Runtime, unit: UnitOfWork) -> None:
+        self._time.work()
+        self.touched.add(runtime)
+        if unit.cleared or unit.is_arranged:
+            return
+        for change in unit.changes:
+            old, new = cast("Any", change.old), cast("Any", change.new)
+            moves = LEGAL.get(type(change.record)) if new is not None else None
+            if moves is not None and (old is None or old.status != new.status):
+                step = (old and old.status, new.status)
+                if step not in moves:
+                    self.violated("life cycle", f"{new.id} went from {step[0]} to {step[1]}")
+        if unit.events:
+            self._check_deliveries(runtime.world, unit)
+
+    def _check_deliveries(self, world: World, unit: UnitOfWork) -> None:
+        """Each event has one delivery for each endpoint that listens to it."""
+        made = [
+            change.new.event for change in unit.changes if isinstance(change.new, WebhookDelivery) and not change.old
+        ]
+        endpoints = world.table(WebhookEndpoint).where("enabled", True)
+        for event in unit.events:
+            wanted = sum(endpoint.listens(event.type) for endpoint in endpoints)
+            if made.count(event.id) != wanted:
+                self.violated("events", f"{event.type} has {made.count(event.id)} deliveries, not {wanted}")
+
+    # -- after each step
+
+    def before_step(self, server: Server) -> None:
+        """Remember what may not change."""
+        self.touched.clear()
+        self._states = {each: _state(each) for each in server.engine.runtimes.values() if _is_still(each)}
+
+    def after_step(self, server: Server, worlds: frozenset[str] | None) -> None:
+        """``worlds`` are the names of those that the step was about; None: any."""
+        for runtime in server.engine.runtimes.values():
+            self._check_due(runtime)
+            before = self._states.get(runtime)
+            if worlds is not None and runtime.world.name not in worlds and before not in (None, _state(runtime)):
+                self.violated("other worlds", f"{runtime.world.name} has changed")
+
+    def _check_due(self, runtime: Runtime) -> None:
+        """Nothing is due in the past, unless the world lags and is worked on."""
+        job = runtime.world.jobs.next()
+        now = runtime.clock.now()
+        if job is None or job.due > now or runtime.is_in_use or self.disk_failed:
+            self._overdue.pop(runtime, None)
+            return
+        overdue, since = self._overdue.get(runtime, (job, self._time.now))
+        since = since if overdue is job else self._time.now
+        self._overdue[runtime] = job, since
+        if self._time.now - since > OVERDUE_SECONDS:
+            self.violated("overdue", f"{runtime.world.name}: {job.name} was due at {job.due}, it is {now}")
+
+    # -- from time to time
+
+    def check_all(self, server: Server) -> None:
+        """Sums, and deliveries."""
+        for runtime in list(server.engine.runtimes.values()):
+            self._check_sums(runtime.world)
+            self._check_outcomes(runtime)
+
+    def _check_sums(self, world: World) -> None:
+        """What the objects of a world say of its money, added up independently."""
+        kinds = {kind.kind.replace("_", "-") + "s": kind for kind in world.kinds}
+        totals: dict[str, dict[str, int]] = {}
+        for (account, currency), amount in ledger.totals(world).items():
+            totals.setdefault(currency, {})[account] = amount
+        api = SimpleNamespace(
+            oldest=lambda path: [msgspec.to_builtins(each) for each in world.table(kinds[path.split("/")[2]])]
+        )
+        emulator: Any = SimpleNamespace(api=api, ledger=SimpleNamespace(balanced=True, totals=totals))
+        for flag in expected_sums.flags(emulator, msgspec.to_builtins(settings(world).readings)):
+            self.violated("money", f"{world.name}: {flag}")
+
+    def _check_outcomes(self, runtime: Runtime) -> None:
+        """Each delivery is on its way, has failed for good, or was received."""
+        world = runtime.world
+        if not runtime.outbox.is_under_way and not self.disk_failed and not len(world.table(Fault)):
+            for effect in deliveries.under_way(world):
+                self.violated("deliveries", f"{world.name}: {effect.delivery} is pending and not on its way")
+        for delivery in world.table(WebhookDelivery):
+            is_lost = delivery.attempts and delivery.attempts[-1].error  # by an injected fault
+            if delivery.status == "succeeded" and delivery.id not in self._network.received and not is_lost:
+                self.violated("deliveries", f"{world.name}: {delivery.id} succeeded and was not received")
+
+
+def _is_still(runtime: Runtime) -> bool:
+    return runtime.clock.mode == FROZEN and not runtime.is_in_use
+
+
+def _state(runtime: Runtime) -> tuple[Any, ...]:
+    """What changes with every change of a world."""
+    return runtime.world, runtime.journal.count, runtime.clock.now(), dict(runtime.world.counters)

@@ -1,0 +1,164 @@
+"""The emulator under simulation: one application in this process, whose engine starts, stops and crashes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from itertools import count
+from typing import Any, NamedTuple
+
+import msgspec
+
+from contract_tests.sandbox import START
+from contract_tests.simulate.disk import Disk
+from contract_tests.simulate.network import ANSWER_TIME
+from emulator.core.ids import IdSource
+from emulator.engine.engine import Engine
+from emulator.engine.runtime import Runtime
+from emulator.resources.app.keys import Key
+from emulator.sandbox import Options, Sandbox
+from emulator.web.root_app import RootApp
+
+MAX_WORLDS = 5
+"""Worlds that may be open."""
+
+OPTIONS = Options(clock_mode="frozen", clock_at=START, strict=True, max_worlds=MAX_WORLDS, answer_time=ANSWER_TIME)
+
+
+class Answer(NamedTuple):
+    """An answer as a client gets it."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    def json(self) -> Any:
+        return msgspec.json.decode(self.body) if self.body else None
+
+
+class CurrentEngine:
+    """The engine of the server that runs now, in the place of one: building an application takes too long for each."""
+
+    engine: Engine
+
+    def __init__(self) -> None:
+        self.when_discarded: list[Callable[[Runtime], None]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.engine, name)
+
+    def forget(self, runtime: Runtime) -> None:
+        """Pass on that an engine no longer runs this world."""
+        for forget in self.when_discarded:
+            forget(runtime)
+
+
+@cache
+def application() -> tuple[RootApp, CurrentEngine]:
+    """The application of every server, made once."""
+    current, sandbox = CurrentEngine(), Sandbox(OPTIONS)
+    current.engine = sandbox.engine
+    sandbox.engine = current  # type: ignore[assignment]  # it has everything that an engine has
+    return sandbox.application(), current
+
+
+class Worlds(dict[Key, Runtime]):
+    """The open worlds of an engine; each is announced."""
+
+    def __init__(self, opened: Callable[[Key, Runtime], None], worlds: dict[Key, Runtime]) -> None:
+        super().__init__()
+        self._opened = opened
+        for key, runtime in worlds.items():
+            self[key] = runtime
+
+    def __setitem__(self, key: Key, runtime: Runtime) -> None:
+        super().__setitem__(key, runtime)
+        self._opened(key, runtime)
+
+
+class Server:
+    """A server on a disk. ``opened`` is called with each world that it opens, ``closed`` with each that it closes."""
+
+    def __init__(
+        self, seed: int, disk: Disk, opened: Callable[[Key, Runtime], None], closed: Callable[[Runtime], None]
+    ) -> None:
+        self._options = replace(OPTIONS, seed=seed, state=disk.url)
+        self._disk = disk
+        self._opened = opened
+        self._closed = closed
+        self._app, self._current = application()
+        ids, numbers = IdSource(f"{seed}/requests"), count(1)
+        self._app._new_request_id = lambda: ids.id("req", next(numbers))
+
+    @property
+    def engine(self) -> Engine:
+        return self._current.engine
+
+    async def start(self) -> None:
+        """Start on what is stored."""
+        engine = Sandbox(self._options).engine
+        engine.when_discarded += [self._current.forget, self._closed]
+        engine.runtimes = Worlds(self._opened, engine.runtimes)
+        self._current.engine = engine
+        await engine.start()
+
+    async def crash(self) -> None:
+        """End at once: what is under way never gets to its end, and nothing more is written."""
+        self._disk.crash()
+        under_way = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in under_way:
+            task.cancel()
+        await asyncio.gather(*under_way, return_exceptions=True)
+        self._forget_all()
+
+    async def stop(self) -> str | None:
+        """End as on SIGTERM; what is not stored although it was answered."""
+        store = self.engine.store
+        await self.engine.stop()
+        self._forget_all()
+        return store.unsaved() if store else None
+
+    def _forget_all(self) -> None:
+        for runtime in self.engine.runtimes.values():
+            self._current.forget(runtime)
+
+    async def send(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        key: str,
+        query: str = "",
+        headers: dict[str, str] | None = None,
+    ) -> Answer:
+        """One request. ``body`` is bytes as they are, or a value to be sent as JSON."""
+        raw = body if isinstance(body, bytes) else b"" if body is None else msgspec.json.encode(body)
+        given = {"host": "localhost", "content-type": "application/json", **(headers or {})}
+        if key:
+            given["authorization"] = f"Bearer {key}"
+        sent: list[Any] = []
+
+        async def receive() -> Any:
+            return {"type": "http.request", "body": raw, "more_body": False}
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        scope = {
+            "type": "http",
+            "http_version": "1.1",
+            "method": method,
+            "path": path,
+            "raw_path": path.encode(),
+            "query_string": query.encode(),
+            "headers": [(name.encode(), value.encode()) for name, value in given.items()],
+            "scheme": "http",
+            "server": ("127.0.0.1", 4747),
+            "client": ("127.0.0.1", 1),
+        }
+        await self._app(scope, receive, send)
+        found = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+        return Answer(sent[0]["status"], found, b"".join(message.get("body", b"") for message in sent[1:]))
