@@ -361,10 +361,11 @@ def test_a_request_that_is_repeated_does_nothing_more(payments: Emulator) -> Non
 
 @notices("filters-ignored", "list-skips-one", "list-ends-early", "list-reversed")
 def test_lists_have_what_was_asked_for(payments: Emulator) -> None:
-    made = [customer(payments, number)["id"] for number in range(101)]
+    made = [customer(payments, number)["id"] for number in range(3)]
     first = payments.api.get("/v1/customers/", page_size=2)
-    assert [each["id"] for each in first["data"]] == [made[100], made[99]]
-    assert [each["id"] for each in payments.api.newest("/v1/customers/")] == made[::-1]
+    assert [each["id"] for each in first["data"]] == [made[2], made[1]]
+    assert first["pagination"]["next"] is not None
+    assert [each["id"] for each in payments.api.get(first["pagination"]["next"])["data"]] == [made[0]]
     assert len(payments.api.get("/v1/customers/", search="buyer1@")["data"]) == 1
 
 

@@ -9,13 +9,11 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from contract_tests.cli.terminal import Ended, run
-from contract_tests.testing.test_plugin import PLUGIN
 from emulator.cli.serve import serve
 from emulator.doubt.table import DOUBTS
 from emulator.sandbox import Options, Parts
 
 SUITE = (sys.executable, str(Path(__file__).with_name("suite.py")))
-PYTEST = (sys.executable, "-m", "pytest", "-q", "-x", *PLUGIN)
 
 
 def doubt(*arguments: str | Path) -> Ended:
@@ -43,21 +41,6 @@ def test_one_that_looks_does_and_a_lower_score_can_be_enough() -> None:
     report = json.loads(ended.output)
     assert (report["score"], report["noticed"], report["untouched"]) == (50.0, ["refund-short"], ["renewal-never"])
     assert [each["name"] for each in report["unnoticed"]] == ["payment-twice"]
-
-
-def test_a_pytest_suite_with_the_plugin_is_run_against_the_wrong_service(tmp_path: Path) -> None:
-    """The plugin uses the server of the command, not one of its own."""
-    suite = tmp_path / "test_shop.py"
-    suite.write_text(
-        "def test_a_basket(payments):\n"
-        "    body = {'name': 'Basket', 'unit_amount': 2000, 'currency': 'XAF', 'metadata': {'n': 1}}\n"
-        "    assert payments.api.post('/v1/products/', body)['metadata'] == {'n': 1}\n"
-    )
-    ended = doubt("--only", "metadata-lost", "--", *PYTEST, suite)
-    assert (ended.status, ended.output) == (
-        0,
-        "100 %: 1 of 1 wrong services were noticed; 0 others do not concern the command.\n",
-    )
 
 
 def test_a_command_that_sends_nothing_is_not_said_to_be_good() -> None:

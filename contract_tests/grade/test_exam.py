@@ -72,17 +72,13 @@ def test_every_format_has_every_finding() -> None:
     assert badge.get("aria-label") == "payments: 75 of 100"
 
 
-def test_an_audit_counts_rules_and_remarks_cost_nothing() -> None:
-    found = {
-        "severity": "warning",
-        "rule": "refund-without-key",
-        "title": "No key",
-        "advice": "Send one.",
-    }
-    audit = {"findings": [found, {**found, "severity": "info", "rule": "x"}], "kept": [{"rule": "a"}, {"rule": "b"}]}
-    area = areas.of_audit(audit)
-    assert (area.passed, area.asked, [each.rule for each in area.findings]) == (2, 3, ["refund-without-key"])
-    assert areas.of_audit({"findings": [], "kept": []}).mark is None
+def test_an_audit_asks_each_rule_in_each_world_and_remarks_cost_nothing() -> None:
+    found = {"severity": "warning", "rule": "refund-without-key", "title": "No key", "advice": "Send it."}
+    first = {"findings": [found, {**found, "severity": "info", "rule": "x"}], "kept": [{"rule": "a"}, {"rule": "b"}]}
+    second = {"findings": [], "kept": [{"rule": "refund-without-key"}]}
+    area = areas.of_audit([first, second])
+    assert (area.passed, area.asked, [each.rule for each in area.findings]) == (3, 4, ["refund-without-key"])
+    assert areas.of_audit([{"findings": [], "kept": []}]).mark is None
 
 
 def test_what_goes_well_has_to_be_seen_going_wrong() -> None:

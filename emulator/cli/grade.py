@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from emulator.cli.audit import merged
 from emulator.cli.captured import run_captured
 from emulator.cli.doubt import LEFT_OUT, environment
 from emulator.cli.doubt import player as doubt_player
@@ -124,7 +123,7 @@ def examine(plan: ExamPlan) -> Exam:
         (
             _swept(plan),
             _certified(plan),
-            areas.of_audit(merged(recorder.audits)),
+            areas.of_audit(recorder.audits),
             areas.of_coverage(recorder.reached),
             areas.of_doubt(doubted),
             _read(plan),

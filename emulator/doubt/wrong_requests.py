@@ -35,7 +35,7 @@ def _without_metadata(event: Mapping[str, Any], world: World) -> Mapping[str, An
 
 
 def _one_more(subject: Mapping[str, Any], world: World) -> dict[str, Any]:
-    return {name: subject[name] + 1 for name in AMOUNTS if name in subject}
+    return {name: subject[name] + 1 for name in AMOUNTS if isinstance(subject.get(name), int)}
 
 
 def _other_bytes(request: SignedRequest, endpoint: WebhookEndpoint) -> SignedRequest:

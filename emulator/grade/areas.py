@@ -59,15 +59,18 @@ def of_certify(results: Iterable[Mapping[str, Any]]) -> Area:
     return CERTIFY._replace(asked=len(shown), passed=len(shown) - len(findings), findings=findings)
 
 
-def of_audit(audit: Mapping[str, Any]) -> Area:
-    """What the audit of all Apps found; remarks (``info``) cost nothing."""
-    broken = [found for found in audit["findings"] if found["severity"] != "info"]
-    rules = dict.fromkeys(found["rule"] for found in broken)
+def of_audit(audits: Sequence[Mapping[str, Any]]) -> Area:
+    """What the audits of all worlds found: each rule is asked in each world that it is about.
+
+    A test that provokes a failure breaks a rule in its own world alone. Remarks (``info``) cost nothing.
+    """
+    broken = [found for audit in audits for found in audit["findings"] if found["severity"] != "info"]
     findings = {found["rule"]: ExamFinding(found["rule"], found["title"], found["advice"]) for found in broken}
-    asked = len(rules) + len(audit["kept"])
-    if not asked:
+    passed = sum(len(audit["kept"]) for audit in audits)
+    if not broken and not passed:
         return AUDIT._replace(not_asked="No rule is about what the command does.")
-    return AUDIT._replace(asked=asked, passed=len(audit["kept"]), findings=[*findings.values()])
+    ordered = [findings[rule] for rule in sorted(findings)]
+    return AUDIT._replace(asked=passed + len(broken), passed=passed, findings=ordered)
 
 
 def of_coverage(reached: Collection[str]) -> Area:

@@ -76,7 +76,7 @@ def test_a_webhook_that_comes_twice_counts_once(payments, shop):
 
 def test_a_webhook_that_is_lost_on_the_way_comes_again(payments, shop):
     id = order(shop)
-    payments.fail_next("delivery", times=3)
+    payments.fail_next("delivery", times=4)
     payments.pay(id)
     payments.clock.advance("1h")
     assert shop.orders[id]["status"] == "paid"
