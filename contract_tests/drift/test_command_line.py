@@ -24,8 +24,8 @@ from emulator.document import bundles
 
 ALL = dict(commands())
 
-SAYS_NOTHING = {("snapshot", "delete"), ("snapshot", "export")}
-"""Commands that speak to an emulator and print nothing, or JSON always."""
+SAYS_NOTHING = {("snapshot", "delete"), ("snapshot", "export"), ("mcp",), ("report",)}
+"""Commands that speak to an emulator and print nothing, JSON always, or where they wrote a file."""
 
 
 def examples(text: str) -> list[str]:

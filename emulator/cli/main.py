@@ -35,7 +35,7 @@ COMMANDS = LazyCommands(
         "reset": "emulator.cli.reset:reset",
         "audit": "emulator.cli.audit:audit",
         "ledger": "emulator.cli.ledger:ledger",
-        "report": "emulator.cli.report:report",
+        "report": "emulator.cli.world_report:report",
         "coverage": "emulator.cli.coverage:coverage",
         "sweep": "emulator.cli.sweep:sweep",
         "mcp": "emulator.cli.mcp:mcp",

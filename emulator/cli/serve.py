@@ -218,14 +218,7 @@ def make_server(**chosen: Any) -> Any:
     from emulator.server import CannotListen, Server, is_loopback
     from emulator.state.store import CorruptStore, StorageError
 
-    if chosen["otlp"]:
-        require_extra("otel", "opentelemetry.sdk")
-    permitted = chosen["control_token"] or chosen["insecure"] or chosen["trust_network"]
-    if not permitted and not is_loopback(chosen["host"]):
-        raise click.UsageError(
-            f"--host {chosen['host']}: others than this machine could use the control API; give a --control-token, "
-            "or say --insecure"
-        )
+    _check(chosen)
     mode, at = chosen["clock"]
     options = Options(
         clock_mode=mode,
@@ -255,6 +248,20 @@ def make_server(**chosen: Any) -> Any:
         raise click.ClickException(str(error)) from None
     except StorageError as error:
         raise click.ClickException(error.why) from None
+
+
+def _check(chosen: dict[str, Any]) -> None:
+    """Raise ``ClickException`` for an address that others reach without a token, and for a missing extra."""
+    from emulator.server import is_loopback
+
+    if chosen["otlp"]:
+        require_extra("otel", "opentelemetry.sdk")
+    permitted = chosen["control_token"] or chosen["insecure"] or chosen["trust_network"]
+    if not permitted and not is_loopback(chosen["host"]):
+        raise click.UsageError(
+            f"--host {chosen['host']}: others than this machine could use the control API; give a --control-token, "
+            "or say --insecure"
+        )
 
 
 def _public_url(url: str | None) -> str | None:
