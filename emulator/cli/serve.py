@@ -6,6 +6,7 @@ import gc
 import re
 import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +24,10 @@ RUNNING = "running"
 
 OTHER_FILES = 512
 """Files that are open beside the connections of clients, such as connections to webhook receivers."""
+
+
+STARTING = threading.Lock()
+"""Held while a server is made. msgspec learns a type on its first use, and two threads that do so at once crash it."""
 
 
 OPTIONS = (
@@ -240,7 +245,8 @@ def make_server(**chosen: Any) -> Any:
         max_worlds=chosen["max_worlds"],
     )
     try:
-        return Server(options, chosen["host"], chosen["port"], _public_url(chosen["public_url"]))
+        with STARTING:
+            return Server(options, chosen["host"], chosen["port"], _public_url(chosen["public_url"]))
     except CannotListen as error:
         hint = "; is an emulator running there already? Choose another port with --port; 0 picks a free one"
         raise click.ClickException(f"{error}{hint if error.in_use else ''}") from None
