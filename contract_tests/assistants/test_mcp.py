@@ -11,9 +11,12 @@ from typing import Any
 import pytest
 from mcp import Client, StdioServerParameters
 from mcp.types import TextContent
+from starlette.testclient import TestClient
 
 from contract_tests.sandbox import FAILING_PHONE, Sandbox
+from emulator.cli.client import ControlClient
 from emulator.cli.main import run
+from emulator.cli.mcp_server import server
 
 TOKENS = 2500
 """What the descriptions and schemas of all tools may cost, at four characters to a token."""
@@ -110,3 +113,27 @@ def test_resources_are_decisions_operations_and_objects(sandbox: Sandbox) -> Non
 def test_over_http_there_is_no_token() -> None:
     with pytest.raises(Exception, match="use standard input and output"):
         run(["mcp", "--http", "4748", "--control-token", "secret"])
+
+
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
+}
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 200),
+        ({"Host": "localhost:4748"}, 200),
+        ({"Host": "rebound.example:4748"}, 421),
+        ({"Origin": "https://shop.example"}, 403),
+    ],
+)
+def test_over_http_it_answers_loopback_names_and_no_other_sites(headers: dict[str, str], status: int) -> None:
+    app = server(ControlClient("http://127.0.0.1:1", None)).streamable_http_app(host="127.0.0.1")
+    accepted = {"Accept": "application/json, text/event-stream", **headers}
+    with TestClient(app, base_url="http://127.0.0.1:4748") as client:
+        assert client.post("/mcp", json=INITIALIZE, headers=accepted).status_code == status

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from contract_tests.sandbox import Sandbox
 from emulator import strategies
-from emulator.strategies import Body
+from emulator.strategies import GeneratedBody
 
 OF_PATH: Mapping[str, str] = {
     "confirmPaymentIntent": "intent",
@@ -39,11 +39,11 @@ class Examinee:
         ids = {"id": "customer" if operation == "updateAddress" else kind, "addr_id": "address"}
         return re.sub(r"\{(\w+)\}", lambda found: self.ids[ids[found[1]]], strategies.OPERATIONS[operation].path)
 
-    def bodies(self) -> st.SearchStrategy[Body]:
+    def bodies(self) -> st.SearchStrategy[GeneratedBody]:
         """Bodies of all operations, valid and invalid."""
         return st.one_of([strategies.bodies(operation, **self.references) for operation in strategies.OPERATIONS])
 
-    def is_answered_as_labelled(self, body: Body) -> None:
+    def is_answered_as_labelled(self, body: GeneratedBody) -> None:
         """Accepted where valid; else rejected, the field of the label among those that the error names."""
         self.sandbox.control.post("/snapshots/start/restore")
         method = strategies.OPERATIONS[body.operation].method

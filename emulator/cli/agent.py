@@ -56,7 +56,7 @@ def setup(folder: Path, skills: Path) -> None:
 
     \b
     payments-emulator agent setup
-    payments-emulator agent setup --dir . --skills .agents/skills
+    payments-emulator agent setup --dir . --skills docs/skills
 
     Run it again after an update: only what stands between its own marks is replaced.
     """

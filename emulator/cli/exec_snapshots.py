@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import click
 
-from emulator.cli import report
+from emulator.cli import world_report
 from emulator.cli.client import ControlClient
 from emulator.cli.serve import explained
 
@@ -47,4 +47,4 @@ def save(world: AppWorld, file: Path) -> None:
 def draw(world: AppWorld, file: Path) -> None:
     """Write the report of the present world. Raises ``ClickException`` if that cannot be done."""
     with ControlClient(world.url, world.key, token=world.token) as emulator:
-        report.write(emulator, file)
+        world_report.write(emulator, file)

@@ -42,7 +42,7 @@ COMMANDS = LazyCommands(
         "reset": "emulator.cli.reset:reset",
         "audit": "emulator.cli.audit:audit",
         "ledger": "emulator.cli.ledger:ledger",
-        "report": "emulator.cli.report:report",
+        "report": "emulator.cli.world_report:report",
         "coverage": "emulator.cli.coverage:coverage",
         "sweep": "emulator.cli.sweep:sweep",
         "sweep-story": "emulator.cli.sweep_story:sweep_story",

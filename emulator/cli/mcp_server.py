@@ -29,7 +29,8 @@ def server(emulator: ControlClient) -> MCPServer:
     for tool in tools.every():
         # The schema of a text that is always the same would only cost tokens.
         mcp.add_tool(_explained(tool), structured_output=False)
-    _add_resources(mcp, emulator)
+    for address, description, read in Resources(emulator).every():
+        mcp.resource(f"emulator://{address}", name=address, description=description)(read)
     return mcp
 
 
@@ -46,34 +47,43 @@ def _explained(tool: Callable[..., str]) -> Callable[..., str]:
     return explained
 
 
-def _add_resources(mcp: MCPServer, emulator: ControlClient) -> None:
-    @mcp.resource("emulator://decisions", description="Decisions where the specification is silent.")
-    def list_decisions() -> str:
+class Resources:
+    """What an assistant can read, each with its address and what is said of it."""
+
+    def __init__(self, emulator: ControlClient) -> None:
+        self._emulator = emulator
+
+    def every(self) -> list[tuple[str, str, Callable[..., str]]]:
+        """Address, description and function of each resource."""
+        return [
+            ("decisions", "Decisions where the specification is silent.", self._decisions),
+            ("decisions/{number}", "One decision, such as B-44.", self._decision),
+            ("document", "Every operation of the service: operationId, method, path.", self._document),
+            ("document/{operation}", "One operation, its schemas included, as JSON.", self._operation),
+            ("objects", "How many objects of each kind the world has.", self._objects),
+            ("objects/{id}", "One object of any kind by its id.", self._object),
+        ]
+
+    def _decisions(self) -> str:
         return "\n".join(f"{number} {each.title}" for number, each in decisions().items())
 
-    @mcp.resource("emulator://decisions/{number}", description="One decision, such as B-44.")
-    def decision(number: str) -> str:
+    def _decision(self, number: str) -> str:
         each = decisions()[number]
         return f"{number} {each.title}\n\nSpecification ({each.section}): {each.reads}\n\nDecided: {each.decided}"
 
-    @mcp.resource("emulator://document", description="Every operation of the service: operationId, method, path.")
-    def document() -> str:
-        return "\n".join(
-            f"{id}: {method} {path}: {spec['summary']}" for id, (method, path, spec) in operations().items()
-        )
+    def _document(self) -> str:
+        every = operations().items()
+        return "\n".join(f"{id}: {method} {path}: {spec['summary']}" for id, (method, path, spec) in every)
 
-    @mcp.resource("emulator://document/{operation}", description="One operation, its schemas included, as JSON.")
-    def operation(operation: str) -> str:
+    def _operation(self, operation: str) -> str:
         method, path, spec = operations()[operation]
         return json.dumps({"method": method, "path": path, **inlined(bundles.load("service"), spec)})
 
-    @mcp.resource("emulator://objects", description="How many objects of each kind the world has.")
-    def objects() -> str:
-        return json.dumps(emulator.get("/counts"))
+    def _objects(self) -> str:
+        return json.dumps(self._emulator.get("/counts"))
 
-    @mcp.resource("emulator://objects/{id}", description="One object of any kind by its id.")
-    def one_object(id: str) -> str:
-        return json.dumps(emulator.get(f"/objects/{id}"))
+    def _object(self, id: str) -> str:
+        return json.dumps(self._emulator.get(f"/objects/{id}"))
 
 
 def operations() -> dict[str, tuple[str, str, dict[str, Any]]]:

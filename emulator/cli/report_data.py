@@ -59,7 +59,7 @@ class Curve(NamedTuple):
     points: list[tuple[datetime, int]]
 
 
-class Report(NamedTuple):
+class WorldReport(NamedTuple):
     """One App's world up to now. ``is_cut``: there was more than is shown."""
 
     app: str
@@ -72,7 +72,7 @@ class Report(NamedTuple):
     is_cut: bool
 
 
-def collect(emulator: ControlClient) -> Report:
+def collect(emulator: ControlClient) -> WorldReport:
     """Read everything from a running emulator."""
     now = instant(emulator.get("/clock")["now"])
     events = [*emulator.pages("/events", MOST)][::-1]
@@ -83,7 +83,7 @@ def collect(emulator: ControlClient) -> Report:
     times = [instant(each["at"]) for each in entries]
     times += [instant(each["created_at"]) for each in events]
     times += [each.start for lane in subscriptions for each in lane.stretches]
-    return Report(
+    return WorldReport(
         app=emulator.get("/app")["name"],
         now=now,
         began=min([*times, now]),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from emulator.cli.report_data import Curve, Report
+from emulator.cli.report_data import Curve, WorldReport
 from emulator.html.templates import environment
 
 LEFT, WIDTH, RIGHT = 215, 680, 50
@@ -21,7 +21,7 @@ STATES = ("active", "trialing", "past_due", "paused")
 """The states that have a pattern of their own; others have an outline."""
 
 DASHES = ("", "8 4", "2 4", "12 4 2 4")
-"""The lines of several currencies, which differ without colour too."""
+"""The lines of several currencies, which can be distinguished without colour."""
 
 
 class Axis(NamedTuple):
@@ -44,7 +44,7 @@ class Axis(NamedTuple):
             yield self.x(at), at.strftime(form)
 
 
-class Line(NamedTuple):
+class MoneyLine(NamedTuple):
     """A curve as pixels: ``points`` of a polyline, and the name at its end."""
 
     points: str
@@ -53,7 +53,7 @@ class Line(NamedTuple):
     y: float
 
 
-def page(report: Report) -> str:
+def page(report: WorldReport) -> str:
     """The file."""
     axis = Axis(report.began, report.now)
     values = {
@@ -82,12 +82,12 @@ def money(amount: int) -> str:
     return f"{amount:,}"
 
 
-def _lines(curves: list[Curve], axis: Axis) -> list[Line]:
+def _lines(curves: list[Curve], axis: Axis) -> list[MoneyLine]:
     """The curves as steps: an amount stands until the next posting. Each currency has a scale of its own."""
     return [_line(curve, axis, DASHES[number % len(DASHES)]) for number, curve in enumerate(curves)]
 
 
-def _line(curve: Curve, axis: Axis, dash: str) -> Line:
+def _line(curve: Curve, axis: Axis, dash: str) -> MoneyLine:
     low = min(0, *(amount for _, amount in curve.points))
     high = max(1, *(amount for _, amount in curve.points))
 
@@ -99,4 +99,4 @@ def _line(curve: Curve, axis: Axis, dash: str) -> Line:
         points += [f"{axis.x(at)},{last}", f"{axis.x(at)},{y(amount)}"]
         last = y(amount)
     points.append(f"{axis.x(axis.ended)},{last}")
-    return Line(" ".join(points), dash, f"{money(curve.points[-1][1])} {curve.currency}", last)
+    return MoneyLine(" ".join(points), dash, f"{money(curve.points[-1][1])} {curve.currency}", last)

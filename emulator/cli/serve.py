@@ -8,7 +8,7 @@ import re
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +31,10 @@ STDIN = 0
 
 OTHER_FILES = 512
 """Files that are open beside the connections of clients, such as connections to webhook receivers."""
+
+
+STARTING = threading.Lock()
+"""Held while a server is made. msgspec learns a type on its first use, and two threads that do so at once crash it."""
 
 
 OPTIONS = (
@@ -246,9 +250,8 @@ def make_server(**chosen: Any) -> Any:
     from emulator.server import CannotListen, Server, is_loopback
     from emulator.state.store import CorruptStore, StorageError
 
-    if chosen["otlp"]:
-        require_extra("otel", "opentelemetry.sdk")
-    _require_guard(chosen, is_loopback(chosen["host"]))
+    _check(chosen)
+    mode, at = chosen["clock"]
     options = Options(
         clock_mode=chosen["clock"][0],
         clock_at=chosen["clock"][1],
@@ -270,7 +273,8 @@ def make_server(**chosen: Any) -> Any:
         parts=chosen.get("parts") or Parts(),
     )
     try:
-        return Server(options, chosen["host"], chosen["port"], _public_url(chosen["public_url"]))
+        with STARTING:
+            return Server(options, chosen["host"], chosen["port"], _public_url(chosen["public_url"]))
     except CannotListen as error:
         hint = "; is an emulator running there already? Choose another port with --port; 0 picks a free one"
         raise click.ClickException(f"{error}{hint if error.in_use else ''}") from None
@@ -280,10 +284,14 @@ def make_server(**chosen: Any) -> Any:
         raise click.ClickException(error.why) from None
 
 
-def _require_guard(chosen: Mapping[str, Any], loopback: bool) -> None:
-    """Raise ``UsageError`` for an address that others can reach without a token."""
-    permitted = loopback or chosen["control_token"] or chosen["insecure"] or chosen["trust_network"]
-    if not permitted:
+def _check(chosen: dict[str, Any]) -> None:
+    """Raise ``ClickException`` for an address that others reach without a token, and for a missing extra."""
+    from emulator.server import is_loopback
+
+    if chosen["otlp"]:
+        require_extra("otel", "opentelemetry.sdk")
+    permitted = chosen["control_token"] or chosen["insecure"] or chosen["trust_network"]
+    if not permitted and not is_loopback(chosen["host"]):
         raise click.UsageError(
             f"--host {chosen['host']}: others than this machine could use the control API; give a --control-token, "
             "or say --insecure"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import schemathesis
 
-from emulator.strategies import formats
+from emulator.strategies import format_texts
 
 
 def register() -> None:
     """Register them with schemathesis."""
-    for name, strategy in formats.VALID.items():
+    for name, strategy in format_texts.VALID.items():
         schemathesis.openapi.format(name, strategy)

@@ -15,33 +15,33 @@ if not find_spec("hypothesis"):
 
 from hypothesis import strategies as st
 
-from emulator.strategies.forms import Form, forms, overrides
-from emulator.strategies.operations import OPERATIONS, Operation
-from emulator.strategies.rules import RULES
+from emulator.strategies.body_forms import BodyForm, forms, overrides
+from emulator.strategies.body_operations import OPERATIONS, BodyOperation
+from emulator.strategies.business_rules import RULES
 from emulator.strategies.schema_values import values
 from emulator.strategies.violations import broken, without
 
-__all__ = ["OPERATIONS", "Body", "Operation", "Violation", "bodies", "invalid", "valid", "violations"]
+__all__ = ["OPERATIONS", "BodyOperation", "BrokenRule", "GeneratedBody", "bodies", "invalid", "valid", "violations"]
 
 References = Mapping[str, str]
 
 
-class Violation(NamedTuple):
+class BrokenRule(NamedTuple):
     """``field`` as an error names it: ``line_items.0.quantity``; ``rule`` is a keyword of the schema, or a decision."""
 
     field: str
     rule: str
 
 
-class Body(NamedTuple):
+class GeneratedBody(NamedTuple):
     """A generated body of an operation (by operationId); ``violation`` is None for a valid one."""
 
     operation: str
     value: dict[str, Any]
-    violation: Violation | None
+    violation: BrokenRule | None
 
 
-def valid(operation: str, **references: str) -> st.SearchStrategy[Body]:
+def valid(operation: str, **references: str) -> st.SearchStrategy[GeneratedBody]:
     """Bodies that an operation accepts, by operationId.
 
     ``references`` are ids of existing objects by the field that names them: ``valid("createRefund",
@@ -52,36 +52,36 @@ def valid(operation: str, **references: str) -> st.SearchStrategy[Body]:
     """
     spec = _operation(operation)
     every = [_objects(spec, form, references) for form in _possible(spec, references)]
-    return st.one_of(every).map(lambda value: Body(operation, value, None))
+    return st.one_of(every).map(lambda value: GeneratedBody(operation, value, None))
 
 
-def invalid(operation: str, **references: str) -> st.SearchStrategy[Body]:
+def invalid(operation: str, **references: str) -> st.SearchStrategy[GeneratedBody]:
     """Bodies that an operation rejects; ``body.violation`` says which field breaks which rule.
 
     The references are as for :func:`valid`.
     """
     labelled = _labelled(_operation(operation), references)
-    return st.one_of([st.builds(Body, st.just(operation), wrong, st.just(label)) for label, wrong in labelled])
+    return st.one_of([st.builds(GeneratedBody, st.just(operation), wrong, st.just(label)) for label, wrong in labelled])
 
 
-def bodies(operation: str, **references: str) -> st.SearchStrategy[Body]:
+def bodies(operation: str, **references: str) -> st.SearchStrategy[GeneratedBody]:
     """Valid and invalid bodies of an operation, about as many of each."""
     choice = {True: valid(operation, **references), False: invalid(operation, **references)}
     return st.booleans().flatmap(lambda is_valid: choice[is_valid])
 
 
-def violations(operation: str, **references: str) -> list[Violation]:
+def violations(operation: str, **references: str) -> list[BrokenRule]:
     """Every violation that :func:`invalid` generates."""
     return [label for label, _ in _labelled(_operation(operation), references)]
 
 
-def _operation(name: str) -> Operation:
+def _operation(name: str) -> BodyOperation:
     if name not in OPERATIONS:
         raise ValueError(f"{name} is no operation with a body; those are {', '.join(OPERATIONS)}")
     return OPERATIONS[name]
 
 
-def _possible(spec: Operation, references: References) -> list[Form]:
+def _possible(spec: BodyOperation, references: References) -> list[BodyForm]:
     """The forms of a body for which every required reference is given."""
     every = forms(spec)
     found = [form for form in every if not form.missing(references)]
@@ -91,7 +91,9 @@ def _possible(spec: Operation, references: References) -> list[Form]:
     return found
 
 
-def _objects(spec: Operation, form: Form, references: References, *forced: str) -> st.SearchStrategy[dict[str, Any]]:
+def _objects(
+    spec: BodyOperation, form: BodyForm, references: References, *forced: str
+) -> st.SearchStrategy[dict[str, Any]]:
     """Bodies of one form, which always have the ``forced`` fields."""
     valid_values = overrides(spec, form, references)
     fields = {name: values(spec.schema["properties"][name], valid_values, name) for name in form.fields(references)}
@@ -99,30 +101,30 @@ def _objects(spec: Operation, form: Form, references: References, *forced: str) 
     return st.fixed_dictionaries(required, optional=fields)
 
 
-Labelled = tuple[Violation, st.SearchStrategy[dict[str, Any]]]
+Labelled = tuple[BrokenRule, st.SearchStrategy[dict[str, Any]]]
 
 
-def _labelled(spec: Operation, references: References) -> Iterator[Labelled]:
+def _labelled(spec: BodyOperation, references: References) -> Iterator[Labelled]:
     """Each violation, and bodies that have it."""
     possible = _possible(spec, references)
     any_form = st.one_of([_objects(spec, form, references) for form in possible])
     unknown = any_form.map(lambda body: {**body, "unknown_field": 1})
-    yield Violation("unknown_field", "additionalProperties"), unknown
+    yield BrokenRule("unknown_field", "additionalProperties"), unknown
     for name in spec.schema.get("required", ()):
-        yield Violation(name, "required"), any_form.map(partial(without, name))
+        yield BrokenRule(name, "required"), any_form.map(partial(without, name))
     for form in possible:
         for name in form.fields(references):
             yield from _of_field(spec, form, references, name)
 
 
-def _of_field(spec: Operation, form: Form, references: References, name: str) -> Iterator[Labelled]:
+def _of_field(spec: BodyOperation, form: BodyForm, references: References, name: str) -> Iterator[Labelled]:
     """The violations of one field in the bodies of one form."""
     whole = _objects(spec, form, references, name)
     for each in broken(spec.schema["properties"][name], overrides(spec, form, references), name):
-        yield Violation(".".join((name, *each.path)), each.rule), _with(whole, name, each.values)
+        yield BrokenRule(".".join((name, *each.path)), each.rule), _with(whole, name, each.values)
     for rule in RULES.get(spec.name, ()):
         if rule.field == name:
-            yield Violation(name, rule.decision), _with(whole, name, rule.values)
+            yield BrokenRule(name, rule.decision), _with(whole, name, rule.values)
 
 
 def _with(

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from emulator.document.tree import Node
-from emulator.strategies import formats
+from emulator.strategies import format_texts
 
 Values = st.SearchStrategy[Any]
 Overrides = Mapping[str, Values]
@@ -54,7 +54,7 @@ def _typed(schema: Node, overrides: Overrides, name: str) -> Values:
 def _texts(schema: Node) -> st.SearchStrategy[str]:
     if "pattern" in schema:
         return st.from_regex(str(schema["pattern"]), fullmatch=True)
-    return (formats.VALID | formats.DATES).get(schema.get("format", ""), TEXT)
+    return (format_texts.VALID | format_texts.DATES).get(schema.get("format", ""), TEXT)
 
 
 def _lists(schema: Node, entries: Values) -> Values:

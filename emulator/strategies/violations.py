@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from hypothesis import strategies as st
 
 from emulator.document.tree import Node
-from emulator.strategies import formats
+from emulator.strategies import format_texts
 from emulator.strategies.schema_values import Overrides, Values, values
 
 LONGEST = 5001
@@ -107,8 +107,8 @@ _SAMPLES: dict[str, Values] = {
 """Values by their type. Those of arrays and objects are not valid metadata either."""
 
 _WRONG: Mapping[str, Callable[[Any], Values]] = {
-    "enum": lambda allowed: formats.LABEL.filter(lambda text: text not in allowed),
-    "format": lambda name: formats.INVALID[name],
+    "enum": lambda allowed: format_texts.LABEL.filter(lambda text: text not in allowed),
+    "format": lambda name: format_texts.INVALID[name],
     "pattern": lambda _: st.sampled_from(["", "-", "one two"]),
     "minLength": lambda least: st.just("x" * (least - 1)),
     "maxLength": lambda most: st.integers(most + 1, max(most + 1, LONGEST)).map(lambda length: "x" * length),

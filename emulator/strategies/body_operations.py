@@ -10,7 +10,7 @@ from emulator.document.tree import Node, inlined, resolve
 METHODS = ("post", "patch", "put")
 
 
-class Operation(NamedTuple):
+class BodyOperation(NamedTuple):
     """One operation: ``path`` as in the document, without ``/v1``; ``schema`` is that of its JSON body."""
 
     name: str
@@ -31,7 +31,7 @@ def _merged(node: Any) -> Any:
     return plain
 
 
-def _operations() -> dict[str, Operation]:
+def _operations() -> dict[str, BodyOperation]:
     document = bundles.load("service")
     found = {}
     for path, item in document["paths"].items():
@@ -40,7 +40,7 @@ def _operations() -> dict[str, Operation]:
                 body = resolve(document, item[method]["requestBody"])
                 schema = _merged(inlined(document, body["content"]["application/json"]["schema"]))
                 name = item[method]["operationId"]
-                found[name] = Operation(name, method.upper(), path, schema)
+                found[name] = BodyOperation(name, method.upper(), path, schema)
     return found
 
 

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
-from emulator.strategies import formats
-from emulator.strategies.operations import OPERATIONS, Operation
+from emulator.strategies import format_texts
+from emulator.strategies.body_operations import BodyOperation
 from emulator.strategies.schema_values import Overrides, Values
 
 CURRENCIES = st.sampled_from(["XAF", "XOF", "EUR", "USD"])
@@ -24,7 +24,7 @@ PRODUCT_CURRENCY = "XAF"
 """The currency of a product or plan whose id is given."""
 
 LINES = st.fixed_dictionaries(
-    {"description": formats.VALID["not-blank"], "unit_amount": AMOUNTS}, optional={"quantity": st.integers(1, 5)}
+    {"description": format_texts.VALID["not-blank"], "unit_amount": AMOUNTS}, optional={"quantity": st.integers(1, 5)}
 )
 """Lines that name no product: a description with a price."""
 
@@ -56,7 +56,7 @@ OF_OPERATION: Mapping[str, Overrides] = {
 """The same, of one operation."""
 
 
-class Form(NamedTuple):
+class BodyForm(NamedTuple):
     """Fields that go together: a body has all of ``required`` and any of ``optional``; ``fixed`` are their values."""
 
     required: tuple[str, ...]
@@ -73,7 +73,7 @@ class Form(NamedTuple):
         return [name for name in names if name not in REFERENCES or name in references]
 
 
-def overrides(spec: Operation, form: Form, references: Mapping[str, str]) -> dict[str, Values]:
+def overrides(spec: BodyOperation, form: BodyForm, references: Mapping[str, str]) -> dict[str, Values]:
     """The values of fields that are not any of their schema."""
     ids: dict[str, Values] = {name: st.just(id) for name, id in references.items()}
     if "product" in references:
@@ -134,22 +134,12 @@ _VARIANTS: Mapping[str, tuple[_Variant, ...]] = {
 """The forms of the operations whose fields depend on each other; every other operation has one."""
 
 
-def forms(spec: Operation) -> list[Form]:
+def forms(spec: BodyOperation) -> list[BodyForm]:
     """The forms of an operation's bodies."""
     return [_form(spec, each) for each in _VARIANTS.get(spec.name, (_Variant(),))]
 
 
-def _form(spec: Operation, variant: _Variant) -> Form:
+def _form(spec: BodyOperation, variant: _Variant) -> BodyForm:
     required = (*spec.schema.get("required", ()), *variant.required)
     optional = [name for name in spec.schema["properties"] if name not in (*required, *variant.without)]
-    return Form(required, tuple(optional), {name: st.just(value) for name, value in variant.fixed.items()})
-
-
-def left_out() -> set[tuple[str, str]]:
-    """The operations and fields that no form has."""
-    return {
-        (spec.name, name)
-        for spec in OPERATIONS.values()
-        for name in spec.schema["properties"]
-        if not any(name in (*form.required, *form.optional) for form in forms(spec))
-    }
+    return BodyForm(required, tuple(optional), {name: st.just(value) for name, value in variant.fixed.items()})
