@@ -60,11 +60,17 @@ class Judge:
 
 
 class StrictJudge:
-    """Validates values against the 3.0 document that is served, as openapi-core does: by the letter of the standard."""
+    """Validates values against the 3.0 document that is served, as openapi-core does: by the letter of the standard.
+
+    ``judged`` counts the values of the whole run.
+    """
+
+    judged = 0
 
     def __init__(self, document: Document) -> None:
         self.registry: Registry[Any] = Registry().with_resource(BASE, OPAQUE.create_resource(document))
 
     def faults(self, schema: Pointer, value: object) -> list[str]:
+        StrictJudge.judged += 1
         validator: Any = OAS30Validator({"$ref": f"{BASE}{fragment(schema)}"}, registry=self.registry)
         return [f"by the standard, {error.json_path}: {error.message}" for error in validator.iter_errors(value)]
