@@ -16,6 +16,7 @@ STRATEGIES: dict[str, st.SearchStrategy[str]] = {
     "email": st.builds("{}@{}".format, LABEL, DOMAIN),
     "https-uri": st.builds("https://{}/{}".format, DOMAIN, LABEL),
     "uri": st.builds("{}://{}/{}".format, st.sampled_from(["http", "https"]), DOMAIN, LABEL),
+    "web-url": st.builds("{}://{}/{}".format, st.sampled_from(["http", "https"]), DOMAIN, LABEL),
     "ipv4-network": st.sampled_from(["127.0.0.1", "127.0.0.0/8", "0.0.0.0/0"]),
     "not-blank": st.text(st.characters(codec="utf-8", categories=["L", "N", "P"]), min_size=1, max_size=50),
 }
