@@ -15,6 +15,7 @@ import pytest
 
 from contract_tests.coverage.points import Point, Points
 from contract_tests.coverage.watch import WATCH
+from contract_tests.document.judges import StrictJudge
 from emulator.core.events import Event
 from emulator.core.records import Record
 from emulator.core.state_machine import StateMachine, Transition
@@ -55,6 +56,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_testnodedown(node: Any) -> None:
     for kind, name, test in node.workeroutput.get("exercised", ()):
         WATCH.exercised.setdefault(Point(kind, name), test)
+    StrictJudge.judged += node.workeroutput.get("judged", 0)
 
 
 @pytest.hookimpl(trylast=True)
@@ -62,6 +64,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     config = session.config
     if hasattr(config, "workeroutput"):
         config.workeroutput["exercised"] = [[*point, test] for point, test in WATCH.exercised.items()]
+        config.workeroutput["judged"] = StrictJudge.judged
     else:
         file = config.getoption(OPTION)
         points = WATCH.points
@@ -72,6 +75,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
         reporter.write_line(
             f"\n{len(missing)} of {len(points.documented())} documented points without a test; table in {file}"
+        )
+        reporter.write_line(
+            f"{StrictJudge.judged} bodies were validated by the letter of OpenAPI 3.0; a rejected one fails its test"
         )
         for point in missing:
             reporter.write_line(f"no test exercises {point.kind}: {point.name}")

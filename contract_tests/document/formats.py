@@ -54,6 +54,7 @@ FORMATS: dict[str, Callable[[str], bool]] = {
     "date": is_date,
     "email": _matches(r"[!-?A-~]+@[A-Za-z0-9.-]+"),
     "uri": is_uri,
+    "web-url": _matches(r"https?://\S+"),
     "https-uri": lambda text: is_uri(text) and text.startswith("https://"),
     "currency": CURRENCIES.__contains__,
     "country": COUNTRIES.__contains__,

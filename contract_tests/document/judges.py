@@ -98,7 +98,12 @@ class Judge:
 
 
 class StrictJudge:
-    """Validates values against the 3.0 document that is served, as openapi-core does: by the letter of the standard."""
+    """Validates values against the 3.0 document that is served, as openapi-core does: by the letter of the standard.
+
+    ``judged`` counts the values of the whole run.
+    """
+
+    judged = 0
 
     def __init__(self, document: Document) -> None:
         schemas = Schemas(document)
@@ -106,5 +111,6 @@ class StrictJudge:
         self._validator = cache(lambda schema: validator(schemas.at(schema), registry=schemas.registry))
 
     def faults(self, schema: Pointer, value: object) -> list[str]:
+        StrictJudge.judged += 1
         errors = self._validator(schema).iter_errors(value)
         return [f"by the standard, {error.json_path}: {error.message}" for error in errors]

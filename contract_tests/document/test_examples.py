@@ -88,6 +88,7 @@ GOOD_AND_BAD = {
     "email": ("ada@example.com", "ada"),
     "uri": ("http://127.0.0.1:8000/hook", "/hook"),
     "https-uri": ("https://example.com/a.png", "http://example.com/a.png"),
+    "web-url": ("http://example.com/{CHECKOUT_SESSION_ID}", "ftp://example.com"),
     "currency": ("XAF", "xaf"),
     "country": ("GA", "Gabon"),
     "e164": ("+24177000000", "077000000"),

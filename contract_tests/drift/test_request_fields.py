@@ -182,6 +182,7 @@ FORMATS: dict[str | None, str] = {
     "e164": "+24166123456",
     "uri": "https://other.example.com/",
     "https-uri": "https://other.example.com/",
+    "web-url": "https://other.example.com/",
     "date": "2026-03-01",
     "date-time": "2026-03-01T00:00:00.000Z",
     "domain": "other.example.com",

@@ -251,7 +251,6 @@ def make_server(**chosen: Any) -> Any:
     from emulator.state.store import CorruptStore, StorageError
 
     _check(chosen)
-    mode, at = chosen["clock"]
     options = Options(
         clock_mode=chosen["clock"][0],
         clock_at=chosen["clock"][1],

@@ -27,6 +27,7 @@ LIMITS: dict[str, Node] = {
     "https-uri": {"pattern": r"^https://[^\s/?#]\S*$"},
     "ipv4-network": {"pattern": rf"^{_OCTET}(\.{_OCTET}){{3}}(/(3[0-2]|[12]?[0-9]))?$"},
     "not-blank": {"pattern": r"\S"},
+    "web-url": {"pattern": r"^https?://\S+$"},
 }
 """What a format of our own asks for, in keywords that every validator knows."""
 

@@ -17,6 +17,7 @@ VALID: dict[str, st.SearchStrategy[str]] = {
     "email": st.builds("{}@{}".format, LABEL, DOMAIN),
     "https-uri": st.builds("https://{}/{}".format, DOMAIN, LABEL),
     "uri": st.builds("{}://{}/{}".format, st.sampled_from(["http", "https"]), DOMAIN, LABEL),
+    "web-url": st.builds("{}://{}/{}".format, st.sampled_from(["http", "https"]), DOMAIN, LABEL),
     "ipv4-network": st.sampled_from(["127.0.0.1", "127.0.0.0/8", "0.0.0.0/0"]),
     "not-blank": st.text(st.characters(codec="utf-8", categories=["L", "N", "P"]), min_size=1, max_size=50),
 }
@@ -38,6 +39,7 @@ INVALID: dict[str, st.SearchStrategy[str]] = {
     "email": st.sampled_from(["", "nope", "a@", "@example.com", "a b@example.com"]),
     "https-uri": st.sampled_from(["", "/thanks", "http://shop.example/", "https://", "shop.example"]),
     "uri": st.sampled_from(["", "/thanks", "shop.example", "https://shop example/"]),
+    "web-url": st.sampled_from(["", "/thanks", "shop.example", "ftp://shop.example/", "https://shop example/"]),
     "ipv4-network": st.sampled_from(["", "10.0.0.1/8", "256.0.0.1", "10.0.0.0/33", "::1", "localhost"]),
     "not-blank": st.text(" \t\n", min_size=1, max_size=5),
     "date": st.sampled_from(["", "2090-02-30", "2090-2-3", "03/02/2090", "2090-01-01T00:00:00Z"]),

@@ -20,6 +20,8 @@ _DOMAIN = re.compile(
     r"(?=.{1,253}$)[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*"
 )
 _NETWORK = re.compile(r"\d{1,3}(\.\d{1,3}){3}(/\d{1,2})?", re.ASCII)
+_WEB_URL = re.compile(r"https?://\S+")
+"""May have ``{CHECKOUT_SESSION_ID}`` in it, which a URI may not."""
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 
@@ -83,6 +85,7 @@ FORMATS: dict[str, Callable[[str], bool]] = {
     "e164": lambda text: _E164.fullmatch(text) is not None,
     "uri": _passes(_url),
     "https-uri": _passes(_https_url),
+    "web-url": lambda text: _WEB_URL.fullmatch(text) is not None,
     "domain": lambda text: _DOMAIN.fullmatch(text) is not None,
     "ipv4-network": _passes(_network),
     "currency": lambda text: text in currencies(),
@@ -97,6 +100,7 @@ EXPLAINED: dict[str, str] = {
     "e164": "must be a phone number in E.164 form: + and 7 to 15 digits, no spaces or dashes",
     "uri": "must be an http:// or https:// URL",
     "https-uri": "must be an https:// URL",
+    "web-url": "must be an http:// or https:// URL",
     "domain": "must be a bare domain name: no protocol, port, path or wildcard",
     "ipv4-network": "must be an IPv4 address or a CIDR range without host bits",
     "currency": "must be an ISO 4217 code in upper case",
