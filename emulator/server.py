@@ -14,6 +14,7 @@ import uvicorn
 
 from emulator.resources.app import keys
 from emulator.sandbox import Options, Sandbox
+from emulator.web import event_loop
 from emulator.web.connection import protocol_for
 
 
@@ -74,7 +75,7 @@ class Server:
         root_app = self.sandbox.application()
         return uvicorn.Config(
             root_app,
-            loop="auto",
+            loop=event_loop.FACTORY,
             http=protocol_for(root_app),
             ws="none",
             # Which proxies are trusted to name the client's address is a setting of the App (B-70), not of the server.
