@@ -12,9 +12,9 @@ from ipaddress import ip_address
 
 import uvicorn
 
+from emulator import event_loop
 from emulator.resources.app import keys
 from emulator.sandbox import Options, Sandbox
-from emulator.web import event_loop
 from emulator.web.connection import protocol_for
 
 

@@ -8,7 +8,7 @@ from collections.abc import Coroutine, MutableMapping
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from emulator.web.event_loop import RealTimeLoop
+from emulator.event_loop import RealTimeLoop
 
 T = TypeVar("T")
 

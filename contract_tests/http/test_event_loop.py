@@ -9,7 +9,7 @@ import threading
 
 from freezegun import freeze_time
 
-from emulator.web.event_loop import RealTimeLoop
+from emulator.event_loop import RealTimeLoop
 
 
 def slept(loop: type[asyncio.AbstractEventLoop]) -> None:
