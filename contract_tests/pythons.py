@@ -1,7 +1,8 @@
 """``python -m contract_tests.pythons``: the tests on each supported Python that is found, with uvloop and without it.
 
-Each Python gets an environment of its own. It needs nothing but the standard library, since it runs before anything is
-installed. Exit status 1 if a run failed or if a Python that ``--require`` names was not found.
+Each Python gets an environment of its own; with ``--environments`` it stays for later runs. It needs nothing but the
+standard library, since it runs before anything is installed. Folders of tests run one after another, so that the last
+lines say which passed on which Python. Exit status 1 if a run failed or if a Python that is required was not found.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SUPPORTED = ("3.11", "3.12", "3.13", "3.14")
 REQUIRED = ("3.11", "3.12", "3.13")
 
-WITHOUT_UVLOOP = ("contract_tests/http", "contract_tests/testing", "contract_tests/cli/test_serve.py")
+WITHOUT_UVLOOP = tuple(f"contract_tests/{folder}" for folder in ("web", "http", "engine", "testing", "cli"))
 """What is run again without uvloop: everything in which an event loop takes part."""
 
 
@@ -44,37 +45,52 @@ def _is(python: str, version: str) -> bool:
 
 
 def runs(python: str, tests: Sequence[str], folder: Path) -> Iterator[tuple[str, bool]]:
-    """Install into a new environment, run the tests, run some again without uvloop; each with whether it passed."""
+    """Install into an environment, run the tests, run some again without uvloop; each with whether it passed."""
     subprocess.run([python, "-m", "venv", str(folder)], check=True)
     own = folder / ("Scripts" if os.name == "nt" else "bin")
     pip = [str(own / "python"), "-m", "pip", "--quiet"]
-    yield "install", _passes([*pip, "install", ".[test]"])
+    # The package itself is that of this checkout even where an earlier run has left another one of the same version.
+    _passes([*pip, "uninstall", "--yes", "payments-emulator"], own)
+    yield "install", _passes([*pip, "install", ".[test]"], own)
     pytest = [str(own / "python"), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    yield "tests", _passes([*pytest, *tests])
-    _passes([*pip, "uninstall", "--yes", "uvloop"])
-    yield "tests without uvloop", _passes([*pytest, *(tests or WITHOUT_UVLOOP)])
+    for each in tests or _folders():
+        yield each, _passes([*pytest, each], own)
+    _passes([*pip, "uninstall", "--yes", "uvloop"], own)
+    for each in tests or WITHOUT_UVLOOP:
+        yield f"{each} without uvloop", _passes([*pytest, each], own)
 
 
-def _passes(command: Sequence[str]) -> bool:
+def _folders() -> list[str]:
+    """The folders that hold tests."""
+    tests = sorted({file.parent.relative_to(ROOT).as_posix() for file in ROOT.glob("contract_tests/**/test_*.py")})
+    return [each for each in tests if not any(each.startswith(f"{other}/") for other in tests)]
+
+
+def _passes(command: Sequence[str], own: Path) -> bool:
     print(f"\n== {' '.join(command)}", flush=True)
-    return subprocess.run(command, cwd=ROOT, check=False).returncode == 0
+    # Tests call commands of the environment by their names.
+    environment = {**os.environ, "PATH": f"{own}{os.pathsep}{os.environ['PATH']}"}
+    return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode == 0
 
 
 def main() -> int:
     """Print a line for each Python at the end."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--require", nargs="*", default=REQUIRED, help="versions that must be found")
-    parser.add_argument("tests", nargs="*", help="arguments of pytest (default: all tests)")
+    parser.add_argument("--only", action="append", choices=SUPPORTED, help="a version; may be repeated")
+    parser.add_argument("--environments", type=Path, help="where environments are made, and used again by later runs")
+    parser.add_argument("tests", nargs="*", help="folders or files of tests (default: all)")
     chosen = parser.parse_args()
     lines, failed = [], False
-    for version in SUPPORTED:
+    for version in chosen.only or SUPPORTED:
         python = found(version)
         if python is None:
-            failed |= version in chosen.require
-            lines.append(f"{version}: not found" + (", but required" if version in chosen.require else ""))
+            required = version in (chosen.only or REQUIRED)
+            failed |= required
+            lines.append(f"{version}: not found" + (", but required" if required else ""))
             continue
-        with tempfile.TemporaryDirectory() as folder:
-            for name, passed in runs(python, chosen.tests, Path(folder)):
+        with tempfile.TemporaryDirectory() as temporary:
+            folder = (chosen.environments or Path(temporary)) / version
+            for name, passed in runs(python, chosen.tests, folder):
                 failed |= not passed
                 lines.append(f"{version}: {name} {'passed' if passed else 'FAILED'}")
     print("\n" + "\n".join(lines))

@@ -13,6 +13,7 @@ from ipaddress import ip_address
 
 import uvicorn
 
+from emulator import event_loop
 from emulator.resources.app import keys
 from emulator.sandbox import Options, Sandbox
 from emulator.web.connection import protocol_for
@@ -79,7 +80,7 @@ class Server:
         root_app = self.sandbox.application()
         return uvicorn.Config(
             root_app,
-            loop="auto",
+            loop=event_loop.FACTORY,
             http=protocol_for(root_app),
             ws="none",
             # Which proxies are trusted to name the client's address is a setting of the App (B-70), not of the server.

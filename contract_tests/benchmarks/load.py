@@ -14,7 +14,6 @@ from multiprocessing import get_context
 from typing import NamedTuple
 
 import msgspec
-import uvloop
 
 from contract_tests.benchmarks.servers import HEADERS
 
@@ -55,6 +54,9 @@ def generator() -> ProcessPoolExecutor:
 
 def run(port: int, requests: Sequence[bytes]) -> Result:
     """Send all requests, each once; raises for an answer that is no success."""
+    # Imported here: tests that use parts of the benchmarks also run where there is no uvloop.
+    import uvloop
+
     return uvloop.run(_run(port, requests))
 
 

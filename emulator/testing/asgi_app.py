@@ -8,6 +8,8 @@ from collections.abc import Coroutine, MutableMapping
 from contextlib import suppress
 from typing import Any, TypeVar
 
+from emulator.event_loop import RealTimeLoop
+
 T = TypeVar("T")
 
 AsgiMessage = MutableMapping[str, Any]
@@ -105,7 +107,7 @@ class Lifespan:
 
 def _loop_in_thread() -> asyncio.AbstractEventLoop:
     """A new event loop that runs in a thread until it is stopped, and is then closed."""
-    loop = asyncio.new_event_loop()
+    loop = RealTimeLoop()
 
     def run() -> None:
         asyncio.set_event_loop(loop)
