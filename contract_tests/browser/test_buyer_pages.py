@@ -86,7 +86,7 @@ def test_a_transfer_that_never_arrives_can_be_paid_another_way(sandbox: Sandbox,
     pay(tab, TRANSFER)
     tab.get_by_test_id("sandbox-summary").click()
     tab.get_by_test_id("sandbox-refuse").click()
-    expect(tab.get_by_test_id("problem")).to_contain_text("not enough money")
+    expect(tab.get_by_test_id("problem")).to_contain_text("Insufficient funds")
     pay(tab, CARD)
     expect(tab).to_have_url(THANKS)
 

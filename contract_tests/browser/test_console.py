@@ -125,7 +125,7 @@ def test_an_arranged_failure_happens_and_is_used_up(sandbox: Sandbox, surf: Surf
     tab.get_by_test_id("arrange-outcome").click()
     expect(tab.get_by_test_id("outcomes")).to_contain_text("INSUFFICIENT_FUNDS")
     assert sandbox.pay()["last_error"]["code"] == "INSUFFICIENT_FUNDS"
-    expect(tab.get_by_test_id("outcomes")).to_contain_text("Nothing is arranged")
+    expect(tab.get_by_test_id("outcomes")).to_contain_text("No simulated failures")
     assert_same_page(tab)
 
 

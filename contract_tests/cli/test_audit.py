@@ -54,7 +54,9 @@ def test_as_json_each_finding_is_a_line(sandbox: Sandbox, cli: Cli) -> None:
 @pytest.mark.usefixtures("careless")
 @pytest.mark.parametrize(("severity", "status"), [(None, 0), ("error", 0), ("warning", 1), ("info", 1)])
 @pytest.mark.parametrize("form", [(), ("--json",)], ids=str)
-def test_it_fails_on_what_is_grave_enough(cli: Cli, severity: str | None, status: int, form: tuple[str, ...]) -> None:
+def test_it_fails_on_findings_that_are_severe_enough(
+    cli: Cli, severity: str | None, status: int, form: tuple[str, ...]
+) -> None:
     ended = cli("audit", *form, *(("--fail-on", severity) if severity else ()))
     assert (ended.status, ended.errors) == (status, "")
     assert "refund-without-key" in ended.output

@@ -73,7 +73,7 @@ def test_a_receiver_with_a_defect(receiver: Receiver) -> None:
     assert max(map(len, output.splitlines())) <= 80
     shown = " ".join(output.split())
     assert "FAIL unsigned an event without a signature 204" in shown
-    assert "expected: refused, by a 4xx (Delivery rule 1; B-83) got: 204 to customer.created do: Reject" in shown
+    assert "expected: a 4xx (Delivery rule 1; B-83) got: 204 to customer.created do: Reject" in shown
     assert "2 of 21 checks failed" in shown, "the signature of another method has another header"
     assert "accepting 204 is an assumption" not in shown, "nothing that should be accepted was answered so"
 
@@ -222,7 +222,7 @@ def test_deliveries_are_written_to_files(method: str, tmp_path: Path) -> None:
     ended = run("certify", "--export", str(folder), "--method", method, "--webhook", "wh_5Tn8cV2bX6mK1jH4gF7dS9aP")
     files = [json.loads(file.read_text("utf-8")) for file in folder.iterdir()]
     accepted = [each for each in files if each["expected"] == "accepted"]
-    rejected = f"{len(files) - len(accepted)} to be refused"
+    rejected = f"{len(files) - len(accepted)} to be rejected"
     assert ended.output == f"{len(files)} files in {folder}: {len(accepted)} to be accepted and {rejected}.\n"
     assert {each["check"] for each in files} == {check.name for check in checks_of(method)}
     for each in files:

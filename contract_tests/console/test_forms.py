@@ -75,13 +75,13 @@ def test_an_arranged_failure_happens(sandbox: Sandbox) -> None:
         assert sandbox.pay()["last_error"]["code"] == "INSUFFICIENT_FUNDS"
         assert "INSUFFICIENT_FUNDS" not in visitor.open("failures").said("outcomes")
         visitor.do("outcome", "failures", **form)
-        assert "Nothing" in visitor.do("clear_outcomes", "failures").said("outcomes")
+        assert "No simulated" in visitor.do("clear_outcomes", "failures").said("outcomes")
         visitor.do(
             "fault", "failures", **{"then.status:number": "503", "match.path": "/customers/", "times:number": "2"}
         )
         visitor.do("fault", "failures", **{"then.lose:flag": "true"})
         assert [fault["then"] for fault in sandbox.control.get("/faults")["data"]] == [{"lose": True}, {"status": 503}]
-        assert "Nothing" in visitor.do("clear_faults", "failures").said("faults")
+        assert "No simulated" in visitor.do("clear_faults", "failures").said("faults")
 
 
 def test_settings_are_saved_as_they_are_shown(sandbox: Sandbox) -> None:
@@ -133,7 +133,7 @@ def test_a_world_is_saved_taken_out_brought_in_and_put_back(sandbox: Sandbox) ->
         visitor.do("save", "snapshots", name="one")
         exported = visitor.http.get("/_emulator/console/snapshots/one/export", params={"app": visitor.app})
         assert exported.headers["content-disposition"] == 'attachment; filename="one.json"'
-        assert visitor.do("reset", "snapshots").said("notice").startswith("A fresh world")
+        assert visitor.do("reset", "snapshots").said("notice").startswith("The world was reset")
         shared = visitor.http.get(
             "/_emulator/console/snapshots/one/export", params={"app": visitor.app, "share": "true"}
         )

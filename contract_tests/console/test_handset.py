@@ -63,7 +63,7 @@ def test_what_is_pressed_stands_in_the_journal_as_the_request_it_is(sandbox: San
     ("button", "says", "status"),
     [
         ("reject", "rejected", "canceled"),
-        ("ignore", "ends when", "requires_action"),
+        ("ignore", "will fail when", "requires_action"),
         ("maybe", "no longer", "requires_action"),
     ],
 )
@@ -77,7 +77,7 @@ def test_a_payment_that_was_answered_elsewhere_is_gone(sandbox: Sandbox, person:
     asked(sandbox)
     text = person.get(f"/{PHONE}").text
     sandbox.control.post(f"/phones/{PHONE}/answer", {"answer": "reject"})
-    assert "no longer waits" in press(person, text, "approve").text
+    assert "is no longer waiting" in press(person, text, "approve").text
 
 
 def test_it_speaks_french(person: httpx.Client) -> None:

@@ -226,7 +226,7 @@ def test_an_object_is_explained(sandbox: Sandbox) -> None:
     assert why.startswith("Why is it in this state? request POST /v1/subscriptions/ planned job subscription.charge")
     assert f"job subscription.renew of {subscription} ran and created it" in why
     assert "change open -> paid by `pay` (amount_paid 0 -> 5000" in why
-    assert "does not reach back" not in why
+    assert "no longer covers" not in why
     assert f"/_emulator/console/objects/{subscription}?app={visitor.app}" in page.links
     assert "Pourquoi cet état ? requête POST /v1/subscriptions/" in french.said("why")
     assert "changement open -> paid" in french.said("why")
@@ -237,7 +237,7 @@ def test_a_chain_that_is_not_whole_says_so(sandbox: Sandbox) -> None:
     sandbox.control.post("/snapshots", {"name": "now"})
     sandbox.control.post("/snapshots/now/restore")
     with visiting(sandbox) as visitor:
-        assert "The journal does not reach back" in visitor.open(f"objects/{customer}").said("why")
+        assert "The journal no longer covers" in visitor.open(f"objects/{customer}").said("why")
 
 
 def test_of_a_long_chain_the_last_steps_stand_open(sandbox: Sandbox) -> None:

@@ -7,46 +7,13 @@ from typing import Any
 import pytest
 
 from contract_tests.client import Client
+from contract_tests.drift.test_settings import DEFAULTS as SETTINGS
 from contract_tests.sandbox import Sandbox
 
-DEFAULTS = {
-    "main_currency": "XAF",
-    "currencies": ["XAF", "XOF", "EUR", "USD"],
-    "countries": ["GA", "CM", "CI", "SN", "CG", "TD", "BJ", "TG", "BF", "ML", "FR", "US"],
-    "pricing_plan": "growth",
-    "commission_rate": 0,
-    "tax_rate": 0,
-    "minimum_amount": 100,
-    "maximum_amount": 99999999,
-    "error_shape": "documented",
-    "unknown_fields": "reject",
-    "rate_limit": None,
-    "concurrency_limit": None,
-    "renewal_retry_days": [1, 3, 5, 7],
-    "reactivation_days": 30,
-    "operator_delay": 0,
-    "mobile_money": "auto",
-    "refund_timing": "documented",
-    "refund_review": False,
-    "refund_expiry_days": 30,
-    "webhook_http": "loopback",
-    "trusted_proxies": ["127.0.0.0/8", "::1/128"],
-    "readings": {
-        "search_nothing_found": "empty",
-        "metadata_values": "scalars",
-        "renewal_without_method": "invoice",
-        "past_due_periods": "skipped",
-        "success_url": "optional",
-        "anonymous_customer": "made",
-        "payment_received": "intent",
-        "webhook_success": "200",
-        "webhook_retry": "faults",
-        "cors_without_domains": "none",
-        "unknown_fields": "reject",
-        "error_shape": "documented",
-        "refund_timing": "documented",
-    },
-}
+OF_SETTINGS = {"unknown_fields": "reject", "error_shape": "documented", "refund_timing": "documented"}
+"""Readings that have settings of their own; the App shows them among its readings too."""
+
+DEFAULTS = {**SETTINGS, "readings": {**SETTINGS["readings"], **OF_SETTINGS}}
 
 OTHERS: dict[str, Any] = {
     "main_currency": "EUR",

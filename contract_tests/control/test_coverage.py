@@ -166,7 +166,7 @@ def test_another_world_is_another_report(sandbox: Sandbox, server: RunningServer
         assert exercised(sandbox, "events") == set()
 
 
-def test_calls_of_the_control_api_do_not_count_but_what_they_bring_about_does(sandbox: Sandbox) -> None:
+def test_calls_of_the_control_api_do_not_count_but_what_they_cause_does(sandbox: Sandbox) -> None:
     sandbox.control.post("/trigger", {"event": "invoice.paid"})
     sandbox.control.request("POST", "/rewind", json={"to": "req_nothing"})
     coverage = report(sandbox)

@@ -296,7 +296,7 @@ FRENCH = {
     "renewal_failed": ("Votre paiement à", "Nous réessaierons le 2 janvier 2026."),
     "trial_ending": ("Votre essai chez", "Votre premier paiement de 5 000 FCFA aura lieu ce jour-là."),
     "subscription_canceled": ("Votre abonnement chez", "Plus rien ne vous sera prélevé."),
-    "refund": ("Remboursement de 5 000 FCFA", "Nous vous avons rendu l’argent"),
+    "refund": ("Remboursement de 5 000 FCFA", "Nous avons remboursé votre moyen de paiement"),
 }
 
 

@@ -183,13 +183,13 @@ def checks_of_a_receiver() -> str:
         (
             _code(each.name),
             each.sent,
-            each.expected,
+            _code(each.expected),
             each.rule,
             "" if each.methods == METHODS else ", ".join(each.methods),
         )
         for each in CHECKS
     ]
-    return _table("check", "what is sent", "is", "by", "only with", rows=rows)
+    return _table("check", "what is sent", "expected", "rule", "only with", rows=rows)
 
 
 def wrong_services() -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 
 from emulator.resources.app.settings import FEE_RATES, Settings, changed
 
-DEFAULTS = {
+DEFAULTS: dict[str, Any] = {
     "main_currency": "XAF",
     "currencies": ["XAF", "XOF", "EUR", "USD"],
     "countries": ["GA", "CM", "CI", "SN", "CG", "TD", "BJ", "TG", "BF", "ML", "FR", "US"],

@@ -91,8 +91,8 @@ def test_a_phone_that_takes_its_time_is_waited_for(sandbox: Sandbox) -> None:
     ("fields", "code", "says"),
     [
         (DECLINED, "PAYMENT_METHOD_NOT_SUPPORTED", "declined"),
-        ({**CARD, "number": "4000000000009995"}, "INSUFFICIENT_FUNDS", "not enough money"),
-        ({**PHONE, "phone": "+24177000001"}, "INSUFFICIENT_FUNDS", "not enough money"),
+        ({**CARD, "number": "4000000000009995"}, "INSUFFICIENT_FUNDS", "Insufficient funds"),
+        ({**PHONE, "phone": "+24177000001"}, "INSUFFICIENT_FUNDS", "Insufficient funds"),
         ({**PHONE, "phone": "+24177000002"}, "MOBILE_MONEY_REJECTED", "rejected on the phone"),
         ({**PHONE, "phone": "+24177000004"}, "MOBILE_MONEY_NUMBER_INVALID", "does not know this mobile money number"),
         ({**PHONE, "phone": "+24177000005"}, "MOBILE_MONEY_LIMIT_REACHED", "limit"),

@@ -102,7 +102,7 @@ def _exported(service: ServiceWorld, folder: Path, as_json: bool) -> int:
 
 def _exported_line(item: dict[str, Any]) -> str:
     files = counted(item["accepted"] + item["refused"], "file")
-    return f"{files} in {item['folder']}: {item['accepted']} to be accepted and {item['refused']} to be refused."
+    return f"{files} in {item['folder']}: {item['accepted']} to be accepted and {item['refused']} to be rejected."
 
 
 def _service(url: str, *, secret: str | None, method: str, webhook: str | None, ssl_verification: bool) -> ServiceWorld:
@@ -158,7 +158,7 @@ def _failed(item: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _explained(item: dict[str, Any]) -> list[str]:
     return [
-        f"expected: {item['expected']}, by a {'2xx' if item['expected'] == 'accepted' else '4xx'} ({item['rule']})",
+        f"expected: a {'2xx' if item['expected'] == 'accepted' else '4xx'} ({item['rule']})",
         f"got: {'; '.join(_got(_failed(item)))}",
         f"do: {item['advice']}",
     ]

@@ -107,7 +107,7 @@ def _show(report: Report) -> None:
     from rich.console import Console
     from rich.markup import escape
 
-    from emulator.conformance.report import printable
+    from emulator.junit import printable
 
     console = Console()
     console.print(_table(report))
@@ -149,7 +149,7 @@ def _row(count: OperationCount) -> tuple[str, ...]:
 
 
 def _block(console: Console, title: str, *lines: str) -> None:
-    from emulator.conformance.report import printable
+    from emulator.junit import printable
 
     console.print(f"\n[bold red]{title}")
     for line in lines:

@@ -117,7 +117,7 @@ def execute(
             raise click.UsageError("--readings runs several sandboxes at once, which cannot share one --state")
         with not_run():
             runs = run_all(command, key.split("_", 2)[-1], environment, chosen)
-            return report(runs, as_json=as_json, junit=junit)
+            return report(runs, as_json=as_json, junit_file=junit)
     if junit or as_json:
         raise click.UsageError("--junit and --json go with --readings all")
     # As in serve: a start creates no garbage, and what it loads stays.

@@ -9,10 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
-from xml.etree import ElementTree
 
 import click
 
+from emulator import junit
 from emulator.cli.captured import run_captured
 from emulator.cli.serve import make_server
 from emulator.cli.server_thread import serving
@@ -101,10 +101,10 @@ def _ended(command: Sequence[str], environment: Environment, chosen: Mapping[str
         return run_captured(command, environment(server))
 
 
-def report(runs: Sequence[CommandRun], *, as_json: bool, junit: Path | None) -> int:
+def report(runs: Sequence[CommandRun], *, as_json: bool, junit_file: Path | None) -> int:
     """Print which readings the command depends on; exit status 1 if it depends on any, or fails in the first run."""
-    if junit is not None:
-        junit.write_text(as_junit(runs), "utf-8")
+    if junit_file is not None:
+        junit_file.write_text(as_junit(runs), "utf-8")
     if as_json:
         for run in runs:
             row = {"reading": run.reading, "value": run.value, "status": run.status, "depends": run.depends}
@@ -136,13 +136,11 @@ def summary(runs: Sequence[CommandRun]) -> list[str]:
 
 def as_junit(runs: Sequence[CommandRun]) -> str:
     """The report as JUnit XML: a test case for each run, which fails where the report names it."""
-    failures = sum(map(_is_finding, runs))
-    suite = ElementTree.Element("testsuite", name="readings", tests=str(len(runs)), failures=str(failures))
-    for run in runs:
-        case = ElementTree.SubElement(suite, "testcase", classname="readings", name=run.title)
-        if _is_finding(run):
-            message = f"the command {'fails' if run.status else 'passes'} {run.title}: exit status {run.status}"
-            failure = ElementTree.SubElement(case, "failure", message=message)
-            # XML has no control characters, which colours in a terminal are made of.
-            failure.text = "".join(each for each in run.output if each.isprintable() or each == "\n")
-    return ElementTree.tostring(suite, encoding="unicode")
+    return junit.report("readings", "readings", [junit.Case(run.title, _failures(run)) for run in runs])
+
+
+def _failures(run: CommandRun) -> list[junit.Failure]:
+    if not _is_finding(run):
+        return []
+    message = f"the command {'fails' if run.status else 'passes'} {run.title}: exit status {run.status}"
+    return [junit.Failure(message, run.output)]

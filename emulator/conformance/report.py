@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import asdict, dataclass, field
 from typing import Any
-from xml.etree import ElementTree
+
+from emulator import junit
 
 
 @dataclass(frozen=True)
@@ -91,22 +92,14 @@ class Report:
 
     def as_junit(self) -> str:
         """The report as JUnit XML: a test case for each operation, and one for the errors of the check itself."""
-        suite = ElementTree.Element("testsuite", name="payments-emulator check", tests=str(len(self.operations) + 1))
-        suite.set("failures", str(sum(1 for each in self.operations.values() if each.failures) + bool(self.problems)))
-        suite.set("time", f"{self.seconds:.1f}")
-        for count in self.operations.values():
-            case = ElementTree.SubElement(suite, "testcase", classname="check", name=count.operation)
-            for failing in count.failures.values():
-                element = ElementTree.SubElement(
-                    case, "failure", type=failing.check, message=printable(failing.message)
-                )
-                element.text = printable(f"{failing.message}\n\n{failing.curl}\n\n{failing.status} {failing.answer}")
-        case = ElementTree.SubElement(suite, "testcase", classname="check", name="everything could be checked")
-        for problem in self.problems:
-            ElementTree.SubElement(case, "failure", type="problem", message=printable(problem))
-        return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True)
+        cases = [
+            junit.Case(count.operation, [*map(_failure, count.failures.values())]) for count in self.operations.values()
+        ]
+        problems = [junit.Failure(problem, type="problem") for problem in self.problems]
+        cases.append(junit.Case("everything could be checked", problems))
+        return junit.report("payments-emulator check", "check", cases, time=f"{self.seconds:.1f}")
 
 
-def printable(text: str) -> str:
-    """The text without characters that are invalid in XML or control a terminal."""
-    return "".join(letter if letter.isprintable() or letter == "\n" else "\ufffd" for letter in text)
+def _failure(failing: Failing) -> junit.Failure:
+    details = f"{failing.message}\n\n{failing.curl}\n\n{failing.status} {failing.answer}"
+    return junit.Failure(failing.message, details, failing.check)

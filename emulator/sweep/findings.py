@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
-from xml.etree import ElementTree
 
+from emulator import junit
 from emulator.sweep.digest import Digest, differences, totals
 from emulator.sweep.placed_faults import REQUEST, Case, Place
 
@@ -165,15 +165,12 @@ class SweepReport(NamedTuple):
 
     def as_junit(self) -> str:
         """The report as JUnit XML: a failed test case for each finding, and one for the runs without any."""
-        suite = ElementTree.Element("testsuite", name="sweep", tests=str(self.runs))
-        for finding in self.findings:
-            case = ElementTree.SubElement(suite, "testcase", classname="sweep", name=finding.case.sentence)
-            failure = ElementTree.SubElement(case, "failure", message=finding.differences[0])
-            failure.text = "\n".join(self._described([finding]))
-        whole = ElementTree.SubElement(suite, "testcase", classname="sweep", name="every other run")
-        if self.failure or self.unstable:
-            ElementTree.SubElement(whole, "failure", message=next(self.lines()))
-        return ElementTree.tostring(suite, encoding="unicode")
+        cases = [
+            junit.Case(each.case.sentence, [junit.Failure(each.differences[0], "\n".join(self._described([each])))])
+            for each in self.findings
+        ]
+        whole = [junit.Failure(next(self.lines()))] if self.failure or self.unstable else []
+        return junit.report("sweep", "sweep", [*cases, junit.Case("every other run", whole)], tests=str(self.runs))
 
 
 def compare(clean: Ending, other: Ending) -> tuple[str, ...]:
