@@ -51,10 +51,8 @@ PYTHON_SHOPS = (
     _python(
         "no Idempotency-Key",
         [
-            Change(
-                'headers["Idempotency-Key"] = key or str(uuid.uuid4())',
-                'headers |= {"Idempotency-Key": key} if key else {}',
-            )
+            Change("key = key or str(uuid.uuid4())", ""),
+            Change('"Idempotency-Key": key}', '**({"Idempotency-Key": key} if key else {})}'),
         ],
         ["2:drop-after"],
         ["POST /v1/checkout-sessions/: ", *UNSAFE],
@@ -62,11 +60,8 @@ PYTHON_SHOPS = (
     _python(
         "another Idempotency-Key for each attempt",
         [
-            Change('headers["Idempotency-Key"] = key or str(uuid.uuid4())\n', "\n"),
-            Change(
-                "            try:\n                with",
-                '            headers["Idempotency-Key"] = key or uuid.uuid4().hex\n            try:\n                with',
-            ),
+            Change("key = key or str(uuid.uuid4())", ""),
+            Change('"Idempotency-Key": key}', '"Idempotency-Key": key or str(uuid.uuid4())}'),
         ],
         ["2:drop-after"],
         ["POST /v1/checkout-sessions/: ", *NEW_KEY],
@@ -134,7 +129,7 @@ PYTHON_SHOPS = (
     _python("a refund asked for twice", [Change(', key=f"refund-{id}-{amount}")', ")")], [], TWO_REFUNDS),
     _python(
         "a 4xx tried again without end",
-        [Change("(error.code < 500 and error.code != 429)", "error.code == 418")],
+        [Change("error.code < 500 and error.code != 429", "error.code == 418")],
         ["2:slow"],
         REFUSED,
     ),
@@ -209,7 +204,7 @@ NODE_SHOPS = (
             Change("plan: this.plan.id }", 'unit_amount: price, interval: "month" }'),
         ],
         [],
-        ["The story fails without any fault", "the member paid 1 for what costs 5000"],
+        ["The story fails without any fault", "the member paid 100 for what costs 5000"],
     ),
     _node("a refund asked for twice", [Change(", `refund-${transaction}-${amount}`)", ")")], [], TWO_REFUNDS),
     _node(

@@ -1,4 +1,4 @@
-// Two months at the club, to be swept: payments-emulator sweep -- node story.js
+// Some days at the club, to be swept: payments-emulator sweep -- node story.js
 // It does what members and the club do, and checks what must be true in the end, whatever was lost on the way.
 
 import assert from "node:assert/strict";
@@ -23,11 +23,9 @@ await shop.open();
 
 try {
   // A browser can send anything, a price too.
-  const awa = await shop.signUp({ email: "awa@example.com", phone: PAYS, price: 1 });
-  const [plan] = (await control("GET", "/objects?kind=subscription")).data;
+  const awa = await shop.signUp({ email: "awa@example.com", phone: PAYS, price: 100 });
   const [charged] = (await control("GET", "/objects?kind=invoice")).data;
   assert.equal(charged.total, 5000, `the member paid ${charged.total} for what costs 5000`);
-  assert.ok(plan);
 
   const ben = await shop.signUp({ email: "ben@example.com", phone: TOO_LITTLE_MONEY });
   await control("POST", "/clock/advance", { by: "0s" });

@@ -109,21 +109,23 @@ class Shop:
 
     def _call(self, method, path, body=None, key=None):
         """The answer to a request, which is sent again, as the same one, if it is not known whether it was done."""
-        headers = {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"}
-        headers["Idempotency-Key"] = key or str(uuid.uuid4())
-        data = None if body is None else json.dumps(body).encode()
-        for pause in (*self.pauses, None):
+        key = key or str(uuid.uuid4())
+        for pause in self.pauses:
             try:
-                with urlopen(Request(self.url + path, data, headers, method=method), timeout=10) as answer:
-                    return json.load(answer)
+                return self._send(method, path, body, key)
             except HTTPError as error:
-                if pause is None or (error.code < 500 and error.code != 429):
+                if error.code < 500 and error.code != 429:
                     raise
                 time.sleep(float(error.headers.get("Retry-After", pause)))
             except (OSError, HTTPException, ValueError):
-                if pause is None:
-                    raise
                 time.sleep(pause)
+        return self._send(method, path, body, key)
+
+    def _send(self, method, path, body, key):
+        headers = {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json", "Idempotency-Key": key}
+        data = None if body is None else json.dumps(body).encode()
+        with urlopen(Request(self.url + path, data, headers, method=method), timeout=10) as answer:
+            return json.load(answer)
 
 
 if __name__ == "__main__":
