@@ -102,6 +102,12 @@ def test_a_command_that_fails_by_itself_is_not_swept() -> None:
     assert "fails without any fault, so nothing else was tried: exit status 1, no shop here" in ended.stdout
 
 
+def test_the_line_that_names_the_error_is_shown() -> None:
+    """As Node does, some programs end with other lines."""
+    code = "import sys; sys.exit('TypeError [CODE]: no shop here\\n\\nNode.js v20')"
+    assert "exit status 1, TypeError [CODE]: no shop here\n" in sweep("--", sys.executable, "-c", code).stdout
+
+
 def test_a_command_that_sends_nothing_gets_a_hint_how_to_find_the_sandbox() -> None:
     ended = sweep("--", sys.executable, "-c", "")
     assert ended.returncode == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import signal
 import time
@@ -37,6 +38,9 @@ OWN_WORLDS = (
 SHOWN_APPS = 3
 """How many other Apps a message names."""
 
+ERROR = re.compile(r"(Uncaught )?[\w.]*(Error|Exception)\b.*: ")
+"""How programs begin the line that names an error; Node's last line is its version."""
+
 NOT_REPEATED = ("--only", "--junit", "--control-token", "--budget", "--jobs")
 """Options with a value that the line to repeat one case leaves out."""
 
@@ -58,7 +62,7 @@ class SweptCommand(click.Command):
 @click.option("--check", default="", metavar="COMMAND", help="Run afterwards; output and status must stay the same.")
 @click.option("--only", multiple=True, metavar="CASE", help="Only this case, such as 4:drop-after; repeatable.")
 @click.option("--budget", type=click.FloatRange(min=0), metavar="SECONDS", help="Start no run after this time.")
-@click.option("--jobs", type=click.IntRange(1, 64), default=os.cpu_count() or 1, help="Runs at a time.")
+@click.option("--jobs", type=click.IntRange(1, 64), default=2 * (os.cpu_count() or 1), help="Runs at a time.")
 @click.option("--pairs", is_flag=True, help="Also try two faults at once; there are many, so give a --budget.")
 @click.option("--then", "afterwards", default="2d", metavar="DURATION", show_default=True, help="Time after COMMAND.")
 @click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), help="Write a report as JUnit XML.")
@@ -193,10 +197,12 @@ def repeating(arguments: Sequence[str], command_length: int) -> str:
 
 
 def _failure(status: int, output: str) -> str | None:
-    """Why the command failed, in one line: its last one."""
+    """Why the command failed, in one line: its last one that names an error, else its last one."""
     if status == 0:
         return None
-    return f"exit status {status}{f', {output.splitlines()[-1].strip()}' if output else ''}"
+    lines = [line.strip() for line in output.splitlines()]
+    errors = [line for line in lines if ERROR.match(line)]
+    return ", ".join([f"exit status {status}", *(errors or lines)[-1:]])
 
 
 def _outcome(status: int, output: str) -> str:

@@ -138,7 +138,8 @@ class SweepReport(NamedTuple):
 
     def _result(self) -> str:
         if not self.findings:
-            return "the story ends the same after every fault."
+            tried = " that was tried" if self.remaining else ""
+            return f"the story ends the same after every fault{tried}."
         return f"the story ends differently after {_count(len(self.findings), 'fault')}."
 
     def text(self) -> str:

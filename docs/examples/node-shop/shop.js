@@ -1,15 +1,21 @@
 // A small subscription shop: signs customers up, and hears by webhook who has paid.
 
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { createHmac, randomUUID, timingSafeEqual } from "node:crypto";
 import { createServer } from "node:http";
 import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+
+const PAUSES = [1, 2, 4]; // seconds before each further attempt at a request
 
 export class Shop {
   constructor(url, key) {
     this.url = url;
     this.key = key;
     this.members = new Map(); // customer's id: "active" or "overdue"
+    this.months = new Map(); // customer's id: months paid
     this.handled = new Set();
+    this.latest = new Map(); // customer's id: when the last event was, as far as is known
+    this.pauses = PAUSES;
     this.server = createServer((request, response) => this.#hear(request, response));
   }
 
@@ -26,24 +32,54 @@ export class Shop {
       amount: 5000,
       currency: "XAF",
       interval: "month",
-    });
+    }, "premium");
   }
 
-  async signUp(email, phone) {
+  // A form is what a browser sends; of its fields only these count.
+  async signUp({ email, phone }) {
     const customer = await this.call("POST", "/v1/customers/", { email, name: "Awa Diop", phone });
     await this.call("POST", "/v1/subscriptions/", { customer: customer.id, plan: this.plan.id });
     return customer;
   }
 
-  async call(method, path, body) {
-    const answer = await fetch(this.url + path, {
-      method,
-      headers: { authorization: `Bearer ${this.key}`, "content-type": "application/json" },
-      body: body && JSON.stringify(body),
-    });
-    const told = await answer.json();
-    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${told.code ?? told.error?.code}`);
-    return told;
+  // Pays back a part of the last payment. A second click on the button pays nothing more.
+  async refund(customer, amount) {
+    const { data } = await this.call("GET", `/v1/transactions/?customer=${customer.id}`);
+    const transaction = data.find((each) => each.type === "deposit").id;
+    return this.call("POST", "/v1/refunds/", { transaction, amount }, `refund-${transaction}-${amount}`);
+  }
+
+  // Every night: looks up what no webhook has said.
+  async reconcile() {
+    const { data } = await this.call("GET", "/v1/subscriptions/?page_size=100");
+    for (const { customer, status } of data) {
+      if (status === "active" && this.members.get(customer) !== "active") this.#welcome(customer);
+    }
+  }
+
+  // The answer to a request, which is sent again, as the same one, if it is not known whether it was done.
+  async call(method, path, body, key = randomUUID()) {
+    for (let attempt = 0; ; attempt += 1) {
+      const pause = this.pauses[attempt];
+      let answer;
+      let read;
+      try {
+        answer = await fetch(this.url + path, {
+          method,
+          headers: { authorization: `Bearer ${this.key}`, "content-type": "application/json", "idempotency-key": key },
+          body: body && JSON.stringify(body),
+          signal: AbortSignal.timeout(10_000),
+        });
+        read = await answer.json();
+      } catch (error) {
+        if (pause === undefined) throw error;
+      }
+      if (read && answer.ok) return read;
+      if (read && (pause === undefined || (answer.status < 500 && answer.status !== 429))) {
+        throw new Error(`${method} ${path}: ${answer.status} ${read.code ?? read.error?.code}`);
+      }
+      await sleep(1000 * (answer?.headers.get("retry-after") ?? pause));
+    }
   }
 
   async #hear(request, response) {
@@ -63,14 +99,25 @@ export class Shop {
     return given.length === expected.length && timingSafeEqual(given, expected);
   }
 
-  #handle({ id, type, data }) {
+  #handle({ id, type, data, created_at: at }) {
     // An event may arrive twice; the second time there is nothing left to do.
     if (this.handled.has(id)) return;
     this.handled.add(id);
     const customer = data.object.customer;
+    if (type === "transaction.succeeded" && data.object.type === "deposit") {
+      this.months.set(customer, (this.months.get(customer) ?? 0) + 1);
+    }
+    // Events may come in any order: an older one does not undo what a newer one said.
+    if (at < this.latest.get(customer)) return;
+    this.latest.set(customer, at);
     if (type === "transaction.succeeded") this.members.set(customer, "active");
     if (type === "subscription.payment_failed") this.members.set(customer, "overdue");
     if (type === "subscription.canceled") this.members.delete(customer);
+  }
+
+  #welcome(customer) {
+    this.members.set(customer, "active");
+    if (!this.months.has(customer)) this.months.set(customer, 1);
   }
 
   async close() {

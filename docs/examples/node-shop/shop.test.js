@@ -24,20 +24,20 @@ afterEach(() => shop.close());
 const advance = (by) => shop.call("POST", "/_emulator/clock/advance", { by });
 
 test("who pays may come in", async () => {
-  const customer = await shop.signUp("awa@example.com", PAYS);
+  const customer = await shop.signUp({ email: "awa@example.com", phone: PAYS });
   await advance("1s");
   assert.equal(shop.members.get(customer.id), "active");
 });
 
 test("who pays every month stays", async () => {
-  const customer = await shop.signUp("awa@example.com", PAYS);
+  const customer = await shop.signUp({ email: "awa@example.com", phone: PAYS });
   const told = await advance("P1Y");
   assert.equal(told.events["invoice.paid"], 12);
   assert.equal(shop.members.get(customer.id), "active");
 });
 
 test("who has too little money is overdue, and comes in again after paying", async () => {
-  const customer = await shop.signUp("awa@example.com", TOO_LITTLE_MONEY);
+  const customer = await shop.signUp({ email: "awa@example.com", phone: TOO_LITTLE_MONEY });
   await advance("1s");
   assert.equal(shop.members.get(customer.id), "overdue");
   await shop.call("PATCH", `/v1/customers/${customer.id}/`, { phone: PAYS });
@@ -46,7 +46,7 @@ test("who has too little money is overdue, and comes in again after paying", asy
 });
 
 test("who cancels is out", async () => {
-  const customer = await shop.signUp("awa@example.com", PAYS);
+  const customer = await shop.signUp({ email: "awa@example.com", phone: PAYS });
   await advance("1s");
   const { data } = await shop.call("GET", `/v1/subscriptions/?customer=${customer.id}`);
   await shop.call("POST", `/v1/subscriptions/${data[0].id}/cancel/`, { cancel_at_period_end: false });
@@ -56,19 +56,27 @@ test("who cancels is out", async () => {
 
 test("a forged webhook changes nothing", async () => {
   await shop.call("POST", "/_emulator/faults", { then: { tamper: true }, match: { event: "transaction.succeeded" } });
-  await shop.signUp("awa@example.com", PAYS);
+  await shop.signUp({ email: "awa@example.com", phone: PAYS });
   await advance("1s");
   assert.equal(shop.members.size, 0);
 });
 
 test("a webhook that comes twice counts once", async () => {
   await shop.call("POST", "/_emulator/faults", { then: { duplicate: 2 }, match: { event: "transaction.succeeded" } });
-  await shop.signUp("awa@example.com", PAYS);
+  await shop.signUp({ email: "awa@example.com", phone: PAYS });
   await advance("1s");
   assert.equal(shop.handled.size, 1 + 1); // the ping and the transaction
 });
 
+test("a request whose answer is lost is sent again, and done once", async () => {
+  shop.pauses = [0.01];
+  await shop.call("POST", "/_emulator/faults", { then: { drop: "after" }, match: { path: "/subscriptions/" } });
+  const customer = await shop.signUp({ email: "awa@example.com", phone: PAYS });
+  const { data } = await shop.call("GET", `/v1/subscriptions/?customer=${customer.id}`);
+  assert.equal(data.length, 1);
+});
+
 test("an error of the service reaches whoever signs up", async () => {
-  await shop.signUp("awa@example.com", PAYS);
-  await assert.rejects(shop.signUp("awa@example.com", PAYS), /: 409 /);
+  await shop.signUp({ email: "awa@example.com", phone: PAYS });
+  await assert.rejects(shop.signUp({ email: "awa@example.com", phone: PAYS }), /: 409 /);
 });

@@ -45,12 +45,12 @@ REASONS = {
 
 
 @pytest.mark.parametrize("phone", REASONS)
-def test_an_order_stays_open_when_the_payment_fails(payments, shop, phone):
+def test_an_order_is_not_fulfilled_when_the_payment_fails(payments, shop, phone):
     id = order(shop)
     intent = payments.pay(id, phone=phone)
     assert (intent["status"], intent["last_error"]["code"]) == ("canceled", REASONS[phone])
     payments.webhooks.assert_delivered("payment_intent.failed")
-    assert shop.orders[id]["status"] == "open"
+    assert shop.orders[id]["status"] == "declined"
     payments.pay(id)
     payments.webhooks.assert_delivered("checkout.session.completed")
     assert shop.orders[id]["status"] == "paid"
@@ -92,7 +92,15 @@ def test_a_webhook_of_somebody_else_is_refused(payments):
     assert shop.orders[id]["status"] == "open"
 
 
+def test_the_shop_tries_again(payments, shop):
+    shop.pauses = (0.01,)
+    payments.fault({"drop": "after"}, path="/checkout-sessions/")
+    id = order(shop)
+    assert [each["id"] for each in payments.api.get("/v1/checkout-sessions/")["data"]] == [id]
+
+
 def test_the_shop_says_so_when_the_service_is_down(payments, shop):
-    payments.fault({"status": 503}, path="/checkout-sessions/")
+    shop.pauses = (0.01, 0.01)
+    payments.fault({"status": 503}, times=3, path="/checkout-sessions/")
     with pytest.raises(HTTPError, match="503"):
         order(shop)
