@@ -7,7 +7,7 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 
 
-class Failure(NamedTuple):
+class TestFailure(NamedTuple):
     """Why a test case failed: a sentence, the details, and the kind of failure where there are several."""
 
     message: str
@@ -15,14 +15,14 @@ class Failure(NamedTuple):
     type: str | None = None
 
 
-class Case(NamedTuple):
+class TestCase(NamedTuple):
     """One test case, which passed if it has no failures."""
 
     name: str
-    failures: Sequence[Failure] = ()
+    failures: Sequence[TestFailure] = ()
 
 
-def report(suite: str, classname: str, cases: Sequence[Case], **attributes: str) -> str:
+def report(suite: str, classname: str, cases: Sequence[TestCase], **attributes: str) -> str:
     """The XML of a test suite; ``attributes`` of the suite are added, or replace those that are counted."""
     counted = {"tests": str(len(cases)), "failures": str(sum(bool(case.failures) for case in cases))}
     root = ElementTree.Element("testsuite", {"name": suite, **counted, **attributes})

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 from emulator.cli.exec_readings import CommandRun
 from emulator.doubt.doubt_report import DoubtReport
 from emulator.doubt.table import DOUBTS
-from emulator.grade import areas, formats
+from emulator.grade import areas, exam_formats
 from emulator.grade.exam import Exam
 from emulator.grade.page import as_html
 from emulator.sweep.findings import SweepFinding, SweepReport
@@ -48,27 +48,27 @@ def test_the_areas_come_first_then_each_finding_with_what_fixes_it() -> None:
 def test_a_command_that_fails_is_not_examined() -> None:
     exam = Exam((), "exit status 1, 2 failed")
     assert list(exam.lines())[-1].endswith("so nothing was asked: exit status 1, 2 failed")
-    assert json.loads(formats.as_sarif(exam))["runs"][0]["results"][0]["level"] == "error"
-    assert len([*ElementTree.fromstring(formats.as_junit(exam)).iter("failure")]) == 1
+    assert json.loads(exam_formats.as_sarif(exam))["runs"][0]["results"][0]["level"] == "error"
+    assert len([*ElementTree.fromstring(exam_formats.as_junit(exam)).iter("failure")]) == 1
     assert "exit status 1, 2 failed" in as_html(exam)
 
 
 def test_every_format_has_every_finding() -> None:
     sentences = {found.sentence for area in EXAM.areas for found in area.findings}
     assert len(sentences) == 2
-    shown = json.loads(formats.as_json(EXAM))
+    shown = json.loads(exam_formats.as_json(EXAM))
     assert shown["mark"] == 75
     assert {found["sentence"] for area in shown["areas"] for found in area["findings"]} == sentences
-    junit = ElementTree.fromstring(formats.as_junit(EXAM))
+    junit = ElementTree.fromstring(exam_formats.as_junit(EXAM))
     assert {failure.get("message") for failure in junit.iter("failure")} == sentences
     assert [skipped.get("message") for skipped in junit.iter("skipped")] == ["Start your receiver."]
-    [run] = json.loads(formats.as_sarif(EXAM))["runs"]
+    [run] = json.loads(exam_formats.as_sarif(EXAM))["runs"]
     assert {result["message"]["text"] for result in run["results"]} == sentences
     assert {result["ruleId"] for result in run["results"]} == {rule["id"] for rule in run["tool"]["driver"]["rules"]}
     page = as_html(EXAM)
     assert "2 refunds &lt;b&gt; instead of 1" in page
     assert "<b>" not in page
-    badge = ElementTree.fromstring(formats.badge(EXAM))
+    badge = ElementTree.fromstring(exam_formats.badge(EXAM))
     assert badge.get("aria-label") == "payments: 75 of 100"
 
 

@@ -19,7 +19,8 @@ import click
 
 from emulator.cli.completion import PROGRAM
 from emulator.cli.options import DEFAULT_KEY, option, variable
-from emulator.cli.serve import make_server, serve, tune_garbage_collector
+from emulator.cli.serve import make_server, serve
+from emulator.cli.server_process import tune_garbage_collector
 from emulator.cli.server_thread import serving
 
 if TYPE_CHECKING:

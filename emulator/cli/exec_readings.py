@@ -136,11 +136,11 @@ def summary(runs: Sequence[CommandRun]) -> list[str]:
 
 def as_junit(runs: Sequence[CommandRun]) -> str:
     """The report as JUnit XML: a test case for each run, which fails where the report names it."""
-    return junit.report("readings", "readings", [junit.Case(run.title, _failures(run)) for run in runs])
+    return junit.report("readings", "readings", [junit.TestCase(run.title, _failures(run)) for run in runs])
 
 
-def _failures(run: CommandRun) -> list[junit.Failure]:
+def _failures(run: CommandRun) -> list[junit.TestFailure]:
     if not _is_finding(run):
         return []
     message = f"the command {'fails' if run.status else 'passes'} {run.title}: exit status {run.status}"
-    return [junit.Failure(message, run.output)]
+    return [junit.TestFailure(message, run.output)]

@@ -92,17 +92,17 @@ def grade(
     Exit status 1 where the mark, the mean of the areas that were asked, is less than --fail-on (100).
     """
     # Imported here: the help of this command needs none of them.
-    from emulator.grade import formats
+    from emulator.grade import exam_formats
     from emulator.grade.page import as_html
 
     seed = 0 if chosen["seed"] is None else chosen["seed"]
     own = {**chosen, "seed": seed, "state": "memory", "port": 0, "strict": False}
     exam = examine(ExamPlan(command, shlex.split(story), key, receiver, secret, skip, most, jobs, own))
-    files = {html: as_html, junit: formats.as_junit, sarif: formats.as_sarif, badge: formats.badge}
+    files = {html: as_html, junit: exam_formats.as_junit, sarif: exam_formats.as_sarif, badge: exam_formats.badge}
     for file, written in files.items():
         if file is not None:
             file.write_text(written(exam), "utf-8")
-    click.echo(formats.as_json(exam) if as_json else "\n".join(exam.lines()), nl=not as_json)
+    click.echo(exam_formats.as_json(exam) if as_json else "\n".join(exam.lines()), nl=not as_json)
     return int(exam.failure is not None or exam.mark < fail_on)
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import gc
-import os
 import re
 import signal
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,19 +18,12 @@ from emulator.cli.extras import require_extra
 from emulator.cli.options import DEFAULT_PORT, decorated, option
 from emulator.cli.parameter_types import ClockStart, ReadingValue, Smtp, StateUrl
 from emulator.cli.request_lines import RequestLines
-from emulator.limits import CONNECTIONS
+from emulator.cli.server_process import allow_open_files, stop_with_stdin, tune_garbage_collector
 
 if TYPE_CHECKING:
     from emulator.server import Server
 
 RUNNING = "running"
-
-STDIN = 0
-"""The file descriptor of the standard input."""
-
-OTHER_FILES = 512
-"""Files that are open beside the connections of clients, such as connections to webhook receivers."""
-
 
 STARTING = threading.Lock()
 """Held while a server is made. msgspec learns a type on its first use, and two threads that do so at once crash it."""
@@ -182,19 +174,6 @@ def serve(*, quiet: bool, verbose: bool, log_format: str, exit_with_stdin: bool,
             sys.exit(1)
 
 
-def allow_open_files() -> None:
-    """Raise the soft limit of open files, of which each connection is one, where the system sets a lower one."""
-    if sys.platform == "win32":
-        return
-    import resource
-
-    wanted = CONNECTIONS.most + OTHER_FILES
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
-
-
 def announce(server: Server, port_file: Path | None, *, exit_with_stdin: bool) -> None:
     """Report that the server answers requests; with ``exit_with_stdin``, end it once the standard input ends."""
     if port_file:
@@ -209,18 +188,6 @@ def announce(server: Server, port_file: Path | None, *, exit_with_stdin: bool) -
     click.echo("Ready.")
 
 
-def stop_with_stdin(server: Server) -> None:
-    """Stop the server once the standard input ends.
-
-    However a program ends, the system closes its end of its pipes, so a server never outlives its parent.
-    """
-    # Not sys.stdin: a thread that waits in it at the end of the process holds a lock that Python needs there.
-    with suppress(OSError):
-        while os.read(STDIN, 4096):
-            pass
-    server.stop()
-
-
 @contextmanager
 def explained(file: Path) -> Iterator[None]:
     """Report a file that cannot be written on one line, exit status 2."""
@@ -228,17 +195,6 @@ def explained(file: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise click.ClickException(f"{file}: cannot be written: {error.strerror}") from None
-
-
-def tune_garbage_collector() -> None:
-    """Exclude what was loaded at start from garbage collection, and collect rarely: the objects of worlds live long.
-
-    The collector is off until then, because a start creates no garbage. Each object is looked at twice, however often
-    that happens; so each look is at few objects, which takes some milliseconds at most.
-    """
-    gc.freeze()
-    gc.set_threshold(5_000, 5, 40_000)
-    gc.enable()
 
 
 def make_server(**chosen: Any) -> Any:

@@ -93,13 +93,14 @@ class Report:
     def as_junit(self) -> str:
         """The report as JUnit XML: a test case for each operation, and one for the errors of the check itself."""
         cases = [
-            junit.Case(count.operation, [*map(_failure, count.failures.values())]) for count in self.operations.values()
+            junit.TestCase(count.operation, [*map(_failure, count.failures.values())])
+            for count in self.operations.values()
         ]
-        problems = [junit.Failure(problem, type="problem") for problem in self.problems]
-        cases.append(junit.Case("everything could be checked", problems))
+        problems = [junit.TestFailure(problem, type="problem") for problem in self.problems]
+        cases.append(junit.TestCase("everything could be checked", problems))
         return junit.report("payments-emulator check", "check", cases, time=f"{self.seconds:.1f}")
 
 
-def _failure(failing: Failing) -> junit.Failure:
+def _failure(failing: Failing) -> junit.TestFailure:
     details = f"{failing.message}\n\n{failing.curl}\n\n{failing.status} {failing.answer}"
-    return junit.Failure(failing.message, details, failing.check)
+    return junit.TestFailure(failing.message, details, failing.check)

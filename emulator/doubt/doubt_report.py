@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
-from xml.etree import ElementTree
 
+from emulator import junit
 from emulator.doubt.seams import Doubt
 
 
@@ -74,16 +74,13 @@ class DoubtReport(NamedTuple):
 
     def as_junit(self) -> str:
         """The report as JUnit XML: a test case for each wrong service, which fails where it was not noticed."""
-        failures = len(self.unnoticed) + (self.failure is not None)
-        suite = ElementTree.Element("testsuite", name="doubt", tests=str(self.asked + 1), failures=str(failures))
-        right = ElementTree.SubElement(suite, "testcase", classname="doubt", name="the right service")
-        if self.failure:
-            ElementTree.SubElement(right, "failure", message=next(self.lines()))
-        for row in (*self.noticed, *self.unnoticed):
-            case = ElementTree.SubElement(suite, "testcase", classname="doubt", name=row.name)
-            if row in self.unnoticed:
-                ElementTree.SubElement(case, "failure", message=row.sentence).text = row.look
-        return ElementTree.tostring(suite, encoding="unicode")
+        right = junit.TestCase("the right service", [junit.TestFailure(next(self.lines()))] if self.failure else [])
+        rows = (*self.noticed, *self.unnoticed)
+        cases = [
+            junit.TestCase(row.name, [junit.TestFailure(row.sentence, row.look)] if row in self.unnoticed else [])
+            for row in rows
+        ]
+        return junit.report("doubt", "doubt", [right, *cases])
 
 
 def _as_json(row: Doubt) -> dict[str, Any]:

@@ -136,6 +136,9 @@ class SweepReport(NamedTuple):
         yield f"    {max((finding.advice for finding in findings), key=len)}"
         yield f"    again: {self.repeat.replace('{case}', findings[0].case.name)}"
 
+    def _text(self, findings: Sequence[SweepFinding]) -> str:
+        return "\n".join(self._described(findings))
+
     def _result(self) -> str:
         if not self.findings:
             tried = " that was tried" if self.remaining else ""
@@ -167,11 +170,13 @@ class SweepReport(NamedTuple):
     def as_junit(self) -> str:
         """The report as JUnit XML: a failed test case for each finding, and one for the runs without any."""
         cases = [
-            junit.Case(each.case.sentence, [junit.Failure(each.differences[0], "\n".join(self._described([each])))])
+            junit.TestCase(
+                each.case.sentence, [junit.TestFailure(each.differences[0], "\n".join(self._described([each])))]
+            )
             for each in self.findings
         ]
-        whole = [junit.Failure(next(self.lines()))] if self.failure or self.unstable else []
-        return junit.report("sweep", "sweep", [*cases, junit.Case("every other run", whole)], tests=str(self.runs))
+        whole = [junit.TestFailure(next(self.lines()))] if self.failure or self.unstable else []
+        return junit.report("sweep", "sweep", [*cases, junit.TestCase("every other run", whole)], tests=str(self.runs))
 
 
 def compare(clean: Ending, other: Ending) -> tuple[str, ...]:
