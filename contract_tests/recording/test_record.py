@@ -184,7 +184,6 @@ def test_webhooks_go_to_an_inbox(local_server: LocalServer, played: Played) -> N
 
 
 def test_as_arazzo_it_is_a_workflow_of_both_documents(played: Played, recorded: Callable[..., Path]) -> None:
-    """``python -m contract_tests.clients`` runs it under Respect."""
     workflow = yaml.safe_load(
         recorded("arazzo", "--shrink", "--seconds", "60", "--expect", played.story.expected).read_text("utf-8")
     )

@@ -101,7 +101,7 @@ PLAIN_ONLY = {
     "Events": {"types", "expect", "summary", "told"},
     "Emails": {"summary", "told"},
     "Webhooks": {"summary", "told", "so_far", "raise_error", "close"},
-    "BaseEmulator": {"story", "close", "another"},
+    "BaseEmulator": {"story", "close", "another", "record"},
 }
 """Methods without an asynchronous version: they release resources, combine others, or format a message."""
 

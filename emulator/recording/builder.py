@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from emulator.recording import buyer_pages
-from emulator.recording.exchanges import Exchange, Lookup
+from emulator.recording.exchanges import Exchange, Lookup, ObjectList
 from emulator.recording.id_search import ID, ids_in, request_ids
 from emulator.recording.model import (
     URL,
@@ -88,6 +88,7 @@ class Builder:
         self._names: dict[int, str] = {}
         self._added: dict[int, int] = {}
         self._listed: dict[str, Reference] = {}
+        self._sought: set[str] = set()
         self._steps: list[RecordedStep] = []
         self._unknown: dict[str, None] = {}
 
@@ -254,8 +255,7 @@ class Builder:
 
     def _list(self, id: str, place: int) -> Reference | None:
         """Add the call that finds an object in a list; None if it is no object of this world."""
-        owner = next(filter(self._is_added, self._lookup.owners(id)), None)
-        found = self._lookup.find(id, owner, place)
+        found = self._found(id, place)
         if found is None:
             if self._lookup.reading(id) is not None:
                 self._unknown[id] = None
@@ -270,6 +270,24 @@ class Builder:
         path = f"/_emulator/objects?{'&'.join(f'{key}={value}' for key, value in query.items())}"
         self._steps.append(Call(operation="listObjects", method="GET", path=path, status=200, name=name))
         return Reference(name, ("data", 0, "id"))
+
+    def _found(self, id: str, place: int) -> ObjectList | None:
+        """The list in which an object is found: the one where it is the newest, if there is such a list.
+
+        That is still so after other steps are left out. For this the owner may be looked up, too.
+        """
+        owners = self._lookup.owners(id)
+        added = [owner for owner in owners if self._is_added(owner) or owner in self._listed]
+        lists = [found for owner in added if (found := self._lookup.find(id, owner, place)) is not None]
+        if any(found.index == 0 for found in lists):
+            return min(lists, key=lambda found: found.index)
+        self._sought.add(id)
+        for owner in owners:
+            found = self._lookup.find(id, owner, place)
+            is_new = owner not in added and owner not in self._sought
+            if is_new and found is not None and found.index == 0 and self._reference(owner, place) != owner:
+                return found
+        return lists[0] if lists else self._lookup.find(id, None, place)
 
     def _expected(self, one: Wanted) -> ExpectedField:
         place = self._exchanges[-1].place + 1_000_000 if self._exchanges else 0

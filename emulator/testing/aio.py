@@ -194,6 +194,7 @@ class AsyncEmulator(AsyncProxy[BaseEmulator]):
     trigger = AsyncMethod(BaseEmulator.trigger)
     configure = AsyncMethod(BaseEmulator.configure)
     snapshot = AsyncMethod(BaseEmulator.snapshot)
+    recording = AsyncMethod(BaseEmulator.recording)
 
     @asynccontextmanager
     async def expect(self, *types: str) -> AsyncIterator[None]:

@@ -16,6 +16,8 @@ WIDTH = 120
 
 KEY = "sk_test_recorded"
 
+SUMMARY = "Recorded with the payments emulator; its documents stand beside it, as service.json and control.json."
+
 
 class _Dumper(yaml.SafeDumper):
     """Writes no anchors: a value that occurs twice is written twice."""
@@ -25,13 +27,15 @@ class _Dumper(yaml.SafeDumper):
 
 
 def render(recording: Recording) -> str:
-    """The workflow as YAML. The documents are those that the recording emulator serves."""
-    sources = {"service": "/openapi-3.1.json", "control": "/_emulator/openapi-3.1.json"}
+    """The workflow as YAML, with the documents beside it, as the workflows of ``docs/workflows`` have them.
+
+    By URL they would be read over a connection that the server closes while a runner compiles them.
+    """
     document = {
         "arazzo": "1.0.1",
-        "info": {"title": "Recorded", "version": "1.0.0", "summary": "Recorded with the payments emulator."},
+        "info": {"title": "Recorded", "version": "1.0.0", "summary": SUMMARY},
         "sourceDescriptions": [
-            {"name": name, "url": recording.url + path, "type": "openapi"} for name, path in sources.items()
+            {"name": name, "url": f"{name}.json", "type": "openapi"} for name in ("service", "control")
         ],
         "workflows": [
             {
