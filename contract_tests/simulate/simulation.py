@@ -24,6 +24,7 @@ from emulator.core.records import Record
 from emulator.engine.http_client import HttpClient
 from emulator.engine.runtime import Runtime
 from emulator.resources.app.keys import Key, read
+from emulator.state.store import StorageError
 
 KEYS = ("sk_test_one", "sk_test_two", "sk_prod_one")
 
@@ -244,7 +245,7 @@ class Simulation:
                 about.is_open = True
                 await self._actions["open"](about)
             await self._actions[step["do"]](about, **details)
-        except Rejected:
+        except (Rejected, StorageError):  # a world cannot be opened while the disk fails
             pass
 
 
