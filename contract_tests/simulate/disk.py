@@ -37,6 +37,7 @@ class Disk:
 
     def __init__(self, kind: str, folder: Path) -> None:
         self.kind = kind
+        self.folder = str(folder)
         self.url = {
             "memory": "memory",
             "tinydb": f"tinydb:{folder}/worlds.json",
