@@ -32,7 +32,7 @@ def commands(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
         execs.append(_seconds([*PROGRAM, "exec", "--", "true"]) * 1000)
     yield beside("exec -- true, beside a start", "ms", serves, execs, "≤ 1.5 ×")
     plugin = [_import_ms() for _ in range(size.starts + 1)][1:]
-    yield Row("plugin that nobody uses", "ms", None, median(plugin), None, "≤ 15 ms")
+    yield Row("plugin that is not used", "ms", None, median(plugin), None, "≤ 15 ms")
 
 
 def room(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
