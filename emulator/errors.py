@@ -34,7 +34,7 @@ ERRORS: dict[str, ErrorSpec] = {
     "INVALID_TOKEN": ErrorSpec(
         AUTHENTICATION,
         401,
-        "The token does not have the form of an API key: sk_test_NAME or sk_prod_NAME, "
+        "Not a valid API key format: use sk_test_NAME or sk_prod_NAME, "
         "where NAME is 1 to 64 characters of A-Z a-z 0-9 _ -.",
     ),
     "AUTHENTICATION_FAILED": ErrorSpec(

@@ -75,14 +75,14 @@ def test_a_path_without_its_slash_is_unknown_and_the_right_one_named(sandbox: Sa
     """B-06, whatever the method and without a key."""
     path = actual(path)
     error = sandbox.api.rejected(method, path.rstrip("/"), 404, "NOT_FOUND", headers={"Authorization": ""})
-    assert f"ends with a slash: /v1{path}" in error["message"]
+    assert f"Add the trailing slash: /v1{path}" in error["message"]
 
 
 @pytest.mark.parametrize("path", [path for path, _ in CONTROL])
 def test_a_control_path_with_a_slash_too_many_is_unknown_and_the_right_one_named(sandbox: Sandbox, path: str) -> None:
     path = actual(path)
     error = sandbox.control.rejected("GET", f"{path}/", 404, "NOT_FOUND")
-    assert error["message"].endswith(f"no slash at its end: /_emulator{path}")
+    assert error["message"].endswith(f"Remove the trailing slash: /_emulator{path}")
 
 
 @pytest.mark.parametrize(

@@ -120,7 +120,7 @@ def execute(
             runs = run_all(command, key.split("_", 2)[-1], environment, chosen)
             return report(runs, as_json=as_json, junit_file=junit)
     if junit or as_json:
-        raise click.UsageError("--junit and --json go with --readings all")
+        raise click.UsageError("--junit and --json require --readings all")
     # As in serve: a start creates no garbage, and what it loads stays.
     gc.disable()
     server = make_server(**chosen)

@@ -51,16 +51,16 @@ def _check_then(then: Body) -> None:
         alternatives = ", ".join(name for name in FaultEffect.__struct_fields__ if name not in MODIFIERS)
         raise invalid_field("then", f"must hold just one of {alternatives}")
     if "body" in then and then.get("status", 204) in WITHOUT_BODY:
-        raise invalid_field("then.body", "goes with a status whose answers have a body")
+        raise invalid_field("then.body", "needs a status whose responses have a body")
     if "executed" in then and not then.keys() & EXECUTED:
-        raise invalid_field("then.executed", f"goes with one of {', '.join(EXECUTED)}")
+        raise invalid_field("then.executed", f"needs one of {', '.join(EXECUTED)}")
 
 
 def _check_match(match: Body, suitable: Collection[str]) -> None:
     """Raise 422 for fields that do not suit the fault, and for unknown operations and paths."""
     for name, value in match.items():
         if name not in suitable:
-            raise invalid_field(f"match.{name}", f"does not go with what is to go wrong; {', '.join(suitable)} do")
+            raise invalid_field(f"match.{name}", f"does not suit this fault; use {', '.join(suitable)}")
         if value not in _names().get(name, (value,)):
             raise invalid_field(f"match.{name}", f"the service has no {name} {value[:60]}")
 

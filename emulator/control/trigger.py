@@ -120,7 +120,7 @@ class TriggerRun:
     def reject_unused(self, type: str) -> None:
         """422 for an override that was not used."""
         if self._unused:
-            raise invalid_field(min(self._unused)[:60], f"does not go with {type}, or not with what is given beside it")
+            raise invalid_field(min(self._unused)[:60], f"is not a valid override for {type}, or not with the others")
 
     def _named(self, kind: str) -> Record | None:
         """The object whose id was given; for a customer also the owner of an object whose id was given."""

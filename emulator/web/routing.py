@@ -107,9 +107,9 @@ class Router(ContextLayer, SpecMiddleware):
         path = segments(scope)
         shown = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1")[:200]
         if path[-1] and self._find([*path, ""], {}):
-            return ApiError("NOT_FOUND", message=f"There is no {shown}; the path ends with a slash: {shown}/")
+            return ApiError("NOT_FOUND", message=f"{shown} is not found. Add the trailing slash: {shown}/")
         if not path[-1] and self._find(path[:-1], {}):
-            return ApiError("NOT_FOUND", message=f"There is no {shown}; the path has no slash at its end: {shown[:-1]}")
+            return ApiError("NOT_FOUND", message=f"{shown} is not found. Remove the trailing slash: {shown[:-1]}")
         return ApiError("NOT_FOUND", message=f"There is no {shown} here.")
 
 
