@@ -8,7 +8,8 @@ from xml.etree import ElementTree
 from emulator.cli.exec_readings import CommandRun
 from emulator.doubt.doubt_report import DoubtReport
 from emulator.doubt.table import DOUBTS
-from emulator.grade import areas, formats
+from emulator.grade import areas
+from emulator.grade import machine_formats as formats
 from emulator.grade.exam import Exam
 from emulator.grade.page import as_html
 from emulator.sweep.findings import SweepFinding, SweepReport

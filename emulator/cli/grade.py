@@ -92,7 +92,7 @@ def grade(
     Exit status 1 where the mark, the mean of the areas that were asked, is less than --fail-on (100).
     """
     # Imported here: the help of this command needs none of them.
-    from emulator.grade import formats
+    from emulator.grade import machine_formats as formats
     from emulator.grade.page import as_html
 
     seed = 0 if chosen["seed"] is None else chosen["seed"]
