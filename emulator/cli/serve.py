@@ -25,10 +25,6 @@ if TYPE_CHECKING:
 
 RUNNING = "running"
 
-STARTING = threading.Lock()
-"""Held while a server is made. msgspec learns a type on its first use, and two threads that do so at once crash it."""
-
-
 OPTIONS = (
     option("--host", default="127.0.0.1", metavar="ADDRESS", help="Address to listen on."),
     option(
@@ -228,8 +224,7 @@ def make_server(**chosen: Any) -> Any:
         parts=chosen.get("parts") or Parts(),
     )
     try:
-        with STARTING:
-            return Server(options, chosen["host"], chosen["port"], _public_url(chosen["public_url"]))
+        return Server(options, chosen["host"], chosen["port"], _public_url(chosen["public_url"]))
     except CannotListen as error:
         hint = "; is an emulator running there already? Choose another port with --port; 0 picks a free one"
         raise click.ClickException(f"{error}{hint if error.in_use else ''}") from None
