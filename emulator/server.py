@@ -18,6 +18,9 @@ from emulator.resources.app import keys
 from emulator.sandbox import Options, Sandbox
 from emulator.web.connection import protocol_for
 
+KEEP_ALIVE = 75
+"""Seconds after which an idle connection is closed: long, since a busy client may send a request just then."""
+
 _STARTING = threading.Lock()
 """msgspec prepares a type on its first use, and the process crashes where two threads do so at once."""
 
@@ -93,6 +96,7 @@ class Server:
             server_header=False,
             # The system's date in each answer would break "same seed, same bytes" (B-93).
             date_header=False,
+            timeout_keep_alive=KEEP_ALIVE,
             timeout_graceful_shutdown=2,
         )
 

@@ -53,7 +53,7 @@ ANYWHERE = "https://receiver.example.com/webhooks"
 )
 @as_json
 def certify(receiver_url: str | None, *, timeout: float, export: Path | None, as_json: bool, **signing: Any) -> int:
-    """Test a webhook receiver with valid and invalid deliveries; exit status 1 if it fails a check.
+    """Test a webhook receiver with valid and invalid deliveries.
 
     \b
     export PAYMENTS_EMULATOR_SECRET=whsec_4Kd8sF2hJ6lQ1wE5rT9yU3iO7pA0zX4c
@@ -64,7 +64,8 @@ def certify(receiver_url: str | None, *, timeout: float, export: Path | None, as
 
     Events of every type are created in a world of their own, so no emulator needs to run. They are sent as the service
     sends them: valid, forged, expired, repeated, out of order, slowly, large. Configure any shared secret on both
-    sides. Use a test instance: the events are about invented customers and payments.
+    sides. Use a test instance: the events are about invented customers and payments. Exit status 1 if a check
+    fails.
     """
     if receiver_url is None and export is None:
         raise click.UsageError("give the URL of a receiver, or --export FOLDER")

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 @click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), help="Also write the report as JUnit XML.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 def check(*, url: str, key: str, junit: Path | None, as_json: bool, **choices: Any) -> int:
-    """Check the server at URL against the OpenAPI document; exit status 1 if a response violates it.
+    """Check the server at URL against the OpenAPI document.
 
     \b
     payments-emulator check
@@ -42,7 +42,8 @@ def check(*, url: str, key: str, junit: Path | None, as_json: bool, **choices: A
 
     Generates valid and invalid requests for every operation, follows links, and runs all checks on every response. Only
     /v1 is used, so the server need not be this emulator. Uses the server's document at /openapi.json if there is one,
-    otherwise the one included here. Takes about a minute; use fewer --examples to shorten it.
+    otherwise the one included here. Takes about a minute; use fewer --examples to shorten it. Exit status 1 if a
+    response violates the document.
     """
     require_extra("check", "schemathesis")
     if key.startswith("sk_prod_"):

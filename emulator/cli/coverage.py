@@ -71,7 +71,7 @@ def coverage(
     every_app: bool,
     as_json: bool,
 ) -> int:
-    """Show how much of the service was exercised; exit status 1 below --fail-on.
+    """Show how much of the service was exercised.
 
     \b
     payments-emulator coverage
@@ -79,7 +79,8 @@ def coverage(
     payments-emulator coverage --fail-on 80 --group operations
     payments-emulator coverage --every-app --fail-on operations=80 --fail-on events=100
 
-    Counts everything in the App's world since the emulator started, or since 'payments-emulator reset'.
+    Counts everything in the App's world since the emulator started, or since 'payments-emulator reset'. Exit status 1
+    where a group is below --fail-on.
     """
     shown = groups or GROUPS
     wanted = required(thresholds, shown)

@@ -69,7 +69,7 @@ def doubt(
     as_json: bool,
     **chosen: Any,
 ) -> int:
-    """Find out whether your tests would notice if the service were wrong.
+    """Show whether your tests would notice a service that is wrong.
 
     \b
     payments-emulator doubt -- pytest -x

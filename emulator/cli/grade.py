@@ -79,15 +79,16 @@ def grade(
     as_json: bool,
     **chosen: Any,
 ) -> int:
-    """Examine your application and its tests: sweep, certify, audit, coverage, doubt and readings.
+    """Grade your application and its tests in one exam.
 
     \b
     payments-emulator grade -- pytest -x
     payments-emulator grade --story 'python buy.py' --html grade.html -- npm test
     payments-emulator grade --sample 5 --fail-on 90 -- pytest -x
 
-    COMMAND is your test suite. It runs many times, each time in a sandbox of its own with the same seed. The report
-    has no times, ids or paths of a run: the same code gets the same report.
+    COMMAND is your test suite. It runs many times, each time in a sandbox of its own with the same seed. The areas are
+    sweep, certify, audit, coverage, doubt and readings. The report has no times, ids or paths of a run: the same code
+    gets the same report.
 
     Exit status 1 where the mark, the mean of the areas that were asked, is less than --fail-on (100).
     """

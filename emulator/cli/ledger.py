@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @as_json
 @with_client
 def ledger(emulator: ControlClient, object_id: str | None, currency: str | None, limit: int, as_json: bool) -> int:
-    """Show where the money is; exit with status 1 if it does not add up.
+    """Show where the money is, and whether it adds up.
 
     \b
     payments-emulator ledger
@@ -28,7 +28,7 @@ def ledger(emulator: ControlClient, object_id: str | None, currency: str | None,
     payments-emulator ledger --currency XAF --json | jq .balanced
 
     The ledger is kept by double entry over payments, refunds and invoices. Amounts are in minor units. With --json it
-    is one object.
+    is one object. Exit status 1 if it does not add up.
     """
     found = emulator.get("/ledger", object=object_id, currency=currency, page_size=min(limit, 100))
     print_line(found, report, as_json)

@@ -27,7 +27,7 @@ SHOWN = 20
 @option("--control-token", metavar="TOKEN", help="Control token of the emulator, with --url.")
 @click.option("--json", "as_json", is_flag=True, help="The differences as JSON, one a line.")
 def play(file: Path, url: str | None, key: str, control_token: str | None, *, as_json: bool) -> int:
-    """Play a HAR again and compare each answer with the recorded one.
+    """Replay a HAR and compare each response with the recorded one.
 
     \b
     payments-emulator record --as har --out run.har

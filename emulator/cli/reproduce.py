@@ -23,7 +23,7 @@ FORMS = ("pytest", "node", "curl", "arazzo", "bruno")
 @out_option
 @with_client
 def reproduce(emulator: ControlClient, id: str, *, form: str, seconds: float, out: Path | None) -> int:
-    """Write a test that brings the object ID to the state that it has.
+    """Write a test that brings an object to its present state.
 
     \b
     payments-emulator reproduce sub_8fKq9ZsT1mVbX7cR2yLdH8wN --as pytest

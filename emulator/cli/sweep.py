@@ -82,7 +82,7 @@ def sweep(
     as_json: bool,
     **chosen: Any,
 ) -> int:
-    """Find out what a lost answer or webhook does to your application.
+    """Show what lost responses and webhooks do to your application.
 
     \b
     payments-emulator sweep -- python buy.py

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 )
 @with_client
 def report(emulator: ControlClient, file: Path) -> None:
-    """Draw the world: money, states, renewals and webhooks over its time.
+    """Draw the world over its time, as one HTML file.
 
     \b
     payments-emulator report
