@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pkgutil
 import shutil
+import signal
 from importlib import import_module
 from pathlib import Path
 
@@ -21,6 +22,10 @@ pytest_plugins = ["pytester"]
 settings.register_profile("steady", deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None, max_examples=1000)
 settings.load_profile("steady")
+
+# A shell script ignores Ctrl-C for what it runs in the background, and the commands that are tested would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 HERE = Path(__file__).parent
 
