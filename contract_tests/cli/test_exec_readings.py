@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -14,7 +12,6 @@ import pytest
 from contract_tests.cli.terminal import run
 from contract_tests.testing.test_examples import SHOPS
 from contract_tests.testing.test_plugin import PLUGIN
-from emulator.cli.serve import make_server, serve
 from emulator.engine.readings import readings
 
 PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *PLUGIN)
@@ -116,21 +113,3 @@ def test_the_example_shops_depend_on_no_reading(shop: str, monkeypatch: pytest.M
     done = run("exec", "--readings", "all", "--", *command)
     assert (done.status, findings(done.output)) == (0, []), done.output
     assert f"depends on none of {OTHERS} other values" in done.output
-
-
-def test_servers_are_made_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    """msgspec crashes the process where two threads use a type for the first time at once."""
-    both = threading.Barrier(2)
-
-    def made(*_: object) -> bool:
-        try:
-            both.wait(0.2)
-        except threading.BrokenBarrierError:
-            return False
-        return True
-
-    monkeypatch.setattr("emulator.server.Server", made)
-    chosen = serve.make_context("serve", []).params
-    with ThreadPoolExecutor(2) as pool:
-        found = list(pool.map(lambda _: make_server(**chosen), range(2)))
-    assert found == [False, False], "two were made at once"

@@ -52,7 +52,11 @@ state convert tinydb:before.json tinydb:others.json
 ALONE = {"serve", "exec", "listen", "demo"}
 """Commands with a test of their own below."""
 
-ELSEWHERE = {"check", "certify", "pay", "sweep"}
+ELSEWHERE = {"check", "certify", "pay", "sweep", "sweep-story", "doubt", "grade", "record", "reproduce", "play"} | {
+    "mcp",
+    "agent",
+    "report",
+}
 """Commands that are only imported and show their help: what they do is made of the parts of the others."""
 
 CALL = """

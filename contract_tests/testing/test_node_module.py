@@ -115,7 +115,7 @@ def test_it_has_the_words_of_the_python_class(root: Path, kind: str) -> None:
     theirs = set(re.findall(r"^  (?:static |readonly )?(\w+)[(<:]", declared[1], re.M))
     ours = {re.sub("_(.)", lambda found: found[1].upper(), each) for each in dir(SAME[kind]) if each[0] != "_"}
     # Properties of Python types, old names, and the exceptions of applications called in-process.
-    of_python = {"client", "told", "datetime", "soFar", "raiseError"}
+    of_python = {"client", "record", "recording", "told", "datetime", "soFar", "raiseError"}
     # Attributes that __init__ sets, and what only an asynchronous class needs.
     of_node = {"api", "clock", "emails", "events", "key", "ledger", "open", "raiseErrors", "url", "webhooks"}
     assert ours - of_python <= theirs, ours - of_python - theirs

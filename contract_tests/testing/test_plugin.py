@@ -327,7 +327,7 @@ def test_a_test_runs_once_for_each_value_of_each_reading(suite: pytest.Pytester)
         [
             "*test_no_customer_is_found[[]search_nothing_found=error[]]*",
             "*payments emulator: reading*",
-            "This test fails when search_nothing_found is error: A search without a match answers 404 *",
+            "This test fails when search_nothing_found is error: A search without results answers 404 *",
             "The specification: Customers have a search, *",
         ]
     )

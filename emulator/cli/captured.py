@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import subprocess
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import subprocess
 
 OWN_GROUP = 0 if os.name == "posix" else None
 """A command leads a process group, so that its own children are ended with it, and not by a terminal's Ctrl-C."""
@@ -36,6 +39,9 @@ class CapturedCommands:
         self, command: Sequence[str], variables: Mapping[str, str], time_limit: float | None = None
     ) -> tuple[int, str]:
         """Run a command to its end. As :func:`run_captured`."""
+        # Imported here: the help of a command line needs no processes.
+        import subprocess
+
         # As in exec itself: on Windows npm, for example, is npm.cmd.
         found = (shutil.which(command[0]) or command[0], *command[1:])
         with self._lock:
