@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from subprocess import TimeoutExpired
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -139,6 +138,9 @@ def environment(url: str, key: str, token: str | None) -> dict[str, str]:
 
 def _failure(command: Sequence[str], variables: Mapping[str, str], time_limit: float | None) -> str | None:
     """Why the command failed, in one line; None if it did not."""
+    # Imported here: the help of a command line needs no processes.
+    from subprocess import TimeoutExpired
+
     try:
         status, output = run_captured(command, variables, time_limit)
     except OSError as error:
