@@ -12,7 +12,7 @@ from emulator.core.events import Event
 from emulator.core.handlers import Query
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
-from emulator.errors import invalid_field
+from emulator.errors import ApiError, invalid_field
 from emulator.recording import har
 from emulator.recording.builder import Builder, Wanted
 from emulator.recording.model import Recording
@@ -51,7 +51,7 @@ def _since(ids: list[str], id: str | None) -> int:
     if id is None:
         return 0
     if id not in ids:
-        raise invalid_field("since", "is no request of the journal")
+        raise ApiError("NOT_FOUND", param="since", message=f"There is no request {id[:60]} in the journal.")
     return ids.index(id) + 1
 
 
