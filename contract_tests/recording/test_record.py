@@ -215,7 +215,7 @@ def test_a_collection_of_bruno_is_a_folder(played: Played, tmp_path: Path) -> No
         ((), "--as: name the form"),
         (("--as", "pytest", "--shrink"), "--shrink needs --expect"),
         (("--as", "pytest", "--expect", "status"), "must be ID.FIELD=VALUE"),
-        (("--as", "pytest", "--expect", "sub_1.status=active"), "there is no object sub_1"),
+        (("--as", "pytest", "--expect", "sub_1.status=active"), "There is no object sub_1"),
         (("--as", "pytest", "--since", "req_1"), "There is no request req_1"),
         (("--as", "har", "--expect", "sub_1.status=active"), "a HAR expects nothing"),
     ],

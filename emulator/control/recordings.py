@@ -60,7 +60,7 @@ def _wanted(text: str, reader: JournalReader) -> Wanted:
     if match is None:
         raise invalid_field("expect", "must be ID.FIELD=VALUE, such as sub_….status=past_due")
     if reader.reading(match["id"]) is None:
-        raise invalid_field("expect", f"there is no object {match['id'][:60]}")
+        raise ApiError("NOT_FOUND", param="expect", message=f"There is no object {match['id'][:60]}.")
     return Wanted(match["id"], match["field"], _value(match["value"]))
 
 
