@@ -170,6 +170,19 @@ def test_what_a_buyer_paid_on_a_page_is_paid(local_server: LocalServer, played: 
     call(text, local_server)
 
 
+def test_several_things_can_be_expected(local_server: LocalServer, played: Played) -> None:
+    """A value may contain commas and equals signs."""
+    with Emulator(key="sk_test_several", clock="2026-01-01T00:00:00Z", server=local_server) as payments:
+        body = {"email": "awa@example.com", "name": "Diop, Awa", "metadata": {"sum": "1+1=2"}}
+        id = payments.api.post("/v1/customers/", body)["id"]
+        expected = [f"{id}.firstname=Diop,", f"{id}.metadata.sum=1+1=2"]
+        options = [part for each in expected for part in ("--expect", each)]
+        text = Played(payments, played.story).cli("record", "--as", "pytest", *options).output
+    assert '["firstname"] == "Diop,"' in text
+    assert '["metadata"]["sum"] == "1+1=2"' in text
+    call(text, local_server)
+
+
 def test_webhooks_go_to_an_inbox(local_server: LocalServer, played: Played) -> None:
     """A test needs no application, and a replay disturbs none."""
     with Emulator(key="sk_test_hooks", clock="2026-01-01T00:00:00Z", server=local_server) as payments:

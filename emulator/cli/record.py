@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,6 +44,12 @@ seconds_option = click.option(
 """``--seconds`` of the commands that shrink."""
 
 
+def _well_formed(_context: click.Context, _parameter: click.Parameter, expected: tuple[str, ...]) -> tuple[str, ...]:
+    if any(not re.match(r"[^.=]+(\.[^.=]+)+=", text) for text in expected):
+        raise click.BadParameter("must be ID.FIELD=VALUE, such as sub_….status=past_due")
+    return expected
+
+
 @click.command()
 @form_option(FORMS, required=False)
 @click.option("--since", metavar="MARK", help="Only what came after this request, and what that depends on.")
@@ -51,6 +58,7 @@ seconds_option = click.option(
     "expected",
     multiple=True,
     metavar="ID.FIELD=VALUE",
+    callback=_well_formed,
     help="Expect this at the end instead of the events that came; repeatable.",
 )
 @click.option("--shrink", "is_shrunk", is_flag=True, help="Leave out all that --expect does not depend on.")

@@ -12,7 +12,7 @@ from emulator.core.events import Event
 from emulator.core.handlers import Query
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
-from emulator.errors import ApiError, invalid_field
+from emulator.errors import ApiError
 from emulator.recording import har
 from emulator.recording.builder import Builder, Wanted
 from emulator.recording.model import Recording
@@ -21,8 +21,6 @@ from emulator.web.response import Response
 
 MAX_EVENTS = 100
 """Events that are expected one by one where nothing else is; of more, none is."""
-
-_EXPECTED = re.compile(r"(?P<id>\w+)\.(?P<field>\w+(?:\.\w+)*)=(?P<value>.*)", re.DOTALL)
 
 
 async def show(engine: Engine, runtime: Runtime, query: Query) -> Any:
@@ -56,12 +54,11 @@ def _since(ids: list[str], id: str | None) -> int:
 
 
 def _wanted(text: str, reader: JournalReader) -> Wanted:
-    match = _EXPECTED.fullmatch(text)
-    if match is None:
-        raise invalid_field("expect", "must be ID.FIELD=VALUE, such as sub_….status=past_due")
-    if reader.reading(match["id"]) is None:
-        raise ApiError("NOT_FOUND", param="expect", message=f"There is no object {match['id'][:60]}.")
-    return Wanted(match["id"], match["field"], _value(match["value"]))
+    name, _, value = text.partition("=")
+    id, _, field = name.partition(".")
+    if reader.reading(id) is None:
+        raise ApiError("NOT_FOUND", param="expect", message=f"There is no object {id[:60]}.")
+    return Wanted(id, field, _value(value))
 
 
 def _value(text: str) -> Any:

@@ -23,7 +23,7 @@ from emulator.web.connexion_app import Definition
 from emulator.web.context import RequestContext
 from emulator.web.error_responses import error_of
 from emulator.web.pagination import envelope
-from emulator.web.query import cast, explain, fields, unknown_parameter
+from emulator.web.query import cast, cast_each, explain, fields, grouped, unknown_parameter
 from emulator.web.response import Response, send_response
 from emulator.web.routing import OperationLayer
 from emulator.web.schemas import CompiledSchema, Violation
@@ -57,6 +57,11 @@ class OperationHandler:
             parameter["name"]: CompiledSchema(parameter["schema"])
             for parameter in definition["parameters"]
             if parameter["in"] == "query"
+        }
+        self._repeatable = {
+            parameter["name"]
+            for parameter in definition["parameters"]
+            if parameter["schema"].get("type") == "array" and parameter.get("explode", True)
         }
         required = {parameter["name"] for parameter in definition["parameters"] if parameter.get("required")}
         self._required = required & self._parameters.keys()
@@ -101,17 +106,18 @@ class OperationHandler:
 
     def _query(self, raw: bytes, violations: list[Violation]) -> dict[str, Any]:
         given: dict[str, Any] = {}
-        for name, text in fields(raw):
+        for name, texts in grouped(fields(raw)).items():
             schema = self._parameters.get(name)
             if schema is None:
                 violations.append(_bad(name[:60], unknown_parameter(self._parameters)))
-            elif name in given:
+            elif len(texts) > 1 and name not in self._repeatable:
                 violations.append(_bad(name, "is given more than once"))
             else:
-                given[name] = value = cast(text, schema.source)
+                source = schema.source
+                given[name] = value = cast_each(texts, source) if name in self._repeatable else cast(texts[0], source)
                 if not schema.accepts(value):
                     violations.extend(
-                        _bad(name, explain(each.message, text, schema.source)) for each in schema.violations(value)
+                        _bad(name, explain(each.message, texts[0], source)) for each in schema.violations(value)
                     )
         violations.extend(_bad(name, "is required") for name in sorted(self._required - given.keys()))
         return {**self._defaults, **given}

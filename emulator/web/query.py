@@ -21,6 +21,14 @@ def fields(raw: bytes) -> list[tuple[str, str]]:
         raise ApiError("INVALID_FILTER_PARAM", message=f"The query has more than {QUERY.most} parameters.") from None
 
 
+def grouped(given: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """The values of each parameter, in order."""
+    values: dict[str, list[str]] = {}
+    for name, text in given:
+        values.setdefault(name, []).append(text)
+    return values
+
+
 def cast(text: str, schema: Mapping[str, Any]) -> Any:
     """A parameter's text as the type of its schema; text that cannot be cast stays text and fails validation."""
     match schema.get("type"):
@@ -29,8 +37,13 @@ def cast(text: str, schema: Mapping[str, Any]) -> Any:
         case "boolean":
             return {"true": True, "false": False}.get(text, text)
         case "array":
-            return [cast(part, schema["items"]) for part in text.split(",")]
+            return cast_each(text.split(","), schema)
     return _instant(text) if schema.get("format") == "date-time" else text
+
+
+def cast_each(texts: Iterable[str], schema: Mapping[str, Any]) -> list[Any]:
+    """The values of a parameter that is an array: ``?expect=a&expect=b`` (``explode: true``), or parts of one text."""
+    return [cast(text, schema["items"]) for text in texts]
 
 
 def unknown_parameter(known: Iterable[str]) -> str:
