@@ -43,10 +43,10 @@ if not HAS_SERVERS and os.environ.get("PAYMENTS_EMULATOR_SHARED_TESTS") != "requ
 
 FAST = {
     "core": ("essay", "handlers", "money", "state_machine"),
-    "document": ("answers", "bundler", "examples", "schemas"),
+    "document": ("bundler", "examples", "schemas"),
     "drift": (
-        *("command_line", "decisions", "conformance", "faces", "golden", "imports", "kinds", "life_cycles", "magic"),
-        *("operations", "records", "settings", "vocabulary"),
+        *("command_line", "decisions", "faces", "golden", "imports", "kinds", "life_cycles", "magic", "records"),
+        *("settings", "vocabulary"),
     ),
     "engine": ("events", "failures", "http_client", "masking"),
     "http": ("keys", "order"),
@@ -54,7 +54,6 @@ FAST = {
         "checkout_sessions",
         "invoices",
         "payment_intents",
-        "payment_methods",
         "subscription_states",
         "subscriptions",
     ),

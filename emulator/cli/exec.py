@@ -44,6 +44,9 @@ NOT_OURS = ("port", "port_file", "quiet", "verbose", "log_format", "exit_with_st
 PARAMETERS = [parameter for parameter in serve.params if parameter.name not in NOT_OURS]
 
 
+OUTPUT_FILE = click.Path(dir_okay=False, writable=True, path_type=Path)
+
+
 @click.command("exec", params=PARAMETERS, context_settings={"allow_interspersed_args": False})
 @click.option("--port", type=click.IntRange(0, 65535), default=0, show_default=True, help="0 picks a free port.")
 @option("--key", default=DEFAULT_KEY, metavar="KEY", help="API key for COMMAND.")
@@ -62,14 +65,14 @@ PARAMETERS = [parameter for parameter in serve.params if parameter.name not in N
 )
 @click.option(
     "--export-on-exit",
-    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    type=OUTPUT_FILE,
     metavar="FILE",
     help="Export COMMAND's App as a snapshot when it ends, whatever its status.",
 )
 @click.option(
     "--report",
     "drawn",
-    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    type=OUTPUT_FILE,
     metavar="FILE",
     help="Draw what COMMAND did in its App as an HTML file when it ends, whatever its status.",
 )
