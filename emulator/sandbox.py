@@ -24,6 +24,7 @@ from emulator.engine.fixtures import Fixtures, Start
 from emulator.engine.idle_worlds import MAX_WORLDS
 from emulator.engine.mailer import Mailer, SmtpServer
 from emulator.engine.reference_data import ReferenceData
+from emulator.engine.share import ALONE, Share
 from emulator.engine.trace_contexts import Traces
 from emulator.engine.webhook_sender import ANSWER_TIME, WebhookSender
 from emulator.errors import ApiError
@@ -56,6 +57,13 @@ class Parts(NamedTuple):
     app: Callable[[ASGIApp], ASGIApp] = lambda app: app
 
 
+class Applications(NamedTuple):
+    """What a sandbox answers with: what is served, and the APIs as the console calls them, without their guards."""
+
+    served: RootApp
+    unguarded: RootApp
+
+
 @dataclass(frozen=True)
 class Options:
     """How a sandbox starts.
@@ -69,7 +77,8 @@ class Options:
     over http.
     ``state`` is where worlds are stored (:mod:`emulator.state.urls`), ``max_worlds`` how many may be open.
     ``smtp`` is a server that emails are also sent to, ``otlp`` the URL of a collector of traces (extra ``otel``).
-    ``report`` is given each request that was answered.
+    ``report`` is given each request that was answered. ``share`` says which worlds this process runs, of several that
+    one server has.
     ``answer_time`` is how many seconds webhook receivers have to respond, ``clock`` the class of the worlds' clocks
     and ``starts`` how single worlds first open, by the App's name; only tests change these three. ``parts``
     are what the sandbox is made of.
@@ -93,6 +102,7 @@ class Options:
     state: str = "memory"
     report: RequestReport | None = None
     max_worlds: int = MAX_WORLDS
+    share: Share = ALONE
     answer_time: float = ANSWER_TIME
     clock: type[Clock] = Clock
     starts: Mapping[str, Start] = field(default_factory=dict)
@@ -119,7 +129,7 @@ class Sandbox:
         self.reference_data = ReferenceData(self.options.geoip)
         self.seed = str(secrets.randbits(64) if self.options.seed is None else self.options.seed)
         mailer = Mailer(self.options.smtp) if self.options.smtp else None
-        self.store = open_store(self.options.state)
+        self.store = open_store(self.options.state, locked=self.options.share.workers > 1)
         webhook_sender = self.options.parts.sender(self.options.answer_time)
         self.engine = Engine(
             self.build_world,
@@ -129,6 +139,7 @@ class Sandbox:
             self.store,
             max_worlds=self.options.max_worlds,
             traces=_traces(self.options.otlp) if self.options.otlp else None,
+            share=self.options.share,
         )
         try:
             self.engine.open_persisted()
@@ -197,10 +208,10 @@ class Sandbox:
 
         return control_app(self.engine, strict=self.options.strict)
 
-    def _console(self, unguarded: RootApp) -> ASGIApp:
+    def _console(self, unguarded: ASGIApp) -> ASGIApp:
         from emulator.console.site import Console
 
-        return Console(unguarded, self.options.control_token, self.engine.runtimes.__contains__)
+        return Console(unguarded, self.options.control_token, self.engine.is_open)
 
     def _site(self) -> ASGIApp:
         from emulator.pages.site import site
@@ -209,7 +220,12 @@ class Sandbox:
 
     def application(self) -> RootApp:
         """The ASGI application: the service, the control API, the console and the site."""
-        source, numbers = IdSource(f"{self.seed}/requests"), count(1)
+        return self.applications().served
+
+    def applications(self, route: Callable[[RootApp], ASGIApp] = lambda app: app) -> Applications:
+        """The application that is served, and the one within it that the console calls, wrapped by ``route``."""
+        prefix = f"{self.seed}/requests" + (f"/{self.options.share.worker}" if self.options.share.worker else "")
+        source, numbers = IdSource(prefix), count(1)
         token = self.options.control_token
         service = self._named(self.options.parts.app(service_app(self.engine, strict=self.options.strict)))
         control, site = self.options.parts.app(LazyApp(self._control)), self._named(LazyApp(self._site))
@@ -221,12 +237,10 @@ class Sandbox:
             stop=self.engine.stop,
             base_url=self.options.base_url,
         )
-        # Only what came from outside is reported: the console's own requests go through the other one.
-        served = partial(root_app, report=self.options.report)
         # The console checks the token itself, at its login: a browser sends none when it follows a link.
         unguarded = root_app([("/v1/", service), ("/_emulator/", control)])
-        console = self._guarded(LazyApp(partial(self._console, unguarded)), None, pages=True)
-        return served(
+        console = self._guarded(LazyApp(partial(self._console, route(unguarded))), None, pages=True)
+        served = root_app(
             [
                 ("/v1/", service),
                 ("/_emulator/openapi.json", site),
@@ -237,5 +251,8 @@ class Sandbox:
                 ("/_emulator/", before(console, guarded_control)),
                 ("/_emulator", console),
                 ("", site),
-            ]
+            ],
+            # Only what came from outside is reported: the console's own requests go through the other one.
+            report=self.options.report,
         )
+        return Applications(served, unguarded)

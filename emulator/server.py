@@ -10,13 +10,16 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from ipaddress import ip_address
+from pathlib import Path
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from emulator import event_loop
 from emulator.resources.app import keys
 from emulator.sandbox import Options, Sandbox
 from emulator.web.connection import protocol_for
+from emulator.web.root_app import RootApp
 
 KEEP_ALIVE = 75
 """Seconds after which an idle connection is closed: long, since a busy client may send a request just then."""
@@ -37,24 +40,25 @@ class Server:
     """One sandbox on one address. The constructor binds the socket, so the port is known before anything is served."""
 
     def __init__(self, options: Options, host: str, port: int, public_url: str | None = None) -> None:
-        self.socket = _bind(host, port)
+        self.socket = bind(host, port)
         self.host = host
         self.port: int = self.socket.getsockname()[1]
-        self.url = public_url or f"http://{_callable_host(host, options)}:{self.port}"
+        self.url = public_url or url_of(host, self.port, options)
         try:
             with _STARTING:
                 self.sandbox = Sandbox(replace(options, base_url=self.url))
         except BaseException:
             self.socket.close()
             raise
-        self._uvicorn: _Uvicorn | None = None
+        self._uvicorn: Uvicorn | None = None
 
     def run(self, ready: Callable[[], None] = lambda: None) -> None:
         """Serve until a signal or :meth:`stop` ends it; ``ready`` is called once requests are answered.
 
         An exception of ``ready`` stops the server and is then raised here.
         """
-        self._uvicorn = _Uvicorn(self._config(), ready, self.sandbox.engine.close_streams)
+        root_app = self.sandbox.application()
+        self._uvicorn = Uvicorn(config(root_app, root_app), ready, self.sandbox.engine.close_streams)
         self._uvicorn.run(sockets=[self.socket])
         if self._uvicorn.failure:
             raise self._uvicorn.failure
@@ -79,29 +83,33 @@ class Server:
             discarding = self.sandbox.engine.discard(keys.read(f"Bearer {key}"))
             asyncio.run_coroutine_threadsafe(discarding, self._uvicorn.loop).result()
 
-    def _config(self) -> uvicorn.Config:
-        root_app = self.sandbox.application()
-        return uvicorn.Config(
-            root_app,
-            loop=event_loop.FACTORY,
-            http=protocol_for(root_app),
-            ws="none",
-            # Which proxies are trusted to name the client's address is a setting of the App (B-70), not of the server.
-            proxy_headers=False,
-            lifespan="on",
-            # Logging is configured by the process, which may be a test suite.
-            log_config=None,
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            # The system's date in each answer would break "same seed, same bytes" (B-93).
-            date_header=False,
-            timeout_keep_alive=KEEP_ALIVE,
-            timeout_graceful_shutdown=2,
-        )
+
+def config(app: ASGIApp, root_app: RootApp, uds: Path | None = None) -> uvicorn.Config:
+    """How uvicorn serves an application; with ``uds`` on a Unix socket at this path."""
+    return uvicorn.Config(
+        app,
+        uds=None if uds is None else str(uds),
+        loop=event_loop.FACTORY,
+        http=protocol_for(root_app),
+        ws="none",
+        # Which proxies are trusted to name the client's address is a setting of the App (B-70), not of the server.
+        proxy_headers=False,
+        lifespan="on",
+        # Logging is configured by the process, which may be a test suite.
+        log_config=None,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        # The system's date in each answer would break "same seed, same bytes" (B-93).
+        date_header=False,
+        timeout_keep_alive=KEEP_ALIVE,
+        timeout_graceful_shutdown=2,
+    )
 
 
-class _Uvicorn(uvicorn.Server):
+class Uvicorn(uvicorn.Server):
+    """Calls ``ready`` once requests are answered, and ends streams before it waits for answers under way."""
+
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None], close_streams: Callable[[], None]) -> None:
         super().__init__(config)
         self._ready = ready
@@ -126,7 +134,8 @@ class _Uvicorn(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def _bind(host: str, port: int) -> socket.socket:
+def bind(host: str, port: int) -> socket.socket:
+    """A socket that listens on an address. Raises :class:`CannotListen`."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         bound = socket.create_server((host, port), family=family, backlog=2048)
@@ -146,6 +155,11 @@ def is_loopback(host: str) -> bool:
         return all(ip_address(str(address).partition("%")[0]).is_loopback for address in addresses)
     except (OSError, UnicodeError):
         return True  # nothing can be bound there
+
+
+def url_of(host: str, port: int, options: Options) -> str:
+    """Where clients reach a server that listens on this address."""
+    return f"http://{_callable_host(host, options)}:{port}"
 
 
 def _callable_host(host: str, options: Options) -> str:

@@ -67,7 +67,7 @@ def overridden(ours: type, theirs: type) -> set[str]:
 
 def test_the_tables_here_are_complete_and_name_nothing_private() -> None:
     assert overridden(Connection, HttpToolsProtocol) == OVERRIDDEN.keys()
-    assert overridden(server._Uvicorn, uvicorn.Server) == SERVER_METHODS.keys()
+    assert overridden(server.Uvicorn, uvicorn.Server) == SERVER_METHODS.keys()
     assert not [name for name in (*OVERRIDDEN, *SERVER_METHODS) if name.startswith("_")]
 
 
@@ -80,7 +80,7 @@ def test_a_method_of_the_protocol_takes_what_ours_takes(name: str) -> None:
 
 @pytest.mark.parametrize("name", SERVER_METHODS)
 def test_a_method_of_the_server_takes_what_ours_takes(name: str) -> None:
-    theirs, ours = getattr(uvicorn.Server, name), getattr(server._Uvicorn, name)
+    theirs, ours = getattr(uvicorn.Server, name), getattr(server.Uvicorn, name)
     assert parameters(theirs) == parameters(ours) == SERVER_METHODS[name]
     assert iscoroutinefunction(theirs)
 

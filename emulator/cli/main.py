@@ -12,10 +12,9 @@ from typing import NoReturn
 import click
 
 from emulator.cli.completion import PROGRAM, VARIABLE
+from emulator.cli.exit_status import INTERRUPTED, OK, WRONG_USAGE
 from emulator.cli.lazy_groups import LazyCommands, LazyGroup, discard_output
 from emulator.version import VERSION
-
-OK, WRONG_USAGE, INTERRUPTED = 0, 2, 130
 
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """What the system says when output, or a file, cannot be written any further."""

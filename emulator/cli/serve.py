@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from emulator.cli.request_lines import RequestLines
 from emulator.cli.server_process import allow_open_files, stop_with_stdin, tune_garbage_collector
 
 if TYPE_CHECKING:
+    from emulator.sandbox import Options
     from emulator.server import Server
 
 RUNNING = "running"
@@ -127,7 +129,14 @@ def server_options(command: Any) -> Any:
     help="End when the standard input ends: with the program that holds its pipe.",
 )
 @option("--log-format", type=click.Choice(["text", "json"]), default="text", help="Form of the lines for requests.")
-def serve(*, quiet: bool, verbose: bool, log_format: str, exit_with_stdin: bool, **chosen: Any) -> None:
+@option(
+    "--workers",
+    type=click.IntRange(1, 64),
+    default=1,
+    metavar="N",
+    help="Processes that divide the worlds among them by key, behind one address.",
+)
+def serve(*, quiet: bool, verbose: bool, log_format: str, exit_with_stdin: bool, workers: int, **chosen: Any) -> None:
     """Start the sandbox and serve until Ctrl-C or SIGTERM.
 
     \b
@@ -144,7 +153,14 @@ def serve(*, quiet: bool, verbose: bool, log_format: str, exit_with_stdin: bool,
     # uvicorn stops on SIGTERM and then raises it again. Ending on request is a success at any moment.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     port_file: Path | None = chosen["port_file"]
-    lines = None if quiet else RequestLines(log_format, verbose=verbose)
+    make_lines = (lambda: None) if quiet else partial(RequestLines, log_format, verbose=verbose)
+    if workers > 1:
+        # Imported here: most servers are one process.
+        from emulator.cli.serve_workers import serve_with_workers
+
+        serve_with_workers(workers, chosen, make_lines, exit_with_stdin=exit_with_stdin)
+        return
+    lines = make_lines()
     server = make_server(**chosen, report=lines and lines.report)
     if hasattr(signal, "SIGUSR1"):
         signal.signal(signal.SIGUSR1, lambda *_: server.save())
@@ -152,11 +168,7 @@ def serve(*, quiet: bool, verbose: bool, log_format: str, exit_with_stdin: bool,
         # A program that waits for the file must not find the port of an earlier server.
         with explained(port_file):
             port_file.unlink(missing_ok=True)
-    key = "sk_test_demo" if chosen["keys"] == "open" else "KEY, one of the keys listed in the fixtures"
-    click.echo(f"The service     {server.url}/v1/   (Authorization: Bearer {key})")
-    click.echo(f"Web console     {server.url}/_emulator/")
-    click.echo(f"Control API     {server.url}/_emulator/openapi.json")
-    click.echo(f"The document    {server.url}/openapi.json")
+    introduce(server.url, chosen["keys"])
     try:
         server.run(lambda: announce(server, port_file, exit_with_stdin=exit_with_stdin))
     finally:
@@ -170,18 +182,32 @@ def serve(*, quiet: bool, verbose: bool, log_format: str, exit_with_stdin: bool,
             sys.exit(1)
 
 
+def introduce(url: str, keys: str) -> None:
+    """Print the addresses of a server at a URL. ``keys`` is the option."""
+    key = "sk_test_demo" if keys == "open" else "KEY, one of the keys listed in the fixtures"
+    click.echo(f"The service     {url}/v1/   (Authorization: Bearer {key})")
+    click.echo(f"Web console     {url}/_emulator/")
+    click.echo(f"Control API     {url}/_emulator/openapi.json")
+    click.echo(f"The document    {url}/openapi.json")
+
+
 def announce(server: Server, port_file: Path | None, *, exit_with_stdin: bool) -> None:
     """Report that the server answers requests; with ``exit_with_stdin``, end it once the standard input ends."""
-    if port_file:
-        with explained(port_file):
-            # Renamed into place, so that no program reads it half written.
-            part = port_file.with_name(f"{port_file.name}.part")
-            part.write_text(f"{server.port}\n")
-            part.replace(port_file)
+    write_port(server.port, port_file)
     tune_garbage_collector()
     if exit_with_stdin:
         threading.Thread(target=stop_with_stdin, args=[server], daemon=True).start()
     click.echo("Ready.")
+
+
+def write_port(port: int, port_file: Path | None) -> None:
+    """Write the port of a server that answers requests to a file, if one is asked for."""
+    if port_file:
+        with explained(port_file):
+            # Renamed into place, so that no program reads it half written.
+            part = port_file.with_name(f"{port_file.name}.part")
+            part.write_text(f"{port}\n")
+            part.replace(port_file)
 
 
 @contextmanager
@@ -196,14 +222,21 @@ def explained(file: Path) -> Iterator[None]:
 def make_server(**chosen: Any) -> Any:
     """The server for the options of a command line. Raises ``ClickException`` if it cannot start."""
     # Imported here: help and usage errors need no web server.
-    from emulator.engine.fixtures import InvalidFixture
-    from emulator.engine.geoip import InvalidDatabase
+    from emulator.server import Server
+
+    options = make_options(chosen)
+    with start_errors():
+        return Server(options, chosen["host"], chosen["port"], public_url(chosen["public_url"]))
+
+
+def make_options(chosen: dict[str, Any]) -> Options:
+    """The options of a sandbox for those of a command line. Raises ``ClickException`` for those that contradict."""
+    # Imported here, as above.
     from emulator.sandbox import Options, Parts
-    from emulator.server import CannotListen, Server, is_loopback
-    from emulator.state.store import CorruptStore, StorageError
+    from emulator.server import is_loopback
 
     _check(chosen)
-    options = Options(
+    return Options(
         clock_mode=chosen["clock"][0],
         clock_at=chosen["clock"][1],
         seed=chosen["seed"],
@@ -223,8 +256,19 @@ def make_server(**chosen: Any) -> Any:
         max_worlds=chosen["max_worlds"],
         parts=chosen.get("parts") or Parts(),
     )
+
+
+@contextmanager
+def start_errors() -> Iterator[None]:
+    """Raise ``ClickException`` for what keeps a server from starting."""
+    # Imported here, as above.
+    from emulator.engine.fixtures import InvalidFixture
+    from emulator.engine.geoip import InvalidDatabase
+    from emulator.server import CannotListen
+    from emulator.state.store import CorruptStore, StorageError
+
     try:
-        return Server(options, chosen["host"], chosen["port"], _public_url(chosen["public_url"]))
+        yield
     except CannotListen as error:
         hint = "; is an emulator running there already? Choose another port with --port; 0 picks a free one"
         raise click.ClickException(f"{error}{hint if error.in_use else ''}") from None
@@ -248,7 +292,8 @@ def _check(chosen: dict[str, Any]) -> None:
         )
 
 
-def _public_url(url: str | None) -> str | None:
+def public_url(url: str | None) -> str | None:
+    """The option, checked."""
     if url is not None and not re.fullmatch(r"https?://[^/\s]+/?", url):
         raise click.BadParameter(f"{url!r}: a URL such as http://sandbox.local:4747", param_hint="'--public-url'")
     return url and url.rstrip("/")

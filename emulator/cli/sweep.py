@@ -45,7 +45,9 @@ NOT_REPEATED = ("--only", "--junit", "--control-token", "--budget", "--jobs")
 """Options with a value that the line to repeat one case leaves out."""
 
 # Each run has a sandbox of its own on a free port, in memory.
-PARAMETERS = [each for each in serve.params if each.name not in ("port", "port_file", "state", "exit_with_stdin")]
+NOT_OURS = ("port", "port_file", "state", "exit_with_stdin", "workers")
+
+PARAMETERS = [each for each in serve.params if each.name not in NOT_OURS]
 
 
 class SweptCommand(click.Command):

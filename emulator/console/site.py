@@ -40,7 +40,7 @@ class Console:
     ``is_open`` says whether the world of a key is open.
     """
 
-    def __init__(self, app: ASGIApp, token: str | None, is_open: Callable[[Key], bool]) -> None:
+    def __init__(self, app: ASGIApp, token: str | None, is_open: Callable[[Key], Awaitable[bool]]) -> None:
         self._is_open = is_open
         self._api = ApiClient(app)
         self._login = Login(token)
@@ -76,7 +76,7 @@ class Console:
             if not self._login.allows(http):
                 return self._login_page(request)
             try:
-                return self._unopened_page(request) or await handler(request)
+                return await self._unopened_page(request) or await handler(request)
             except ApiRequestError as error:
                 return await self._error_page(request, error)
 
@@ -114,7 +114,7 @@ class Console:
         request = ConsoleRequest(http, self._api)
         if not self._login.allows(http):
             return self._login_page(request)
-        if unopened := self._unopened_page(request):
+        if unopened := await self._unopened_page(request):
             return unopened
         status = getattr(error, "status_code", 404)
         return await self._error_page(request, ApiRequestError(status, request.not_found().message))
@@ -145,12 +145,12 @@ class Console:
         remember_language(response, form.get("language"), HOME, YEAR)
         return response
 
-    def _unopened_page(self, request: ConsoleRequest) -> Response | None:
+    async def _unopened_page(self, request: ConsoleRequest) -> Response | None:
         """The page for a link of another site to a world that is not open; None for any other request.
 
         A link of another site opens no world. The person who followed it can, by the link on this page.
         """
-        if not is_link_from_elsewhere(context_of(request.http.scope)) or self._is_open(request.app):
+        if not is_link_from_elsewhere(context_of(request.http.scope)) or await self._is_open(request.app):
             return None
         return page(request, "unopened.html", 403, app=request.app.name, next_page=_address(request.http))
 

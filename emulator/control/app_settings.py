@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import Any
 
 import msgspec
@@ -32,10 +33,10 @@ async def show(engine: Engine, runtime: Runtime, query: Body) -> dict[str, Any]:
 
 async def index(engine: Engine, runtime: Runtime | None, query: Body) -> Page[Any]:
     """GET /apps: the Apps whose worlds are open, by name; the test side and the live side are listed separately."""
-    worlds = sorted((each.world for each in engine.runtimes.values()), key=lambda world: (world.name, world.livemode))
+    apps = [app_summary(runtime.world) for runtime in engine.runtimes.values()] + await engine.neighbours.apps()
+    apps.sort(key=itemgetter("name", "livemode"))
     page, size = query["page"], query["page_size"]
-    shown = [app_summary(world) for world in worlds[(page - 1) * size : page * size]]
-    return Page(shown, len(worlds), page, size)
+    return Page(apps[(page - 1) * size : page * size], len(apps), page, size)
 
 
 def app_summary(world: World) -> dict[str, Any]:

@@ -72,7 +72,7 @@ async def _store(engine: Engine, request: Request) -> Response:
     name = request.url.path.removeprefix(PREFIX)
     _check_name(name)
     raw = await _body(request)
-    runtime = world_lookup.of_sender(engine, context_of(request.scope), _app_id(raw))
+    runtime = world_lookup.of_sender(engine, context_of(request.scope), app_id(raw))
     rule = runtime.inbox.response_rule(name).updated(_numbers(request))
     runtime.inbox.add(
         runtime.world,
@@ -100,7 +100,8 @@ def _response(rule: ResponseRule) -> Response:
     return Response(b'{"received":true}', rule.status, media_type="application/json")
 
 
-def _app_id(raw: bytes) -> str | None:
+def app_id(raw: bytes) -> str | None:
+    """The id of the App that a webhook names in its body."""
     try:
         app: str | None = msgspec.json.decode(raw, type=_EventOrigin).app
     except (msgspec.DecodeError, RecursionError):

@@ -60,11 +60,12 @@ class Metric(NamedTuple):
 async def show(engine: Engine, runtime: Runtime, query: Body) -> Response:
     """GET /metrics."""
     await runtime.catch_up(MOMENT)
-    lines = [line for metric in metrics(engine, runtime) for line in metric.lines()]
+    apps = len(engine.runtimes) + len(await engine.neighbours.apps())
+    lines = [line for metric in metrics(apps, runtime) for line in metric.lines()]
     return Response(200, "\n".join([*lines, ""]).encode(), media_type=MEDIA_TYPE)
 
 
-def metrics(engine: Engine, runtime: Runtime) -> Iterable[Metric]:
+def metrics(apps: int, runtime: Runtime) -> Iterable[Metric]:
     """What is reported of the emulator and of one world, whose samples have the label ``app``."""
     world, state = runtime.world, runtime.clock_state()
     app = {"app": world.name, "mode": "live" if world.livemode else "test"}
@@ -73,7 +74,7 @@ def metrics(engine: Engine, runtime: Runtime) -> Iterable[Metric]:
         return Metric(name, type, help, [Sample(app, value)])
 
     yield Metric("info", GAUGE, "The version of the emulator.", [Sample({"version": VERSION}, 1)])
-    yield Metric("apps", GAUGE, "Worlds that are open.", [Sample({}, len(engine.runtimes))])
+    yield Metric("apps", GAUGE, "Worlds that are open.", [Sample({}, apps)])
     answers = Counter[int]()
     for (operation, status), number in runtime.journal.flush_coverage().answers.items():
         # Requests to the control API have no operation of the service.

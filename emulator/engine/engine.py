@@ -20,6 +20,7 @@ from emulator.engine.persistence import WorldPersistence
 from emulator.engine.reference_data import ReferenceData
 from emulator.engine.runtime import Runtime
 from emulator.engine.scheduler import Scheduler
+from emulator.engine.share import ALONE, Neighbours, NoNeighbours, Share
 from emulator.engine.time_slice import TimeSlice
 from emulator.engine.trace_contexts import Traces
 from emulator.engine.webhook_sender import WebhookSender
@@ -46,10 +47,10 @@ class Engine:
     Once more than ``max_worlds`` are open, those are closed whose last request is longest ago. A stored one is opened
     again when it is asked for; without a store it is lost.
 
-    ``build`` also takes a :class:`Start`, for a world that is to be reset. Each function of ``when_discarded`` is
-    called with a runtime that this engine no longer runs, each of ``before_end`` with one whose world is about to be
-    reset or deleted. ``traces`` makes what records the traces of an App's
-    world.
+    ``build`` also takes a :class:`Start`, for a world that is to be reset. Each function of ``when_opened`` is called
+    with a runtime that this engine runs from now on, each of ``when_discarded`` with one that it no longer runs, each
+    of ``before_end`` with one whose world is about to be reset or deleted. ``traces`` makes what records the traces of
+    an App's world. Of several processes of a server this one runs the worlds of its ``share``.
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class Engine:
         *,
         max_worlds: int = MAX_WORLDS,
         traces: Callable[[str], Traces] | None = None,
+        share: Share = ALONE,
     ) -> None:
         self.reference_data = reference_data
         self.store = store
@@ -75,7 +77,10 @@ class Engine:
         self._max_worlds = max_worlds
         self._last_sweep = 0.0
         self._scheduler = Scheduler()
+        self.share = share
+        self.neighbours: Neighbours = NoNeighbours()
         self.directory = Directory()
+        self.when_opened: list[Callable[[Runtime], None]] = []
         self.when_discarded: list[Callable[[Runtime], None]] = []
         self.before_end: list[Callable[[Runtime], None]] = []
 
@@ -88,7 +93,15 @@ class Engine:
             self._scheduler.plan(runtime.runner)
             if self._ticker:
                 runtime.outbox.resume()
+            for look in self.when_opened:
+                look(runtime)
         return runtime
+
+    async def is_open(self, key: Key) -> bool:
+        """Whether the world of a key is open, here or in another process of the server."""
+        if self.share.has(key):
+            return key in self.runtimes
+        return any((app["name"], app["livemode"]) == key for app in await self.neighbours.apps())
 
     def owner(self, id: str) -> Runtime | None:
         """The runtime of the world that has an object with this id, of a kind that has a public page."""
@@ -99,7 +112,7 @@ class Engine:
 
     def open_persisted(self) -> None:
         """Open the stored worlds that no process runs, as many as may be open. Raises ``CorruptStore``."""
-        for key in self.store.unleased() if self.store else ():
+        for key in filter(self.share.has, self.store.unleased() if self.store else ()):
             if len(self.runtimes) >= self._max_worlds:
                 return
             with suppress(LeasedElsewhere):  # another process was quicker

@@ -28,17 +28,17 @@ SETTINGS = (
 
 
 class SqliteStore(SqlStore):
-    """Worlds in one file, locked for this process."""
+    """Worlds in one file, locked for this process, or by the one that shares it out among several."""
 
-    def __init__(self, path: Path) -> None:
-        self._lock = lock_file(path)
+    def __init__(self, path: Path, *, locked: bool = False) -> None:
+        self._lock = None if locked else lock_file(path)
         try:
             check_file(path)
             # The file has the secrets of webhook endpoints in it, so only its owner may read it.
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
             super().__init__(opened(path), str(path))
         except BaseException as error:
-            self._lock.release()
+            self._unlock()
             if isinstance(error, OSError):
                 raise CorruptStore(f"{path}: cannot be opened: {error.strerror}") from None
             raise
@@ -49,7 +49,11 @@ class SqliteStore(SqlStore):
 
     def close(self) -> None:
         super().close()
-        self._lock.release()
+        self._unlock()
+
+    def _unlock(self) -> None:
+        if self._lock:
+            self._lock.release()
 
 
 def opened(path: Path) -> sa.Engine:
@@ -65,7 +69,8 @@ def opened(path: Path) -> sa.Engine:
 
     @sa.event.listens_for(engine, "begin")
     def begin(connection: sa.Connection) -> None:
-        connection.exec_driver_sql("BEGIN")
+        # Where several processes share the file, one that first reads could not write any more once another has.
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
 
     return engine
 

@@ -31,8 +31,11 @@ def file_of(url: str) -> Path | None:
     return None
 
 
-def open_store(url: str) -> Store | None:
-    """The store of a state URL; None for memory. Raises :class:`CorruptStore`."""
+def open_store(url: str, *, locked: bool = False) -> Store | None:
+    """The store of a state URL; None for memory. Its file is ``locked`` by the caller already, or is locked now.
+
+    Raises :class:`CorruptStore`.
+    """
     # Imported on first use: most servers have their worlds in memory.
     from emulator.state.store import CorruptStore
 
@@ -46,7 +49,7 @@ def open_store(url: str) -> Store | None:
         with needed("sqlalchemy"):
             from emulator.state.sqlite import SqliteStore
 
-            return SqliteStore(Path(url.removeprefix("sqlite:///")))
+            return SqliteStore(Path(url.removeprefix("sqlite:///")), locked=locked)
     if url.startswith("postgresql"):
         with needed("sqlalchemy", "psycopg"):
             from emulator.state.postgres import PostgresStore
