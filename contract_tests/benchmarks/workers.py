@@ -1,7 +1,7 @@
 """Requests a second with one process, and with ``--workers 2``: two worlds, each asked by a wrk of its own.
 
-Run it with ``python -m contract_tests.benchmarks.workers [ROUNDS SECONDS]``, by default 3 4. It needs Debian's wrk, whose
-load costs little: one in Python would take the second core from the second worker.
+Run it with ``python -m contract_tests.benchmarks.workers [ROUNDS SECONDS]``, by default 3 4. It needs Debian's wrk,
+whose load costs little: one in Python would take the second core from the second worker.
 """
 
 from __future__ import annotations
@@ -43,15 +43,10 @@ def rate(server: Server, what: str, number: int, seconds: int) -> float:
         script = Path(folder) / "create.lua"
         script.write_text(CREATE.format(round=f"{what}{number}"))
         own = ["-s", str(script)] if what == "create" else []
-        loads = [
-            subprocess.Popen(
-                [*("wrk", "-t", "1", "-c", "8", "-d", f"{seconds}s", *own)]
-                + ["-H", f"Authorization: Bearer sk_test_{app}", f"http://127.0.0.1:{server.port}/v1/customers/"],
-                stdout=subprocess.PIPE,
-                text=True,
-            )
-            for app in APPS
-        ]
+        url = f"http://127.0.0.1:{server.port}/v1/customers/"
+        command = ["wrk", "-t", "1", "-c", "8", "-d", f"{seconds}s", *own, url, "-H"]
+        keys = [f"Authorization: Bearer sk_test_{app}" for app in APPS]
+        loads = [subprocess.Popen([*command, key], stdout=subprocess.PIPE, text=True) for key in keys]
         said = [load.communicate()[0] for load in loads]
     if any("Non-2xx" in text for text in said):
         raise RuntimeError(said)

@@ -10,7 +10,7 @@ import click
 
 from emulator.cli import world_report
 from emulator.cli.client import ControlClient
-from emulator.cli.serve import explained
+from emulator.cli.server_start import explained
 
 NAME = "exec"
 """The name of the snapshot at the server."""

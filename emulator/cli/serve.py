@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import gc
-import re
 import signal
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +17,7 @@ from emulator.cli.options import DEFAULT_PORT, decorated, option
 from emulator.cli.parameter_types import ClockStart, ReadingValue, Smtp, StateUrl
 from emulator.cli.request_lines import RequestLines
 from emulator.cli.server_process import allow_open_files, stop_with_stdin, tune_garbage_collector
+from emulator.cli.server_start import explained, introduce, public_url, start_errors, write_port
 
 if TYPE_CHECKING:
     from emulator.sandbox import Options
@@ -156,9 +154,17 @@ def serve(*, quiet: bool, verbose: bool, log_format: str, exit_with_stdin: bool,
     make_lines = (lambda: None) if quiet else partial(RequestLines, log_format, verbose=verbose)
     if workers > 1:
         # Imported here: most servers are one process.
-        from emulator.cli.serve_workers import serve_with_workers
+        from emulator.cli.serve_workers import Address, serve_with_workers
 
-        serve_with_workers(workers, chosen, make_lines, exit_with_stdin=exit_with_stdin)
+        address = chosen["host"], chosen["port"], public_url(chosen["public_url"])
+        serve_with_workers(
+            workers,
+            make_options(chosen),
+            Address(*address, port_file),
+            make_lines,
+            keys=chosen["keys"],
+            exit_with_stdin=exit_with_stdin,
+        )
         return
     lines = make_lines()
     server = make_server(**chosen, report=lines and lines.report)
@@ -182,15 +188,6 @@ def serve(*, quiet: bool, verbose: bool, log_format: str, exit_with_stdin: bool,
             sys.exit(1)
 
 
-def introduce(url: str, keys: str) -> None:
-    """Print the addresses of a server at a URL. ``keys`` is the option."""
-    key = "sk_test_demo" if keys == "open" else "KEY, one of the keys listed in the fixtures"
-    click.echo(f"The service     {url}/v1/   (Authorization: Bearer {key})")
-    click.echo(f"Web console     {url}/_emulator/")
-    click.echo(f"Control API     {url}/_emulator/openapi.json")
-    click.echo(f"The document    {url}/openapi.json")
-
-
 def announce(server: Server, port_file: Path | None, *, exit_with_stdin: bool) -> None:
     """Report that the server answers requests; with ``exit_with_stdin``, end it once the standard input ends."""
     write_port(server.port, port_file)
@@ -198,25 +195,6 @@ def announce(server: Server, port_file: Path | None, *, exit_with_stdin: bool) -
     if exit_with_stdin:
         threading.Thread(target=stop_with_stdin, args=[server], daemon=True).start()
     click.echo("Ready.")
-
-
-def write_port(port: int, port_file: Path | None) -> None:
-    """Write the port of a server that answers requests to a file, if one is asked for."""
-    if port_file:
-        with explained(port_file):
-            # Renamed into place, so that no program reads it half written.
-            part = port_file.with_name(f"{port_file.name}.part")
-            part.write_text(f"{port}\n")
-            part.replace(port_file)
-
-
-@contextmanager
-def explained(file: Path) -> Iterator[None]:
-    """Report a file that cannot be written on one line, exit status 2."""
-    try:
-        yield
-    except OSError as error:
-        raise click.ClickException(f"{file}: cannot be written: {error.strerror}") from None
 
 
 def make_server(**chosen: Any) -> Any:
@@ -258,26 +236,6 @@ def make_options(chosen: dict[str, Any]) -> Options:
     )
 
 
-@contextmanager
-def start_errors() -> Iterator[None]:
-    """Raise ``ClickException`` for what keeps a server from starting."""
-    # Imported here, as above.
-    from emulator.engine.fixtures import InvalidFixture
-    from emulator.engine.geoip import InvalidDatabase
-    from emulator.server import CannotListen
-    from emulator.state.store import CorruptStore, StorageError
-
-    try:
-        yield
-    except CannotListen as error:
-        hint = "; is an emulator running there already? Choose another port with --port; 0 picks a free one"
-        raise click.ClickException(f"{error}{hint if error.in_use else ''}") from None
-    except (InvalidFixture, CorruptStore, InvalidDatabase) as error:
-        raise click.ClickException(str(error)) from None
-    except StorageError as error:
-        raise click.ClickException(error.why) from None
-
-
 def _check(chosen: dict[str, Any]) -> None:
     """Raise ``ClickException`` for an address that others reach without a token, and for a missing extra."""
     from emulator.server import is_loopback
@@ -290,10 +248,3 @@ def _check(chosen: dict[str, Any]) -> None:
             f"--host {chosen['host']}: others than this machine could use the control API; give a --control-token, "
             "or say --insecure"
         )
-
-
-def public_url(url: str | None) -> str | None:
-    """The option, checked."""
-    if url is not None and not re.fullmatch(r"https?://[^/\s]+/?", url):
-        raise click.BadParameter(f"{url!r}: a URL such as http://sandbox.local:4747", param_hint="'--public-url'")
-    return url and url.rstrip("/")

@@ -8,57 +8,71 @@ import socket
 import sys
 import tempfile
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import click
 
 from emulator.cli.exit_status import WRONG_USAGE
 from emulator.cli.request_lines import RequestLines
-from emulator.cli.serve import explained, introduce, make_options, public_url, start_errors, write_port
 from emulator.cli.server_process import tune_garbage_collector
+from emulator.cli.server_start import explained, introduce, start_errors, write_port
 from emulator.engine.share import Share
 from emulator.sandbox import Options
 from emulator.server import bind, url_of
 from emulator.state.lock import lock_file
 from emulator.state.urls import MEMORY, file_of
-from emulator.workers.front import Failed, Front, Start, WorkerProcess
+from emulator.workers.front import Failed, Front, WorkerProcess, WorkerStart
 from emulator.workers.worker import Worker
 
 NAMES_SHOWN = 5
 """How many worlds are named that a worker took with it."""
 
 
+class Address(NamedTuple):
+    """Where the server listens, how clients reach it if that differs, and the file that its port is written to."""
+
+    host: str
+    port: int
+    public_url: str | None
+    port_file: Path | None
+
+
 def serve_with_workers(
-    workers: int, chosen: dict[str, Any], make_lines: Callable[[], RequestLines | None], *, exit_with_stdin: bool
+    workers: int,
+    options: Options,
+    address: Address,
+    make_lines: Callable[[], RequestLines | None],
+    *,
+    keys: str,
+    exit_with_stdin: bool,
 ) -> None:
     """Serve until Ctrl-C or SIGTERM, as ``serve`` does."""
     if not hasattr(socket, "send_fds"):
         raise click.UsageError("--workers needs a system that can pass connections between processes: Linux or macOS")
-    if chosen["state"].startswith("tinydb:"):
+    if options.state.startswith("tinydb:"):
         raise click.UsageError("--workers: a TinyDB file belongs to one process; use sqlite:///FILE")
-    options = make_options(chosen)
-    address = public_url(chosen["public_url"])
-    port_file: Path | None = chosen["port_file"]
-    if port_file:
-        with explained(port_file):
-            port_file.unlink(missing_ok=True)
-    with start_errors(), closing(bind(chosen["host"], chosen["port"])) as listening:
+    if address.port_file:
+        with explained(address.port_file):
+            address.port_file.unlink(missing_ok=True)
+    with start_errors(), closing(bind(address.host, address.port)) as listening, _locked(options.state):
         port: int = listening.getsockname()[1]
-        options = _shared(options, workers, address or url_of(chosen["host"], port, options))
-        file = file_of(chosen["state"])
-        # The workers use the file together; no other server may.
-        lock = lock_file(file) if file else None
-        introduce(options.base_url, chosen["keys"])
+        options = _shared(options, workers, address.public_url or url_of(address.host, port, options))
+        introduce(options.base_url, keys)
         gc.freeze()
         with tempfile.TemporaryDirectory(prefix="payments-emulator-") as folder:
             run = partial(_run_worker, options, Path(folder), make_lines)
             front = Front(listening, workers, run, partial(_report, options.state), watch_stdin=exit_with_stdin)
-            sys.exit(_serve(front, lambda: _announce(port, port_file)))
-        del lock
+            sys.exit(_serve(front, lambda: _announce(port, address.port_file)))
+
+
+def _locked(state: str) -> AbstractContextManager[object]:
+    """Hold the lock of a state file: the workers use the file together, and no other server may."""
+    file = file_of(state)
+    return lock_file(file) if file else nullcontext()
 
 
 def _serve(front: Front, ready: Callable[[], None]) -> int:
@@ -86,7 +100,9 @@ def _shared(options: Options, workers: int, url: str) -> Options:
     return replace(options, seed=seed, base_url=url, max_worlds=most, share=Share(0, workers))
 
 
-def _run_worker(options: Options, folder: Path, make_lines: Callable[[], RequestLines | None], start: Start) -> None:
+def _run_worker(
+    options: Options, folder: Path, make_lines: Callable[[], RequestLines | None], start: WorkerStart
+) -> None:
     """Be a worker, in a process of its own, until the front ends it."""
     lines = make_lines()
     share = options.share._replace(worker=start.worker)

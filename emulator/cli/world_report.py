@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from emulator.cli.options import with_client
-from emulator.cli.serve import explained
+from emulator.cli.server_start import explained
 
 if TYPE_CHECKING:
     from emulator.cli.client import ControlClient

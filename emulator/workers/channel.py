@@ -14,7 +14,7 @@ READY, OPENED, CLOSED = "ready", "opened", "closed"
 """What a worker says: that it answers requests, and, each with a key, which worlds it opened and closed."""
 
 
-class Sender:
+class ConnectionSender:
     """The front's end. Connections wait here while the worker is too busy to take them."""
 
     def __init__(self, end: socket.socket) -> None:
@@ -43,7 +43,7 @@ class Sender:
         return map(bytes.decode, whole) if received else None
 
 
-class Receiver:
+class ConnectionReceiver:
     """The worker's end."""
 
     def __init__(self, end: socket.socket) -> None:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from emulator.engine.share import Share
 from emulator.limits import HEAD
-from emulator.workers.channel import CLOSED, OPENED, READY, Sender
+from emulator.workers.channel import CLOSED, OPENED, READY, ConnectionSender
 from emulator.workers.sharding import worker_of_head
 
 FORK = multiprocessing.get_context("fork")
@@ -33,7 +33,7 @@ END_SECONDS = 10
 """How long workers have to end."""
 
 
-class Start(NamedTuple):
+class WorkerStart(NamedTuple):
     """What a worker starts with: its number and its end of the channel."""
 
     worker: int
@@ -43,10 +43,10 @@ class Start(NamedTuple):
 class WorkerProcess:
     """A worker as the front sees it. ``worlds`` are the keys of those that it has open."""
 
-    def __init__(self, number: int, run: Callable[[Start], None], close: Iterable[socket.socket]) -> None:
+    def __init__(self, number: int, run: Callable[[WorkerStart], None], close: Iterable[socket.socket]) -> None:
         ours, theirs = socket.socketpair()
         self.number = number
-        self.sender = Sender(ours)
+        self.sender = ConnectionSender(ours)
         self.is_ready = False
         self.worlds: set[str] = set()
 
@@ -55,7 +55,7 @@ class WorkerProcess:
             for each in (ours, *close):
                 each.close()
             with suppress(KeyboardInterrupt):  # Ctrl-C is sent to all processes, and uvicorn has ended in good order
-                run(Start(number, theirs))
+                run(WorkerStart(number, theirs))
 
         self.process: ForkProcess = FORK.Process(target=target, name=f"worker {number}")
         self.process.start()
@@ -94,7 +94,7 @@ class Front:
         self,
         listening: socket.socket,
         workers: int,
-        run: Callable[[Start], None],
+        run: Callable[[WorkerStart], None],
         lost: Callable[[WorkerProcess], None],
         *,
         watch_stdin: bool = False,
@@ -110,7 +110,7 @@ class Front:
         self._selector = selectors.DefaultSelector()
 
     def start(self) -> None:
-        """Start the workers, the first one alone: it reports what is wrong with the options. Raises :class:`Failed`."""
+        """Start the workers, the first one alone, which reports invalid options. Raises :class:`Failed`."""
         for number in range(self._share.workers):
             self._workers.append(self._started(number))
             if number == 0:

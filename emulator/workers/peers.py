@@ -29,7 +29,7 @@ def socket_of(folder: Path, worker: int) -> Path:
     return folder / f"{worker}.sock"
 
 
-class Unreachable(Exception):
+class WorkerUnreachable(Exception):
     """A worker does not answer: it has ended and is about to be replaced."""
 
 
@@ -65,7 +65,7 @@ class Peers:
         return answer.json()
 
     async def forward(self, worker: int, scope: Scope, receive: Receive, send: Send, *, inner: bool) -> None:
-        """Have another worker answer a request. Raises :class:`Unreachable`, before anything was sent, if it cannot."""
+        """Have another worker answer a request. Raises :class:`WorkerUnreachable` if it has ended."""
         complete = asyncio.Event()
         answering = asyncio.ensure_future(self._answer(worker, _request(scope, receive, complete, inner=inner), send))
         leaving = asyncio.ensure_future(_gone(receive, complete))
@@ -81,7 +81,7 @@ class Peers:
         try:
             answer = await self._transports[worker].handle_async_request(request)
         except httpx.TransportError as error:
-            raise Unreachable from error
+            raise WorkerUnreachable from error
         try:
             headers = [(name.lower(), value) for name, value in answer.headers.raw if name.lower() not in HOP_BY_HOP]
             await send({"type": "http.response.start", "status": answer.status_code, "headers": headers})

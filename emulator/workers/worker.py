@@ -20,7 +20,7 @@ from emulator.sandbox import Applications, Options, Sandbox
 from emulator.server import Uvicorn, config
 from emulator.web.response import Response, send_response
 from emulator.web.root_app import RootApp
-from emulator.workers.channel import CLOSED, OPENED, READY, Receiver
+from emulator.workers.channel import CLOSED, OPENED, READY, ConnectionReceiver
 from emulator.workers.peers import APP, APPS, CLIENT, FIND, INNER, OPENS, Peers, socket_of
 from emulator.workers.world_router import WorldRouter
 
@@ -30,7 +30,7 @@ class Worker:
 
     def __init__(self, options: Options, folder: Path, end: socket.socket) -> None:
         self.sandbox = Sandbox(options)
-        self._receiver = Receiver(end)
+        self._receiver = ConnectionReceiver(end)
         self._engine = self.sandbox.engine
         self._peers = self._engine.neighbours = Peers(folder, options.share)
         applications = self.sandbox.applications(self._routed)

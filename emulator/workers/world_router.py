@@ -10,7 +10,7 @@ from emulator.control import inbox
 from emulator.engine.engine import Engine
 from emulator.limits import INBOX_BODY
 from emulator.web.root_app import RootApp
-from emulator.workers.peers import APP, FIND, OPENS, Peers, Unreachable
+from emulator.workers.peers import APP, FIND, OPENS, Peers, WorkerUnreachable
 from emulator.workers.sharding import PAGES_WORKER, stated_key
 
 ID = re.compile(r"[a-z]{2,8}_[0-9A-Za-z]{24}")
@@ -69,7 +69,7 @@ class WorldRouter:
     async def _forward(self, worker: int, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             await self._peers.forward(worker, scope, receive, send, inner=self._inner)
-        except Unreachable:
+        except WorkerUnreachable:
             message = "The process that ran this world has ended and is being replaced. Try again."
             id, body = self._app.malformed(message, 503)
             headers = [(b"content-type", b"application/json"), (b"request-id", id.encode()), (b"retry-after", b"1")]
