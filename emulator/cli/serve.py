@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 RUNNING = "running"
 
 OPTIONS = (
-    option("--host", default="127.0.0.1", metavar="ADDRESS", help="Address to listen on."),
+    option("--host", default="127.0.0.1", metavar="ADDRESS", help="Listening to listen on."),
     option(
         "--port", type=click.IntRange(0, 65535), default=DEFAULT_PORT, help="Port to listen on; 0 picks a free one."
     ),
@@ -154,13 +154,13 @@ def serve(*, quiet: bool, verbose: bool, log_format: str, exit_with_stdin: bool,
     make_lines = (lambda: None) if quiet else partial(RequestLines, log_format, verbose=verbose)
     if workers > 1:
         # Imported here: most servers are one process.
-        from emulator.cli.serve_workers import Address, serve_with_workers
+        from emulator.cli.serve_workers import Listening, serve_with_workers
 
         address = chosen["host"], chosen["port"], public_url(chosen["public_url"])
         serve_with_workers(
             workers,
             make_options(chosen),
-            Address(*address, port_file),
+            Listening(*address, port_file),
             make_lines,
             keys=chosen["keys"],
             exit_with_stdin=exit_with_stdin,

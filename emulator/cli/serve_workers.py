@@ -32,7 +32,7 @@ NAMES_SHOWN = 5
 """How many worlds are named that a worker took with it."""
 
 
-class Address(NamedTuple):
+class Listening(NamedTuple):
     """Where the server listens, how clients reach it if that differs, and the file that its port is written to."""
 
     host: str
@@ -44,7 +44,7 @@ class Address(NamedTuple):
 def serve_with_workers(
     workers: int,
     options: Options,
-    address: Address,
+    address: Listening,
     make_lines: Callable[[], RequestLines | None],
     *,
     keys: str,
