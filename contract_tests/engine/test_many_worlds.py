@@ -113,8 +113,9 @@ def test_only_as_many_worlds_are_opened_at_the_start_as_may_be_open(worlds: Worl
     assert [count(world(name)) for name in ("first", "second", "third")] == [1, 1, 1]
 
 
-def test_a_world_with_a_request_under_way_is_not_given_up(worlds: Worlds) -> None:
+def test_a_world_with_a_request_under_way_is_not_given_up(worlds: Worlds, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stream of messages is such a request; when it has ended, its world goes like any other."""
+    monkeypatch.setattr("emulator.control.stream.HEARTBEAT", 3600.0)  # its end is not noticed by sending something
     server, world = worlds(max_worlds=1)
     followed, other = world("followed"), world("other")
     followed.customer()
@@ -124,7 +125,7 @@ def test_a_world_with_a_request_under_way_is_not_given_up(worlds: Worlds) -> Non
             other.customer()
             wait_until_open(server, "followed")
         assert count(followed) == 1
-    # The server may learn later than this test that the stream has ended; until then it closes the other world.
+    # The server may learn a little later that the stream has ended; until then it closes the other world.
     deadline = time.monotonic() + 60
     while open_worlds(server) != {"other"}:
         count(other)  # any request opens it
