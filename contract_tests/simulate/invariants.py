@@ -142,7 +142,8 @@ class Invariants(logging.Handler):
             self.expected.clear()
 
     def started(self, server: Server) -> None:
-        """Every world is there that was stored."""
+        """Every world is there that was stored; at first nothing is unwritten."""
+        self._written_at = self._time.now
         stored = server.engine.store.unleased() if server.engine.store else []
         for key in self.expected.keys() - set(stored):
             self.violated("restart", f"the world {key} is lost")
