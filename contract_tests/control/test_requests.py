@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -101,6 +102,18 @@ def test_it_goes_back_by_steps(sandbox: Sandbox) -> None:
     sandbox.api.post("/products/", {"name": "Mug", "unit_amount": 900, "currency": "XAF"})
     sandbox.control.post("/rewind", {"steps": 1})
     assert world(sandbox) == before
+
+
+def test_going_back_by_a_rejected_request_undoes_nothing_before_it(sandbox: Sandbox) -> None:
+    """A request without permission changed nothing, so what came before it stays, even after an earlier rewind."""
+    key = sandbox.key.replace("sk_test_", "sk_prod_")
+    with closing(Sandbox(sandbox.url, key, sandbox.api.contract, sandbox.control.contract)) as live:
+        live.customer()
+        live.control.post("/rewind", {"steps": 1})
+        customer = live.customer()
+        live.api.rejected("POST", "/payment-methods/", 403, "SANDBOX_ONLY", json={"customer": customer["id"], **CARD})
+        assert live.control.post("/rewind", {"steps": 1})["turns"] == 0
+        assert live.api.get(f"/customers/{customer['id']}/") == customer
 
 
 @pytest.mark.parametrize("body", [{}, {"to": "req_1", "steps": 1}, {"steps": 0}, {"steps": "1"}], ids=str)

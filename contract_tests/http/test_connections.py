@@ -17,6 +17,7 @@ POST = b"POST /v1/customers/ HTTP/1.1"
 JSON = b"Content-Type: application/json"
 AWA = b'{"email": "awa@example.com", "name": "Awa Diop"}'
 WAIT = b"GET /_emulator/events?type=customer.created&wait=10 HTTP/1.1"
+STREAM = b"GET /_emulator/stream HTTP/1.1"
 
 
 @pytest.fixture(autouse=True)
@@ -94,6 +95,16 @@ def test_a_client_that_has_said_all_and_waits_is_answered(line: Line) -> None:
         assert other.post(AWA).status == 201
     assert b"customer.created" in line.answer().body
     assert line.ended()
+
+
+@pytest.mark.parametrize("started", [True, False], ids=["during the stream", "before it starts"])
+def test_a_stream_ends_at_once_with_its_client(line: Line, started: bool) -> None:
+    """Not only once something is sent to a client that is gone: a line that does not end here times out."""
+    line.request(STREAM)
+    if started:
+        assert line.answer().status == 200
+    line.hang_up()
+    line.everything()
 
 
 @pytest.mark.parametrize("said", [b"", b"G", LIST + b"\r\n", LIST + b"\r\nHost: x\r\n", b"\r\n\r\n"])

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from copy import copy
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -11,6 +14,7 @@ import pytest
 from contract_tests.cli.terminal import run
 from contract_tests.recording.conftest import Played
 from contract_tests.walk.walker import Walker
+from emulator.recording.har import read
 from emulator.recording.model import Recording
 from emulator.recording.player import play
 from emulator.testing import Emulator, LocalServer
@@ -68,8 +72,47 @@ def test_a_difference_is_reported(played: Played, tmp_path: Path) -> None:
     assert (found["field"], found["recorded"], found["played"]) == ("firstname", "Awa", "Buyer")
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"log": {"entries": [{}]}}'])
-def test_what_is_no_har_is_a_mistake(text: str, tmp_path: Path) -> None:
-    (tmp_path / "it").write_text(text, "utf-8")
+@pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"log": {"entries": [{}]}}', b"\xff\xfe", b"[" * 100_000])
+def test_what_is_no_har_is_a_mistake(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "it").write_bytes(content)
     assert str(tmp_path / "it") in run("play", str(tmp_path / "it")).usage_error
     assert "No such file" in run("play", str(tmp_path / "missing")).usage_error
+
+
+WRONG = (None, 7, "\ud800", "http://[", [], {}, [{}])
+
+
+def damaged(value: Any) -> Iterator[Any]:
+    """A JSON value with each of its parts wrong in each way, one at a time."""
+    yield from WRONG
+    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, part in parts:
+        for wrong in damaged(part):
+            changed = copy(value)
+            changed[name] = wrong
+            yield changed
+
+
+def test_a_damaged_har_is_played_or_is_a_mistake(played: Played, tmp_path: Path) -> None:
+    document = json.loads(har(played.payments, tmp_path / "run.har").read_text("utf-8"))
+    log = document["log"]
+    log["entries"] = [next(entry for entry in log["entries"] if "postData" in entry["request"])]
+    messages = []
+    for changed in damaged(document):
+        try:
+            read(json.dumps(changed).encode())
+        except ValueError as error:
+            messages.append(str(error))
+    assert len(messages) > 50
+    assert "\n" not in "".join(messages)
+
+
+@pytest.mark.parametrize(
+    ("field", "wrong"), [("clock", "noon"), ("app", "a b"), ("settings", {"tax": 1}), ("seed", "seven"), ("url", 7)]
+)
+def test_a_world_that_cannot_start_is_a_mistake(played: Played, tmp_path: Path, field: str, wrong: Any) -> None:
+    file = har(played.payments, tmp_path / "run.har")
+    document = json.loads(file.read_text("utf-8"))
+    document["log"]["_payments_emulator"][field] = wrong
+    file.write_text(json.dumps(document), "utf-8")
+    run("play", str(file)).usage_error  # noqa: B018  # it asserts that there is one

@@ -82,7 +82,10 @@ class Invariants(logging.Handler):
         self._time, self._disk, self._network = time, disk, network
         self._states: dict[Runtime, tuple[Any, ...]] = {}
         self._overdue: dict[Runtime, tuple[Job, float]] = {}
+        # What is in a TinyDB file: what was written last or, where writing failed since then, what was to be written.
         self._written: dict[Key, Dump] = {}
+        self._attempted: list[dict[Key, Dump]] = []
+        self._possible: list[dict[Key, Dump]] = []
         self._written_at = 0.0
 
     def violated(self, rule: str, text: str) -> None:
@@ -99,8 +102,9 @@ class Invariants(logging.Handler):
     def opened(self, key: Key, runtime: Runtime) -> None:
         """A world is open: if it was there before, all that was stored is there."""
         self.watch(runtime)
-        before = self.expected.pop(key, None)
-        if before is not None:
+        before, found = self.expected.pop(key, None), dump(runtime)
+        possible = (content[key] for content in self._possible if key in content)
+        if before is not None and all(any(differences(each, found)) for each in possible):
             self._compare("restart", before, runtime)
 
     def watch(self, runtime: Runtime) -> None:
@@ -119,9 +123,11 @@ class Invariants(logging.Handler):
         """A TinyDB file is about to be written; the function to be called once it was."""
         content, at = {key: dump(runtime) for key, runtime in server.engine.runtimes.items()}, self._time.now
         content |= self.expected
+        self._attempted.append(content)
 
         def saved() -> None:
             self._written, self._written_at = content, at
+            self._attempted.clear()
 
         return saved
 
@@ -130,7 +136,7 @@ class Invariants(logging.Handler):
         if self._disk.kind == "sqlite":
             self.expect_all(server)
         elif self._disk.kind == "tinydb":
-            self.expected = dict(self._written)
+            self._expect_written()
             if self._time.now - self._written_at > LOSS_SECONDS and not self.disk_failed:
                 self.violated("restart", f"nothing was written for {self._time.now - self._written_at:.2f} s")
 
@@ -139,10 +145,20 @@ class Invariants(logging.Handler):
         if unsaved is None:
             self.expect_all(server)
         else:
-            self.expected.clear()
+            self._expect_written()
+
+    def _expect_written(self) -> None:
+        """What was written is there. A write that failed may have come as far as to replace it."""
+        self.expected, self._possible = dict(self._written), list(self._attempted)
 
     def started(self, server: Server) -> None:
-        """Every world is there that was stored."""
+        """Every world is there that was stored; at first nothing is unwritten."""
+        for content in self._possible:  # of a world that is opened later it would be unknown which one it is
+            self.expected = {key: each for key, each in self.expected.items() if content.get(key, each) is each}
+        self._possible.clear()
+        self._attempted.clear()
+        self._written = {key: dump(runtime) for key, runtime in server.engine.runtimes.items()} | self.expected
+        self._written_at = self._time.now
         stored = server.engine.store.unleased() if server.engine.store else []
         for key in self.expected.keys() - set(stored):
             self.violated("restart", f"the world {key} is lost")

@@ -63,7 +63,7 @@ class Rejected(Exception):
 
 
 class Given(NamedTuple):
-    """A request with an Idempotency-Key that was answered, when it was 'now' in its world."""
+    """A request with an Idempotency-Key that was answered, sent when it was ``at`` in its world."""
 
     path: str
     body: Any
@@ -125,9 +125,10 @@ class Place:
         repeatable = method == "POST" and path.startswith("/v1/") and path != "/v1/reset/"
         key = f"{self.name}-{next(self.simulation.numbers)}"
         headers = {"idempotency-key": key} if repeatable else {}
+        sent_at = self.runtime.now()
         answer = await self.simulation.send(method, path, body, key=self.key, headers=headers, **options)
         if repeatable and answer.status < 300:
-            self.given.append(Given(path, body, key, answer, self.runtime.now()))
+            self.given.append(Given(path, body, key, answer, sent_at))
         if answer.status >= 400:
             raise Rejected(f"{method} {path}: {answer.status} {answer.body.decode()[:300]}")
         return answer.json()

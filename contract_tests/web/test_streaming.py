@@ -21,6 +21,7 @@ class Reader:
         self.gone = asyncio.Event()
         self.over = asyncio.Event()
         self.aborted = False
+        self.is_streaming: bool | None = None
         self.closed_parts = False
         self._stuck = stuck
 
@@ -44,13 +45,21 @@ class Reader:
     def abort(self) -> None:
         self.aborted = True
 
+    def begin_stream(self) -> None:
+        self.is_streaming = True
+
+    def end_stream(self) -> None:
+        self.is_streaming = False
+
     async def read(self, act: Act) -> None:
         stream = Stream(self.parts, self.over, "text/plain")
-        task = asyncio.create_task(send_stream(stream, self.abort, self.receive, self.send))
+        task = asyncio.create_task(send_stream(stream, self, self.receive, self.send))
         while len(self.heard) < 2:
             await asyncio.sleep(0)
+        assert self.is_streaming
         await act(self)
         await asyncio.wait_for(task, 30)
+        assert not self.is_streaming
 
 
 async def say_it_is_over(reader: Reader) -> None:

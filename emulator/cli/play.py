@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from emulator.recording.har import HarFile
     from emulator.recording.playback import ByteWorld
 
+APP = "demo"
+"""The App in whose world a HAR of others is played."""
+
 SHOWN = 20
 """Differences that are shown."""
 
@@ -44,11 +47,11 @@ def play(file: Path, url: str | None, key: str, control_token: str | None, *, as
     from emulator.recording.playback import play_file
 
     try:
-        recorded = read(file.read_text("utf-8"))
+        recorded = read(file.read_bytes())
     except (OSError, ValueError) as error:
         raise click.ClickException(f"{file}: {getattr(error, 'strerror', None) or error}") from None
     with _remote(url, key, control_token, recorded) if url else _fresh(recorded) as world:
-        result = play_file(recorded, world, key.split("_", 2)[-1] if url else recorded.world.get("app", "demo"))
+        result = play_file(recorded, world, key.split("_", 2)[-1] if url else recorded.world.app or APP)
     for difference in result.differences if as_json else result.differences[:SHOWN]:
         click.echo(json.dumps(difference._asdict(), ensure_ascii=False) if as_json else str(difference))
     if not as_json:
@@ -61,18 +64,20 @@ def play(file: Path, url: str | None, key: str, control_token: str | None, *, as
 
 def _reset_body(recorded: HarFile) -> dict[str, Any]:
     world = recorded.world
-    clock = f"frozen@{world['clock']}" if "clock" in world else "frozen"
-    seed = {"seed": world["seed"]} if "seed" in world else {}
-    return {"clock": clock, "fixtures": {"settings": world.get("settings", {})}, **seed}
+    clock = "frozen" if world.clock is None else f"frozen@{world.clock}"
+    seed = {} if world.seed is None else {"seed": world.seed}
+    return {"clock": clock, "fixtures": {"settings": world.settings}, **seed}
 
 
 @contextmanager
 def _fresh(recorded: HarFile) -> Iterator[ByteWorld]:
+    from emulator.cli.client import error_message
     from emulator.testing.fresh_world import FreshWorld
 
-    world = recorded.world
-    with FreshWorld(world.get("app", "demo"), world.get("url", "http://127.0.0.1:4747")) as fresh:
-        fresh.send("POST", "/_emulator/reset", {}, _reset_body(recorded))
+    with FreshWorld(recorded.world.app or APP, recorded.world.url) as fresh:
+        start = fresh.send("POST", "/_emulator/reset", {}, _reset_body(recorded))
+        if start.status != 200:
+            raise click.ClickException(f"the start of the recorded world: {error_message(start.body)}")
         yield fresh
 
 

@@ -82,7 +82,8 @@ def target(journal: Journal, body: Query) -> LoggedRequest:
         return find(journal, body["to"], "to")
     if body["steps"] > len(journal.entries):
         raise invalid_field("steps", f"there are only {len(journal.entries)} requests in the journal")
-    return journal.entries[-body["steps"]]
+    entry: LoggedRequest = journal.entries[-body["steps"]]
+    return entry
 
 
 def find(journal: Journal, id: str, param: str | None = None) -> LoggedRequest:

@@ -54,11 +54,12 @@ class History:
     def beginning(self, checkpoint: Checkpoint | None) -> Checkpoint:
         """Where a request that is answered now began: at its checkpoint, or where a change since then led.
 
-        The checkpoint of a request that was under way during a rewind may lie in a past that no longer exists.
+        The checkpoint of a request that was under way during a rewind may lie in a past that no longer exists. A
+        request that was rejected before it had a checkpoint changed nothing: it begins where the world is.
         """
-        if checkpoint is not None and checkpoint.replaced == self._replaced:
-            return checkpoint
-        return self._start or self.checkpoint()
+        if checkpoint is None:
+            return self.checkpoint()
+        return checkpoint if self._start is None or checkpoint.replaced == self._replaced else self._start
 
     async def rewind(self, to: Checkpoint) -> int:
         """Undo every unit of work since a checkpoint, and put clock and counters back; how many there were.

@@ -35,7 +35,7 @@ class Journal:
     """
 
     def __init__(self) -> None:
-        self.entries: deque[LoggedRequest] = deque(maxlen=MAX_REQUESTS)
+        self.entries: list[LoggedRequest] = []  # an empty deque takes ten times as much, in each of thousands of worlds
         self.failures: list[Failure] = []
         self.count = 0
         self._coverage: Coverage | None = None
@@ -81,6 +81,8 @@ class Journal:
     def record(self, entry: LoggedRequest) -> None:
         """Add a request that was answered."""
         self.entries.append(entry)
+        if len(self.entries) > MAX_REQUESTS:
+            del self.entries[0]
         for failure in self.failures:
             failure.note(entry)
         self._last_answered_unit = self.count

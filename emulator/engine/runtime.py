@@ -41,9 +41,8 @@ MOMENT = 0.1
 class Runtime:
     """Puts the parts together and serves requests. Each part is given those parts that it calls, and no others.
 
-    ``running_keys`` are the Idempotency-Keys of requests that are not answered yet (B-16). A world without
-    ``persistence`` lasts as long as the process. ``last_used`` is when its last request was answered (real time, in
-    seconds of the event loop's clock); 0 before the first.
+    A world without ``persistence`` lasts as long as the process. ``last_used`` is when its last request was answered
+    (real time, in seconds of the event loop's clock); 0 before the first.
     """
 
     def __init__(
@@ -67,14 +66,20 @@ class Runtime:
         self.history = History(self.runner, self.journal, self.broker, self.outbox, self.advances)
         self.runner.observers.append(self._on_commit)
         self.runner.when_undone.append(self.journal.add_undone)
-        self.running_keys: set[str] = set()
         self._driven = 0
         self._users = 0
         self.last_used = 0.0
 
+    # What most worlds never use is made with the first use.
+
+    @cached_property
+    def running_keys(self) -> set[str]:
+        """The Idempotency-Keys of requests that are not answered yet (B-16)."""
+        return set()
+
     @cached_property
     def inbox(self) -> Inbox:
-        """The inboxes of the world, made with the first use, as are the limits of its requests."""
+        """The inboxes of the world."""
         return Inbox()
 
     @cached_property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
@@ -41,11 +40,21 @@ class HarEntry(NamedTuple):
     at: str | None
 
 
+class HarWorld(msgspec.Struct):
+    """The start of the world that a HAR was recorded in, as far as it is known: by default one like any other."""
+
+    app: str | None = None
+    url: str = "http://127.0.0.1:4747"
+    seed: int | None = None
+    clock: str | None = None
+    settings: dict[str, Any] = {}
+
+
 class HarFile(NamedTuple):
     """The requests in a HAR file, and the start of the world where the emulator wrote it."""
 
     entries: list[HarEntry]
-    world: dict[str, Any]
+    world: HarWorld
 
 
 def render(start: RecordedStart, exchanges: Sequence[Exchange], now: str) -> dict[str, Any]:
@@ -111,30 +120,72 @@ def _pairs(headers: Mapping[str, str]) -> list[dict[str, str]]:
     return [{"name": name, "value": value} for name, value in headers.items()]
 
 
-def read(text: str) -> HarFile:
+class _Pair(msgspec.Struct):
+    name: str
+    value: str
+
+
+class _PostData(msgspec.Struct):
+    text: str | None = None
+
+
+class _HarRequest(msgspec.Struct, rename="camel"):
+    method: str
+    url: str
+    headers: list[_Pair]
+    post_data: _PostData | None = None
+
+
+class _Content(msgspec.Struct):
+    text: str = ""
+
+
+class _HarResponse(msgspec.Struct):
+    status: int
+    content: _Content
+
+
+class _Entry(msgspec.Struct, rename="camel"):
+    request: _HarRequest
+    response: _HarResponse
+    started_date_time: str
+    comment: str = ""
+
+
+class _Log(msgspec.Struct):
+    entries: list[_Entry]
+    world: HarWorld | None = msgspec.field(default=None, name=WORLD)
+
+
+class _Document(msgspec.Struct):
+    log: _Log
+
+
+def read(text: bytes) -> HarFile:
     """The requests to the service and to the control API in a HAR file; others are left out.
 
     Raises ``ValueError`` for what is no HAR.
     """
     try:
-        log = json.loads(text)["log"]
-        world = log.get(WORLD, {})
-        entries = [_read(entry, is_ours=bool(world)) for entry in log["entries"]]
-    except (KeyError, TypeError, AttributeError, IndexError) as error:
-        raise ValueError(f"it is no HAR: {error} is missing or wrong") from None
+        log = msgspec.json.decode(text, type=_Document).log
+    except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
+        raise ValueError(f"it is no HAR: {error}") from None
+    entries = [_read(entry, is_ours=log.world is not None) for entry in log.entries]
+    world = log.world or HarWorld()
+    urlsplit(world.url)
     return HarFile([entry for entry in entries if entry.target.startswith(("/v1/", "/_emulator/"))], world)
 
 
-def _read(entry: Mapping[str, Any], *, is_ours: bool) -> HarEntry:
-    request, response = entry["request"], entry["response"]
-    url = urlsplit(request["url"])
-    headers = {each["name"].lower(): each["value"] for each in request["headers"]}
+def _read(entry: _Entry, *, is_ours: bool) -> HarEntry:
+    request, response = entry.request, entry.response
+    url = urlsplit(request.url)
+    headers = {each.name.lower(): each.value for each in request.headers}
     return HarEntry(
-        method=request["method"],
+        method=request.method,
         target=f"{url.path}?{url.query}" if url.query else url.path,
         headers={name: value for name, value in headers.items() if name not in OWN_HEADERS},
-        body=request.get("postData", {}).get("text"),
-        status=response["status"],
-        answer=None if entry.get("comment") == PAGE else response["content"].get("text", ""),
-        at=entry["startedDateTime"] if is_ours else None,
+        body=request.post_data.text if request.post_data else None,
+        status=response.status,
+        answer=None if entry.comment == PAGE else response.content.text,
+        at=entry.started_date_time if is_ours else None,
     )

@@ -53,7 +53,7 @@ class PlayedFile(NamedTuple):
 
 def play_file(file: HarFile, world: ByteWorld, app: str) -> PlayedFile:
     """Play every request of a file, with the moves of the clock between them, in the world of an App at its start."""
-    playback = _Playback(file.world.get("clock"), world, {file.world.get("app", app): app})
+    playback = _Playback(file.world.clock, world, {file.world.app or app: app})
     for number, entry in enumerate(file.entries, 1):
         if not (NOT_PLAYED.fullmatch(entry.target) and entry.method != "GET"):
             playback.play(number, entry)

@@ -11,7 +11,7 @@ from typing import Any, cast
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from emulator import limits
-from emulator.web.context import ABORT
+from emulator.web.context import CONNECTION_KEY
 from emulator.web.plain_parser import PlainParser
 from emulator.web.root_app import RootApp
 from emulator.web.write_coalescing import CoalescingTransport
@@ -29,6 +29,29 @@ logger.setLevel(logging.ERROR)
 
 class TooMuch(Exception):
     """A request exceeds one of its limits; raised through the parser, which stops."""
+
+
+class StreamingConnection:
+    """A connection as its requests control it. ``is_ended`` once the client has closed its side and only reads."""
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self.abort = transport.abort
+        self.is_streaming = False
+        self.is_ended = False
+        self._close = transport.close
+
+    def begin_stream(self) -> None:
+        """From now on, close it once the client has closed its side.
+
+        A client that is gone cannot be told from one that only reads until something was sent to it, twice.
+        """
+        self.is_streaming = True
+        if self.is_ended:
+            self._close()
+
+    def end_stream(self) -> None:
+        """The stream has ended; other requests may follow."""
+        self.is_streaming = False
 
 
 class Connection(HttpToolsProtocol):
@@ -56,6 +79,7 @@ class Connection(HttpToolsProtocol):
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(CoalescingTransport(transport))  # type: ignore[arg-type]  # it does all that is used of one
+        self._controlled = StreamingConnection(self.transport)
         if len(self.connections) > limits.CONNECTIONS.most:
             self._end(503, f"The server has {limits.CONNECTIONS.most} connections already.")
         else:
@@ -91,7 +115,7 @@ class Connection(HttpToolsProtocol):
         self._unread_bytes = 0
         self._read_again = b""
         super().on_message_begin()
-        cast("dict[str, Any]", self.scope)[ABORT] = self.transport.abort
+        cast("dict[str, Any]", self.scope)[CONNECTION_KEY] = self._controlled
 
     def on_header(self, name: bytes, value: bytes) -> None:
         # Trailers follow the body. They mean nothing here and are not stored.
@@ -136,8 +160,13 @@ class Connection(HttpToolsProtocol):
         super().on_message_complete()
 
     def eof_received(self) -> bool:  # type: ignore[override]  # asyncio's protocols may answer; uvicorn's does not
-        """A client that ends its side may still read, as ``nc`` does: what it asked for is answered first."""
+        """A client that ends its side may still read, as ``nc`` does: what it asked for is answered first.
+
+        A stream has no end of its own, so it ends with the client's side.
+        """
+        self._controlled.is_ended = True
         waiting = self.cycle is not None and not self.cycle.more_body and not self.cycle.response_complete
+        waiting = waiting and not self._controlled.is_streaming
         if waiting:
             self.cycle.keep_alive = False
         else:

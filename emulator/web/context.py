@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Protocol
 
 from starlette.types import Receive, Scope, Send
 
@@ -21,11 +21,24 @@ from emulator.web.response import Response
 SCOPE_KEY = "emulator.context"
 """Key of the ASGI scope under which a request's context stands."""
 
-ABORT = "emulator.abort"
-"""Key of the ASGI scope under which a connection puts the function that cuts it."""
+CONNECTION_KEY = "emulator.connection"
+"""Key of the ASGI scope under which the request's connection stands, where there is one."""
 
 MALFORMED: Mapping[str, Any] = MappingProxyType({"headers": [], "method": "", "path": "", "query_string": b""})
 """The scope of bytes that are no HTTP request."""
+
+
+class ClientConnection(Protocol):
+    """The connection that a request came on, as far as the request may control it."""
+
+    def abort(self) -> None:
+        """Cut it."""
+
+    def begin_stream(self) -> None:
+        """From now on, close it once the client has closed its side, which a client that waits for an answer may do."""
+
+    def end_stream(self) -> None:
+        """The stream has ended; other requests may follow."""
 
 
 class RequestContext:
@@ -39,16 +52,16 @@ class RequestContext:
     ``ignores_unknown_fields`` is the App's setting ``unknown_fields`` (B-13); the control API never ignores any.
     ``takes_any_metadata`` is its reading ``metadata_values`` (B-22).
     ``hold_ms`` is how long an injected fault holds the request once its Idempotency-Key is taken, in milliseconds.
-    ``abort`` cuts the connection, where there is one.
+    ``connection`` is the one that it came on; None in a client's own process.
     """
 
     __slots__ = (
         "_client",
         "_new_id",
         "_request_id",
-        "abort",
         "base_url",
         "checkpoint",
+        "connection",
         "find_runtime",
         "headers",
         "hold_ms",
@@ -70,7 +83,7 @@ class RequestContext:
         self.path: str = scope["path"]
         self.query_string: bytes = scope["query_string"]
         self.path_params: dict[str, str] = {}
-        self.abort: Callable[[], None] | None = scope.get(ABORT)
+        self.connection: ClientConnection | None = scope.get(CONNECTION_KEY)
         self.base_url = base_url
         self.operation_id = ""
         self.runtime: Runtime | None = None

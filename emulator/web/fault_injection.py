@@ -142,9 +142,9 @@ def _custom_response(status: int, body: object) -> Response:
 
 async def cut(context: RequestContext, receive: Receive) -> None:
     """Cut the connection and wait until it is gone."""
-    if context.abort is None:
+    if context.connection is None:
         raise Disconnected  # no socket, as under a test client in this process
-    context.abort()
+    context.connection.abort()
     while (await receive())["type"] != "http.disconnect":
         pass
 

@@ -95,7 +95,7 @@ class OperationHandler:
             arguments["body"] = body
         result = await self._execute(context, scope[RUNTIME_KEY], self, arguments)
         if isinstance(result, Stream):
-            await send_stream(result, context.abort, receive, send)
+            await send_stream(result, context.connection, receive, send)
         else:
             await send_response(result if isinstance(result, Response) else self._respond(context, result), send)
 

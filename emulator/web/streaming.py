@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 from starlette.types import Receive, Send
 
+from emulator.web.context import ClientConnection
+
 DRAIN_SECONDS = 0.2
 """Seconds (real time) a client has to read the rest once a stream has ended; then its connection is cut."""
 
@@ -21,11 +23,10 @@ class Stream(NamedTuple):
     media_type: str
 
 
-async def send_stream(stream: Stream, abort: Callable[[], None] | None, receive: Receive, send: Send) -> None:
-    """Send the stream until it ends or the client disconnects. A client that does not read holds nothing up.
-
-    ``abort`` cuts its connection, where there is one.
-    """
+async def send_stream(stream: Stream, connection: ClientConnection | None, receive: Receive, send: Send) -> None:
+    """Send the stream until it ends or the client disconnects. A client that does not read holds nothing up."""
+    if connection is not None:
+        connection.begin_stream()
     sending = asyncio.create_task(_send(stream, send))
     ends = [asyncio.create_task(_disconnected(receive)), asyncio.create_task(stream.ended.wait())]
     try:
@@ -33,12 +34,14 @@ async def send_stream(stream: Stream, abort: Callable[[], None] | None, receive:
         if stream.ended.is_set():
             await asyncio.wait([sending], timeout=DRAIN_SECONDS)
     finally:
+        if connection is not None:
+            connection.end_stream()
         stuck = not sending.done()
         for task in (sending, *ends):
             task.cancel()
         await asyncio.gather(sending, *ends, return_exceptions=True)
-    if stuck and abort is not None:
-        abort()
+    if stuck and connection is not None:
+        connection.abort()
     elif not sending.cancelled():
         sending.result()
 
