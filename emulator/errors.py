@@ -224,7 +224,9 @@ def nest(name: str, error: ApiError) -> ApiError:
     errors = {f"{name}.{field}": messages for field, messages in (error.errors or {}).items()}
     if error.param is None:
         return ApiError(error.code, errors=errors, message=error.message)
-    return ApiError(error.code, param=f"{name}.{error.param}", errors=errors, message=f"{name}.{error.message}")
+    names_field = error.message.startswith(f"{error.param}: ")
+    message = f"{name}.{error.message}" if names_field else error.message
+    return ApiError(error.code, param=f"{name}.{error.param}", errors=errors, message=message)
 
 
 def missing_field(param: str, message: str = "is required") -> ApiError:

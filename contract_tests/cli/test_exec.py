@@ -108,7 +108,7 @@ def test_a_signal_ends_both(start: Start, by: signal.Signals, expected: int) -> 
     assert ended(process) == (expected, "", "")
     assert gone(int(pid))
     with pytest.raises(httpx.ConnectError):
-        httpx.get(url, trust_env=False)
+        httpx.get(url, trust_env=False, timeout=60)
 
 
 def test_no_orphan_is_left(start: Start) -> None:

@@ -58,7 +58,7 @@ def listening(sandbox: Sandbox) -> Iterator[Start]:
 def ended(process: subprocess.Popen[str], by: signal.Signals = signal.SIGTERM) -> tuple[int, list[str]]:
     """The exit status and what was printed since it was ready."""
     process.send_signal(by)
-    output, _ = process.communicate(timeout=20)
+    output, _ = process.communicate(timeout=60)
     return process.returncode, output.split("\n")[:-1] if output.strip() else []
 
 
@@ -255,6 +255,6 @@ def test_a_mistake_is_reported_in_one_line(sandbox: Sandbox, arguments: list[str
     process = subprocess.Popen(
         command("--url", sandbox.url, *arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    output, errors = process.communicate(timeout=20)
+    output, errors = process.communicate(timeout=60)
     assert (process.returncode, output, len(errors.splitlines())) == (2, "", 1)
     assert said in errors

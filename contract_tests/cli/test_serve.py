@@ -48,11 +48,11 @@ class Served:
         self.url = service[0]
 
     def get(self, path: str, key: str = "sk_test_demo") -> httpx.Response:
-        return httpx.get(self.url + path, headers={"Authorization": f"Bearer {key}"}, trust_env=False)
+        return httpx.get(self.url + path, headers={"Authorization": f"Bearer {key}"}, trust_env=False, timeout=60)
 
     def post(self, path: str, body: Any) -> Any:
         headers = {"Authorization": "Bearer sk_test_demo"}
-        return httpx.post(self.url + path, json=body, headers=headers, trust_env=False).json()
+        return httpx.post(self.url + path, json=body, headers=headers, trust_env=False, timeout=60).json()
 
     def setting(self, name: str, app: str = "demo") -> Any:
         return self.get("/_emulator/app", f"sk_test_{app}").json()["settings"][name]
@@ -503,7 +503,7 @@ def test_without_a_host_only_this_machine_reaches_it(serve: Serve) -> None:
     assert {line[1] for line in listening if line[3] == "0A" and line[1].endswith(f":{port:04X}")} == {
         f"0100007F:{port:04X}"
     }
-    rebound = httpx.get(f"{served.url}/v1/customers/", headers={"Host": "evil.example"}, trust_env=False)
+    rebound = httpx.get(f"{served.url}/v1/customers/", headers={"Host": "evil.example"}, trust_env=False, timeout=60)
     assert rebound.status_code == 403
 
 
@@ -521,7 +521,7 @@ def test_it_ends_with_its_standard_input(tmp_path: Path) -> None:
         served.stdin.write("\n")
         served.stdin.flush()
         key = {"Authorization": "Bearer sk_test_demo"}
-        assert httpx.get(f"{url}/v1/customers/", headers=key, trust_env=False).status_code == 200
+        assert httpx.get(f"{url}/v1/customers/", headers=key, trust_env=False, timeout=60).status_code == 200
         _, complained = served.communicate(timeout=60)
     assert (served.returncode, complained) == (0, "")
     assert state.exists()

@@ -21,7 +21,7 @@ def person(sandbox: Sandbox) -> Iterator[httpx.Client]:
     name = sandbox.key.removeprefix("sk_test_")
     headers = {"Accept": "text/html,*/*;q=0.8", "Accept-Language": "en"}
     base = f"{sandbox.url}/_emulator/phones"
-    with httpx.Client(base_url=base, headers=headers, params={"app": name}, trust_env=False) as client:
+    with httpx.Client(base_url=base, headers=headers, params={"app": name}, trust_env=False, timeout=60) as client:
         yield client
 
 

@@ -293,7 +293,7 @@ def test_a_delay_is_real_and_changes_nothing_else(sandbox: Sandbox) -> None:
 def test_others_are_served_while_one_waits(sandbox: Sandbox) -> None:
     arrange(sandbox, {"delay_ms": 600_000}, match={"method": "POST"})
     parts = urlsplit(sandbox.url)
-    with socket.create_connection((parts.hostname, parts.port), timeout=10) as line:
+    with socket.create_connection((parts.hostname, parts.port), timeout=60) as line:
         line.sendall(f"POST /v1/reset HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {sandbox.key}\r\n\r\n".encode())
         assert any(not arranged(sandbox) for _ in range(1000)), "the fault never struck"
         assert status(sandbox) == 200

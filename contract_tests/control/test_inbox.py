@@ -89,7 +89,7 @@ def test_inboxes_and_worlds_do_not_mix(sandbox: Sandbox) -> None:
     sandbox.endpoint(url(sandbox, "one", "?app=elsewhere"))
     assert [len(stored(sandbox, name)) for name in ("one", "two", "three")] == [1, 1, 0]
     assert sandbox.control.http.get("/inbox/one").json()["pagination"]["count"] == 1
-    elsewhere = httpx.get(url(sandbox, "one"), params={"app": "elsewhere"}, trust_env=False).json()
+    elsewhere = httpx.get(url(sandbox, "one"), params={"app": "elsewhere"}, trust_env=False, timeout=60).json()
     assert elsewhere["pagination"]["count"] == 1
 
 

@@ -169,7 +169,7 @@ def test_answers_are_not_for_other_origins_to_embed(http: httpx.Client) -> None:
 )
 def test_no_trick_makes_another_name_one_of_this_machine(server: RunningServer, hosts: list[str]) -> None:
     parts = urlsplit(server.url)
-    with socket.create_connection((parts.hostname, parts.port), timeout=10) as line:
+    with socket.create_connection((parts.hostname, parts.port), timeout=60) as line:
         rows = ["GET /_emulator/clock HTTP/1.1", *(f"Host: {host}" for host in hosts), "", ""]
         line.sendall("\r\n".join(rows).encode())
         assert line.recv(100).startswith(b"HTTP/1.1 403")
@@ -178,7 +178,7 @@ def test_no_trick_makes_another_name_one_of_this_machine(server: RunningServer, 
 def test_a_program_that_names_no_host_is_no_browser(server: RunningServer) -> None:
     """HTTP/1.0 asks for none."""
     parts = urlsplit(server.url)
-    with socket.create_connection((parts.hostname, parts.port), timeout=10) as line:
+    with socket.create_connection((parts.hostname, parts.port), timeout=60) as line:
         line.sendall(b"GET /_emulator/health HTTP/1.0\r\n\r\n")
         assert line.recv(100).startswith(b"HTTP/1.1 200")
 

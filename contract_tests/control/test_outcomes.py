@@ -146,5 +146,5 @@ def test_an_impossible_arrangement_is_rejected(sandbox: Sandbox, body: Any, code
 def test_it_is_of_one_world(sandbox: Sandbox) -> None:
     """B-01."""
     arrange(sandbox)
-    other = httpx.get(f"{sandbox.url}/_emulator/outcomes", params={"app": "another"}, trust_env=False)
+    other = httpx.get(f"{sandbox.url}/_emulator/outcomes", params={"app": "another"}, trust_env=False, timeout=60)
     assert other.json()["data"] == []

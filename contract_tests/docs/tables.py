@@ -16,6 +16,7 @@ from contract_tests.drift import commands as cli
 from contract_tests.mutation.faults import FAULTS
 from emulator.certifier.checks import CHECKS, METHODS
 from emulator.cli.options import NAMES
+from emulator.conformance import state_rules
 from emulator.conformance.exceptions import RULES as BEYOND_SCHEMAS
 from emulator.control.audit_rules.rules import RULES
 from emulator.document import bundles
@@ -213,6 +214,14 @@ def rules_beyond_schemas() -> str:
     return _table("operation", "field", "rule", rows=rows)
 
 
+def rules_of_state() -> str:
+    """By operation, the codes with which the state of a world rejects what the schemas allow."""
+    known = [each for name in ("service", "control") for each in operations(bundles.load(name))]
+    rows = [(id, state_rules.codes(id, each.path)) for each in known for id in [each.node["operationId"]]]
+    listed = [(_code(id), ", ".join(map(_code, codes))) for id, codes in rows if codes]
+    return _table("operation", "codes", rows=[*listed, ("any", ", ".join(map(_code, state_rules.ANY_OPERATION)))])
+
+
 def workflows() -> str:
     """Each Arazzo workflow that comes with the emulator."""
     read = ((file, yaml.safe_load(file.read_text("utf-8"))) for file in sorted((ROOT / "docs/workflows").iterdir()))
@@ -245,6 +254,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "speed": speed,
     "workflows": workflows,
     "rules beyond schemas": rules_beyond_schemas,
+    "rules of state": rules_of_state,
 }
 """What each pair of markers ``<!-- begin: NAME -->`` and ``<!-- end: NAME -->`` holds."""
 

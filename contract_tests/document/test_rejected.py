@@ -56,6 +56,24 @@ RULES = (
         {"customer": "CUSTOMER", "line_items": [FREE]},
     ),
     Rule(
+        "InvoiceLineInput",
+        "/invoices/",
+        {"customer": "CUSTOMER", "line_items": [{"product": "PRODUCT", "description": "Basket"}]},
+        {"customer": "CUSTOMER", "line_items": [{"product": "PRODUCT"}]},
+    ),
+    Rule(
+        "CheckoutLineInput",
+        "/checkout-sessions/",
+        SESSION | {"line_items": [{"product": "PRODUCT", "description": "Basket"}]},
+        SESSION | {"line_items": [{"product": "PRODUCT"}]},
+    ),
+    Rule(
+        "CheckoutLineInput",
+        "/checkout-sessions/",
+        SESSION | {"mode": "subscription", "line_items": [{"plan": "PLAN", "quantity": 2}]},
+        SESSION | {"mode": "subscription", "line_items": [{"plan": "PLAN", "quantity": 1}]},
+    ),
+    Rule(
         "PaymentLinkCreate",
         "/payment-links/",
         LINK | {"max_usage": 2},
@@ -80,22 +98,29 @@ RULES = (
         {"customer": "CUSTOMER", "plan": "PLAN"},
     ),
     Rule(
+        "WebhookCreate",
+        "/webhooks/",
+        {"name": "Shop", "url": "INBOX", "events": ["*", "invoice.paid"]},
+        {"name": "Shop", "url": "INBOX", "events": ["*"]},
+    ),
+    Rule(
         "OutcomeInput",
         "/_emulator/outcomes",
         {"operation": "payment", "result": "succeeded", "code": "INSUFFICIENT_FUNDS"},
         {"operation": "payment", "result": "failed", "code": "INSUFFICIENT_FUNDS"},
     ),
 )
-"""One row for each condition, but for those of answers to a payment and to a prompt, which are written alike."""
+"""One row for each condition, but for those of schemas that are written like another one."""
 
-ALIKE = {"AnswerInput", "PromptAnswer"}
+ALIKE = {"AnswerInput", "PromptAnswer", "WebhookUpdate"}
 
 
 def conditions() -> Iterator[str]:
-    """The name of the schema of each condition of both documents."""
+    """The name of the schema of each condition of both documents, be it of the object or of one of its fields."""
     for document in map(bundles.load, ("service", "control")):
         for name, schema in document["components"]["schemas"].items():
-            yield from [name] * len(schema.get(CONDITIONS, ()))
+            for each in (schema, *schema.get("properties", {}).values()):
+                yield from [name] * len(each.get(CONDITIONS, ()))
 
 
 def test_each_condition_has_a_row() -> None:
@@ -104,8 +129,9 @@ def test_each_condition_has_a_row() -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.schema} {sorted(rule.wrong)}")
 def test_the_document_and_the_server_reject_the_same(rule: Rule, sandbox: Sandbox) -> None:
-    values = {"CUSTOMER": sandbox.customer()["id"], "PLAN": sandbox.plan()["id"]}
-    wrong, right = ({key: values.get(str(value), value) for key, value in body.items()} for body in rule[2:])
+    made = {"CUSTOMER": sandbox.customer(), "PLAN": sandbox.plan(), "PRODUCT": sandbox.product()}
+    values = {name: each["id"] for name, each in made.items()} | {"INBOX": f"{sandbox.url}/_emulator/inbox/rejected"}
+    wrong, right = (_filled(body, values) for body in rule[2:])
     is_control = rule.path.startswith("/_emulator")
     api, path = (sandbox.control, rule.path.removeprefix("/_emulator")) if is_control else (sandbox.api, rule.path)
     assert api.request("POST", path, json=wrong).status_code == 422
@@ -116,6 +142,15 @@ def test_the_document_and_the_server_reject_the_same(rule: Rule, sandbox: Sandbo
         body = _body_schema(document, path)
         assert judge.faults(body, wrong) != []
         assert judge.faults(body, right) == []
+
+
+def _filled(value: Any, values: dict[str, str]) -> Any:
+    """A body with ids and addresses in the places of their names."""
+    if isinstance(value, dict):
+        return {key: _filled(each, values) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_filled(each, values) for each in value]
+    return values.get(str(value), value)
 
 
 def _body_schema(document: dict[str, Any], path: str) -> tuple[str, ...]:

@@ -47,5 +47,5 @@ def test_waiting_ends_with_the_event_that_was_waited_for(sandbox: Sandbox) -> No
         assert not waiting.done()
         body = {"customer": customer["id"], "unit_amount": 500, "interval": "week"}
         subscription = sandbox.api.post("/subscriptions/", body)
-        (event,) = waiting.result(timeout=20)["data"]
+        (event,) = waiting.result(timeout=60)["data"]
     assert event["data"]["object"]["id"] == subscription["id"]

@@ -121,7 +121,7 @@ def test_a_world_with_a_request_under_way_is_not_given_up(worlds: Worlds, monkey
     followed, other = world("followed"), world("other")
     followed.customer()
     headers = {"Authorization": f"Bearer {followed.key}"}
-    with httpx.stream("GET", f"{server.url}/_emulator/stream", headers=headers):
+    with httpx.stream("GET", f"{server.url}/_emulator/stream", headers=headers, timeout=60):
         for _ in range(3):
             other.customer()
             wait_until_open(server, "followed")

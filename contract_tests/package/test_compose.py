@@ -11,6 +11,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,25 @@ SERVICES: Mapping[str, Any] = yaml.safe_load((EXAMPLE / "compose.yaml").read_tex
 PATIENCE = 60
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return int(free.getsockname()[1])
+READY = {"payments": "/_emulator/health", "shop": "/orders"}
+"""Where each service answers 200 once it is ready."""
+
+GIVEN = range(12_000, 32_000)
+"""Ports that systems give to none who asks for any port, so that one that is free stays free."""
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports that nothing listens at, different ones in each process."""
+    begin = os.getpid() * count % len(GIVEN)
+    return list(islice(filter(is_free, (*GIVEN[begin:], *GIVEN[:begin])), count))
+
+
+def is_free(port: int) -> bool:
+    try:
+        socket.create_server(("127.0.0.1", port)).close()
+    except OSError:
+        return False
+    return True
 
 
 class Play:
@@ -32,7 +49,7 @@ class Play:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._ports = {"payments": free_port(), "shop": free_port()}
+        self._ports = dict(zip(READY, free_ports(len(READY)), strict=True))
 
     def environment(self, service: str) -> dict[str, str]:
         """The variables of a service, with the addresses of this play."""
@@ -56,7 +73,7 @@ class Play:
         environment = {**self.environment(service), **more}
         process = subprocess.Popen([sys.executable, *command], env=environment, cwd=EXAMPLE, stdout=subprocess.DEVNULL)
         try:
-            wait_for(url)
+            wait_for(url + READY[service])
             yield url
         finally:
             process.kill()
@@ -73,9 +90,7 @@ def wait_for(url: str) -> None:
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         try:
-            urllib.request.urlopen(url, timeout=5).close()
-        except urllib.error.HTTPError:
-            return
+            urllib.request.urlopen(url, timeout=PATIENCE).close()
         except OSError:
             time.sleep(0.05)
         else:

@@ -242,6 +242,7 @@ WRONG = [
     ("events", ["webhook.ping"], "events.0"),
     ("events", ["invoice.paid", "invoice.paid"], "events"),
     ("events", "*", "events"),
+    ("events", ["*", "invoice.paid"], "events"),
     ("security_profile", "RSA", "security_profile"),
     ("ssl_verification", "no", "ssl_verification"),
     ("retry_policy", {"max_attempts": -1}, "retry_policy.max_attempts"),

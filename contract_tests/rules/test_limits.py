@@ -98,7 +98,7 @@ def under_way(sandbox: Sandbox) -> Iterator[socket.socket]:
         f"POST /v1/customers/ HTTP/1.1\r\nHost: {parts.netloc}\r\nAuthorization: Bearer {sandbox.key}\r\n"
         "Content-Type: application/json\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n"
     )
-    with socket.create_connection((parts.hostname, parts.port), timeout=10) as line:
+    with socket.create_connection((parts.hostname, parts.port), timeout=60) as line:
         line.sendall(head.encode())
         # "Continue" is said when the body is asked for, which is after the limits.
         yield line

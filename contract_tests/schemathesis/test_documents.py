@@ -17,6 +17,7 @@ from emulator.conformance.link_walker import headers
 from emulator.conformance.object_factory import ObjectFactory, webhook_receiver
 from emulator.conformance.operation_links import links, operations
 from emulator.conformance.report import Report
+from emulator.conformance.state_rules import ANY_OPERATION
 from emulator.conformance.suite import Suite
 from emulator.document import bundles
 
@@ -93,6 +94,11 @@ def failures(report: Report) -> list[str]:
     )
 
 
+def rejected(report: Report) -> set[str]:
+    """The codes with which rules of state rejected valid requests; those of each operation are checked by the suite."""
+    return {code for count in report.operations.values() for code in count.rejected}
+
+
 def seldom(report: Report) -> dict[str, float]:
     """The operations whose valid requests succeed too seldom."""
     return {tally.operation: tally.rate for tally in report.operations.values() if tally.rate < FLOOR}
@@ -105,6 +111,9 @@ def test_examples_and_every_point_of_the_schemas(examine: Callable[..., Report])
     assert len(report.operations) == len(operations(bundles.load("service")))
     assert report.checks.keys() == CHECKS
     assert min(report.checks.values()) > 1000
+    # Nothing is excused by the list of any operation: the key may do everything, and there are no limits.
+    assert rejected(report)
+    assert rejected(report).isdisjoint(ANY_OPERATION)
 
 
 def test_requests_made_up_at_random(examine: Callable[..., Report]) -> None:

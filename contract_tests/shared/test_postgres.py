@@ -89,10 +89,10 @@ def test_another_process_takes_over_when_one_dies(place: str, tmp_path: Path) ->
         url = f"{first.url}/v1/customers/"
         httpx.post(url, json=body, headers=HEADERS, timeout=60, trust_env=False).raise_for_status()
         health = f"{second.url}/_emulator/health"
-        assert httpx.get(health, trust_env=False).json()["apps"] == 0
+        assert httpx.get(health, trust_env=False, timeout=60).json()["apps"] == 0
         first.kill()
         until = time.monotonic() + 60
-        while httpx.get(health, trust_env=False).json()["apps"] == 0:
+        while httpx.get(health, trust_env=False, timeout=60).json()["apps"] == 0:
             assert time.monotonic() < until
         found = httpx.get(f"{second.url}/v1/customers/", headers=HEADERS, timeout=60, trust_env=False).json()
         assert [row["email"] for row in found["data"]] == ["a@example.com"]

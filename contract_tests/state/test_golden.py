@@ -29,7 +29,7 @@ def differences(sandbox: Sandbox, release: str, *but: str) -> list[str]:
     found: list[str] = []
     for path, expected in golden.answers(release).items():
         if path not in but:
-            actual = httpx.get(sandbox.url + path, headers=headers, trust_env=False).json()
+            actual = httpx.get(sandbox.url + path, headers=headers, trust_env=False, timeout=60).json()
             found += golden.differences(expected, actual, path)
     return found
 

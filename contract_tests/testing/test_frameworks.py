@@ -53,7 +53,8 @@ class Shop:
         """Open a client, which belongs to the event loop of its first use."""
         self.started += 1
         self.loop = asyncio.get_running_loop()
-        self.http = httpx.AsyncClient(base_url=self.url, headers={"Authorization": f"Bearer {self.key}"})
+        headers = {"Authorization": f"Bearer {self.key}"}
+        self.http = httpx.AsyncClient(base_url=self.url, headers=headers, timeout=60)
 
     async def stop(self) -> None:
         self.stopped += 1

@@ -81,7 +81,6 @@ def server_and_document(url: str) -> tuple[str, dict[str, Any]]:
 
 
 def _report(document: Any, base_url: str, key: str, *, examples: int, seed: int | None, receiver: str | None) -> Report:
-    # Imported here: schemathesis is an extra, and slow to import.
     # Imported here: schemathesis is an extra, and slow to import; the help needs no random names.
     import secrets
 

@@ -49,7 +49,7 @@ class Demo:
         import httpx
 
         self._shop = shop
-        self._http = httpx.Client(base_url=url, headers={"Authorization": f"Bearer {KEY}"}, trust_env=False)
+        self._http = httpx.Client(base_url=url, headers={"Authorization": f"Bearer {KEY}"}, timeout=60, trust_env=False)
         self._step = 0
 
     def run(self) -> None:

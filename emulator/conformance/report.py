@@ -22,12 +22,16 @@ class Failing:
 
 @dataclass
 class OperationCount:
-    """The requests of one operation: all, those that should succeed, and those that did."""
+    """The requests of one operation: all, those that are valid, and of these those that succeeded.
+
+    ``rejected`` has how many valid ones a rule of state rejected, by code.
+    """
 
     operation: str
     requests: int = 0
     valid: int = 0
     succeeded: int = 0
+    rejected: Counter[str] = field(default_factory=Counter)
     failures: dict[tuple[str, str], Failing] = field(default_factory=dict)
 
     @property

@@ -13,8 +13,9 @@ from schemathesis import hooks
 from schemathesis.engine import Status, events, from_schema
 from schemathesis.generation.meta import TestPhase
 from schemathesis.generation.modes import GenerationMode
+from schemathesis.openapi.checks import RejectedPositiveData
 
-from emulator.conformance.exceptions import is_excused
+from emulator.conformance.exceptions import is_excused, rejected_by_state
 from emulator.conformance.format_strategies import register
 from emulator.conformance.link_walker import PATIENCE, LinkWalker, failing, headers
 from emulator.conformance.object_factory import CannotCreate, ObjectFactory
@@ -31,6 +32,9 @@ PHASES = ("examples", "coverage", "fuzzing", "stateful")
 
 ONLY_DOCUMENTED_LINKS: dict[str, Any] = {"inference": {"algorithms": []}, "link-calibration": False}
 """Configuration of schemathesis: no links besides those of the document."""
+
+ONLY_SUCCESS = {"positive_data_acceptance": {"expected-statuses": ["2xx"]}}
+"""Configuration of schemathesis: a valid request succeeds, or one of our exceptions says why not."""
 
 
 @dataclass(frozen=True)
@@ -109,8 +113,16 @@ class Suite:
         register()
         config = schemathesis.Config.from_dict(self._config(phases))
         schema = schemathesis.openapi.from_dict(with_standard_keywords(self.document), config=config)
-        schema.hook("filter_failure")(lambda context, failure, case, response: not is_excused(failure, response, case))
+        schema.hook("filter_failure")(lambda context, failure, case, response: self._fails(failure, case, response))
         return schema
+
+    def _fails(self, failure: Any, case: Any, response: Any) -> bool:
+        """Whether a failure counts; a valid request that a rule of state rejects is counted by its code."""
+        if not is_excused(failure, response, case):
+            return True
+        if isinstance(failure, RejectedPositiveData) and (code := rejected_by_state(response, case)):
+            self.report.count_of(case.operation.label).rejected[code] += 1
+        return False
 
     def _config(self, phases: tuple[str, ...]) -> dict[str, Any]:
         return {
@@ -118,6 +130,7 @@ class Suite:
             "headers": headers(self.key),
             "request-timeout": PATIENCE,
             "continue-on-failure": True,
+            "checks": ONLY_SUCCESS,
             **({} if self.seed is None else {"seed": self.seed}),
             "generation": {
                 "max-examples": self.examples,

@@ -17,7 +17,7 @@ def post(url, body):
 
 def orders():
     """The status of each order."""
-    with urlopen(f"{SHOP}/orders", timeout=10) as answer:
+    with urlopen(f"{SHOP}/orders", timeout=30) as answer:
         return json.load(answer)
 
 

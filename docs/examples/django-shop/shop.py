@@ -41,6 +41,7 @@ def order(request):
         f"{settings.PAYMENTS_URL}/v1/checkout-sessions/",
         json=body,
         headers={"Authorization": f"Bearer {settings.PAYMENTS_KEY}"},
+        timeout=30,
     )
     session = answer.raise_for_status().json()
     orders[session["id"]] = "open"

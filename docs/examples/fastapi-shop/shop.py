@@ -24,7 +24,7 @@ class Shop:
 
     def __init__(self, url: str, key: str, secret: str) -> None:
         self.secret = secret
-        self.payments = httpx.AsyncClient(base_url=f"{url}/v1", headers={"Authorization": f"Bearer {key}"})
+        self.payments = httpx.AsyncClient(base_url=f"{url}/v1", headers={"Authorization": f"Bearer {key}"}, timeout=30)
         self.orders: dict[str, dict] = {}
         self.members: dict[str, dict] = {}
         self.handled: set[str] = set()

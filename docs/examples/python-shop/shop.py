@@ -125,7 +125,7 @@ class Shop:
     def _send(self, method, path, body, key):
         headers = {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json", "Idempotency-Key": key}
         data = None if body is None else json.dumps(body).encode()
-        with urlopen(Request(self.url + path, data, headers, method=method), timeout=10) as answer:
+        with urlopen(Request(self.url + path, data, headers, method=method), timeout=30) as answer:
             return json.load(answer)
 
 

@@ -59,10 +59,13 @@ class WebhookEndpoint(Record, frozen=True, kw_only=True):
 
 
 def check(found: Violations, world: World, body: Body, id: str | None = None) -> None:
-    """The rule for a new or changed endpoint: its URL may be called."""
+    """The rules for a new or changed endpoint: its URL may be called, and ``*`` stands alone among its events."""
     with found:
         if "url" in body:
             permitted_url(world, body["url"])
+    with found:
+        if EVERY_EVENT in body.get("events", ()) and len(body["events"]) > 1:
+            raise invalid_field("events", 'must be types of event, or ["*"] alone for all')
 
 
 def create(world: World, body: Mapping[str, Any]) -> Generator[PingEndpoint, HttpResult, dict[str, Any]]:
