@@ -19,19 +19,23 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
+from typing import BinaryIO
 
 import msgspec
 
 from contract_tests.mutants import coverage_map, equivalent
-from contract_tests.mutants.coverage_map import FOLDER, PACKAGES, ROOT, CoverageMap
+from contract_tests.mutants.coverage_map import FOLDER, ROOT, CoverageMap
 from contract_tests.mutants.mutations import Mutant, mutants
 from contract_tests.mutants.report import Report
 from contract_tests.mutants.runner import Judged, run, workers
+from contract_tests.mutants.worker import KILLED, TIMED_OUT
+
+VERDICTS = FOLDER / "verdicts.jsonl"
 
 
 def population(only: list[str]) -> list[Mutant]:
     """Every mutant of the four packages, or of ``PATH`` and ``PATH:LINE`` where some are named."""
-    files = [file for package in PACKAGES for file in sorted((ROOT / "emulator" / package).rglob("*.py"))]
+    files = coverage_map.sources()
     every = [mutant for file in files for mutant in mutants(str(file.relative_to(ROOT)), file.read_text("utf-8"))]
     return [each for each in every if not only or {each.path, f"{each.path}:{each.line}"} & set(only)]
 
@@ -44,7 +48,10 @@ def sample(every: list[Mutant], number: int, seed: int) -> list[Mutant]:
 
 
 def judge(chosen: list[Mutant], options: argparse.Namespace) -> Iterator[Judged]:
-    """The verdicts as they come; each is also appended to ``build/mutants/verdicts.jsonl``."""
+    """The verdicts as they come; each is also appended to ``build/mutants/verdicts.jsonl``.
+
+    With ``--resume`` the mutants that were killed according to that file are not tried again.
+    """
     recorded = CoverageMap()
     if recorded.changed:
         print(f"not run, changed since --build: {' '.join(sorted(recorded.changed))}", file=sys.stderr)
@@ -52,12 +59,23 @@ def judge(chosen: list[Mutant], options: argparse.Namespace) -> Iterator[Judged]
     def tests(mutant: Mutant) -> list[str]:
         return [*options.tests, *recorded.tests(mutant)]
 
-    with workers(options.jobs) as idle, (FOLDER / "verdicts.jsonl").open("ab") as log:
-        for number, each in enumerate(run(chosen, tests, options.limit, idle, options.jobs), 1):
-            log.write(msgspec.json.encode(each) + b"\n")
-            log.flush()
-            _progress(number, len(chosen))
-            yield each
+    with VERDICTS.open("a+b" if options.resume else "wb") as log:
+        known = earlier(log) if options.resume else {}
+        yield from (known[each] for each in chosen if each in known)
+        left = [each for each in chosen if each not in known]
+        with workers(options.jobs) as idle:
+            for number, each in enumerate(run(left, tests, options.limit, idle, options.jobs), 1):
+                log.write(msgspec.json.encode(each) + b"\n")
+                log.flush()
+                _progress(number, len(left))
+                yield each
+
+
+def earlier(log: BinaryIO) -> dict[Mutant, Judged]:
+    """The mutants that earlier runs found killed."""
+    log.seek(0)
+    judged = [msgspec.json.decode(line, type=Judged) for line in log]
+    return {each.mutant: each for each in judged if each.outcome in (KILLED, TIMED_OUT)}
 
 
 def _progress(number: int, total: int) -> None:
@@ -99,6 +117,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--tests", action="append", default=[], metavar="TEST", help="run this test first, for each mutant"
     )
+    made.add_argument("--resume", action="store_true", help="do not try again what the last runs found killed")
     made.add_argument("--build", nargs="*", metavar="FOLDER", help="record what the tests of folders execute (of all)")
     return made
 
