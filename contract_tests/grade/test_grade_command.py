@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import json
+import socket
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
+from wsgiref.simple_server import WSGIRequestHandler, make_server
 
 import pytest
 
+from contract_tests.certifier.receivers import SECRET
 from contract_tests.cli.terminal import Ended, run
+from contract_tests.sweep.broken import PYTHON_SHOPS, BrokenShop, source
 from contract_tests.testing.test_examples import SHOPS
 from contract_tests.testing.test_plugin import PLUGIN
 
@@ -54,6 +61,52 @@ def test_the_sound_example_shop_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {name for name, area in areas.items() if area["asked"]} == {"audit", "coverage", "doubt", "readings"}
     assert areas["audit"]["mark"] >= 95
     assert [areas[name]["mark"] for name in ("coverage", "doubt", "readings")] == [100, 100, 100]
+
+
+@contextmanager
+def receiver(shop_source: str) -> Iterator[str]:
+    """The URL at which a Python shop with this source receives webhooks."""
+    shop = ModuleType("shop")
+    exec(shop_source, shop.__dict__)
+
+    class Quiet(WSGIRequestHandler):
+        def log_message(self, *_: object) -> None:
+            """The report is all that is read."""
+
+    # No request of certify has the shop call the service.
+    application = shop.__dict__["Shop"]("http://127.0.0.1:9", "sk_test_shop", SECRET)
+    with make_server("127.0.0.1", 0, application, handler_class=Quiet) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/webhooks"
+        server.shutdown()
+        thread.join()
+
+
+TRUSTING = next(shop for shop in PYTHON_SHOPS if shop.mistake == "webhooks trusted without verification")
+
+
+@pytest.mark.parametrize("broken", [None, TRUSTING], ids=["sound", "trusting"])
+def test_the_receiver_of_the_example_shop_is_certified(broken: BrokenShop | None) -> None:
+    shop_source = source(broken) if broken else (SHOPS / "python-shop/shop.py").read_text("utf-8")
+    with receiver(shop_source) as url:
+        ended = grade("--sample", "1", "--json", "--receiver", url, "--secret", SECRET, "--", sys.executable, "-c", "")
+    certify = next(area for area in json.loads(ended.output)["areas"] if area["name"] == "certify")
+    found = [finding["sentence"] for finding in certify["findings"]]
+    if broken is None:
+        assert (certify["mark"], found) == (100, [])
+    else:
+        assert certify["mark"] < 80
+        assert "an event signed with another secret: expected to be refused (Delivery rule 1; B-83)" in found
+
+
+def test_a_receiver_that_is_not_there_is_reported() -> None:
+    with socket.socket() as reserved:
+        reserved.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{reserved.getsockname()[1]}/webhooks"
+        ended = grade("--sample", "1", "--receiver", url, "--secret", SECRET, "--", sys.executable, "-c", "")
+    assert (ended.status, ended.output) == (2, "")
+    assert f"no receiver answers at {url}" in ended.errors
 
 
 def test_a_suite_that_fails_gets_no_mark() -> None:

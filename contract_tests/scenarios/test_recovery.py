@@ -178,6 +178,22 @@ def test_after_a_change_to_send_invoice_a_retry_emails_the_invoice(sandbox: Sand
     assert status(sandbox, subscription) == "active"
 
 
+def test_every_retry_emails_the_invoice_again(sandbox: Sandbox) -> None:
+    """B-45: a retry that only emails counts as one that did not help, so the next one follows, until none is left."""
+    customer = sandbox.customer(phone=FAILING_PHONE)
+    subscription = subscribe(sandbox, customer)
+    sandbox.api.patch(f"/subscriptions/{subscription['id']}/", {"collection_method": "send_invoice"})
+    sandbox.advance("2d")
+    assert emails(sandbox) == 1
+    sandbox.advance("10d")
+    assert emails(sandbox) == 4
+
+
+def emails(sandbox: Sandbox) -> int:
+    """How many emails with an invoice the customer got."""
+    return sum(email["kind"] == "invoice" for email in sandbox.control.get("/emails", page_size=100)["data"])
+
+
 def test_a_retry_comes_before_the_boundary_of_the_same_instant(sandbox: Sandbox) -> None:
     """B-45: it recovers, so the period that begins then is charged too."""
     customer = sandbox.customer(phone=FAILING_PHONE)

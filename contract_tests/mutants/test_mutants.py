@@ -1,0 +1,105 @@
+"""The mutation runner itself: what it changes, which mutants it finds noticed, and its list of equivalents."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from contract_tests.mutants.__main__ import sample
+from contract_tests.mutants.coverage_map import ROOT
+from contract_tests.mutants.equivalent import Equivalent, Equivalents, read
+from contract_tests.mutants.mutations import Mutant, mutants
+from contract_tests.mutants.report import Report
+from contract_tests.mutants.runner import NOT_COVERED, Judged, run, workers
+
+SOURCE = '''
+"""Not changed."""
+LIMIT: "int" = 10
+def find(names: list[str], least):
+    """Not changed either."""
+    for name in names:
+        if name and len(name) >= least:
+            print(f"{name}")
+            return name
+    raise KeyError("none")
+'''
+
+
+def changes(source: str) -> set[str]:
+    """The changed lines of a module's mutants."""
+    return {mutant.change(source)[1] for mutant in mutants("example.py", source)}
+
+
+def test_what_a_mutant_changes():
+    assert changes(SOURCE) == {
+        'LIMIT: "int" = 11',
+        "if name or len(name) >= least:",
+        "if name and len(name) > least:",
+        "if (not (name and len(name) >= least)):",
+        "pass",
+        "return None",
+        "raise KeyError('noneXX')",
+    }
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("a is not b", "a is b"),
+        ("a in b", "a not in b"),
+        ("not a", "(a)"),
+        ("a // b", "a * b"),
+        ("[a for a in b if a]", "[a for a in b if (not (a))]"),
+        ("b if a else c", "b if (not (a)) else c"),
+        ("é + a", "é - a"),
+    ],
+)
+def test_each_kind_of_expression_has_a_mutant(before: str, after: str):
+    assert f"print({after})" in changes(f"print({before})\n")
+
+
+def test_a_seed_always_chooses_the_same_mutants():
+    every = mutants("emulator/core/ids.py", (ROOT / "emulator/core/ids.py").read_text("utf-8"))
+    assert sample(every, 5, 1) == sample(list(every), 5, 1) != sample(every, 5, 2)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="mutants are tried in forks")
+def test_a_mutant_is_noticed_by_the_test_that_looks_and_by_no_other():
+    path = "emulator/core/calendar.py"
+    source = (ROOT / path).read_text("utf-8")
+    changed = "if (not (year > MAXYEAR)):"
+    mutant = next(each for each in mutants(path, source) if each.change(source)[1] == changed)
+    looks, does_not = (
+        f"contract_tests/core/test_calendar.py::test_{name}"
+        for name in ("the_example_of_the_decision", "days_and_midnights")
+    )
+    with workers(1) as idle:
+        found = [next(run([mutant], lambda _, tests=[test]: tests, 1, idle, 1)) for test in (looks, does_not)]
+    assert [(each.outcome, each.test) for each in found] == [("killed", looks), ("survived", None)]
+    assert (ROOT / path).read_text("utf-8") == source, "only the copy is changed"
+
+
+def test_what_is_equivalent_does_not_count(monkeypatch: pytest.MonkeyPatch):
+    first, second, third = mutants("emulator/core/ids.py", (ROOT / "emulator/core/ids.py").read_text("utf-8"))[:3]
+    code, mutant = first.change((ROOT / first.path).read_text("utf-8"))
+    judged = [Judged(first, "survived", None, 1, 0), Judged(second, NOT_COVERED, None, 0, 0), killed(third)]
+    report = Report(judged, Equivalents([Equivalent(first.path, code, mutant, "for the test")]))
+    assert (report.score, [each.mutant for each in report.survivors]) == (50, [second])
+    lines = list(report.lines())
+    assert lines[0] == f"emulator/core/ids.py:{second.line}  not covered, 0 tests execute it"
+    assert lines[-1] == "50.0 of 100: 1 equivalent, 1 killed, 1 not covered"
+
+
+def killed(mutant: Mutant) -> Judged:
+    return Judged(mutant, "killed", "contract_tests/core/test_ids.py::test_ids", 1, 0.5)
+
+
+def test_each_equivalent_mutant_is_one_of_its_module():
+    """What was changed since is taken out of the list, or its reason read again."""
+    for path in sorted({each.path for each in read()}):
+        source = (ROOT / path).read_text("utf-8")
+        listed = {(each.code, each.mutant) for each in read() if each.path == path and each.because.strip()}
+        lines = {line.strip() for code, _ in listed for line in code.splitlines()}
+        near = (each for each in mutants(path, source) if source.splitlines()[each.line - 1].strip() in lines)
+        assert listed <= {each.change(source) for each in near}, path

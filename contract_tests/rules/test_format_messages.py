@@ -1,0 +1,42 @@
+"""What the API says of a value in the wrong format: how a right one is written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from contract_tests.sandbox import Sandbox
+
+URL = "must be an http:// or https:// URL"
+PHONE = "must be a phone number in E.164 form: + and 7 to 15 digits, no spaces or dashes"
+EMAIL = "must be an email address of at most 254 characters, such as name@example.com"
+INSTANT = "must be an ISO 8601 instant with an offset, such as 2026-01-31T09:30:00Z"
+DOMAIN = "must be a bare domain name: no protocol, port, path or wildcard"
+NETWORK = "must be an IPv4 address or a CIDR range without host bits"
+
+
+@pytest.mark.parametrize(
+    ("path", "field", "value", "message"),
+    [
+        ("/customers/", "email", "awa", EMAIL),
+        ("/customers/", "name", " ", "must not be blank"),
+        ("/customers/", "phone", "077 12 34 56", PHONE),
+        ("/checkout-sessions/", "success_url", "shop.example.com", URL),
+        ("/checkout-sessions/", "cancel_url", "http://shop.example.com", "must be an https:// URL"),
+        ("/invoices/", "due_date", "31/01/2026", "must be a date YYYY-MM-DD"),
+        ("/payment-intents/", "currency", "xaf", "must be an ISO 4217 code in upper case"),
+        ("/payment-links/", "expires_at", "2026-01-31", INSTANT),
+        ("/security-profiles/", "allowed_domains", ["https://shop.example.com"], DOMAIN),
+        ("/security-profiles/", "allowed_ips", ["10.0.0.1/8"], NETWORK),
+        ("/security-profiles/", "blocked_countries", ["kp"], "must be an ISO 3166-1 alpha-2 code in upper case"),
+    ],
+)
+def test_a_message_says_how_a_value_is_written(
+    sandbox: Sandbox, path: str, field: str, value: Any, message: str
+) -> None:
+    error = sandbox.api.rejected("POST", path, 422, "VALIDATION_ERROR", json={field: value})
+    [said] = [
+        messages for name, messages in error["errors"].items() if name.partition("[")[0].partition(".")[0] == field
+    ]
+    assert message in said
