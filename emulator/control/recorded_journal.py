@@ -15,7 +15,7 @@ from emulator.control import dependencies, objects
 from emulator.control.causality import Causality, LoggedUnit
 from emulator.control.requests import readable
 from emulator.core.events import Event
-from emulator.core.records import Record
+from emulator.core.records import Record, to_wire
 from emulator.core.world import encode
 from emulator.document import bundles
 from emulator.engine.logged_request import LoggedRequest, redacted_headers, redacted_text
@@ -144,6 +144,10 @@ class JournalReader:
         if record is None:
             return None
         return _readers().get(record.kind, ("getObject", "/_emulator/objects/{id}"))
+
+    def shown(self, id: str) -> Any:
+        """An object as the service shows it, as a JSON value. Raises 404 if there is none."""
+        return msgspec.to_builtins(to_wire(objects.find(self._world, id)))
 
     def _record(self, id: str) -> Record | None:
         try:
