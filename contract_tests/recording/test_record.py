@@ -237,6 +237,17 @@ def test_mistakes_are_one_line(arguments: tuple[str, ...], problem: str, played:
     assert problem in played.cli("record", *arguments).usage_error
 
 
+@pytest.mark.parametrize(
+    ("field", "present"),
+    [("state", "the fields are id, object, app, customer, status"), ("plan.name", "none"), ("metadata.shop", "none")],
+)
+def test_an_expected_field_is_one_that_the_object_has(field: str, present: str, played: Played) -> None:
+    """A test that asks for another one would fail with an error of its language, not with a difference."""
+    ended = played.cli("record", "--as", "pytest", "--expect", f"{played.story.subscription}.{field}=x")
+    assert f"there is no field {field}" in ended.usage_error
+    assert present in ended.usage_error
+
+
 def test_what_does_not_hold_is_not_shrunk(played: Played) -> None:
     expected = f"{played.story.subscription}.status=active"
     ended = played.cli("record", "--as", "pytest", "--shrink", "--seconds", "60", "--expect", expected)

@@ -111,20 +111,28 @@ def record(
     return 0
 
 
-def fetch(emulator: ControlClient, form: str, since: str | None = None, expected: tuple[str, ...] = ()) -> Any:
+def fetch(
+    emulator: ControlClient,
+    form: str,
+    since: str | None = None,
+    expected: tuple[str, ...] = (),
+    about: str | None = None,
+) -> Any:
     """A recording of the emulator, as JSON."""
-    query = {"as": form, "since": since or None, "expect": list(expected) or None}
+    query = {"as": form, "since": since or None, "expect": list(expected) or None, "about": about}
     return emulator.get("/recording", **query)
 
 
-def fetched(emulator: ControlClient, since: str | None, expected: tuple[str, ...]) -> Recording:
+def fetched(
+    emulator: ControlClient, since: str | None, expected: tuple[str, ...], about: str | None = None
+) -> Recording:
     """The steps of a recording. What a fresh world cannot have is reported on standard error."""
     # Imported here: the help of this command needs neither.
     import msgspec
 
     from emulator.recording.model import Recording
 
-    recording = msgspec.convert(fetch(emulator, "steps", since, expected), Recording)
+    recording = msgspec.convert(fetch(emulator, "steps", since, expected, about), Recording)
     for id in recording.unknown:
         click.echo(f"{id}: the journal does not say how it was made; a fresh world has no such object", err=True)
     return recording

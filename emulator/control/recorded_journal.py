@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache, cached_property
 from operator import attrgetter
 from typing import Any
 
 import msgspec
 
-from emulator.control import objects
+from emulator.control import dependencies, objects
 from emulator.control.causality import Causality, LoggedUnit
 from emulator.control.requests import readable
-from emulator.core.records import Record
+from emulator.core.events import Event
+from emulator.core.records import Record, to_wire
+from emulator.core.world import encode
 from emulator.document import bundles
 from emulator.engine.logged_request import LoggedRequest, redacted_headers, redacted_text
 from emulator.engine.runtime import Runtime
@@ -27,6 +29,7 @@ BASES = {"service": "/v1", "control": "/_emulator"}
 """Where the paths of each document begin."""
 
 OWNERS = (
+    *("about", "event", "webhook"),
     *("subscription", "invoice", "checkout_session", "payment_link", "payment_intent", "transaction"),
     *("customer", "plan", "product"),
 )
@@ -39,7 +42,8 @@ class JournalReader:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self._world = runtime.world
-        self._units = Causality(runtime.journal).units
+        self._causality = Causality(runtime.journal)
+        self._units = self._causality.units
 
     # -- what happened
 
@@ -82,6 +86,10 @@ class JournalReader:
         changes = (change.old for unit in self._units for change in unit.unit.changes)
         return next((old for old in changes if isinstance(old, Settings)), self._world.require(Settings, "settings"))
 
+    def needed(self, exchanges: Sequence[Exchange], id: str) -> set[str]:
+        """The ids of the requests that an object depends on."""
+        return dependencies.needed(exchanges, id, self._causality, self._world)
+
     # -- where objects are
 
     def owners(self, id: str) -> list[str]:
@@ -96,15 +104,14 @@ class JournalReader:
             return None
         if related is not None and self._deleted.get(related, place) < place:
             related = None
-        # Not by the owner itself, which may have been deleted since then.
-        field = next((name for name in OWNERS if getattr(record, name, None) == related), None) if related else None
         listed = [
             (getattr(other, "created_at", ""), number, other.id)
             for other, number in self._records_at(record, place)
-            if field is None or getattr(other, field, None) == related
+            if related is None or _belongs(other, related, record)
         ]
         ids = [id for _, _, id in sorted(listed, reverse=True)]
-        return ObjectList(record.kind, related, ids.index(id)) if id in ids else None
+        filter = "query" if isinstance(record, Event) else "related"
+        return ObjectList(record.kind, related, ids.index(id), filter) if id in ids else None
 
     @cached_property
     def _deleted(self) -> dict[str, int]:
@@ -138,11 +145,23 @@ class JournalReader:
             return None
         return _readers().get(record.kind, ("getObject", "/_emulator/objects/{id}"))
 
+    def shown(self, id: str) -> Any:
+        """An object as the service shows it, as a JSON value. Raises 404 if there is none."""
+        return msgspec.to_builtins(to_wire(objects.find(self._world, id)))
+
     def _record(self, id: str) -> Record | None:
         try:
             return objects.find(self._world, id)
         except ApiError:
             return None
+
+
+def _belongs(other: Record, owner: str, record: Record) -> bool:
+    """Whether another object has the same owner as an object. An event is found by any id in it."""
+    if isinstance(other, Event):
+        return owner in encode(other).decode()
+    # Not by the owner itself, which may have been deleted since then.
+    return any(getattr(record, name, None) == owner == getattr(other, name, None) for name in OWNERS)
 
 
 def _exchange(entry: LoggedRequest, now: str, jobs_until: str | None) -> Exchange:

@@ -12,7 +12,7 @@ from emulator.core.events import Event
 from emulator.core.handlers import Query
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
-from emulator.errors import ApiError
+from emulator.errors import ApiError, invalid_field
 from emulator.recording import har
 from emulator.recording.builder import Builder, Wanted
 from emulator.recording.model import Recording
@@ -34,7 +34,11 @@ async def show(engine: Engine, runtime: Runtime, query: Query) -> Any:
     done = runtime.journal.entries[-1].last_unit if exchanges else 0
     builder = Builder(reader.start(), exchanges, runtime.now(), reader)
     wanted = [_wanted(text, reader) for text in query.get("expect", ())]
-    recording = builder.build(since, wanted, _events(runtime), reader.jobs_until(done))
+    among = {each.id for each in exchanges[since:]}
+    if (about := query.get("about")) is not None:
+        _require(about, "about", reader)
+        among &= reader.needed(exchanges, about)
+    recording = builder.build(among, wanted, _events(runtime), reader.jobs_until(done))
     return msgspec.to_builtins(recording) if form == "steps" else _rendered(recording, form)
 
 
@@ -56,9 +60,27 @@ def _since(ids: list[str], id: str | None) -> int:
 def _wanted(text: str, reader: JournalReader) -> Wanted:
     name, _, value = text.partition("=")
     id, _, field = name.partition(".")
-    if reader.reading(id) is None:
-        raise ApiError("NOT_FOUND", param="expect", message=f"There is no object {id[:60]}.")
+    _require(id, "expect", reader)
+    _require_field(reader.shown(id), field)
     return Wanted(id, field, _value(value))
+
+
+def _require(id: str, param: str, reader: JournalReader) -> None:
+    """Raise 404 if no object has this id."""
+    if reader.reading(id) is None:
+        raise ApiError("NOT_FOUND", param=param, message=f"There is no object {id[:60]}.")
+
+
+def _require_field(shown: Any, field: str) -> None:
+    """Raise 422 if an object, as it is shown now, has no such field."""
+    for name in field.split("."):
+        if isinstance(shown, list) and name.isdigit() and int(name) < len(shown):
+            shown = shown[int(name)]
+        elif isinstance(shown, dict) and name in shown:
+            shown = shown[name]
+        else:
+            present = f"the fields are {', '.join(shown)}" if isinstance(shown, dict) and shown else "there are none"
+            raise invalid_field("expect", f"there is no field {field[:60]} ({name[:60]}): {present}")
 
 
 def _value(text: str) -> Any:

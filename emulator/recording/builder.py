@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -47,7 +47,9 @@ NAMES: Mapping[str, str] = {
 HEADERS = ("emulator-answer", "origin", "prefer")
 """Headers of requests to the service that make a difference."""
 
-INBOX = f"{Reference(URL)}/_emulator/inbox/recorded"
+INBOXES = "/_emulator/inbox/"
+
+INBOX = f"{Reference(URL)}{INBOXES}recorded"
 """Where webhooks of a recorded endpoint go: a test must not need, or disturb, the application of the recorded world."""
 
 
@@ -93,13 +95,13 @@ class Builder:
         self._unknown: dict[str, None] = {}
 
     def build(
-        self, since: int, wanted: Sequence[Wanted], events: list[str] | None, jobs_until: str | None
+        self, among: Container[str], wanted: Sequence[Wanted], events: list[str] | None, jobs_until: str | None
     ) -> Recording:
-        """The recording of the exchanges from number ``since`` on, and of those before that they depend on.
+        """The recording of the exchanges with these ids, and of those before that they depend on.
 
         ``jobs_until`` is the instant of the last job that ran after the last exchange.
         """
-        chosen = self._chosen(since, wanted)
+        chosen = self._chosen(among, wanted)
         first = self._exchanges[chosen[0]].now if chosen else self._now
         self._add_steps(chosen, first, jobs_until)
         expectations = [self._expected(one) for one in wanted]
@@ -120,10 +122,10 @@ class Builder:
 
     # -- which exchanges become steps
 
-    def _chosen(self, since: int, wanted: Sequence[Wanted]) -> list[int]:
+    def _chosen(self, among: Container[str], wanted: Sequence[Wanted]) -> list[int]:
         """The numbers of the exchanges that become calls, in order, with those that they depend on."""
-        found = {number for number, each in enumerate(self._exchanges) if number >= since and self._is_step(each)}
-        found |= {number for number, each in enumerate(self._exchanges[:since]) if each.operation == "updateApp"}
+        steps = [(number, each) for number, each in enumerate(self._exchanges) if self._is_step(each)]
+        found = {number for number, each in steps if each.id in among or each.operation == "updateApp"}
         waiting = [*found]
         ids = {id for one in wanted for id in self._origins(one.id)}
         waiting += [number for id in ids if (number := self._source(id)) is not None]
@@ -193,7 +195,8 @@ class Builder:
         if done is not None:
             operation, path, parameters, body, status = done.operation, done.path, {"id": done.id}, done.body, 200
         if operation in ("createWebhook", "updateWebhook") and isinstance(body, dict) and "url" in body:
-            body = {**body, "url": INBOX}
+            own = str(body["url"]).removeprefix(self._start.url)
+            body = {**body, "url": f"{Reference(URL)}{own}" if own.startswith(INBOXES) else INBOX}
 
         def referring(value: Any) -> Any:
             return self._referring(value, exchange.place)
@@ -262,7 +265,7 @@ class Builder:
             return None
         query = {
             "kind": found.kind,
-            **({"related": self._reference(found.related, place)} if found.related else {}),
+            **({found.filter: self._reference(found.related, place)} if found.related else {}),
             # The newest one needs no paging.
             **({"page_size": "1", "page": str(found.index + 1)} if found.index else {}),
         }

@@ -37,11 +37,15 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ObjectList(msgspec.Struct, frozen=True):
-    """Where an object stands in a list of ``GET /_emulator/objects``: ``related`` to an object or not, at ``index``."""
+    """Where an object stands in a list of ``GET /_emulator/objects``: ``related`` to an object or not, at ``index``.
+
+    ``filter`` is the parameter that takes the id of the related object.
+    """
 
     kind: str
     related: str | None
     index: int
+    filter: str = "related"
 
 
 class Lookup(Protocol):

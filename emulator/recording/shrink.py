@@ -6,7 +6,7 @@ import math
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 import msgspec
@@ -24,6 +24,9 @@ Holds = Callable[[Recording], bool]
 """Whether a recording, played in a fresh world, still ends as it is expected to."""
 
 DAY_SECONDS = 86_400
+
+UNIT_SECONDS = {"w": 7 * DAY_SECONDS, "d": DAY_SECONDS, "h": 3600, "m": 60, "s": 1}
+"""The seconds of each unit of a length of time, longest first."""
 
 
 class Shrunk(NamedTuple):
@@ -74,13 +77,13 @@ class _Shrinker:
 
     def _try_steps(self, steps: Sequence[RecordedStep]) -> bool:
         """Take these steps, without those that refer to missing ones, if the recording still holds."""
-        remaining = _without_dangling(steps)
+        clock, remaining = _merged(self.best.clock, _without_dangling(steps))
         if len(remaining) == len(self.best.steps):
             return False
         names = {step.name for step in remaining if isinstance(step, Call)}
         if any(each.name not in names for expected in self.best.expectations for each in references(expected.read)):
             return False
-        return self._accepts(msgspec.structs.replace(self.best, steps=remaining))
+        return self._accepts(msgspec.structs.replace(self.best, clock=clock, steps=remaining))
 
     def _remove_steps(self) -> None:
         """Delta debugging: first halves, then quarters, down to single steps; the last ones first."""
@@ -121,10 +124,10 @@ class _Shrinker:
     def _join(self, index: int) -> bool:
         steps = self.best.steps
         later = next((number for number in range(index + 1, len(steps)) if isinstance(steps[number], ClockMove)), None)
-        days = _days_by(steps[index]), None if later is None else _days_by(steps[later])
-        if later is None or None in days:
+        spans = _span(steps[index]), None if later is None else _span(steps[later])
+        if later is None or None in spans:
             return False
-        joined = ClockMove({"by": f"{sum(filter(None, days))}d"})
+        joined = _move(sum(filter(None, spans)))
         between = steps[index + 1 : later]
         return self._accepts(
             msgspec.structs.replace(self.best, steps=[*steps[:index], *between, joined, *steps[later + 1 :]])
@@ -200,18 +203,55 @@ def _removed(value: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
     return {other: _removed(part, inner) if other == name else part for other, part in value.items()}
 
 
-def _days_by(step: RecordedStep) -> int | None:
-    """The length of a move by whole days; None for all others."""
-    match = re.fullmatch(r"(\d+)d", step.fields.get("by", "")) if isinstance(step, ClockMove) else None
-    return int(match[1]) if match else None
+def _merged(clock: str, steps: Sequence[RecordedStep]) -> tuple[str, list[RecordedStep]]:
+    """The start and the steps where moves that follow each other are one, and one at the beginning a later start."""
+    now: str | None = clock
+    found: list[RecordedStep] = []
+    for step in steps:
+        span = _span(step, now)
+        if span is not None and not found:
+            clock = now = _later(clock, span)
+            continue
+        before = _span(found[-1]) if found else None
+        if span is not None and before is not None:
+            found[-1] = _move(before + span)
+        else:
+            found.append(step if span is None else _move(span))
+        if isinstance(step, ClockMove):
+            now = _later(now, span) if now is not None and span is not None else step.fields.get("to")
+    return clock, found
+
+
+def _span(step: RecordedStep, now: str | None = None) -> int | None:
+    """The seconds of a move by a fixed length, or, if it begins at ``now``, to an instant; None for all others."""
+    if not isinstance(step, ClockMove):
+        return None
+    match = re.fullmatch(r"(\d+)([wdhms])", step.fields.get("by", ""))
+    if match is not None and len(step.fields) == 1:
+        return int(match[1]) * UNIT_SECONDS[match[2]]
+    if now is None or "to" not in step.fields:
+        return None
+    seconds = (_instant(step.fields["to"]) - _instant(now)).total_seconds()
+    return int(seconds) if seconds > 0 and seconds.is_integer() else None
+
+
+def _move(seconds: int) -> ClockMove:
+    """A move by so many seconds, in days where that is whole."""
+    unit = next(unit for unit in "dhms" if seconds % UNIT_SECONDS[unit] == 0)
+    return ClockMove({"by": f"{seconds // UNIT_SECONDS[unit]}{unit}"})
+
+
+def _later(instant: str, seconds: int) -> str:
+    later = _instant(instant) + timedelta(seconds=seconds)
+    return later.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _days(step: RecordedStep, start: str) -> int | None:
     """The length of a move in days, rounded up; None for moves until something happens."""
     if not isinstance(step, ClockMove):
         return None
-    if (by := _days_by(step)) is not None:
-        return by
+    if (span := _span(step)) is not None:
+        return max(1, math.ceil(span / DAY_SECONDS))
     if "to" in step.fields:
         seconds = (_instant(step.fields["to"]) - _instant(start)).total_seconds()
         return max(1, math.ceil(seconds / DAY_SECONDS))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Self
 from urllib.parse import unquote, urlsplit
 
 import msgspec
 from starlette.types import Message
 
+from emulator.control.inbox import PREFIX
 from emulator.core.effects import HttpResult
 from emulator.engine.clock import FROZEN
 from emulator.engine.http_client import RawBody
@@ -19,13 +20,28 @@ from emulator.recording.player import WorldAnswer
 from emulator.resources.app.keys import Key
 from emulator.sandbox import Options, Parts, Sandbox
 
+SendRequest = Callable[[str, str, Mapping[str, str], bytes], Awaitable[tuple[int, bytes]]]
+"""Sends a request to the world: method, target, headers and body; the answer's status and body."""
+
 
 class SilentSender(WebhookSender):
-    """Sends nothing: each webhook counts as delivered, so that playing a recording disturbs no application."""
+    """Sends nothing: each webhook counts as delivered, so that playing a recording disturbs no application.
+
+    Those to an inbox of the world itself arrive, and count as what the inbox answers.
+    """
+
+    def __init__(self, exchange: SendRequest) -> None:
+        super().__init__()
+        self._exchange = exchange
 
     async def send(self, url: str, headers: dict[str, str], body: RawBody, *, verify: bool = True) -> HttpResult:
-        """A success."""
-        return HttpResult(status_code=200, body="", duration_ms=0)
+        """A success, or the answer of the inbox."""
+        parts = urlsplit(url)
+        if not parts.path.startswith(PREFIX) or not isinstance(body, bytes):
+            return HttpResult(status_code=200, body="", duration_ms=0)
+        target = f"{parts.path}?{parts.query}" if parts.query else parts.path
+        status, answer = await self._exchange("POST", target, headers, body)
+        return HttpResult(status_code=status, body=answer.decode(), duration_ms=0)
 
 
 class FreshWorld:
@@ -33,18 +49,18 @@ class FreshWorld:
 
     def __init__(self, app: str, url: str) -> None:
         options = Options(
-            clock_mode=FROZEN, seed=0, base_url=url, parts=Parts(sender=lambda answer_time: SilentSender())
+            clock_mode=FROZEN, seed=0, base_url=url, parts=Parts(sender=lambda _time: SilentSender(self._exchange))
         )
         self._app = Sandbox(options).application()
         host = urlsplit(url).netloc.encode()
         self._headers = [(b"host", host), (b"authorization", f"Bearer {Key(app, livemode=False)}".encode())]
-        self._runner = asyncio.Runner()
+        self._loop = asyncio.new_event_loop()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._runner.close()
+        self._loop.close()
 
     def send(self, method: str, target: str, headers: Mapping[str, str], body: Any) -> WorldAnswer:
         """Send one request. ``body`` is a JSON value, a text that is sent as it is, or None."""
@@ -57,7 +73,7 @@ class FreshWorld:
 
     def exchange(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
         """The status and the body of the answer to a request, as bytes."""
-        return self._runner.run(self._exchange(method, target, headers, body))
+        return self._loop.run_until_complete(self._exchange(method, target, headers, body))
 
     async def _exchange(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
         path, _, query = target.partition("?")

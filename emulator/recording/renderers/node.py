@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from emulator.recording.model import URL, Call, ClockMove, ExpectedField, Recording, Reference
 from emulator.recording.renderers.literals import Dialect
+from emulator.recording.renderers.statements import Statements
 
 INDENT = 2
 
@@ -52,7 +53,7 @@ JAVASCRIPT = Dialect(INDENT, " ", ("null", "true", "false"), _text, _key, _expre
 
 def render(recording: Recording) -> str:
     """The module with the test."""
-    body = "\n".join(f"{' ' * INDENT}{line}" for line in _body(recording))
+    body = "\n".join(f"{' ' * INDENT}{line}" for line in STATEMENTS.of(recording))
     options: dict[str, Any] = {"clock": recording.clock}
     options |= {"seed": recording.seed} if recording.seed <= SAFE_INTEGER else {}
     options |= {"settings": recording.settings} if recording.settings else {}
@@ -62,15 +63,6 @@ def render(recording: Recording) -> str:
         'import { withPayments } from "payments-emulator";\n\n'
         f'test("recorded", withPayments({JAVASCRIPT.literal(options, 0, 60)}, async (payments) => {{\n{body}\n}}));\n'
     )
-
-
-def _body(recording: Recording) -> Iterator[str]:
-    for step in recording.steps:
-        yield _move(step) if isinstance(step, ClockMove) else _call(step)
-    for expected in recording.expectations:
-        yield _assertion(expected)
-    if recording.events is not None:
-        yield f"assert.deepEqual(await payments.events.types(), {JAVASCRIPT.literal(recording.events, used=55)});"
 
 
 def _move(move: ClockMove) -> str:
@@ -102,3 +94,10 @@ def _assertion(expected: ExpectedField) -> str:
     read = f"(await payments.api.get({JAVASCRIPT.string(expected.read.path)})){_keys(path)}"
     comparison = "deepEqual" if isinstance(expected.value, dict | list) else "equal"
     return f"assert.{comparison}({read}, {JAVASCRIPT.literal(expected.value)});"
+
+
+def _events(types: list[str]) -> str:
+    return f"assert.deepEqual(await payments.events.types(), {JAVASCRIPT.literal(types, used=55)});"
+
+
+STATEMENTS = Statements(_move, _call, _assertion, _events)

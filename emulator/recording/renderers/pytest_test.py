@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from emulator.recording.model import URL, Call, ClockMove, ExpectedField, Recording, Reference
 from emulator.recording.renderers.literals import Dialect
+from emulator.recording.renderers.statements import Statements
 
 INDENT = 4
 
@@ -40,7 +41,7 @@ PYTHON = Dialect(INDENT, "", ("None", "True", "False"), _text, _text, _expressio
 
 def render(recording: Recording) -> str:
     """The module with the test."""
-    body = [*_body(recording)]
+    body = STATEMENTS.of(recording)
     text = "\n".join(f"{' ' * INDENT}{line}" for line in body) or f"{' ' * INDENT}pass"
     marker = f"clock={_text(recording.clock)}, seed={recording.seed}"
     if recording.settings:
@@ -49,15 +50,6 @@ def render(recording: Recording) -> str:
         '"""Recorded with the payments emulator; runs with pytest, where payments-emulator is installed."""\n\n'
         f"import pytest\n\n\n@pytest.mark.payments({marker})\ndef test_recorded(payments):\n{text}\n"
     )
-
-
-def _body(recording: Recording) -> Iterator[str]:
-    for step in recording.steps:
-        yield _move(step) if isinstance(step, ClockMove) else _call(step)
-    for expected in recording.expectations:
-        yield _assertion(expected)
-    if recording.events is not None:
-        yield f"assert payments.events.types == {PYTHON.literal(recording.events, used=40)}"
 
 
 def _move(move: ClockMove) -> str:
@@ -97,3 +89,10 @@ def _assertion(expected: ExpectedField) -> str:
     value, read = PYTHON.literal(expected.value), f"payments.api.get({PYTHON.string(expected.read.path)}){field}"
     operator = "is" if expected.value is None or isinstance(expected.value, bool) else "=="
     return f"assert {read} {operator} {value}"
+
+
+def _events(types: list[str]) -> str:
+    return f"assert payments.events.types == {PYTHON.literal(types, used=40)}"
+
+
+STATEMENTS = Statements(_move, _call, _assertion, _events)
