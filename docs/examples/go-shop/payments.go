@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log"
+	"net"
 	"net/http"
 	"os"
 	"strconv"
@@ -112,5 +113,10 @@ func newKey() string {
 
 func main() {
 	shop := NewShop(os.Getenv("PAYMENTS_URL"), os.Getenv("PAYMENTS_KEY"), os.Getenv("PAYMENTS_WEBHOOK_SECRET"))
-	log.Fatal(http.ListenAndServe("127.0.0.1:"+os.Getenv("PORT"), shop))
+	listener, err := net.Listen("tcp", "127.0.0.1:"+os.Getenv("PORT"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	log.Printf("http://%s", listener.Addr())
+	log.Fatal(http.Serve(listener, shop))
 }

@@ -176,8 +176,7 @@ func (shop *Shop) ServeHTTP(response http.ResponseWriter, request *http.Request)
 	if err != nil {
 		return
 	}
-	// A form is what a browser sends; of its fields only these count.
-	var form struct {
+	var form struct { // of the fields that a browser sends only these count
 		Email, Phone string
 		Baskets      int
 	}
