@@ -21,7 +21,7 @@ from emulator.core.jobs import Job
 from emulator.core.records import Record
 from emulator.core.unit_of_work import UnitOfWork
 from emulator.engine.logged_request import LoggedRequest
-from emulator.engine.trace_contexts import created, forget_oldest, job_of
+from emulator.engine.trace_contexts import TraceHeaders, created, forget_oldest, job_of
 from emulator.resources.webhooks.deliveries import WebhookDelivery
 from emulator.version import VERSION
 
@@ -60,11 +60,11 @@ class Spans:
         self._planned: dict[str, Timestamp] = {}
         self._open: dict[str, Span] = {}
 
-    def begin(self, request: str, traceparent: str | None, name: str) -> None:
+    def begin(self, request: str, given: TraceHeaders, name: str) -> None:
         """Start the span of a request; not of a read of the control API, of which a console makes many."""
         if name.startswith("GET /_emulator"):
             return
-        parent = PROPAGATOR.extract({"traceparent": traceparent}) if traceparent else Context()
+        parent = PROPAGATOR.extract(given, Context())
         span = self._started(name, parent, SpanKind.SERVER, {"emulator.request": request})
         self._causes[request] = span.get_span_context()
         self._open[request] = span

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
@@ -17,6 +18,7 @@ from emulator.receiver import HttpReceiver, ReceivedRequest, ReceiverReply
 
 TRACE, PARENT = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 TRACEPARENT = f"00-{TRACE}-{PARENT}-01"
+TRACESTATE = "congo=t61rcWkgMzE,rojo=00f067aa0ba902b7"
 
 APPLICATION = '''
 """An application: subscribes a customer, waits a month, and records a span for each webhook that it handles."""
@@ -35,7 +37,8 @@ tracer = provider.get_tracer("shop")
 class Handler(BaseHTTPRequestHandler):
     def do_POST(self):
         event = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        with tracer.start_as_current_span("shop " + event["type"], propagate.extract(dict(self.headers.items()))):
+        context = propagate.extract(dict(self.headers.items()))
+        with tracer.start_as_current_span("shop " + event["type"], context):
             self.send_response(200)
             self.end_headers()
 
@@ -54,7 +57,7 @@ url = f"http://127.0.0.1:{server.server_port}/"
 post("/v1/webhooks/", {"name": "Shop", "url": url, "events": ["invoice.paid"]})
 customer = post("/v1/customers/", {"email": "awa@example.com", "name": "Awa", "phone": "+24177000000"})["id"]
 terms = {"customer": customer, "unit_amount": 5000, "interval": "month"}
-post("/v1/subscriptions/", terms, traceparent=os.environ["TRACEPARENT"])
+post("/v1/subscriptions/", terms, traceparent=os.environ["TRACEPARENT"], tracestate=os.environ["TRACESTATE"])
 post("/_emulator/clock/advance", {"by": "31d"})
 '''
 
@@ -97,7 +100,7 @@ def test_a_renewal_its_delivery_and_the_handler_are_joined_to_the_request(collec
     done = subprocess.run(
         [sys.executable, "-m", "emulator.cli.main", "exec", *options, "--", sys.executable, "application.py"],
         cwd=tmp_path,
-        env={**os.environ, "COLLECTOR": collector.http.url, "TRACEPARENT": TRACEPARENT},
+        env={**os.environ, "COLLECTOR": collector.http.url, "TRACEPARENT": TRACEPARENT, "TRACESTATE": TRACESTATE},
         capture_output=True,
         text=True,
         check=False,
@@ -106,7 +109,7 @@ def test_a_renewal_its_delivery_and_the_handler_are_joined_to_the_request(collec
     (subscribe,) = collector.named("POST /v1/subscriptions/")
     assert (subscribe.trace_id.hex(), subscribe.parent_span_id.hex()) == (TRACE, PARENT)
     first, renewed = collector.named("shop invoice.paid")
-    assert first.trace_id == subscribe.trace_id
+    assert (first.trace_id, first.trace_state) == (subscribe.trace_id, TRACESTATE)
 
     delivery = collector.parent(renewed)
     event = collector.parent(delivery)
@@ -131,21 +134,25 @@ def test_without_a_collector_the_context_reaches_the_webhooks_of_its_request(san
     endpoint = sandbox.endpoint(
         f"{sandbox.url}/_emulator/inbox/shop?app={sandbox.key[8:]}", "customer.created", "invoice.paid"
     )
+    given = {"traceparent": TRACEPARENT, "tracestate": TRACESTATE}
     body = {"email": "awa@example.com", "name": "Awa", "phone": "+24177000000"}
-    customer = sandbox.api.post("/customers/", body, traceparent=TRACEPARENT)
+    customer = sandbox.api.post("/customers/", body, **given)
     terms = {"customer": customer["id"], "unit_amount": 5000, "interval": "month"}
-    sandbox.api.post("/subscriptions/", terms, traceparent=TRACEPARENT)
-    sandbox.api.post("/customers/", {"email": "ben@example.com", "name": "Ben"}, traceparent="00-nonsense-01")
+    sandbox.api.post("/subscriptions/", terms, traceparent=TRACEPARENT, tracestate="x" * 513)
+    wrong = {"traceparent": "00-nonsense-01", "tracestate": TRACESTATE}
+    sandbox.api.post("/customers/", {"email": "ben@example.com", "name": "Ben"}, **wrong)
     sandbox.advance("31d")
-    sent = [
-        (each["event_type"], each["attempts"][0]["request_headers"].get("traceparent"))
-        for each in sandbox.deliveries(endpoint)
-    ]
-    assert sent == [
-        ("customer.created", TRACEPARENT),
-        ("invoice.paid", TRACEPARENT),
-        ("customer.created", None),
-        ("invoice.paid", None),
+    assert [(each["event_type"], trace_context(each)) for each in sandbox.deliveries(endpoint)] == [
+        ("customer.created", given),
+        ("invoice.paid", {"traceparent": TRACEPARENT}),
+        ("customer.created", {}),
+        ("invoice.paid", {}),
     ]
     stored = sandbox.control.get("/requests", operation="createSubscription")["data"][0]
     assert sandbox.control.get(f"/requests/{stored['id']}")["request_headers"]["traceparent"] == TRACEPARENT
+
+
+def trace_context(delivery: Any) -> dict[str, str]:
+    """The headers of a trace context that the first attempt of a delivery carried."""
+    sent = delivery["attempts"][0]["request_headers"]
+    return {name: sent[name] for name in ("traceparent", "tracestate") if name in sent}

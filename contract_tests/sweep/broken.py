@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-EXAMPLES = Path(__file__).parents[2] / "docs/examples"
+from contract_tests.shops import EXAMPLES
 
 
 class Change(NamedTuple):
@@ -28,8 +28,6 @@ class BrokenShop(NamedTuple):
 
 
 SOURCES = {"python": "python-shop/shop.py", "node": "node-shop/shop.js"}
-
-COMMANDS = {"python": ("python", "story.py"), "node": ("node", "story.js")}
 
 UNSAFE = ("answer lost after it was executed", "sent again without an Idempotency-Key", "Sweep, Send a request again")
 NEW_KEY = ("answer lost after it was executed", "sent again with another Idempotency-Key")

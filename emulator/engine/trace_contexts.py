@@ -1,9 +1,9 @@
-"""Trace contexts (W3C): a webhook delivery carries the ``traceparent`` of the request that caused it."""
+"""Trace contexts (W3C): a webhook delivery carries ``traceparent`` and ``tracestate`` of the request that caused it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
 from emulator.core.calendar import Timestamp
@@ -17,8 +17,23 @@ from emulator.resources.webhooks.deliveries import WebhookDelivery
 VALID = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
 """A ``traceparent`` (https://www.w3.org/TR/trace-context/). Any other value is ignored."""
 
+VALID_STATE = re.compile(r"[\x20-\x7e\t]{1,512}")
+"""A ``tracestate`` that is passed on as it is, with the members of other vendors; they must not be longer."""
+
 MAX_CONTEXTS = 10_000
 """Requests, jobs and deliveries of one world whose contexts are stored; then the oldest are forgotten."""
+
+
+TraceHeaders = Mapping[str, str]
+"""``traceparent`` and perhaps ``tracestate``; empty without a valid context."""
+
+
+def trace_headers(traceparent: str | None, tracestate: str) -> TraceHeaders:
+    """The valid headers of a trace context; a ``tracestate`` means nothing without its ``traceparent``."""
+    if traceparent is None or not VALID.fullmatch(traceparent):
+        return {}
+    valid = VALID_STATE.fullmatch(tracestate)
+    return {"traceparent": traceparent, "tracestate": tracestate} if valid else {"traceparent": traceparent}
 
 
 class Traces(Protocol):
@@ -27,7 +42,7 @@ class Traces(Protocol):
     records_all: bool
     """Whether requests without a ``traceparent`` are reported, too."""
 
-    def begin(self, request: str, traceparent: str | None, name: str) -> None:
+    def begin(self, request: str, given: TraceHeaders, name: str) -> None:
         """A request begins; ``request`` is its id, ``name`` its method and path."""
 
     def answered(self, entry: LoggedRequest) -> None:
@@ -54,11 +69,11 @@ class TraceContexts:
     records_all = False
 
     def __init__(self) -> None:
-        self._contexts: dict[str, str] = {}
+        self._contexts: dict[str, TraceHeaders] = {}
 
-    def begin(self, request: str, traceparent: str | None, name: str) -> None:
-        if traceparent and VALID.fullmatch(traceparent):
-            self._contexts[request] = traceparent
+    def begin(self, request: str, given: TraceHeaders, name: str) -> None:
+        if given:
+            self._contexts[request] = given
             forget_oldest(self._contexts)
 
     def answered(self, entry: LoggedRequest) -> None:
@@ -75,8 +90,7 @@ class TraceContexts:
             forget_oldest(self._contexts)
 
     def sending(self, delivery: str, attempt: int) -> dict[str, str]:
-        context = self._contexts.get(delivery)
-        return {} if context is None else {"traceparent": context}
+        return {**self._contexts.get(delivery, {})}
 
     def sent(self, delivery: str, result: HttpResult) -> None:
         """Nothing is recorded."""

@@ -12,6 +12,7 @@ from connexion.operations import AbstractOperation
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from emulator.engine.runtime import Runtime
+from emulator.engine.trace_contexts import trace_headers
 from emulator.state.store import LeasedElsewhere
 from emulator.web.context import RequestContext
 from emulator.web.routing import OperationLayer
@@ -50,7 +51,9 @@ class AuthenticatedOperation:
         context.checkpoint = runtime.history.checkpoint()
         traceparent = context.header(b"traceparent")
         if traceparent or runtime.traces.records_all:
-            runtime.traces.begin(context.request_id, traceparent, f"{context.method} {context.path}")
+            tracestate = ",".join(context.header_values(b"tracestate"))
+            given = trace_headers(traceparent, tracestate)
+            runtime.traces.begin(context.request_id, given, f"{context.method} {context.path}")
         with runtime.in_use():
             await self._next_app(scope, receive, send)
 

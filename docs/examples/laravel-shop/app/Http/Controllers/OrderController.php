@@ -1,0 +1,27 @@
+<?php
+
+declare(strict_types=1);
+
+namespace App\Http\Controllers;
+
+use Request;
+use Response;
+use Shop;
+
+final class OrderController
+{
+    public function __construct(private Shop $shop)
+    {
+    }
+
+    /** Of the fields that a browser sends only these count. */
+    public function store(Request $request): Response
+    {
+        return new Response(201, ['pay_at' => $this->shop->order($request->input('email'), $request->input('baskets'))]);
+    }
+
+    public function thank(Request $request, string $session): Response
+    {
+        return new Response(200, ['status' => $this->shop->thank($session)]);
+    }
+}
