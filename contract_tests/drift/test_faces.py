@@ -11,7 +11,7 @@ from emulator.document import bundles
 COMMANDS = frozenset(
     {"serve", "demo", "exec", "clock", "schedule", "trigger", "events", "logs", "emails", "listen", "snapshot", "reset"}
     | {"health", "pay", "rewind", "check", "certify", "audit", "coverage", "ledger", "spec", "completion", "state"}
-    | {"sweep", "doubt", "grade", "mcp", "agent", "report"}
+    | {"sweep", "doubt", "grade", "mcp", "agent", "report", "explain"}
     | {"record", "play", "reproduce"}
     | {"sweep-story"}  # hidden: what the Node module's sweep() runs
 )
