@@ -16,8 +16,8 @@ from emulator.cli.main import run
 SVG = re.compile(r"<svg.*?</svg>", re.S)
 
 
-def drawn(sandbox: Sandbox, folder: Path) -> str:
-    run(["report", "--html", str(folder / "report.html"), "--url", sandbox.url, "--key", sandbox.key])
+def drawn(sandbox: Sandbox, folder: Path, *options: str) -> str:
+    run(["report", "--html", str(folder / "report.html"), "--url", sandbox.url, "--key", sandbox.key, *options])
     return (folder / "report.html").read_text("utf-8")
 
 
@@ -47,8 +47,8 @@ def test_money_states_renewals_and_webhooks_are_drawn_and_listed(sandbox: Sandbo
         ids = {each.get("id") for each in svg.iter()}
         assert set((svg.get("aria-labelledby") or "").split()) <= ids
     assert text.count("<caption>") == 3
-    assert "EUR" in charts[0]
-    assert "XAF" in charts[0]
+    assert "€58.23" in charts[0], "three weeks of 19.99, less fees"
+    assert "FCFA" in charts[0]
     assert {"active", "past_due", "trialing"} <= set(re.findall(r"<title>(\w+) from 2026", charts[1]))
     assert re.search(rf'<th scope="row">{id}</th><td>subscription.payment_failed</td><td>failed</td>', text)
     assert "invoice.paid: 200 (succeeded)" in charts[2]
@@ -60,6 +60,16 @@ def test_nothing_comes_from_elsewhere_and_everything_is_escaped(sandbox: Sandbox
     assert re.findall(r"(?:src|href)=|<script|@import|url\((?!#)", text) == []
     assert "<b>Shop" not in text
     assert "&lt;b&gt;Shop&lt;/b&gt;" in text
+
+
+def test_a_report_in_french(sandbox: Sandbox, tmp_path: Path) -> None:
+    """Its plots, tables and amounts; the states and events of the service have the names of the API."""
+    play(sandbox)
+    text = drawn(sandbox, tmp_path, "--language", "fr")
+    assert '<html lang="fr">' in text
+    assert "Ce que le marchand a reçu" in text
+    assert "58,23\N{NO-BREAK SPACE}€" in text
+    assert "subscription.payment_failed</td><td>échoué</td>" in text
 
 
 def test_a_new_world_has_a_report_too(sandbox: Sandbox, tmp_path: Path) -> None:

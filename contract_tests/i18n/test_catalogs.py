@@ -68,9 +68,11 @@ def placeholders(text: str) -> set[str]:
 def test_messages_are_found_everywhere(messages: dict[Key, Message]) -> None:
     places = {Path(file).parts[:2] for message in messages.values() for file, _ in message.locations}
     assert places == {
+        ("emulator", "cli"),
         ("emulator", "console"),
         ("emulator", "control"),
         ("emulator", "core"),
+        ("emulator", "html"),
         ("emulator", "i18n"),
         ("emulator", "pages"),
         ("emulator", "rendering"),

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from emulator.cli.client import ControlClient
+from emulator.html.plots import Curve, Lane, Mark, Stretch
 
 MOST = 1000
 """The newest events, postings and deliveries that are shown of each kind."""
@@ -28,39 +29,8 @@ TRANSITION = re.compile(r"created as (?P<first>\w+) by|\w+ -> (?P<next>\w+) by")
 """How an explanation words the move of an object to another state."""
 
 
-class Mark(NamedTuple):
-    """Something that happened at an instant; ``outcome`` is one word, such as ``failed``."""
-
-    at: datetime
-    outcome: str
-    text: str
-
-
-class Stretch(NamedTuple):
-    """A time in which something was in a state."""
-
-    start: datetime
-    end: datetime
-    state: str
-
-
-class Lane(NamedTuple):
-    """One row of a timeline."""
-
-    name: str
-    stretches: list[Stretch]
-    marks: list[Mark]
-
-
-class Curve(NamedTuple):
-    """What the merchant has received in one currency after each posting, in minor units."""
-
-    currency: str
-    points: list[tuple[datetime, int]]
-
-
 class WorldReport(NamedTuple):
-    """One App's world up to now. ``is_cut``: there was more than is shown."""
+    """One App's world up to now. ``money`` is what the merchant has received; ``is_cut``: there was more."""
 
     app: str
     now: datetime

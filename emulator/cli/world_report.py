@@ -9,6 +9,7 @@ import click
 
 from emulator.cli.options import with_client
 from emulator.cli.serve import explained
+from emulator.i18n import catalogs
 
 if TYPE_CHECKING:
     from emulator.cli.client import ControlClient
@@ -24,27 +25,35 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Where to write it.",
 )
+@click.option(
+    "--language",
+    type=click.Choice(catalogs.languages()),
+    default=catalogs.SOURCE,
+    show_default=True,
+    help="Language of the file.",
+)
 @with_client
-def report(emulator: ControlClient, file: Path) -> None:
+def report(emulator: ControlClient, file: Path, language: str) -> None:
     """Draw the world over its time, as one HTML file.
 
     \b
     payments-emulator report
-    payments-emulator report --html shop.html
+    payments-emulator report --html shop.html --language fr
     payments-emulator exec --report shop.html -- pytest
 
     One file with nothing from elsewhere: charts that need no colour, each with a table of the same facts.
     """
-    write(emulator, file)
+    write(emulator, file, language)
     click.echo(f"wrote {file}")
 
 
-def write(emulator: ControlClient, file: Path) -> None:
+def write(emulator: ControlClient, file: Path, language: str = catalogs.SOURCE) -> None:
     """Write the report of a client's App. Raises ``ClickException`` if the file cannot be written."""
     # Imported here: help needs no templates.
     from emulator.cli.report_data import collect
     from emulator.cli.report_page import page
+    from emulator.i18n.language import language_of
 
-    text = page(collect(emulator))
+    text = page(collect(emulator), language_of(language))
     with explained(file):
         file.write_text(text, "utf-8")

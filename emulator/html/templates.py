@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from emulator.html import plots
 from emulator.i18n import catalogs
 from emulator.i18n.language import Language, language_of
 
@@ -14,17 +15,19 @@ if TYPE_CHECKING:
 
 @cache
 def environment(package: str) -> Environment:
-    """The templates of a package; every value is escaped, and an undefined one is an error."""
+    """The templates of a package and of this one; every value is escaped, and an undefined one is an error."""
     # Loaded on first use: most servers never show a page.
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
-    return Environment(
-        loader=PackageLoader(package),
+    environment = Environment(
+        loader=ChoiceLoader([PackageLoader(package), PackageLoader("emulator.html")]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.globals |= plots.SHARED
+    return environment
 
 
 def in_language(language: Language) -> dict[str, Any]:
