@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-Step = Mapping[str, Any]
+ChainStep = Mapping[str, Any]
 """One step of an explanation, as the control API sends it."""
 
 LANES = ("requests", "clock", "money", "webhooks", "mail")
@@ -27,7 +27,7 @@ STARTS = ("request", "job")
 class Entry(NamedTuple):
     """Equal steps of one episode: the last of them stands for all."""
 
-    step: Step
+    step: ChainStep
     lane: str
     times: int
 
@@ -45,12 +45,8 @@ class Episode(NamedTuple):
     times: int
     entries: list[Entry]
 
-    def in_lane(self, lane: str) -> list[Entry]:
-        """Its entries in a lane."""
-        return [entry for entry in self.entries if entry.lane == lane]
 
-
-def episodes(chain: Sequence[Step], object: str) -> list[Episode]:
+def episodes(chain: Sequence[ChainStep], object: str) -> list[Episode]:
     """The episodes of the explanation of ``object``, an id; repeats of an episode become one."""
     found: list[Episode] = []
     for episode in _by_start(chain, object):
@@ -66,10 +62,10 @@ def _shape(episode: Episode) -> list[tuple[str, str, str | None, int]]:
     return [entry.shape for entry in episode.entries]
 
 
-def _by_start(chain: Sequence[Step], object: str) -> list[Episode]:
+def _by_start(chain: Sequence[ChainStep], object: str) -> list[Episode]:
     """Each step with the request or the job that it can be led back to."""
     start_of: dict[str, str] = {}
-    steps: dict[str, list[Step]] = {}
+    steps: dict[str, list[ChainStep]] = {}
     for number, step in enumerate(chain):
         cause = start_of.get(step["caused_by"] or "")
         start = cause if cause and step["kind"] not in STARTS else step["id"] or f"step {number}"
@@ -78,7 +74,7 @@ def _by_start(chain: Sequence[Step], object: str) -> list[Episode]:
     return [Episode(own[0]["at"], own[-1]["at"], 1, _entries(own, object)) for own in steps.values()]
 
 
-def _entries(steps: Sequence[Step], object: str) -> list[Entry]:
+def _entries(steps: Sequence[ChainStep], object: str) -> list[Entry]:
     """One entry for steps that differ only in their instant and what they caused."""
     found: dict[tuple[Any, ...], Entry] = {}
     for step in steps:
@@ -88,7 +84,7 @@ def _entries(steps: Sequence[Step], object: str) -> list[Entry]:
     return list(found.values())
 
 
-def _lane(step: Step, object: str) -> str:
+def _lane(step: ChainStep, object: str) -> str:
     """Events of other objects are what happened to the money; the object's own are what webhooks report."""
     is_another_s = step["kind"] == "event" and step["object"] != object
     return "money" if is_another_s else _LANE_OF[step["kind"]]

@@ -88,4 +88,14 @@ def test_open_apps_are_listed(sandbox: Sandbox) -> None:
     sandbox.customer()
     name = sandbox.key.removeprefix("sk_test_")
     apps = [app for app in sandbox.control.pages("/apps", page_size=100) if app["name"] == name]
-    assert apps == [{"id": sandbox.control.get("/app")["id"], "name": name, "livemode": False}]
+    (app,) = apps
+    assert app.pop("idle_seconds") >= 0
+    (customers, events) = (sandbox.control.get("/counts")[kind] for kind in ("customer", "event"))
+    assert app == {
+        "id": sandbox.control.get("/app")["id"],
+        "name": name,
+        "livemode": False,
+        "objects": customers + events,
+        "requests": sandbox.control.get("/requests")["pagination"]["count"],
+        "now": sandbox.now,
+    }

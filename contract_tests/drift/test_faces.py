@@ -52,6 +52,7 @@ PATCH /objects/{id}
 GET /requests
 GET /requests/{id}
 GET /recording
+GET /inboxes
 GET /inbox/{id}
 PUT /inbox/{id}/manner
 DELETE /inbox/{id}/manner

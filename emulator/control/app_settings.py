@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import msgspec
 
+from emulator.control.objects_by_kind import tables
 from emulator.core.handlers import Page
 from emulator.core.validation import Body
 from emulator.core.world import World
@@ -32,15 +34,25 @@ async def show(engine: Engine, runtime: Runtime, query: Body) -> dict[str, Any]:
 
 async def index(engine: Engine, runtime: Runtime | None, query: Body) -> Page[Any]:
     """GET /apps: the Apps whose worlds are open, by name; the test side and the live side are listed separately."""
-    worlds = sorted((each.world for each in engine.runtimes.values()), key=lambda world: (world.name, world.livemode))
+    runtimes = sorted(engine.runtimes.values(), key=lambda each: (each.world.name, each.world.livemode))
     page, size = query["page"], query["page_size"]
-    shown = [app_summary(world) for world in worlds[(page - 1) * size : page * size]]
-    return Page(shown, len(worlds), page, size)
+    shown = [app_summary(each) for each in runtimes[(page - 1) * size : page * size]]
+    return Page(shown, len(runtimes), page, size)
 
 
-def app_summary(world: World) -> dict[str, Any]:
-    """An App in a list."""
-    return {"id": world.app, "name": world.name, "livemode": world.livemode}
+def app_summary(runtime: Runtime) -> dict[str, Any]:
+    """An App in a list, with what its world holds and for how long it has not been used."""
+    world = runtime.world
+    idle = asyncio.get_running_loop().time() - runtime.last_used if runtime.last_used else None
+    return {
+        "id": world.app,
+        "name": world.name,
+        "livemode": world.livemode,
+        "objects": sum(map(len, tables(world).values())),
+        "requests": len(runtime.journal.entries),
+        "now": runtime.now(),
+        "idle_seconds": None if idle is None else round(idle),
+    }
 
 
 async def update(engine: Engine, runtime: Runtime, query: Body, body: Body) -> dict[str, Any]:
