@@ -163,9 +163,7 @@ def test_a_request_is_undone(sandbox: Sandbox) -> None:
         shown = visitor.open(f"requests/{request}")
         assert customer["id"] in shown.said("fields")
         assert "customer.created" in shown.said("caused")
-        assert visitor.open(f"objects/{customer['id']}").text.count("/v1/customers/") == 3, (
-            "the chain, the event and the request name it"
-        )
+        assert "POST /v1/customers/" in visitor.open(f"objects/{customer['id']}").said("why")
         visitor.do("rewind", to=request)
         assert visitor.open(f"objects/{customer['id']}").status == 404
 

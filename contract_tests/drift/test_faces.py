@@ -47,6 +47,7 @@ PATCH /app
 GET /objects/{id}
 GET /objects
 GET /counts
+GET /search
 GET /apps
 PATCH /objects/{id}
 GET /requests

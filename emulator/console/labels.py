@@ -72,15 +72,14 @@ JOBS: Mapping[str, str] = {
 }
 """What each kind of job does when it is due."""
 
-STEPS: Mapping[str, str] = {
-    "request": N_("request"),
-    "job": N_("job"),
-    "transition": N_("change"),
-    "event": N_("event"),
-    "delivery": N_("delivery"),
-    "email": N_("email"),
+LANES: Mapping[str, str] = {
+    "requests": N_("Requests"),
+    "clock": N_("Clock and jobs"),
+    "money": N_("Money and states"),
+    "webhooks": N_("Webhooks"),
+    "mail": N_("Emails"),
 }
-"""The kinds of step in the chain that explains an object."""
+"""The lanes of the chain that explains an object."""
 
 CHANGES: Mapping[str, str] = {
     "created": N_("created"),
@@ -151,6 +150,7 @@ DONE: Mapping[str, str] = {
     "reset": N_("The world was reset; its clock reads {now}."),
     "trigger": N_("Triggered {type}."),
     "settings": N_("The settings are changed."),
+    "add_card": N_("The card is added."),
     "manner": N_("From now on it answers with {status}."),
     "clear_manner": N_("From now on it answers with 200."),
 }

@@ -8,6 +8,7 @@ from typing import Any
 
 from emulator.console.api_client import ApiRequestError
 from emulator.console.request import SIZE, ConsoleRequest, Reader, TemplateAndValues
+from emulator.console.resend import METHODS
 from emulator.i18n.language import Language
 
 CODE = ("curl", "httpx", "fetch", "http", "pytest", "node")
@@ -35,6 +36,7 @@ async def journal_entry(request: ConsoleRequest) -> TemplateAndValues:
         "as_code": code.text,
         "form": form,
         "forms": CODE,
+        "methods": METHODS,
     }
 
 

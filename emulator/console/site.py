@@ -12,7 +12,18 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from emulator.console import actions, downloads, filters, labels, phone_page, report_files, request_body, static, views
+from emulator.console import (
+    actions,
+    downloads,
+    filters,
+    labels,
+    phone_page,
+    report_files,
+    request_body,
+    resend,
+    static,
+    views,
+)
 from emulator.console.actions import Notice, Notices
 from emulator.console.api_client import CONTROL, ApiClient, ApiRequestError
 from emulator.console.filters import ID
@@ -58,6 +69,7 @@ class Console:
             *(Route(CONSOLE + path, self._logged_in(handler)) for path, handler in handlers.items()),
             Route(CONSOLE + "reports", self._logged_in(self._open_report), methods=["POST"]),
             Route(CONSOLE + "do/operate", self._logged_in(self._operate), methods=["POST"]),
+            Route(CONSOLE + "do/send", self._logged_in(self._send), methods=["POST"]),
             Route(CONSOLE + "do/{action}", self._logged_in(self._do), methods=["POST"]),
             Route(PHONES + "{number}", self._logged_in(phone_page.show)),
             Route(PHONES + "{number}/answer", self._logged_in(phone_page.answer), methods=["POST"]),
@@ -132,6 +144,16 @@ class Console:
     async def _operate(self, request: ConsoleRequest) -> Response:
         form = await request_body.read(request.http)
         return self._redirect(actions.back(form.get("_back")), await actions.operate(request, form))
+
+    async def _send(self, request: ConsoleRequest) -> Response:
+        """POST …/do/send: the new request is shown next, if it is in the journal."""
+        form = await request_body.read(request.http)
+        notice, id = await resend.send(request, form)
+        try:
+            path = request.link(f"requests/{(await request.get(f'requests/{id}'))['id']}") if id else form.get("_back")
+        except ApiRequestError:
+            path = form.get("_back")
+        return self._redirect(actions.back(path), notice)
 
     async def _open_report(self, request: ConsoleRequest) -> Response:
         """POST …/reports: show the report of a run. Nothing is stored."""

@@ -9,6 +9,9 @@ from emulator.console.columns import COLUMNS
 from emulator.console.object_views import statuses_of
 from emulator.console.request import FEW, SIZE, ConsoleRequest, Reader, TemplateAndValues
 
+BEST = 8
+"""The best matches of a search that are shown above the others."""
+
 SEVERITY_TONES = {"error": "bad", "warning": "warn", "info": "info"}
 """The tone of each severity of the audit's findings."""
 
@@ -92,14 +95,18 @@ async def magic(request: ConsoleRequest) -> TemplateAndValues:
 
 
 async def search(request: ConsoleRequest) -> TemplateAndValues:
-    """The first objects of each kind that contain a text."""
+    """What is called so, the best match first; then the first objects of each kind that contain the text.
+
+    With ``names=1`` only the former, for the suggestions under the field.
+    """
     text = request.query.get("q", "").strip()[:200]
+    best = await request.get("search", query=text, page_size=BEST, language=request.language.code) if text else None
     found = {}
-    for kind in COLUMNS if text else ():
+    for kind in COLUMNS if text and "names" not in request.query else ():
         page = await request.get("objects", kind=kind, query=text, page_size=FEW)
         if page["data"]:
             found[kind] = page
-    return "search.html", {"text": text, "found": found}
+    return "search.html", {"text": text, "best": best, "found": found}
 
 
 PAGES: Mapping[str, Reader] = {
