@@ -89,7 +89,7 @@ def test_settings_are_saved_as_they_are_shown(sandbox: Sandbox) -> None:
     before = sandbox.control.get("/app")["settings"]
     with visiting(sandbox) as visitor:
         form = dict(shown(visitor.open("settings").html))
-        assert {name.split(":")[0].split(".")[-1] for name in form} == (before.keys() | READINGS.keys()) - {"readings"}
+        assert {name.split(":")[0].split(".")[-1] for name in form} == before.keys() - READINGS.keys() - {"readings"}
         assert visitor.do("settings", "settings", **form).said("notice") == "The settings are changed."
         assert sandbox.control.get("/app")["settings"] == before
         visitor.do("settings", "settings", **{**form, "settings.tax_rate:number": "18.5"})
@@ -99,15 +99,15 @@ def test_settings_are_saved_as_they_are_shown(sandbox: Sandbox) -> None:
 def test_each_reading_is_a_choice_with_its_sentence_and_its_meanings(sandbox: Sandbox) -> None:
     """B-99: changed for this App, and in force on the page of decisions that the form leads to."""
     with visiting(sandbox) as visitor:
-        page = visitor.open("settings").html
+        page = visitor.open("readings").html
         for name, reading in READINGS.items():
             (options,) = findall(rf'<select [^>]*name="settings.readings.{name}"[^>]*>(.*?)</select>', page, DOTALL)
             assert findall(r'value="([^"]*)"', options) == list(reading.values)
             texts = (reading.sentence, *reading.values.values())
             assert [text for text in texts if text not in unescape(page)] == []
-        visitor.do("settings", "settings", **{"settings.readings.webhook_success": "2xx"})
+        visitor.do("settings", "readings", **{"settings.readings.webhook_success": "2xx"})
         assert sandbox.control.get("/app")["settings"]["readings"]["webhook_success"] == "2xx"
-        assert 'value="2xx" selected' in visitor.open("settings").html
+        assert 'value="2xx" selected' in visitor.open("readings").html
         (decisions,) = {unescape(link) for link in findall(r'href="(/docs/decisions[^"#]*)"', page)}
         in_force = findall(r"<code>([^<]*)</code>[^<]*<strong[^>]*>in force for", visitor.http.get(decisions).text)
     assert len(in_force) == len(READINGS)
@@ -163,9 +163,7 @@ def test_a_request_is_undone(sandbox: Sandbox) -> None:
         shown = visitor.open(f"requests/{request}")
         assert customer["id"] in shown.said("fields")
         assert "customer.created" in shown.said("caused")
-        assert visitor.open(f"objects/{customer['id']}").text.count("/v1/customers/") == 3, (
-            "the chain, the event and the request name it"
-        )
+        assert "POST /v1/customers/" in visitor.open(f"objects/{customer['id']}").said("why")
         visitor.do("rewind", to=request)
         assert visitor.open(f"objects/{customer['id']}").status == 404
 

@@ -216,20 +216,32 @@ def test_a_choice_of_theme_and_language_lasts(sandbox: Sandbox) -> None:
 
 def test_an_object_is_explained(sandbox: Sandbox) -> None:
     """The chain of causes, in which ids lead on; the words around it in the reader's language."""
-    subscription = sandbox.subscribe()["id"]
+    sandbox.subscribe()
     sandbox.advance("P2M")
     invoice = sandbox.invoices("id")[-1]
     with visiting(sandbox) as visitor:
         page = visitor.open(f"objects/{invoice}")
         french = visitor.open(f"objects/{invoice}", lang="fr")
     why = page.said("why")
-    assert why.startswith("Why is it in this state? request POST /v1/subscriptions/ planned job subscription.charge")
-    assert f"job subscription.renew of {subscription} ran and created it" in why
-    assert "change open -> paid by `pay` (amount_paid 0 -> 5000" in why
+    assert why.startswith("Why is it in this state? When Requests Clock and jobs Money and states Webhooks Emails")
+    assert "POST /v1/subscriptions/" in why
+    assert "Subscription renews" in why
+    assert "open → paid pay amount_paid 0 -> 5000" in why
     assert "no longer covers" not in why
-    assert f"/_emulator/console/objects/{subscription}?app={visitor.app}" in page.links
-    assert "Pourquoi cet état ? requête POST /v1/subscriptions/" in french.said("why")
-    assert "changement open -> paid" in french.said("why")
+    assert f"/_emulator/console/objects/{invoice}?app={visitor.app}" in page.links
+    assert "Pourquoi cet état ? Quand Requêtes Horloge et tâches Argent et états" in french.said("why")
+    assert "L’abonnement se renouvelle" in french.said("why")
+
+
+def test_a_repeated_cause_is_one_row_with_a_count(sandbox: Sandbox) -> None:
+    """Three retries that did the same, between the first failure and the last, are counted."""
+    subscription = sandbox.subscribe(FAILING_PHONE)["id"]
+    sandbox.advance("P2M")
+    with visiting(sandbox) as visitor:
+        why = visitor.open(f"objects/{subscription}").said("why")
+    assert "2 Jan 2026 00:00 × 3 until 6 Jan 2026 00:00" in why
+    assert why.count("Failed charge is retried") == 2
+    assert "past due → unpaid give up" in why
 
 
 def test_a_chain_that_is_not_whole_says_so(sandbox: Sandbox) -> None:
@@ -240,13 +252,14 @@ def test_a_chain_that_is_not_whole_says_so(sandbox: Sandbox) -> None:
         assert "The journal no longer covers" in visitor.open(f"objects/{customer}").said("why")
 
 
-def test_of_a_long_chain_the_last_steps_stand_open(sandbox: Sandbox) -> None:
+def test_of_a_long_chain_the_last_episodes_stand_open(sandbox: Sandbox) -> None:
     customer = sandbox.customer()["id"]
     for number in range(20):
         sandbox.api.patch(f"/customers/{customer}/", {"name": f"Awa {number}"})
+        sandbox.api.patch(f"/customers/{customer}/", {"metadata": {"number": number}})
     with visiting(sandbox) as visitor:
         page = visitor.open(f"objects/{customer}")
-    assert "18 earlier steps" in page.said("why")
+    assert "37 earlier episodes" in page.said("why")
     assert "changed lastname 18 -> 19" in page.said("why")
 
 

@@ -206,3 +206,17 @@ def test_the_list_is_an_envelope_newest_first(sandbox: Sandbox) -> None:
     assert page["pagination"].items() >= {"count": 4, "total_pages": 2, "page": 1, "page_size": 3}.items()
     assert [request["event_type"] for request in page["data"]] == ["customer.created"] * 3
     sandbox.control.rejected("GET", "/inbox/shop", 422, "INVALID_FILTER_PARAM", params={"delay": "1"})
+
+
+def test_inboxes_are_listed_with_what_they_hold_and_how_they_answer(sandbox: Sandbox) -> None:
+    """Those that received something, those that an endpoint sends to, and those whose manner was set."""
+    sandbox.endpoint(
+        f"{sandbox.url}/_emulator/inbox/shop?app={sandbox.key.removeprefix('sk_test_')}", "customer.created"
+    )
+    sandbox.inbox_answers("books", status=500, delay_ms=10)
+    sandbox.customer()
+    sandbox.settle()
+    shop = {"name": "shop", "requests": 2, "last_at": sandbox.now, "status": 200, "delay_ms": 0}
+    books = {"name": "books", "requests": 0, "last_at": None, "status": 500, "delay_ms": 10}
+    assert sandbox.control.get("/inboxes")["data"] == [books, shop]
+    assert sandbox.control.get("/inboxes", page=2, page_size=1)["data"] == [shop]

@@ -88,4 +88,35 @@ def test_open_apps_are_listed(sandbox: Sandbox) -> None:
     sandbox.customer()
     name = sandbox.key.removeprefix("sk_test_")
     apps = [app for app in sandbox.control.pages("/apps", page_size=100) if app["name"] == name]
-    assert apps == [{"id": sandbox.control.get("/app")["id"], "name": name, "livemode": False}]
+    (app,) = apps
+    assert app.pop("idle_seconds") >= 0
+    (customers, events) = (sandbox.control.get("/counts")[kind] for kind in ("customer", "event"))
+    assert app == {
+        "id": sandbox.control.get("/app")["id"],
+        "name": name,
+        "livemode": False,
+        "objects": customers + events,
+        "requests": sandbox.control.get("/requests")["pagination"]["count"],
+        "now": sandbox.now,
+    }
+
+
+def test_a_search_ranks_ids_and_names_and_finds_nothing_within_ids(sandbox: Sandbox) -> None:
+    awa, late = sandbox.customer(name="Awa Diop"), sandbox.customer(name="Mado Awandji")
+    within, other = sandbox.customer(name="Zawadi Ba"), sandbox.customer(name="Jean Mba")
+
+    def found(text: str) -> list[str]:
+        return [row["id"] for row in sandbox.control.pages("/search", query=text, page_size=100)]
+
+    assert found("awa") == [awa["id"], late["id"], within["id"]]
+    assert found(other["id"]) == [other["id"]]
+    assert found(other["id"][:12]) == [other["id"]]
+    assert found(other["id"][8:14]) == []
+    first = sandbox.control.get("/search", query="jean")["data"][0]
+    assert first == {"id": other["id"], "kind": "customer", "name": "Jean Mba", "status": "active"}
+
+
+def test_a_text_within_an_id_is_no_match_of_a_list(sandbox: Sandbox) -> None:
+    id = sandbox.customer()["id"]
+    listed = [sandbox.control.get("/objects", kind="customer", query=text)["data"] for text in (id[:9], id[9:15])]
+    assert [len(each) for each in listed] == [1, 0]

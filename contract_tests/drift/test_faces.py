@@ -11,7 +11,7 @@ from emulator.document import bundles
 COMMANDS = frozenset(
     {"serve", "demo", "exec", "clock", "schedule", "trigger", "events", "logs", "emails", "listen", "snapshot", "reset"}
     | {"health", "pay", "rewind", "check", "certify", "audit", "coverage", "ledger", "spec", "completion", "state"}
-    | {"sweep", "doubt", "grade", "mcp", "agent", "report"}
+    | {"sweep", "doubt", "grade", "mcp", "agent", "report", "explain"}
     | {"record", "play", "reproduce"}
     | {"sweep-story"}  # hidden: what the Node module's sweep() runs
 )
@@ -47,11 +47,13 @@ PATCH /app
 GET /objects/{id}
 GET /objects
 GET /counts
+GET /search
 GET /apps
 PATCH /objects/{id}
 GET /requests
 GET /requests/{id}
 GET /recording
+GET /inboxes
 GET /inbox/{id}
 PUT /inbox/{id}/manner
 DELETE /inbox/{id}/manner

@@ -12,7 +12,19 @@ MODULES = sorted((ROOT / "emulator").rglob("*.py"))
 
 SAME_SUBJECT = {
     *("advances", "audit", "clock", "coverage", "emails", "events", "faults", "health", "inbox", "ledger", "outcomes"),
-    *("doubt", "grade", "payments", "readings", "reset", "schedule", "snapshots", "state", "sweep", "trigger"),
+    *(
+        "doubt",
+        "explain",
+        "grade",
+        "payments",
+        "readings",
+        "reset",
+        "schedule",
+        "snapshots",
+        "state",
+        "sweep",
+        "trigger",
+    ),
     "webhooks",
     "idempotency",  # what is stored (core), and how HTTP uses it (web)
     *("render", "request", "site", "views"),  # the parts of each of the two sites, console and pages

@@ -306,6 +306,9 @@ def test_a_failure_report_lists_requests_what_they_caused_and_what_came_with_tim
         "2026-01-01T00:00:00.000Z  POST /v1/subscriptions/ -> 201\n",
         "2026-02-01T00:00:00.000Z  · invoice.paid  inv_",
         "-> 409 customer_email_exists: ",
+        "How the objects of the last events stand:\n",
+        "Awa Diop · Premium · FCFA\N{NO-BREAK SPACE}5,000 / month: Active: ",
+        "It renews on March 1, 2026.",
     ):
         assert words in report
 

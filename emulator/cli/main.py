@@ -31,6 +31,7 @@ COMMANDS = LazyCommands(
         "trigger": "emulator.cli.trigger:trigger",
         "events": "emulator.cli.events:events",
         "logs": "emulator.cli.logs:logs",
+        "explain": "emulator.cli.explain:explain",
         "record": "emulator.cli.record:record",
         "reproduce": "emulator.cli.reproduce:reproduce",
         "play": "emulator.cli.play:play",

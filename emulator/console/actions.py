@@ -45,6 +45,9 @@ ACTIONS: Mapping[str, Action] = {
     "delete": Action("DELETE", "/_emulator/snapshots/{_id}"),
     "reset": Action("POST", "/_emulator/reset"),
     "trigger": Action("POST", "/_emulator/trigger"),
+    "add_card": Action("POST", "/v1/payment-methods/"),
+    "manner": Action("PUT", "/_emulator/inbox/{_id}/manner"),
+    "clear_manner": Action("DELETE", "/_emulator/inbox/{_id}/manner"),
 }
 """By the last segment of the path a form is posted to. Each has a message in ``labels.DONE``."""
 

@@ -18,12 +18,13 @@ CONTROL = "/_emulator"
 
 
 class ApiRequestError(Exception):
-    """The API answered with an error: its status and message."""
+    """The API answered with an error: its status and message, and the id of the request if it was sent."""
 
-    def __init__(self, status: int, message: str) -> None:
+    def __init__(self, status: int, message: str, request_id: str | None = None) -> None:
         super().__init__(message)
         self.status = status
         self.message = message
+        self.request_id = request_id
 
 
 class ApiClient:
@@ -46,7 +47,7 @@ class ApiClient:
         headers = {"Authorization": f"Bearer {key}"}
         answer = await self._client.request(method, url, params=given, json=body, headers=headers)
         if not answer.is_success:
-            raise ApiRequestError(answer.status_code, error_message(answer))
+            raise ApiRequestError(answer.status_code, error_message(answer), answer.headers.get("request-id"))
         return answer
 
     async def forward(self, key: str, path: str, scope: Scope, receive: Receive, send: Send) -> None:

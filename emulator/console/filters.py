@@ -50,6 +50,16 @@ def linked(text: str, *, page_of: UrlOf) -> Markup:
     return Markup("").join(part for pair in zip_longest(map(escape, parts), links, fillvalue="") for part in pair)
 
 
+def breakable(text: str) -> Markup:
+    """A name of the API that may be broken after its dots and underscores."""
+    return Markup("<wbr>").join(escape(part) for part in re.split(r"(?<=[._])(?=.)", text))
+
+
+def short_instants(text: str) -> str:
+    """A text whose instants have no more than minutes, and no time of day where it is midnight."""
+    return re.sub(r"T(\d\d:\d\d):\d\d\.\d{3}Z", lambda at: "" if at[1] == "00:00" else f" {at[1]}", text)
+
+
 def tree(value: Any, *, page_of: UrlOf, depth: int = 0) -> Markup:
     """A value as indented JSON, highlighted by type, in which ids are links."""
     if isinstance(value, dict) and value and depth < DEEPEST:

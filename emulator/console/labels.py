@@ -16,9 +16,15 @@ PAGES: Mapping[str, str] = {
     "events": N_("Events"),
     "webhooks": N_("Webhooks"),
     "emails": N_("Emails"),
+    "inbox": N_("Inboxes"),
     "audit": N_("Audit"),
+    "coverage": N_("Coverage"),
     "ledger": N_("Ledger"),
+    "over-time": N_("Over time"),
     "objects": N_("Objects"),
+    "worlds": N_("Worlds"),
+    "reports": N_("Reports"),
+    "readings": N_("Readings"),
     "failures": N_("Failures"),
     "snapshots": N_("Snapshots"),
     "settings": N_("Settings"),
@@ -66,15 +72,14 @@ JOBS: Mapping[str, str] = {
 }
 """What each kind of job does when it is due."""
 
-STEPS: Mapping[str, str] = {
-    "request": N_("request"),
-    "job": N_("job"),
-    "transition": N_("change"),
-    "event": N_("event"),
-    "delivery": N_("delivery"),
-    "email": N_("email"),
+LANES: Mapping[str, str] = {
+    "requests": N_("Requests"),
+    "clock": N_("Clock and jobs"),
+    "money": N_("Money and states"),
+    "webhooks": N_("Webhooks"),
+    "mail": N_("Emails"),
 }
-"""The kinds of step in the chain that explains an object."""
+"""The lanes of the chain that explains an object."""
 
 CHANGES: Mapping[str, str] = {
     "created": N_("created"),
@@ -105,6 +110,18 @@ HORIZONS: Mapping[str, str] = {
 }
 """How far the future can be played, as ISO 8601 durations."""
 
+COVERAGE: Mapping[str, str] = {
+    "operations": N_("Operations"),
+    "statuses": N_("Statuses of responses"),
+    "fields": N_("Fields of requests"),
+    "parameters": N_("Query parameters"),
+    "states": N_("States"),
+    "moves": N_("Changes of state"),
+    "events": N_("Types of event"),
+    "errors": N_("Error codes"),
+}
+"""The groups of the coverage report, in its order."""
+
 THEMES: Mapping[str, str] = {
     "system": N_("System"),
     "light": N_("Light"),
@@ -133,5 +150,8 @@ DONE: Mapping[str, str] = {
     "reset": N_("The world was reset; its clock reads {now}."),
     "trigger": N_("Triggered {type}."),
     "settings": N_("The settings are changed."),
+    "add_card": N_("The card is added."),
+    "manner": N_("From now on it answers with {status}."),
+    "clear_manner": N_("From now on it answers with 200."),
 }
 """What an action did, by its name; the placeholders are fields of the API's answer."""

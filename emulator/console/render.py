@@ -30,6 +30,7 @@ HEADERS = private_headers(
 def environment() -> Environment:
     """The console's templates, with the tables and functions that all of them use."""
     environment = templates.environment("emulator.console")
+    environment.filters |= {"breakable": filters.breakable, "short_instants": filters.short_instants}
     environment.globals |= {
         "columns": COLUMNS,
         "in_names": IN_NAMES,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -20,12 +20,21 @@ if TYPE_CHECKING:
     import httpx
 
 
+TemplateAndValues = tuple[str, dict[str, Any]]
+"""The template of a page, and the values for it."""
+
+SIZE = 25
+"""Rows of a page."""
+
+FEW = 6
+"""Rows of a list beside others."""
+
 THEME_COOKIE = "emulator_theme"
 
 NAMED = 200
 """The most ids of a page that are shown by name."""
 
-_ID = re.compile(r"[A-Za-z0-9._-]{0,63}[A-Za-z0-9_-]", re.ASCII)
+_ID = re.compile(r"[A-Za-z0-9._~-]{0,63}[A-Za-z0-9_~-]", re.ASCII)
 
 
 class ConsoleRequest(BrowserRequest):
@@ -77,6 +86,10 @@ class ConsoleRequest(BrowserRequest):
         """What the control API answers to a GET."""
         return await self.call("GET", f"{CONTROL}/{path}", query)
 
+    async def page(self, path: str, **filters: Any) -> Any:
+        """The page of a list of the control API that the query asks for."""
+        return await self.get(path, page=self.query.get("page"), page_size=SIZE, **filters)
+
     async def names(self, ids: list[str]) -> Any:
         """What people call the objects and requests with these ids, by id; those without a name are left out."""
         return await self.get("names", ids=",".join(ids[:NAMED]), language=self.language.code) if ids else {}
@@ -96,3 +109,7 @@ class ConsoleRequest(BrowserRequest):
         """The parameters of a URL that name the world; the default one needs none."""
         is_default = self.app.name == DEFAULT_APP and not self.app.livemode
         return ({} if is_default else {"app": self.app.name}) | ({"live": "1"} if self.app.livemode else {})
+
+
+Reader = Callable[[ConsoleRequest], Awaitable[TemplateAndValues]]
+"""What asks the API for the content of a page."""

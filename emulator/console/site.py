@@ -12,15 +12,26 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from emulator.console import actions, downloads, filters, labels, phone_page, request_body, static, views
+from emulator.console import (
+    actions,
+    downloads,
+    filters,
+    labels,
+    phone_page,
+    report_files,
+    request_body,
+    resend,
+    static,
+    views,
+)
 from emulator.console.actions import Notice, Notices
 from emulator.console.api_client import CONTROL, ApiClient, ApiRequestError
 from emulator.console.filters import ID
 from emulator.console.login import Login
 from emulator.console.mount import CONSOLE, HOME, PHONES
 from emulator.console.render import page, page_of
-from emulator.console.request import THEME_COOKIE, ConsoleRequest
-from emulator.console.views import PAGES, Reader
+from emulator.console.request import THEME_COOKIE, ConsoleRequest, Reader
+from emulator.console.views import PAGES
 from emulator.html.application import application
 from emulator.html.request import remember_language
 from emulator.resources.app.keys import Key
@@ -56,7 +67,9 @@ class Console:
         return [
             Route(HOME, self._logged_in(partial(self._read, views.overview))),
             *(Route(CONSOLE + path, self._logged_in(handler)) for path, handler in handlers.items()),
+            Route(CONSOLE + "reports", self._logged_in(self._open_report), methods=["POST"]),
             Route(CONSOLE + "do/operate", self._logged_in(self._operate), methods=["POST"]),
+            Route(CONSOLE + "do/send", self._logged_in(self._send), methods=["POST"]),
             Route(CONSOLE + "do/{action}", self._logged_in(self._do), methods=["POST"]),
             Route(PHONES + "{number}", self._logged_in(phone_page.show)),
             Route(PHONES + "{number}/answer", self._logged_in(phone_page.answer), methods=["POST"]),
@@ -131,6 +144,25 @@ class Console:
     async def _operate(self, request: ConsoleRequest) -> Response:
         form = await request_body.read(request.http)
         return self._redirect(actions.back(form.get("_back")), await actions.operate(request, form))
+
+    async def _send(self, request: ConsoleRequest) -> Response:
+        """POST …/do/send: the new request is shown next, if it is in the journal."""
+        form = await request_body.read(request.http)
+        notice, id = await resend.send(request, form)
+        try:
+            path = request.link(f"requests/{(await request.get(f'requests/{id}'))['id']}") if id else form.get("_back")
+        except ApiRequestError:
+            path = form.get("_back")
+        return self._redirect(actions.back(path), notice)
+
+    async def _open_report(self, request: ConsoleRequest) -> Response:
+        """POST …/reports: show the report of a run. Nothing is stored."""
+        text = (await request_body.read(request.http)).get("report", "")
+        try:
+            values: dict[str, Any] = {"report": report_files.opened(text), "error": None}
+        except ValueError:
+            values = {"report": None, "error": request.language.gettext("This is not the JSON of a sweep or a grade.")}
+        return page(request, "reports.html", 422 if values["error"] else 200, **await self._frame(request), **values)
 
     def _redirect(self, path: str, notice: Notice) -> Response:
         separator = "&" if urlsplit(path).query else "?"

@@ -16,8 +16,9 @@ TYPES = {"console.css": "text/css", "console.js": "text/javascript", "icon.svg":
 
 @cache
 def content(name: str) -> bytes:
-    """The content of a file."""
-    return files("emulator.console").joinpath("static", name).read_bytes()
+    """The content of a file; the style sheet includes that of plots."""
+    plots = files("emulator.html").joinpath("templates", "plots.css").read_bytes() if name == "console.css" else b""
+    return files("emulator.console").joinpath("static", name).read_bytes() + plots
 
 
 @cache

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from operator import itemgetter
 from typing import Any
 
 import msgspec
 
+from emulator.control.objects_by_kind import tables
 from emulator.core.handlers import Page
 from emulator.core.validation import Body
 from emulator.core.world import World
@@ -33,15 +35,25 @@ async def show(engine: Engine, runtime: Runtime, query: Body) -> dict[str, Any]:
 
 async def index(engine: Engine, runtime: Runtime | None, query: Body) -> Page[Any]:
     """GET /apps: the Apps whose worlds are open, by name; the test side and the live side are listed separately."""
-    apps = [app_summary(runtime.world) for runtime in engine.runtimes.values()] + await engine.neighbours.apps()
+    apps = [*map(app_summary, engine.runtimes.values()), *await engine.neighbours.apps()]
     apps.sort(key=itemgetter("name", "livemode"))
     page, size = query["page"], query["page_size"]
     return Page(apps[(page - 1) * size : page * size], len(apps), page, size)
 
 
-def app_summary(world: World) -> dict[str, Any]:
-    """An App in a list."""
-    return {"id": world.app, "name": world.name, "livemode": world.livemode}
+def app_summary(runtime: Runtime) -> dict[str, Any]:
+    """An App in a list, with what its world holds and for how long it has not been used."""
+    world = runtime.world
+    idle = asyncio.get_running_loop().time() - runtime.last_used if runtime.last_used else None
+    return {
+        "id": world.app,
+        "name": world.name,
+        "livemode": world.livemode,
+        "objects": sum(map(len, tables(world).values())),
+        "requests": len(runtime.journal.entries),
+        "now": runtime.now(),
+        "idle_seconds": None if idle is None else round(idle),
+    }
 
 
 async def update(engine: Engine, runtime: Runtime, query: Body, body: Body) -> dict[str, Any]:

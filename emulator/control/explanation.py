@@ -10,6 +10,7 @@ import msgspec
 
 from emulator.control import explanation_text
 from emulator.control.causality import Causality, LoggedUnit
+from emulator.control.explanation_text import StepText
 from emulator.core.calendar import Timestamp
 from emulator.core.events import Event
 from emulator.core.jobs import FailedJob, Job
@@ -47,13 +48,19 @@ Kind = Literal["request", "job", "transition", "event", "delivery", "email"]
 
 
 class ExplanationStep(msgspec.Struct, frozen=True, kw_only=True):
-    """One step. ``object`` is the id of its object, ``caused_by`` the id of the step that caused it, if known."""
+    """One step. ``object`` is the id of its object, ``caused_by`` the id of the step that caused it, if known.
+
+    ``subject``, ``outcome`` and ``times`` are the parts of its ``summary`` (:class:`StepText`).
+    """
 
     at: Timestamp
     kind: Kind
     id: str | None
     object: str | None
     summary: str
+    subject: str
+    outcome: str | None
+    times: int
     caused_by: str | None
 
 
@@ -144,10 +151,10 @@ class Explanation:
                 self._add_change(logged, number, trigger)
 
     def _add_change(self, logged: LoggedUnit, number: int, trigger: Event | None) -> None:
-        summary = explanation_text.of_change(logged.unit.changes[number], self._emitted(logged, number))
-        if summary is not None:
+        text = explanation_text.of_change(logged.unit.changes[number], self._emitted(logged, number))
+        if text is not None:
             cause = self._reason(logged, trigger)
-            self._add("transition", self._instant(logged, cause), summary, cause=cause, object=self._record.id)
+            self._add("transition", self._instant(logged, cause), text, cause=cause, object=self._record.id)
 
     def _instant(self, logged: LoggedUnit, cause: str | None) -> Timestamp:
         """When a unit of work changed the object: not before its cause, even if a tester edited its dates."""
@@ -168,8 +175,8 @@ class Explanation:
 
     def _add_event(self, event: Event, cause: str | None) -> str:
         if event.id not in self._step_ids:
-            summary = explanation_text.of_event(event, self._record.id)
-            self._add("event", event.created_at, summary, cause=cause, id=event.id, object=event.about)
+            text = explanation_text.of_event(event, self._record.id)
+            self._add("event", event.created_at, text, cause=cause, id=event.id, object=event.about)
             if self._concerns(event):
                 self._add_deliveries(event)
         return event.id
@@ -183,12 +190,12 @@ class Explanation:
         endpoint = self._world.get(WebhookEndpoint, delivery.webhook)
         url = delivery.webhook if endpoint is None else endpoint.url
         attempts = [(each.at, explanation_text.of_attempt(delivery, each, url)) for each in delivery.attempts]
-        for at, summary in attempts or [(delivery.created_at, explanation_text.of_waiting(delivery, url))]:
-            self._add("delivery", at, summary, cause=delivery.event, id=delivery.id, object=delivery.webhook)
+        for at, text in attempts or [(delivery.created_at, explanation_text.of_waiting(delivery, url))]:
+            self._add("delivery", at, text, cause=delivery.event, id=delivery.id, object=delivery.webhook)
 
     def _add_email(self, email: Email, cause: str | None) -> None:
-        summary = explanation_text.of_email(email)
-        self._add("email", email.created_at, summary, cause=cause, id=email.id, object=self._record.id)
+        text = explanation_text.of_email(email)
+        self._add("email", email.created_at, text, cause=cause, id=email.id, object=self._record.id)
 
     def _add_unlogged(self, record: Event | Email) -> None:
         """Add a record that is older than the journal; an event still names the request that caused it."""
@@ -239,14 +246,14 @@ class Explanation:
     def _add_jobs(self, jobs: list[Job], cause: str | None, action: str = "") -> str:
         """Add one step for equal jobs, in order."""
         first = jobs[0]
-        summary = explanation_text.of_jobs(first.name, first.about, len(jobs), action)
-        self._add("job", first.due, summary, cause=cause, id=first.id, object=first.about)
+        text = explanation_text.of_jobs(first.name, first.about, len(jobs), action)
+        self._add("job", first.due, text, cause=cause, id=first.id, object=first.about)
         self._step_ids.update((job.id, first.id) for job in jobs)
         return first.id
 
     def _add_failed_job(self, job: FailedJob) -> None:
-        summary, cause = explanation_text.of_failure(job), self._planner(job)
-        self._add("job", job.due, summary, cause=cause, id=job.id, object=job.about)
+        text, cause = explanation_text.of_failure(job), self._planner(job)
+        self._add("job", job.due, text, cause=cause, id=job.id, object=job.about)
 
     def _request_of(self, logged: LoggedUnit, action: str) -> str | None:
         """The step of the request of a unit of work."""
@@ -268,12 +275,12 @@ class Explanation:
         self,
         kind: Kind,
         at: Timestamp,
-        summary: str,
+        text: StepText,
         *,
         cause: str | None = None,
         id: str | None = None,
         object: str | None = None,
     ) -> None:
-        self.steps.append(ExplanationStep(at=at, kind=kind, id=id, object=object, summary=summary, caused_by=cause))
+        self.steps.append(ExplanationStep(at=at, kind=kind, id=id, object=object, caused_by=cause, **text._asdict()))
         if id is not None:
             self._step_ids[id] = id

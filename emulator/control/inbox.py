@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 from starlette.requests import Request
@@ -12,11 +15,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from emulator.control import world_lookup
 from emulator.core.handlers import Page, Query, paginate
+from emulator.core.world import World
 from emulator.engine.engine import Engine
 from emulator.engine.inbox import InboxRequest, ResponseRule
 from emulator.engine.runtime import Runtime
 from emulator.errors import ApiError, invalid_field
 from emulator.limits import INBOX_BODY
+from emulator.resources.webhooks.endpoints import WebhookEndpoint
 from emulator.web.context import context_of
 
 PREFIX = "/_emulator/inbox/"
@@ -33,6 +38,29 @@ async def index(engine: Engine, runtime: Runtime, name: str, query: Query) -> Pa
     inbox.check_pending(runtime.world, name)
     paging = {"page": query["page"], "page_size": query["page_size"]}
     return paginate(inbox.table, {**paging, "inbox": name})
+
+
+async def inboxes(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
+    """GET /inboxes: those that received something, that an endpoint sends to, or whose manner was set; by name."""
+    received = {name: runtime.inbox.table.where("inbox", name) for name in runtime.inbox.table.indexes["inbox"]}
+    names = sorted({*received, *runtime.inbox.rules, *_addressed(runtime.world)})
+    page, size = query["page"], query["page_size"]
+    shown = [_summary(runtime, name, received.get(name, [])) for name in names[(page - 1) * size : page * size]]
+    return Page(shown, len(names), page, size)
+
+
+def _addressed(world: World) -> Iterator[str]:
+    """The names of the inboxes that endpoints of the world send to."""
+    paths = (urlsplit(endpoint.url).path for endpoint in world.table(WebhookEndpoint))
+    return (
+        path.removeprefix(PREFIX) for path in paths if path.startswith(PREFIX) and NAME.fullmatch(path[len(PREFIX) :])
+    )
+
+
+def _summary(runtime: Runtime, name: str, received: Sequence[InboxRequest]) -> dict[str, Any]:
+    rule = runtime.inbox.response_rule(name)
+    last = received[-1].created_at if received else None
+    return {"name": name, "requests": len(received), "last_at": last, "status": rule.status, "delay_ms": rule.delay_ms}
 
 
 async def set_manner(engine: Engine, runtime: Runtime, name: str, query: Query, body: Query) -> ResponseRule:
@@ -142,4 +170,9 @@ def _error_response(request: Request, error: ApiError) -> Response:
     return Response(context_of(request.scope).body_of(error), error.status, media_type="application/json")
 
 
-OPERATIONS = {"listInboxRequests": index, "setInboxManner": set_manner, "clearInboxManner": clear_manner}
+OPERATIONS = {
+    "listInboxes": inboxes,
+    "listInboxRequests": index,
+    "setInboxManner": set_manner,
+    "clearInboxManner": clear_manner,
+}

@@ -119,7 +119,7 @@ def _logged(numbered: NumberedUnit) -> LoggedUnit:
 def _cause(logged: LoggedUnit, request: LoggedRequest | None) -> dict[str, Any]:
     """The job that a unit of work ran, or else the request that it belongs to."""
     if (job := logged.job) is not None:
-        return {"id": job.id, "summary": explanation_text.of_jobs(job.name, job.about, 1)}
+        return {"id": job.id, "summary": explanation_text.of_jobs(job.name, job.about, 1).summary}
     if request is None:
         return {"id": logged.unit.cause, "summary": "a request that is no longer in the journal"}
     return {"id": request.id, "summary": f"{request.method} {request.target}"}

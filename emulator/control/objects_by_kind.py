@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from emulator.control import objects
@@ -11,6 +12,9 @@ from emulator.core.tables import Table
 from emulator.core.world import World, encode
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
+
+IDS = re.compile(r"[a-z]{2,8}_[a-z0-9]{24}", re.ASCII)
+"""Ids, in small letters."""
 
 FIELD_NAMES = {"subscription_plan": "plan", "webhook_endpoint": "webhook"}
 """Kinds for which other objects have a field that is not named like the kind."""
@@ -55,8 +59,11 @@ def field_name(kind: type[Record]) -> str:
 
 
 def contains(record: Record, text: str) -> bool:
-    """Whether a text occurs anywhere in an object's JSON, whatever the case of its letters."""
-    return text.casefold() in encode(record).decode().casefold()
+    """Whether a text occurs in an object's JSON, whatever the case of its letters; of an id only where it starts."""
+    sought, shown = text.casefold(), encode(record).decode().casefold()
+    if sought not in shown:
+        return False
+    return sought in IDS.sub("", shown) or any(id.startswith(sought) for id in IDS.findall(shown))
 
 
 OPERATIONS = {"listObjects": index, "countObjects": count}

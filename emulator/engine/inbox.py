@@ -65,31 +65,34 @@ class ResponseRule(msgspec.Struct, frozen=True):
 
 
 class Inbox:
-    """All inboxes of one world. They are no part of it: what arrives draws none of its ids and is not rewound."""
+    """All inboxes of one world. They are no part of it: what arrives draws none of its ids and is not rewound.
+
+    ``rules`` are the response rules that were set, by the name of the inbox.
+    """
 
     def __init__(self) -> None:
         self.table = Table(InboxRequest)
-        self._rules: dict[str, ResponseRule] = {}
+        self.rules: dict[str, ResponseRule] = {}
         self._numbers = count(1)
         self._bytes = 0
 
     @property
     def is_unused(self) -> bool:
         """Whether nothing is stored here."""
-        return not self._rules and not len(self.table)
+        return not self.rules and not len(self.table)
 
     def response_rule(self, name: str) -> ResponseRule:
         """How the inbox of this name answers."""
-        return self._rules.get(name, ResponseRule())
+        return self.rules.get(name, ResponseRule())
 
     def set_response_rule(self, name: str, rule: ResponseRule | None) -> None:
         """Set how the inbox of this name answers from now on; None means as one that was never set."""
-        self._rules.pop(name, None)
+        self.rules.pop(name, None)
         if rule is None:
             return
-        self._rules[name] = rule
-        if len(self._rules) > MAX_RULES:
-            del self._rules[next(iter(self._rules))]
+        self.rules[name] = rule
+        if len(self.rules) > MAX_RULES:
+            del self.rules[next(iter(self.rules))]
 
     def add(self, world: World, headers: Mapping[str, str], raw: bytes, **fields: Any) -> None:
         """Store a request, whose headers have lower-case names; the oldest are dropped if it is too much."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from emulator.testing.api import JSON, Api
+from emulator.testing.api import JSON, Api, RequestRefused
 from emulator.testing.collector import Delivery
 
 if TYPE_CHECKING:
@@ -18,6 +18,12 @@ LATEST = 40
 EXPLAINED = 5
 """The number of failed requests, the last ones, that are shown with their errors."""
 
+ANSWERED = 6
+"""The objects, those of the last events, of which a report says how they stand."""
+
+ANSWERED_KINDS = ("subscription", "invoice", "refund", "checkout_session", "payment_intent")
+"""Their kinds; what others say is in the answers of these."""
+
 ERROR_LENGTH = 200
 """Characters of an error that are shown."""
 
@@ -25,10 +31,13 @@ ERROR_LENGTH = 200
 def report(api: Api, clock: WorldClock, deliveries: Sequence[Delivery]) -> str:
     """What happened in a world so far, oldest first."""
     shown = clock.show()
+    requests = list(islice(api.newest("/_emulator/requests"), LATEST))[::-1]
+    events = list(islice(api.newest("/_emulator/events"), LATEST))[::-1]
     parts = [
         f"clock: {shown['now']}, {shown['mode']}",
         next_job(clock),
-        _timeline(api),
+        _answers(api, events),
+        _timeline(api, requests, events),
         received(deliveries) if deliveries else "",
     ]
     return "\n".join(part for part in parts if part)
@@ -68,9 +77,23 @@ def _delivery(delivery: Delivery) -> str:
     return f"  {event.get('created_at', ''):24}  {about} -> {delivery.status}{error}"
 
 
-def _timeline(api: Api) -> str:
-    requests = list(islice(api.newest("/_emulator/requests"), LATEST))[::-1]
-    events = list(islice(api.newest("/_emulator/events"), LATEST))[::-1]
+def _answers(api: Api, events: Sequence[JSON]) -> str:
+    """How the objects of the last events stand, in a sentence each, the last one first."""
+    about = [event["data"]["object"] for event in reversed(events)]
+    ids = dict.fromkeys(each["id"] for each in about if each["object"] in ANSWERED_KINDS)
+    lines = [line for line in (_answer(api, id) for id in islice(ids, ANSWERED)) if line]
+    return "\n".join(["How the objects of the last events stand:", *lines]) if lines else ""
+
+
+def _answer(api: Api, id: str) -> str:
+    try:
+        found = api.get(f"/_emulator/explain/{id}")
+    except RequestRefused:  # the event was triggered about an object that is gone
+        return ""
+    return f"  {id}  {found['name']}: {found['summary']}" if found["summary"] else ""
+
+
+def _timeline(api: Api, requests: Sequence[JSON], events: Sequence[JSON]) -> str:
     if not requests and not events:
         return "No requests and no events."
     failed = [request["id"] for request in requests if request["status"] >= 400][-EXPLAINED:]

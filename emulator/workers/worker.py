@@ -104,7 +104,7 @@ class Doors:
         value = parse_qs(scope["query_string"].decode()).get("value", [""])[0]
         directory = self._engine.directory
         answers: dict[str, Callable[[], object]] = {
-            APPS: lambda: [app_summary(runtime.world) for runtime in self._engine.runtimes.values()],
+            APPS: lambda: [*map(app_summary, self._engine.runtimes.values())],
             FIND: lambda: directory.owner(value) is not None,
             APP: lambda: directory.of_app(value) is not None,
             OPENS: lambda: directory.any_opens_to(value),

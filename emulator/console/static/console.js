@@ -204,6 +204,76 @@ document.addEventListener("change", async (event) => {
   if (field && event.target.files[0]) document.getElementById(field.dataset.fileFor).value = await event.target.files[0].text();
 });
 
+// -- suggestions under the search field: pages of the menu, and the best matches
+
+const find = document.getElementById("find");
+const list = document.getElementById("suggestions");
+find.setAttribute("role", "combobox");
+find.setAttribute("aria-controls", list.id);
+find.setAttribute("aria-autocomplete", "list");
+let typed = 0;
+
+function suggest(links) {
+  list.replaceChildren(...links.map(option));
+  list.hidden = !links.length;
+  find.setAttribute("aria-expanded", String(!list.hidden));
+  find.removeAttribute("aria-activedescendant");
+}
+
+function option(link, index) {
+  const item = document.createElement("li");
+  item.id = `suggestion-${index}`;
+  item.role = "option";
+  item.ariaSelected = "false";
+  item.dataset.href = link.href;
+  item.append(...document.importNode(link, true).childNodes);
+  return item;
+}
+
+function mark(by) {
+  const options = [...list.children];
+  const at = options.findIndex((each) => each.ariaSelected === "true");
+  const chosen = options[(at + by + options.length + (at < 0 && by < 0 ? 1 : 0)) % options.length];
+  for (const each of options) each.ariaSelected = String(each === chosen);
+  if (chosen) find.setAttribute("aria-activedescendant", chosen.id);
+  chosen?.scrollIntoView({ block: "nearest" });
+}
+
+find.addEventListener("input", async () => {
+  const number = (typed += 1);
+  const text = find.value.trim();
+  if (!text) return suggest([]);
+  const pages = all("#menu [data-go]").filter((link) => link.textContent.toLowerCase().includes(text.toLowerCase()));
+  suggest(pages.slice(0, 4));
+  await pause(150);
+  if (number !== typed) return;
+  const address = new URL(find.form.action);
+  for (const [name, value] of new FormData(find.form)) address.searchParams.set(name, value);
+  address.searchParams.set("names", "1");
+  try {
+    const page = await parsed(await fetch(address, { headers: { Accept: "text/html" } }));
+    if (number === typed) suggest([...pages.slice(0, 4), ...all("#best a", page)]);
+  } catch {
+    // The server cannot be reached; the form says so when it is sent.
+  }
+});
+
+find.addEventListener("keydown", (event) => {
+  const chosen = list.querySelector("[aria-selected=true]");
+  if (event.key === "Escape") suggest([]);
+  else if (list.hidden) return;
+  else if (event.key === "ArrowDown" || event.key === "ArrowUp") mark(event.key === "ArrowDown" ? 1 : -1);
+  else if (event.key === "Enter" && chosen) location.assign(chosen.dataset.href);
+  else return;
+  event.preventDefault();
+});
+
+list.addEventListener("pointerdown", (event) => {
+  const chosen = event.target.closest("[data-href]");
+  if (chosen) location.assign(chosen.dataset.href);
+});
+find.addEventListener("blur", () => suggest([]));
+
 // -- shortcuts
 
 const enabled = document.getElementById("shortcuts");
@@ -233,6 +303,11 @@ function step(by) {
 }
 
 document.addEventListener("keydown", (event) => {
+  if (event.key === "k" && (event.ctrlKey || event.metaKey)) {
+    event.preventDefault();
+    find.focus();
+    return;
+  }
   if (!enabled.checked || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;
   const page = waiting && go[event.key] && document.querySelector(`[data-go="${go[event.key]}"]`);
   const action = page ? () => location.assign(page.href) : shortcuts[event.key];
