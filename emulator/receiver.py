@@ -1,4 +1,4 @@
-"""An HTTP server on a free loopback port that answers every POST with what a function returns: a webhook receiver."""
+"""A webhook receiver: an HTTP server on a loopback port that answers every POST with what a function returns."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class HttpReceiver(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 1000
 
-    def __init__(self, answer: AnswerRequest) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+    def __init__(self, answer: AnswerRequest, port: int = 0) -> None:
+        super().__init__(("127.0.0.1", port), _Handler)
         self.answer = answer
         self.url = f"http://127.0.0.1:{self.server_port}"
         self._thread = threading.Thread(target=self.serve_forever, args=(POLL,), name="http-receiver", daemon=True)

@@ -14,6 +14,7 @@ from contract_tests.docs.pages import PAGES, ROOT
 from contract_tests.document.reader import operations
 from contract_tests.drift import commands as cli
 from contract_tests.mutation.faults import FAULTS
+from emulator.calibration.probes import collected
 from emulator.certifier.checks import CHECKS, METHODS
 from emulator.cli.options import NAMES
 from emulator.conformance import state_rules
@@ -69,9 +70,29 @@ def decided() -> str:
                 f"*{decision.section}.* {decision.reads}",
                 f"**Here:** {decision.decided}",
                 *([f"Changed by {changed_by}."] if names else []),
+                _probes(number),
             ]
             parts += map(_escaped, lines)
     return "\n\n".join(parts)
+
+
+def _probes(number: str) -> str:
+    """How a decision is observed at a running service, or why it cannot be."""
+    known = collected()
+    asked = [f"`{name}`: {probe.question}" for name, probe in known.of(number).items()]
+    return f"*Probes:* {' '.join(asked)}" if asked else f"*No probe:* {known.unknowable[number]}"
+
+
+def probes() -> str:
+    """How many decisions have a probe, and how many requests the probes make."""
+    known = collected()
+    numbers = {probe.decision for probe in known.probes.values()}
+    alone = [name for name, probe in known.probes.items() if not probe.needs]
+    return (
+        f"{len(known.probes)} probes ask about {len(numbers)} of {len(decisions())} decisions, with at most "
+        f"{known.budget(known.probes)} requests; {len(alone)} of them need nothing but a key and make at most "
+        f"{known.budget(alone)}."
+    )
 
 
 def sources() -> str:
@@ -239,6 +260,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "errors": errors,
     "events": events,
     "decisions": decided,
+    "probes": probes,
     "sources": sources,
     "life cycles": life_cycles,
     "magic values": magic_values,

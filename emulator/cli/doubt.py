@@ -113,7 +113,7 @@ def player(
 
     def play(row: Doubt | None) -> DoubtRun:
         nonlocal time_limit
-        service = WrongService(DOUBTS.values() if row is None else [row], row)
+        service = WrongService(DOUBTS.values()) if row is None else WrongService([row], row)
         server = make_server(**own, parts=service.parts())
         variables = environment(server.url, key, chosen["control_token"])
         if row is None and recorder:

@@ -51,6 +51,7 @@ COMMANDS = LazyCommands(
         "mcp": "emulator.cli.mcp:mcp",
         "agent": "emulator.cli.agent:agent",
         "check": "emulator.cli.check:check",
+        "calibrate": "emulator.cli.calibrate:calibrate",
         "certify": "emulator.cli.certify:certify",
         "state": "emulator.cli.state:state",
         "spec": "emulator.cli.spec:spec",

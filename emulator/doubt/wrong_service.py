@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, TypeVar
 
 import msgspec
@@ -30,14 +30,14 @@ R = TypeVar("R", bound=Record)
 
 
 class WrongService:
-    """The rows of a table at their seams. Only ``active`` changes anything; the service is right without it.
+    """The rows of a table at their seams. Only ``active`` ones change anything; the service is right without them.
 
     ``reached`` has the names of all rows that would have changed something, so a run of the right service finds out
     which ones concern a command.
     """
 
-    def __init__(self, doubts: Iterable[Doubt], active: Doubt | None = None) -> None:
-        self.active = active
+    def __init__(self, doubts: Iterable[Doubt], *active: Doubt) -> None:
+        self.active: Collection[Doubt] = active
         self.reached: set[str] = set()
         self._at: defaultdict[Seam, list[Doubt]] = defaultdict(list)
         for doubt in doubts:
@@ -50,8 +50,8 @@ class WrongService:
             wrong = doubt.at[1](right, *about)
             if wrong != right:
                 self.reached.add(doubt.name)
-                if doubt is self.active:
-                    value = wrong
+                if doubt in self.active:
+                    value = wrong if value is right else doubt.at[1](value, *about)
         return value
 
     def parts(self) -> Parts:

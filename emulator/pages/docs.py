@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from emulator.calibration.probes import collected
 from emulator.engine.constraints import constraints, constraints_by_source
 from emulator.engine.decisions import Decision, decisions
 from emulator.engine.engine import Engine
@@ -94,7 +95,7 @@ def routes(engine: Engine) -> list[Route]:
 
     def decided(request: Request) -> dict[str, Any]:
         counted = {"constraints": len(constraints()), "sources": constraints_by_source()}
-        return {"areas": areas(), **counted, **readings_in_force(engine, request.query_params)}
+        return {"areas": areas(), "probes": collected(), **counted, **readings_in_force(engine, request.query_params)}
 
     return [
         _route("/docs/errors", "docs-errors.html", errors),

@@ -1,0 +1,1 @@
+"""Calibration against services that are known to be different."""

@@ -1,0 +1,90 @@
+"""Profiles: what calibration found out about a service, in a file that the emulator follows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+
+class InvalidProfile(Exception):
+    """A file that is no profile; the message names it and says what is wrong."""
+
+
+class Refuted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A decision that does not hold at the service; it is ``followed`` if settings of the profile do the same."""
+
+    decision: str
+    probe: str
+    asked: str
+    observed: dict[str, Any] = {}
+    followed: bool = False
+    request_ids: list[str] = []
+
+
+class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is known of a service: ``confirmed`` and ``refuted`` decisions, and the ``settings`` that follow it.
+
+    ``date`` is the day (UTC) of the calibration, ``learnt`` are values that the emulator does not set but readers want
+    to know, such as the form of ids and texts of errors. ``of`` is how many decisions the emulator has.
+    """
+
+    service: str
+    date: str
+    of: int
+    settings: dict[str, Any] = {}
+    readings: dict[str, str] = {}
+    confirmed: list[str] = []
+    refuted: list[Refuted] = []
+    learnt: dict[str, Any] = {}
+
+    def chosen(self) -> dict[str, Any]:
+        """The settings of an App that behaves as the service does, readings included."""
+        return {**self.settings, **({"readings": self.readings} if self.readings else {})}
+
+    def sentence(self) -> str:
+        """How much is confirmed, and when."""
+        return f"{len(self.confirmed)} of {self.of} decisions confirmed at {self.service} on {self.date}"
+
+
+def load(file: Path) -> Profile:
+    """The profile in a YAML file. Raises :class:`InvalidProfile`."""
+    # Imported here: a sandbox without a profile needs no YAML.
+    import yaml
+
+    try:
+        return msgspec.convert(yaml.safe_load(file.read_text("utf-8")), Profile)
+    except OSError as error:
+        raise InvalidProfile(f"{file}: cannot be read: {error.strerror}") from None
+    except (yaml.YAMLError, UnicodeDecodeError, msgspec.ValidationError) as error:
+        raise InvalidProfile(f"{file}: is no profile: {' '.join(str(error).split())}") from None
+
+
+def save(profile: Profile, file: Path) -> None:
+    """Write a profile as YAML. Raises ``OSError``."""
+    import yaml
+
+    text = yaml.safe_dump(msgspec.to_builtins(profile), sort_keys=False, allow_unicode=True, width=120)
+    file.write_text(f"# What calibrate found out; serve --profile FILE follows it.\n{text}", "utf-8")
+
+
+def differences(old: Profile, new: Profile) -> list[str]:
+    """What changed from one profile of a service to a newer one, a line each; what was not asked again is no change."""
+    lines = [*_changed("", old.settings, new.settings), *_changed("readings.", old.readings, new.readings)]
+    known = {each.probe: each.observed for each in old.refuted}
+    broken = [each for each in new.refuted if not each.followed]
+    lines += [
+        f"{each.decision} {each.probe}: {each.asked} Observed {each.observed!r}"
+        for each in broken
+        if known.get(each.probe) != each.observed
+    ]
+    held = {each.decision for each in old.refuted if not each.followed} & {*new.confirmed}
+    return [*lines, *(f"{number}: holds now" for number in sorted(held))]
+
+
+def _changed(prefix: str, old: dict[str, Any], new: dict[str, Any]) -> list[str]:
+    """The values of a newer profile that are not those of the older one."""
+    return [
+        f"{prefix}{name}: is {value!r}, was {old.get(name)!r}" for name, value in new.items() if old.get(name) != value
+    ]
