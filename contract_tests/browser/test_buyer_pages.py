@@ -170,6 +170,30 @@ def test_the_total_follows_the_quantity(
     assert sandbox.api.get("/payment-intents/")["data"][0]["amount"] == 15000
 
 
+def test_the_total_follows_the_product_that_is_chosen(sandbox: Sandbox, surf: Surf) -> None:
+    basket, mat = (sandbox.product(name=name, unit_amount=price)["id"] for name, price in (("A", 9500), ("B", 4000)))
+    offer = {"payment_link_type": "product", "products": [basket, mat], "allow_quantity": True}
+    tab = surf(sandbox.api.post("/payment-links/", {**offer, "currency": "XAF", "name": "Market"})["url"])
+    expect(tab.get_by_test_id("pay")).to_have_text("Pay")
+    tab.get_by_test_id(f"product-{basket}").check()
+    expect(tab.get_by_test_id("total")).to_have_text("FCFA 9,500")
+    tab.get_by_test_id("quantity").fill("3")
+    expect(tab.get_by_test_id("pay")).to_have_text("Pay FCFA 28,500")
+    tab.get_by_test_id(f"product-{mat}").check()
+    expect(tab.get_by_test_id("total")).to_have_text("FCFA 12,000")
+    pay(tab, {**CARD, **WHO})
+    tab.get_by_test_id("page-paid").wait_for()
+    assert sandbox.api.get("/payment-intents/")["data"][0]["amount"] == 12000
+
+
+def test_the_brand_of_a_card_shows_as_it_is_typed(sandbox: Sandbox, surf: Surf) -> None:
+    tab = surf(session(sandbox)["url"])
+    tab.get_by_test_id("method-bank_card").check()
+    for typed, brand in (("4", "Visa"), ("", ""), ("37", "American Express"), ("5555 55", "Mastercard"), ("9", "")):
+        tab.get_by_test_id("number").fill(typed)
+        expect(tab.get_by_test_id("brand")).to_have_text(brand)
+
+
 def test_it_can_be_paid_by_keyboard_alone(sandbox: Sandbox, surf: Surf) -> None:
     tab = surf(session(sandbox)["url"])
     tab.keyboard.press("Tab")

@@ -37,6 +37,7 @@ OTHERS: dict[str, Any] = {
     "refund_expiry_days": 1,
     "webhook_http": "never",
     "trusted_proxies": [],
+    "merchant": {"address": ["BP 7", "Libreville"], "tax_number": "GA-1", "email": None, "phone": None, "logo": None},
     "readings": {
         "search_nothing_found": "error",
         "metadata_values": "any",

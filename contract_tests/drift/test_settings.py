@@ -31,6 +31,7 @@ DEFAULTS: dict[str, Any] = {
     "refund_expiry_days": 30,
     "webhook_http": "loopback",
     "trusted_proxies": ["127.0.0.0/8", "::1/128"],
+    "merchant": None,
     "readings": {
         "search_nothing_found": "empty",
         "metadata_values": "scalars",

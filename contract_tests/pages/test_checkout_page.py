@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from contract_tests.html import Page
 from contract_tests.pages.buyer import (
     CARD,
     DECLINED,
@@ -275,8 +276,39 @@ def test_a_subscription_says_what_it_will_charge(sandbox: Sandbox) -> None:
         page = awa.open()
         assert page.said("terms").startswith("7 days free, then FCFA 5,000 every month")
         assert page.said("pay") == "Start the free trial"
+        assert (page.said("due-today"), page.said("due-later")) == ("FCFA 0", "FCFA 5,000 / month")
+        assert "From January 8, 2026" in page.text
         assert awa.pay(**CARD).status_code == 303
     assert sandbox.api.get("/subscriptions/")["data"][0]["status"] == "trialing"
+
+
+def test_success_says_when_the_next_charge_is(sandbox: Sandbox) -> None:
+    """After a canceled subscription's last period nothing is charged, so nothing is announced."""
+    sandbox.settings(tax_rate=18)
+    plan = sandbox.plan()
+    lines = [{"plan": plan["id"]}, {"description": "Setup", "unit_amount": 1000}]
+    body = {"mode": "subscription", "line_items": lines, "currency": "XAF", "customer": sandbox.customer()["id"]}
+    made = sandbox.api.post("/checkout-sessions/", body)
+    with buyer(sandbox, made) as awa:
+        page = awa.open()
+        assert (page.said("due-today"), page.said("due-later")) == ("FCFA 7,080", "FCFA 5,900 / month")
+        done = awa.follow(awa.pay(**CARD))
+        assert done.said("next-charge") == "The next payment of FCFA 5,900 is on February 1, 2026."
+        [subscription] = sandbox.api.get("/subscriptions/")["data"]
+        sandbox.api.post(f"/subscriptions/{subscription['id']}/cancel/", {"cancel_at_period_end": True})
+        assert "next-charge" not in awa.open().elements
+    [email] = sandbox.control.get("/emails", kind="receipt")["data"]
+    written = Page(sandbox.control.request("GET", f"/emails/{email['id']}/html")).text
+    for name, amount in ((f"1 × {plan['name']}", "FCFA 5,000"), ("1 × Setup", "FCFA 1,000"), ("Tax", "FCFA 1,080")):
+        assert f"{name}{amount}" in written
+
+
+def test_setup_shows_no_prices(sandbox: Sandbox) -> None:
+    made = session(sandbox, mode="setup", customer=sandbox.customer()["id"])
+    with buyer(sandbox, made) as awa:
+        page = awa.open()
+    assert page.said("due-today") == "FCFA 0"
+    assert "FCFA 30,000" not in page.text
 
 
 @pytest.mark.parametrize(

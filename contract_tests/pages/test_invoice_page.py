@@ -22,6 +22,9 @@ def test_an_invoice_is_paid_on_its_page(sandbox: Sandbox, method: dict[str, str]
     assert sandbox.api.get(f"/invoices/{made['id']}/")["status"] == "paid"
 
 
+LOGO = "data:image/png;base64," + (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
+)
 PICTURE = "https://pictures.example.com/basket.png"
 
 
@@ -44,8 +47,28 @@ def test_tax_is_shown(sandbox: Sandbox) -> None:
     with buyer(sandbox, invoice(sandbox)) as awa:
         page = awa.open()
     assert page.said("total") == "FCFA 7,080"
-    assert "Tax" in page.text
-    assert "FCFA 1,080" in page.text
+    assert "Tax (18%)FCFA 1,080" in page.text
+
+
+def test_a_paid_one_says_what_was_paid_and_leads_to_the_receipt(sandbox: Sandbox) -> None:
+    made = invoice(sandbox)
+    with buyer(sandbox, made) as awa:
+        done = awa.follow(awa.pay(**CARD))
+        assert done.said("title") == f"Invoice {made['invoice_number']}"
+        assert done.said("total") == "FCFA 6,000"
+        assert done.said("paid-on") == "Paid on January 1, 2026"
+        receipt = awa.open(done.elements["receipt-link"]["href"])
+    assert receipt.said("lines") == "3 × RepairFCFA 6,000 Amount paidFCFA 6,000"
+    assert made["invoice_number"] in receipt.text
+    assert "Card · Visa" in receipt.text
+
+
+def test_pages_show_where_the_merchant_is(sandbox: Sandbox) -> None:
+    sandbox.settings(merchant={"address": ["BP 2044", "Libreville"], "email": "shop@example.com", "logo": LOGO})
+    with buyer(sandbox, invoice(sandbox)) as awa:
+        for page in (awa.open(), awa.follow(awa.pay(**CARD))):
+            assert page.said("seller").endswith(", BP 2044, Librevilleshop@example.com")
+            assert f'src="{LOGO}"' in page.html
 
 
 def test_a_failure_is_reported_and_the_invoice_can_still_be_paid(sandbox: Sandbox) -> None:

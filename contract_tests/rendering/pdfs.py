@@ -26,3 +26,53 @@ def text(pdf: bytes) -> str:
 def links(pdf: bytes) -> set[Any]:
     """The URLs its links lead to."""
     return {note.get_object()["/A"]["/URI"] for page in read(pdf).pages for note in page.get("/Annots", ())}
+
+
+class Tagged:
+    """The structure of a tagged PDF: every element's role, and the text below it in the order it is read."""
+
+    def __init__(self, pdf: bytes) -> None:
+        self.reader = read(pdf)
+        self.root: Any = self.reader.root_object["/StructTreeRoot"].get_object()
+        self.roles: list[str] = []
+        self._pages = [page.indirect_reference for page in self.reader.pages]
+        self._texts = [self._marked(page) for page in self.reader.pages]
+        self.decoration = [texts.pop(None, "") for texts in self._texts]
+        self.reading = " ".join(" ".join(self._read(self.root["/K"].get_object())).split())
+
+    def _marked(self, page: Any) -> dict[int | None, str]:
+        """The glyphs' codes in each marked stretch of a page, by its number; decoration under None."""
+        found: dict[int | None, str] = {}
+        open_stretches: list[int | None] = []
+        for operands, operator in page.get_contents().operations:
+            if operator in (b"BDC", b"BMC"):
+                open_stretches.append(operands[1]["/MCID"] if operator == b"BDC" else None)
+            elif operator == b"EMC":
+                open_stretches.pop()
+            elif operator in (b"TJ", b"Tj"):
+                assert open_stretches, "text that is neither in the structure nor decoration"
+                number = open_stretches[-1]
+                found[number] = found.get(number, "") + "#"
+        return found
+
+    def _read(self, element: Any) -> list[str]:
+        self.roles.append(element["/S"])
+        parts: list[str] = []
+        for kid in element.get("/K", ()):
+            each = kid.get_object()
+            if each.get("/Type") == "/MCR":
+                page = next(
+                    n for n, one in enumerate(self.reader.pages) if one.indirect_reference == each.raw_get("/Pg")
+                )
+                parts.append(self._texts[page].pop(each["/MCID"]))
+            elif each.get("/Type") == "/OBJR":
+                assert each["/Obj"].get_object()["/Subtype"] == "/Link"
+            else:
+                assert each["/P"].get_object() == element
+                parts += self._read(each)
+        return parts
+
+    @property
+    def unread(self) -> list[dict[int | None, str]]:
+        """Marked stretches that no element has."""
+        return [texts for texts in self._texts if texts]

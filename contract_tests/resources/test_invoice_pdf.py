@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import struct
+import zlib
+from base64 import b64decode, b64encode
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pypdf.filters import FlateDecode
+from pypdf.generic import DictionaryObject, NameObject, NumberObject
 
 from contract_tests.client import Client, http_client
 from contract_tests.rendering import pdfs
@@ -230,3 +235,106 @@ def test_no_text_breaks_it(sandbox: Sandbox, description: str, footer: str, quan
     line = {"product": None, "description": description, "quantity": quantity, "unit_amount": 1, "amount": amount}
     invoice = an_invoice(sandbox, description=description, footer=footer, line_items=[line])
     assert "Subtotal FCFA 5,000" in pdfs.text(pdf_of(sandbox, invoice))
+
+
+# Whom it is from, and how it is read
+
+
+def picture(width: int, height: int, colour: int, extra: bytes = b"") -> bytes:
+    """A PNG whose rows use every filter in turn."""
+    step = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}[colour]
+    rows = b"".join(bytes([y % 5]) + bytes((x * 7 + y) % 2 for x in range(width * step)) for y in range(height))
+    head = struct.pack(">IIBBBBB", width, height, 8, colour, 0, 0, 0)
+    parts = (b"IHDR" + head, extra, b"IDAT" + zlib.compress(rows), b"IEND")
+    chunks = (struct.pack(">I", len(each) - 4) + each + struct.pack(">I", zlib.crc32(each)) for each in parts if each)
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
+
+
+def uri(content: bytes, kind: str = "png") -> str:
+    return f"data:image/{kind};base64,{b64encode(content).decode()}"
+
+
+JPEG = b64decode(
+    "/9j/4AAQSkZJRgABAQEASABIAAD/2wBDAP//////////////////////////////////////////////////////////////////////////////////////"
+    "wAALCAABAAEBAREA/8QAFAABAAAAAAAAAAAAAAAAAAAAA//EABQQAQAAAAAAAAAAAAAAAAAAAAD/2gAIAQEAAD8AN//Z"
+)
+"""One grey pixel."""
+
+LOGOS = {
+    "grey": uri(picture(40, 20, 0)),
+    "rgb": uri(picture(40, 20, 2)),
+    "palette": uri(picture(40, 20, 3, b"PLTE" + bytes(6))),
+    "grey with transparency": uri(picture(40, 20, 4)),
+    "rgb with transparency": uri(picture(40, 20, 6)),
+    "jpeg": uri(JPEG, "jpeg"),
+}
+
+
+@pytest.mark.parametrize("logo", LOGOS.values(), ids=list(LOGOS))
+def test_it_shows_the_merchants_logo(sandbox: Sandbox, logo: str) -> None:
+    """Decoded by a reader of its own; the alpha channel becomes a soft mask."""
+    sandbox.settings(merchant={"logo": logo})
+    [page] = pdfs.read(pdf_of(sandbox, an_invoice(sandbox))).pages
+    [image] = page["/Resources"]["/XObject"].values()
+    image = image.get_object()
+    assert len(image.get_data()) >= image["/Width"] * image["/Height"]
+    assert ("/SMask" in image) == (logo in (LOGOS["grey with transparency"], LOGOS["rgb with transparency"]))
+
+
+def test_the_pixels_of_a_logo_are_those_of_its_file(sandbox: Sandbox) -> None:
+    """Every filter of PNG, undone by our code and by pypdf's own reader of predictors."""
+    sandbox.settings(merchant={"logo": LOGOS["rgb"]})
+    [page] = pdfs.read(pdf_of(sandbox, an_invoice(sandbox))).pages
+    [image] = page["/Resources"]["/XObject"].values()
+    packed = zlib.compress(zlib.decompressobj().decompress(picture(40, 20, 2).partition(b"IDAT")[2]))
+    names = {"/Predictor": 15, "/Colors": 3, "/Columns": 40, "/BitsPerComponent": 8}
+    parameters = DictionaryObject({NameObject(name): NumberObject(value) for name, value in names.items()})
+    assert image.get_object().get_data() == FlateDecode.decode(packed, parameters)
+
+
+@pytest.mark.parametrize(
+    "logo",
+    ["https://example.com/logo.png", uri(b"GIF89a"), uri(picture(9, 9, 2)[:60]), uri(picture(600, 600, 0)), "data:,"],
+    ids=["url", "gif", "cut off", "too large", "empty"],
+)
+def test_a_logo_that_cannot_be_shown_is_rejected(sandbox: Sandbox, logo: str) -> None:
+    answer = sandbox.control.request("PATCH", "/app", json={"settings": {"merchant": {"logo": logo}}})
+    assert (answer.status_code, "logo" in answer.json()["message"]) == (422, True)
+
+
+def test_it_says_where_the_merchant_is(sandbox: Sandbox) -> None:
+    address = ["Immeuble Concorde", "BP 2044 Libreville"]
+    sandbox.settings(merchant={"address": address, "tax_number": "GA-4711", "email": "shop@example.com"})
+    text = pdfs.text(pdf_of(sandbox, an_invoice(sandbox)))
+    assert "Immeuble Concorde BP 2044 Libreville shop@example.com Tax number GA-4711" in text
+
+
+def test_it_says_the_rate_of_its_tax(sandbox: Sandbox) -> None:
+    """The rate when it was finalized, whatever the setting is now; none where the amount was set in another way."""
+    sandbox.settings(tax_rate=19.25)
+    invoice = an_invoice(sandbox)
+    sandbox.settings(tax_rate=5)
+    assert "Tax (19.25%) FCFA 963" in pdfs.text(pdf_of(sandbox, invoice))
+    changed = sandbox.control.patch(f"/objects/{invoice['id']}", {"tax_amount": 7})
+    assert "Tax FCFA 7" in pdfs.text(pdf_of(sandbox, changed))
+
+
+@pytest.mark.parametrize("lines", [1, 60])
+@pytest.mark.parametrize("status", ["open", "void"])
+def test_it_is_tagged(sandbox: Sandbox, lines: int, status: str) -> None:
+    """PDF/UA: every text is in the structure or decoration, tables have heading cells, links are elements."""
+    line = {"product": None, "description": "Basket", "quantity": 1, "unit_amount": 1, "amount": 1}
+    pdf = pdf_of(sandbox, an_invoice(sandbox, line_items=[line] * lines, status=status))
+    tagged = pdfs.Tagged(pdf)
+    catalog = tagged.reader.root_object
+    assert (catalog["/MarkInfo"]["/Marked"], catalog["/Lang"]) == (True, "en")
+    assert b"<pdfuaid:part>1</pdfuaid:part>" in catalog["/Metadata"].get_object().get_data()
+    assert tagged.unread == []
+    assert tagged.roles.count("/TR") == 3 + 1 + lines + (2 if status == "void" else 3)
+    assert tagged.roles.count("/TD") == 3 + 4 * lines + (2 if status == "void" else 3)
+    assert tagged.roles.count("/TH") == 3 + 4 + (2 if status == "void" else 3)
+    assert tagged.roles.count("/Link") == (0 if status == "void" else 2)
+    assert tagged.roles[0] == "/Document"
+    assert {"/H1", "/H2", "/P"} <= set(tagged.roles)
+    parents = tagged.root["/ParentTree"]["/Nums"]
+    assert parents[::2] == list(range(len(parents) // 2))

@@ -60,6 +60,14 @@ class Language:
         with _precision_for(value):
             return str(library("babel.numbers").format_decimal(value, locale=self.code))
 
+    def decimal(self, value: float) -> str:
+        """A number with as many decimals as it needs: ``19.25``."""
+        return str(library("babel.numbers").format_decimal(Decimal(str(value)), locale=self.code))
+
+    def tax(self, rate: float | None) -> str:
+        """What the tax on an invoice is called: ``Tax (18%)``, without its rate (per cent) where that is not known."""
+        return self.gettext("Tax ({rate}%)", rate=self.decimal(rate)) if rate else self.gettext("Tax")
+
     def parse_amount(self, text: str, currency: str) -> int | None:
         """Minor units from typed text, with the separators of this language or a plain point; None for no amount."""
         if not re.fullmatch(r"[0-9.,\s]{1,30}", text.strip()):

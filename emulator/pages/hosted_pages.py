@@ -25,6 +25,7 @@ from emulator.limits import FORM
 from emulator.pages import messages, payment_form, views
 from emulator.pages.form_tokens import FormTokens
 from emulator.pages.json_view import as_json
+from emulator.pages.paid_views import receipt_values
 from emulator.pages.payables import Payable
 from emulator.pages.payment_form import Form
 from emulator.pages.render import api_error, buyer_headers, buyer_page
@@ -96,7 +97,7 @@ async def _receipt_in(request: PageRequest, runtime: Runtime) -> Response:
         return _unknown(request)
     if request.json:
         return _json(receipt.public_view(), 200)
-    return _html(request, "buyer-receipt.html", 200, **views.of_receipt(runtime.world, receipt, request.language))
+    return _html(request, "buyer-receipt.html", 200, **receipt_values(runtime.world, receipt, request.language))
 
 
 async def _answer_in(request: PageRequest, runtime: Runtime) -> Response:

@@ -22,6 +22,9 @@ FIELD_ERRORS: Mapping[str, str] = {
 }
 """What is wrong with a field of the form, by its name."""
 
+NO_CARD = N_("Enter your card number.")
+"""What is wrong with the number of a card where nothing was typed."""
+
 STALE = N_("This form was out of date, so nothing was charged. Please try again.")
 
 NOT_POSSIBLE = N_("This payment is not possible, so nothing was charged.")

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from emulator.core import money
 from emulator.core.translatable import N_
 from emulator.core.world import World
+from emulator.pages import recurring
 from emulator.pages.merchant_urls import origins, web_url
 from emulator.resources.app import security_profiles
 from emulator.resources.app.settings import settings
-from emulator.resources.billing import invoice_lines, invoices
+from emulator.resources.billing import invoices
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.catalog.products import Product
 from emulator.resources.checkout import fulfilment
@@ -56,6 +58,7 @@ class Choice:
 class Payable:
     """What can be paid. ``total`` is minor units, None where the buyer decides; ``totals`` are its parts.
 
+    ``next_charge_at`` is when a subscription charges next, ``tax_rate`` per cent if known.
     ``asks`` says whether name and email are asked for. ``intent`` is the payment this page is about, if one was tried;
     ``saving`` the method that is being saved without a payment;
     ``available`` says whether others may still pay.
@@ -88,6 +91,8 @@ class Payable:
     overdue: bool = False
     pdf_url: str | None = None
     footer: str | None = None
+    tax_rate: float | None = None
+    next_charge_at: str | None = None
     intent: PaymentIntent | None = None
     receipt: Receipt | None = None
     failed_with: str | None = None
@@ -162,8 +167,10 @@ def of_session(world: World, session: CheckoutSession) -> Payable:
         currency=session.currency,
         total=session.amount_total,
         totals=((SUBTOTAL, session.amount_subtotal), (TAX, tax)) if tax > 0 else (),
+        tax_rate=money.rate_of(tax, session.amount_subtotal, settings(world).tax_rate),
         lines=_lines(world, session.line_items, "amount_total"),
-        recurs=_recurs(world, session),
+        recurs=recurring.amount_and_period(world, session),
+        next_charge_at=recurring.next_charge_at(world, session),
         methods=security_profiles.permitted(world, session.payment_method_types),
         customer=world.get(Customer, session.customer),
         email=session.customer_email,
@@ -178,20 +185,6 @@ def of_session(world: World, session: CheckoutSession) -> Payable:
         payable = replace(payable, state="step")
     intent = world.get(PaymentIntent, session.payment_intent)
     return with_payment(payable, world, intent) if payable.state != "expired" else payable
-
-
-def _recurs(world: World, session: CheckoutSession) -> dict[str, Any] | None:
-    """What a subscription will charge each period (minor units, tax included), and how often."""
-    if session.terms is None:
-        return None
-    line = invoice_lines.line(product=None, description="", quantity=1, unit_amount=session.terms["unit_amount"])
-    each = invoice_lines.totals(world, (line,))["total"]
-    return {**only_terms(session.terms), "amount": each}
-
-
-def only_terms(terms: Mapping[str, Any]) -> dict[str, Any]:
-    """The period of a subscription's terms."""
-    return {name: terms[name] for name in ("interval", "interval_count", "trial_period_days")}
 
 
 def _session_asks(world: World, session: CheckoutSession) -> Literal["nothing", "optional", "required"]:
@@ -276,6 +269,7 @@ def of_invoice(world: World, invoice: Invoice, intent: PaymentIntent | None) -> 
         currency=invoice.currency,
         total=invoice.total,
         totals=((SUBTOTAL, invoice.subtotal), *sums) if sums else (),
+        tax_rate=money.rate_of(invoice.tax_amount, invoice.subtotal - invoice.discount_amount, invoice.tax_rate),
         lines=_lines(world, invoice.line_items, "amount"),
         methods=security_profiles.permitted(world, METHODS),
         customer=world.get(Customer, invoice.customer),

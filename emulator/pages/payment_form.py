@@ -83,6 +83,8 @@ def _phone(form: Form, errors: dict[str, str]) -> dict[str, Any]:
 
 def _card(form: Form, errors: dict[str, str]) -> dict[str, Any]:
     number = _checked(form, "number", _is_card_number, errors, r"\s-")
+    if not number and not _text(form, "number"):
+        errors["number"] = messages.NO_CARD
     month, year = _expiry(_text(form, "expiry"), errors)
     cvc = _checked(form, "cvc", lambda text: bool(re.fullmatch("[0-9]{3,4}", text)), errors)
     return {"number": number, "exp_month": month, "exp_year": year, "cvc": cvc}

@@ -10,13 +10,13 @@ import msgspec
 from emulator.core.translatable import N_
 from emulator.core.world import World
 from emulator.i18n.language import Language, decimals
-from emulator.i18n.terms import PAYMENT_METHOD_TYPES
 from emulator.pages import messages
+from emulator.pages.paid_views import confirmation
 from emulator.pages.payables import Payable
 from emulator.pages.payment_form import FIELDS, NEVER_SHOWN, Form
+from emulator.resources.app.settings import settings
+from emulator.resources.customers.card_numbers import BRAND_NAMES, BRANDS
 from emulator.resources.customers.magic_values import MagicValue
-from emulator.resources.payments.receipts import Receipt
-from emulator.resources.payments.transactions import Transaction
 
 GONE = ("expired", "archived", "exhausted", "link_expired", "void")
 """States in which nothing can be paid any more: 410."""
@@ -33,6 +33,10 @@ REFRESH = {"mobile_money": 3, "bank_transfer": 30}
 
 ORDINARY = {"mobile_money": "+24177000000", "paypal": "buyer@example.com"}
 """A value that succeeds, for the methods that have no magic value that does."""
+
+
+CARD_BRANDS = [(start, BRAND_NAMES[brand]) for start, brand in BRANDS]
+"""The first digits of card numbers as regular expressions, each with the name of its brand."""
 
 
 class MagicExample(msgspec.Struct, frozen=True):
@@ -76,12 +80,13 @@ class View:
             "problem": self.problem,
             "errors": self.errors,
             "refresh": self.refresh,
+            "seller": settings(self._world).merchant,
         }
         match payable.state:
             case "payable":
                 return common | self._payable(query, form)
             case "paid":
-                return common | self._paid()
+                return common | confirmation(payable, self.language)
             case "waiting" | "step":
                 return common
         heading, text = messages.CLOSED[payable.state]
@@ -123,6 +128,7 @@ class View:
             "each": self._each(),
             "magic_values": magic,
             "values": values,
+            "brands": CARD_BRANDS,
             "filled": filled,
         }
 
@@ -176,11 +182,17 @@ class View:
         return self.language.money(amount, self.payable.currency)
 
     def _each(self) -> dict[str, Any] | None:
-        """The price of one, for the script of a page on which the buyer chooses a quantity."""
+        """The prices, for the script of a page on which the buyer chooses a product or a quantity."""
         payable = self.payable
-        if payable.total is None or not payable.asks_quantity:
+        if not payable.asks_quantity and not payable.choices:
             return None
-        return {"amount": payable.total, "currency": payable.currency, "decimals": decimals(payable.currency)}
+        return {
+            "amount": payable.total,
+            "choices": {choice.id: choice.amount for choice in payable.choices},
+            "currency": payable.currency,
+            "decimals": decimals(payable.currency),
+            "button": self.language.gettext("Pay {amount}", amount="{amount}"),
+        }
 
     @property
     def _trial(self) -> int:
@@ -204,22 +216,6 @@ class View:
             )
         return language.gettext("{amount} {period}, until you cancel.", amount=amount, period=period)
 
-    def _paid(self) -> dict[str, Any]:
-        payable, _ = self.payable, self.language.gettext
-        heading = _("Payment successful")
-        if payable.kind == "invoice":
-            text = _("This invoice is paid. Thank you.")
-        elif payable.intent is not None and payable.total is not None:
-            text = _("You paid {amount} to {merchant}.", amount=self._money(payable.total), merchant=payable.merchant)
-        else:
-            heading, text = _("Payment method saved"), _("Nothing was charged.")
-        return {
-            "heading": _("You are subscribed") if payable.mode == "subscription" else heading,
-            "text": text,
-            "payable_again": payable.kind == "pay" and payable.available,
-            "receipt_link": f"/receipt/{payable.receipt.id}?lang={self.language.code}" if payable.receipt else None,
-        }
-
 
 def unknown(language: Language) -> dict[str, Any]:
     """The values of the page for an object that does not exist."""
@@ -227,18 +223,3 @@ def unknown(language: Language) -> dict[str, Any]:
     text = language.gettext("Check the address, or ask the merchant for a new link.")
     shown = {"heading": heading, "text": text, "merchant": "", "state": "unknown"}
     return {**shown, "payable": None, "problem": [], "refresh": None}
-
-
-def of_receipt(world: World, receipt: Receipt, language: Language) -> dict[str, Any]:
-    """The values of a receipt's page."""
-    transaction = world.get(Transaction, receipt.transaction)
-    _ = language.gettext
-    rows = [(_("Date"), language.instant(receipt.created_at)), (_("Transaction"), receipt.transaction)]
-    if receipt.customer_email:
-        rows.insert(0, (_("Billed to"), receipt.customer_email))
-    if transaction is not None:
-        type = PAYMENT_METHOD_TYPES[transaction.payment_method_type or "bank_card"]
-        rows.append((_("Paid with"), _(type)))
-        if transaction.amount_refunded:
-            rows.append((_("Refunded"), language.money(transaction.amount_refunded, receipt.currency)))
-    return {"receipt": receipt, "rows": rows, "merchant": world.name, "state": "receipt", "refresh": None}

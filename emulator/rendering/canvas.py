@@ -15,12 +15,15 @@ from hashlib import sha256
 from io import BytesIO
 from math import cos, radians, sin
 from typing import Any, NamedTuple
+from xml.sax.saxutils import escape
 
 import pydyf
 
 from emulator.core.calendar import Timestamp
 from emulator.rendering.font_subset import FontSubset, add
 from emulator.rendering.fonts import EM, Face, Glyph
+from emulator.rendering.pictures import Picture, embed
+from emulator.rendering.structure import Structure
 from emulator.rendering.text import Colour, Line
 
 WIDTH, HEIGHT = 595.28, 841.89
@@ -41,16 +44,18 @@ BOLDER = 0.028
 
 
 class PdfPage:
-    """One page: its drawing and its links."""
+    """One page: its drawing and its links. Text belongs to the current element of the document's structure."""
 
-    def __init__(self, canvas: Canvas) -> None:
+    def __init__(self, canvas: Canvas, number: int) -> None:
         self._canvas = canvas
+        self._number = number
         self.drawing = pydyf.Stream(compress=True)
         self.links: list[pydyf.Dictionary] = []
 
     def text(self, line: Line, x: float, base: float) -> None:
         """Draw a line of text that begins at x, with its base line at ``base``."""
         draw = self.drawing
+        self._begin_content()
         draw.begin_text()
         draw.set_color_rgb(*line.style.colour)
         position = x
@@ -63,6 +68,24 @@ class PdfPage:
             self._show(glyphs, face, line.style.size)
             position += sum(glyph.advance for glyph in glyphs) * line.style.size / EM
         draw.end_text()
+        draw.end_marked_content()
+
+    def _begin_content(self) -> None:
+        structure = self._canvas.structure
+        mark = structure.mark(self._number)
+        if mark is None or structure.current is None:
+            self.drawing.begin_marked_content("Artifact")
+        else:
+            self.drawing.begin_marked_content(structure.current.role, f"<</MCID {mark}>>")
+
+    def image(self, picture: Picture, box: Box) -> None:
+        """Draw a picture into a box."""
+        self._begin_content()
+        self.drawing.push_state()
+        self.drawing.set_matrix(box.width, 0, 0, box.height, box.left, HEIGHT - box.top - box.height)
+        self.drawing.draw_x_object(self._canvas.picture(picture))
+        self.drawing.pop_state()
+        self.drawing.end_marked_content()
 
     def _embolden(self, line: Line, face: Face) -> None:
         bolder = line.style.bold and face.fallback
@@ -100,16 +123,20 @@ class PdfPage:
 
     def fill(self, box: Box, colour: Colour, radius: float = 0) -> None:
         """Fill a box with one colour; ``radius`` rounds its corners."""
+        self.drawing.begin_marked_content("Artifact")
         self.drawing.set_color_rgb(*colour)
         self._outline(box, radius)
         self.drawing.fill()
+        self.drawing.end_marked_content()
 
     def frame(self, box: Box, colour: Colour, radius: float = 0) -> None:
         """Draw the outline of a box."""
+        self.drawing.begin_marked_content("Artifact")
         self.drawing.set_color_rgb(*colour, stroke=True)
         self.drawing.set_line_width(1)
         self._outline(box, radius)
         self.drawing.stroke()
+        self.drawing.end_marked_content()
 
     def _outline(self, box: Box, radius: float) -> None:
         left, right = box.left, box.left + box.width
@@ -137,15 +164,19 @@ class PdfPage:
             "Rect": pydyf.Array([box.left, low, box.left + box.width, high]),
             "Border": pydyf.Array([0, 0, 0]),
             "A": action,
+            "F": 4,  # it is there in print as well
+            "Contents": pydyf.String(url),
         }
         self.links.append(pydyf.Dictionary(annotation))
+        self._canvas.structure.link(self._number, self.links[-1])
 
-    def rotated(self, line: Line, x: float, y: float, degrees: float) -> None:
-        """Draw a line of text rotated about its middle, which is at (x, y)."""
+    def stamp(self, line: Line, x: float, y: float, degrees: float) -> None:
+        """Draw a line of text across the page, as decoration: rotated about its middle, which is at (x, y)."""
         angle = radians(degrees)
         self.drawing.push_state()
         self.drawing.set_matrix(cos(angle), sin(angle), -sin(angle), cos(angle), x, HEIGHT - y)
-        self.text(line, -line.width / 2, HEIGHT + line.style.size * 0.35)
+        with self._canvas.structure.inside(None):
+            self.text(line, -line.width / 2, HEIGHT + line.style.size * 0.35)
         self.drawing.pop_state()
 
 
@@ -154,16 +185,24 @@ class Canvas:
 
     def __init__(self) -> None:
         self.pages: list[PdfPage] = []
+        self.structure = Structure()
         self._fonts: dict[str, FontSubset] = {}
+        self._pictures: list[Picture] = []
 
     def page(self) -> PdfPage:
         """Add a page."""
-        self.pages.append(PdfPage(self))
+        self.pages.append(PdfPage(self, len(self.pages)))
+        self.structure.marks.append([])
         return self.pages[-1]
 
     def font(self, face: Face) -> FontSubset:
         """The part of a font that this document uses."""
         return self._fonts.setdefault(face.name, FontSubset(face, len(self._fonts) + 1))
+
+    def picture(self, picture: Picture) -> str:
+        """The name of a picture that this document uses."""
+        self._pictures.append(picture)
+        return f"I{len(self._pictures)}"
 
     def pdf(self, *, title: str, author: str, language: str, created: Timestamp) -> bytes:
         """The finished document."""
@@ -174,14 +213,16 @@ class Canvas:
         pdf.catalog["Lang"] = pydyf.String(language)
         pdf.catalog["ViewerPreferences"] = pydyf.Dictionary({"DisplayDocTitle": "true"})
         fonts = pydyf.Dictionary({font.name: font.embed(pdf) for font in self._fonts.values()})
-        resources = add(pdf, pydyf.Dictionary({"Font": fonts}))
-        for page in self.pages:
-            self._finish(pdf, page, resources)
+        pictures = {f"I{number}": embed(pdf, picture) for number, picture in enumerate(self._pictures, 1)}
+        resources = add(pdf, pydyf.Dictionary({"Font": fonts, "XObject": pydyf.Dictionary(pictures)}))
+        pages = [self._finish(pdf, page, number, resources) for number, page in enumerate(self.pages)]
+        self.structure.write(pdf, pages)
+        pdf.catalog["Metadata"] = add(pdf, _metadata(title))
         output = BytesIO()
         pdf.write(output, identifier=sha256(f"{title} {created}".encode()).hexdigest()[:32].encode(), compress=True)
         return output.getvalue()
 
-    def _finish(self, pdf: pydyf.PDF, page: PdfPage, resources: bytes) -> None:
+    def _finish(self, pdf: pydyf.PDF, page: PdfPage, number: int, resources: bytes) -> pydyf.Dictionary:
         entries: dict[str, Any] = {
             "Type": "/Page",
             "Parent": pdf.pages.reference,
@@ -189,8 +230,27 @@ class Canvas:
             "Resources": resources,
             "Contents": add(pdf, page.drawing),
             "Annots": pydyf.Array([add(pdf, link) for link in page.links]),
+            "Tabs": "/S",  # the keyboard follows the structure
+            "StructParents": number,
         }
-        pdf.add_page(pydyf.Dictionary(entries))
+        finished = pydyf.Dictionary(entries)
+        pdf.add_page(finished)
+        return finished
+
+
+def _metadata(title: str) -> pydyf.Stream:
+    """What says that the document can be read by everybody (PDF/UA-1)."""
+    packet = _XMP.format(title=escape(title)).encode()
+    return pydyf.Stream([packet], {"Type": "/Metadata", "Subtype": "/XML"})
+
+
+_XMP = """<?xpacket begin="\ufeff" id="W5M0MpCehiHzreSzNTczkc9d"?>
+<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">
+<rdf:Description rdf:about="" xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:pdfuaid="http://www.aiim.org/pdfua/ns/id/">
+<dc:title><rdf:Alt><rdf:li xml:lang="x-default">{title}</rdf:li></rdf:Alt></dc:title>
+<pdfuaid:part>1</pdfuaid:part>
+</rdf:Description></rdf:RDF></x:xmpmeta>
+<?xpacket end="r"?>"""
 
 
 _DIGITS = str.maketrans("", "", "-:T")

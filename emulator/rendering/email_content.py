@@ -7,9 +7,11 @@ from typing import NamedTuple
 
 from emulator.i18n.language import language_of
 from emulator.i18n.terms import PAYMENT_METHOD_TYPES
-from emulator.rendering.invoice_pdf import HEADLINES, payable
+from emulator.rendering.invoice_texts import HEADLINES, payable, tax_name
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.billing.subscriptions import Subscription
+from emulator.resources.customers.card_numbers import BRAND_NAMES
+from emulator.resources.payments.receipts import Receipt
 from emulator.resources.simulation.emails import Email
 
 
@@ -48,14 +50,32 @@ class EmailBuilder:
         """A button to an invoice's page, while it takes payments."""
         return (text, invoice.payment_url or "") if invoice and payable(invoice) else None
 
-    def lines(self, invoice: Invoice | None) -> list[tuple[str, str]]:
+    def lines(self, invoice: Invoice) -> list[tuple[str, str]]:
         """What is billed, line by line (B-67)."""
-        if invoice is None:
-            return []
         return [
             (f"{line.quantity} × {line.description}", self.money(line.amount, invoice.currency))
             for line in invoice.line_items
         ]
+
+    def paid_for(self, currency: str) -> list[tuple[str, str]]:
+        """The lines of the invoice that was paid, or of the session or link."""
+        if self.email.invoice is not None:
+            return self.lines(self.email.invoice)
+        return [(f"{count} × {name}", self.money(amount, currency)) for count, name, amount in self.email.lines]
+
+    def tax(self, invoice: Invoice) -> list[tuple[str, str]]:
+        """The tax with its rate, if there is any."""
+        if not invoice.tax_amount:
+            return []
+        return [(tax_name(invoice, self._language), self.money(invoice.tax_amount, invoice.currency))]
+
+    def tax_paid(self, receipt: Receipt) -> list[tuple[str, str]]:
+        """The tax in a payment: that of its invoice, or what was paid beyond the lines."""
+        if self.email.invoice is not None:
+            return self.tax(self.email.invoice)
+        tax = receipt.amount - sum(amount for _, _, amount in self.email.lines)
+        named = self.email.lines and tax > 0
+        return [(self.gettext("Tax"), self.money(tax, receipt.currency))] if named else []
 
     def subscribed(self, subscription: Subscription) -> list[tuple[str, str]]:
         """The item subscribed to and its price."""
@@ -90,6 +110,7 @@ def _invoice(email: Email, builder: EmailBuilder) -> EmailContent:
         ],
         [
             *builder.lines(invoice),
+            *builder.tax(invoice),
             (builder.gettext("Invoice number"), invoice.invoice_number),
             (builder.gettext("Issued"), builder.day(invoice.created_at)),
             (builder.gettext("Due"), builder.day(invoice.due_date)),
@@ -108,13 +129,15 @@ def _receipt(email: Email, builder: EmailBuilder) -> EmailContent:
     assert receipt is not None
     assert transaction is not None
     amount = builder.money(receipt.amount, receipt.currency)
-    by = [builder.gettext(PAYMENT_METHOD_TYPES[transaction.payment_method_type]), transaction.operator]
+    operator = BRAND_NAMES.get(transaction.operator or "", transaction.operator)
+    by = [builder.gettext(PAYMENT_METHOD_TYPES[transaction.payment_method_type]), operator]
     return EmailContent(
         builder.gettext("Receipt {number} from {merchant}", number=receipt.number),
         builder.gettext("We received your payment of {amount}", amount=amount),
         [builder.gettext("Thank you. This is your receipt."), *_description(invoice)],
         [
-            *builder.lines(invoice),
+            *builder.paid_for(receipt.currency),
+            *builder.tax_paid(receipt),
             (builder.gettext("Receipt number"), receipt.number),
             (builder.gettext("Date"), builder.day(receipt.created_at)),
             (builder.gettext("Amount"), amount),

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from emulator.core.translatable import N_
 from emulator.i18n.language import language_of
 from emulator.rendering.canvas import HEIGHT, WIDTH, Box, PdfPage
+from emulator.rendering.invoice_texts import HEADLINES, STATUSES, payable, recipient, sums
 from emulator.rendering.page_flow import BOTTOM, LEFT, RIGHT, PageFlow
+from emulator.rendering.pictures import pdf_image
 from emulator.rendering.styles import (
     ACCENT,
     BODY,
@@ -28,29 +29,15 @@ from emulator.rendering.styles import (
     TITLE,
 )
 from emulator.rendering.text import Style, wrap
+from emulator.resources.app.merchant import Logo, read_logo
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.simulation.invoice_documents import InvoiceDocument
 
 GUTTER = 18.0
+LOGO_WIDTH, LOGO_HEIGHT = 170.0, 52.0
+"""The greatest size of a logo."""
 NUMBERS = 118.0
 """The greatest width of a column of numbers; longer numbers are broken into lines."""
-
-
-STATUSES: Mapping[str, str] = {
-    "open": N_("Open"),
-    "paid": N_("Paid"),
-    "void": N_("Void"),
-    "uncollectible": N_("Uncollectible"),
-}
-"""The statuses of an invoice, as its stamp shows them."""
-
-HEADLINES: Mapping[str, str] = {
-    "open": N_("{amount} due {day}"),
-    "paid": N_("{amount} paid"),
-    "void": N_("Void: nothing to pay"),
-    "uncollectible": N_("{amount} was due {day}"),
-}
-"""What is to be paid, by the status of the invoice."""
 
 
 class Column(NamedTuple):
@@ -60,6 +47,10 @@ class Column(NamedTuple):
     left: float
     width: float
     to_right: bool
+
+
+Cell = tuple[str, Style, float, float]
+"""A text, its style, its position and its width."""
 
 
 def render(document: InvoiceDocument) -> bytes:
@@ -98,26 +89,47 @@ class _InvoiceLayout:
     def _begin_page(self, page: PdfPage) -> None:
         page.fill(Box(0, 0, WIDTH, 6), ACCENT)
         if self.invoice.status == "void":
-            page.rotated(wrap(self.gettext("Void").upper(), MARK, 900)[0], WIDTH / 2, HEIGHT / 2 + 20, 38)
+            page.stamp(wrap(self.gettext("Void").upper(), MARK, 900)[0], WIDTH / 2, HEIGHT / 2 + 20, 38)
 
     def _head(self) -> None:
         """The merchant on the left, the title and the status on the right."""
         sheet = self.sheet
 
         def title() -> None:
-            sheet.put(self.gettext("Invoice"), TITLE, RIGHT - 200, 200, to_right=True)
+            sheet.put(self.gettext("Invoice"), TITLE, RIGHT - 200, 200, to_right=True, role="H1")
             sheet.y += 5
             self._stamp()
 
-        sheet.beside(partial(sheet.put, self.document.merchant, NAME, LEFT, 270), title)
+        sheet.beside(self._seller, title)
         sheet.y += 26
+
+    def _seller(self) -> None:
+        """The merchant's logo, name, address, contact and tax number, as far as they are known."""
+        sheet, seller = self.sheet, self.document.seller
+        if seller is not None and seller.logo is not None:
+            self._logo(read_logo(seller.logo))
+        sheet.put(self.document.merchant, NAME, LEFT, 270)
+        if seller is not None:
+            sheet.y += 3
+            tax = [f"{self.gettext('Tax number')} {seller.tax_number}"] if seller.tax_number else []
+            for text in (*seller.address, *seller.contact, *tax):
+                sheet.put(text, QUIET, LEFT, 250, to_left=True)
+
+    def _logo(self, logo: Logo) -> None:
+        scale = min(LOGO_WIDTH / logo.width, LOGO_HEIGHT / logo.height)
+        box = Box(LEFT, self.sheet.y, logo.width * scale, logo.height * scale)
+        # The name of the merchant stands beside it, so it is decoration.
+        with self.sheet.structure.inside(None):
+            self.sheet.page.image(pdf_image(logo), box)
+        self.sheet.y += box.height + 8
 
     def _stamp(self) -> None:
         colour = STAMPS[self.invoice.status]
         line = wrap(self.gettext(STATUSES[self.invoice.status]).upper(), Style(9.0, bold=True, colour=colour), 190)[0]
         box = Box(RIGHT - line.width - 20, self.sheet.y, line.width + 20, 19)
         self.sheet.page.frame(box, colour, radius=9.5)
-        self.sheet.page.text(line, box.left + 10, box.top + 12.7)
+        with self.sheet.structure.element("P"):
+            self.sheet.page.text(line, box.left + 10, box.top + 12.7)
         self.sheet.y += box.height
 
     def _parties(self) -> None:
@@ -128,41 +140,35 @@ class _InvoiceLayout:
     def _billed_to(self) -> None:
         self.sheet.put(self.gettext("Billed to"), LABEL, LEFT, 250)
         self.sheet.y += 3
-        for text, style in self._recipient():
+        name, *lines = recipient(self.document, self.language)
+        for text, style in ((name, STRONG if lines else BODY), *((line, BODY) for line in lines)):
             self.sheet.put(text, style, LEFT, 250, to_left=True)
 
-    def _recipient(self) -> list[tuple[str, Style]]:
-        customer = self.document.customer
-        email = (self.invoice.customer_email or "", BODY)
-        if customer is None:
-            return [email]
-        lines: list[tuple[str, Style]] = [(f"{customer.firstname} {customer.lastname}".strip(), STRONG)]
-        if (address := customer.address) is not None:
-            town = " ".join(part for part in (address.postal_code, address.city) if part)
-            country = self.language.country(address.country)
-            parts = (address.line1, address.line2, town, address.state, country)
-            lines += [(part, BODY) for part in parts if part]
-        return [*lines, email]
-
     def _facts(self) -> None:
-        invoice, sheet = self.invoice, self.sheet
-        for name, value in (
+        invoice = self.invoice
+        rows = (
             (self.gettext("Invoice number"), invoice.invoice_number),
             (self.gettext("Issued"), self._day(invoice.created_at)),
             (self.gettext("Due"), self._day(invoice.due_date)),
-        ):
-            sheet.beside(
-                partial(sheet.put, name, QUIET, 330, 90),
-                partial(sheet.put, value, BODY, 424, RIGHT - 424, to_right=True),
-            )
-            sheet.y += 2
+        )
+        with self.sheet.structure.element("Table"):
+            for name, value in rows:
+                self._pair((name, QUIET, 330, 90), (value, BODY, 424, RIGHT - 424))
+                self.sheet.y += 2
+
+    def _pair(self, name: Cell, value: Cell) -> None:
+        """A row of two cells, the second one aligned right."""
+        sheet, structure = self.sheet, self.sheet.structure
+        with structure.element("TR"):
+            heading = partial(sheet.put, *name, role="TH", scope="Row")
+            sheet.beside(heading, partial(sheet.put, *value, to_right=True, role="TD"))
 
     def _headline(self) -> None:
         """The amount and its due date, the payment button, and the merchant's description."""
         sheet, invoice = self.sheet, self.invoice
         amount = self._money(invoice.total if invoice.status == "paid" else invoice.amount_remaining)
         text = self.gettext(HEADLINES[invoice.status], amount=amount, day=self._day(invoice.due_date))
-        sheet.put(text, HEADLINE, LEFT, RIGHT - LEFT)
+        sheet.put(text, HEADLINE, LEFT, RIGHT - LEFT, role="H2")
         if payable(invoice):
             sheet.y += 6
             self._button()
@@ -175,34 +181,43 @@ class _InvoiceLayout:
         line = wrap(self.gettext("Pay online"), BUTTON, 200)[0]
         box = Box(LEFT, self.sheet.y, line.width + 30, 25)
         self.sheet.page.fill(box, ACCENT, radius=5)
-        self.sheet.page.text(line, box.left + 15, box.top + 16.2)
-        self.sheet.page.link(box, self.invoice.payment_url or "")
+        with self.sheet.structure.element("P"), self.sheet.structure.element("Link"):
+            self.sheet.page.text(line, box.left + 15, box.top + 16.2)
+            self.sheet.page.link(box, self.invoice.payment_url or "")
         self.sheet.y += box.height
 
     def _lines(self) -> None:
-        self._table_head()
-        for line in self.invoice.line_items:
-            self._row((line.description, *self._numbers(line)))
+        with self.sheet.structure.element("Table"):
+            self._table_head()
+            for line in self.invoice.line_items:
+                with self.sheet.structure.element("TR"):
+                    self._row((line.description, *self._numbers(line)))
 
     def _table_head(self) -> None:
-        for column in self.columns:
-            heading = wrap(column.heading, LABEL, column.width)[0]
-            self.sheet.line(heading, column.left, column.width, column.to_right)
+        structure = self.sheet.structure
+        with structure.element("TR"):
+            for column in self.columns:
+                heading = wrap(column.heading, LABEL, column.width)[0]
+                with structure.element("TH", scope="Column"):
+                    self.sheet.line(heading, column.left, column.width, column.to_right)
         self.sheet.y += LABEL.height + 4
         self.sheet.rule(INK, 0.9)
 
     def _row(self, cells: Sequence[str]) -> None:
         """A row; a long description continues on the next page, below a repeated table heading."""
-        sheet = self.sheet
+        sheet, structure = self.sheet, self.sheet.structure
         wrapped = [wrap(cell, BODY, column.width) for cell, column in zip(cells, self.columns, strict=True)]
         self._table_room(min(len(wrapped[0]), 3) * BODY.height + 16)
         sheet.y += 7
+        # The cells are drawn side by side, line by line, and read one after the other.
+        elements = [structure.child("TD") for _ in cells]
         for number in range(max(map(len, wrapped))):
             self._table_room(BODY.height)
-            for lines, column in zip(wrapped, self.columns, strict=True):
+            for lines, column, element in zip(wrapped, self.columns, elements, strict=True):
                 if number < len(lines):
-                    line = lines[number]
-                    sheet.line(line, column.left, column.width, column.to_right or line.rtl)
+                    with structure.inside(element):
+                        line = lines[number]
+                        sheet.line(line, column.left, column.width, column.to_right or line.rtl)
             sheet.y += BODY.height
         sheet.y += 6
         sheet.rule(HAIR, 0.6)
@@ -210,38 +225,26 @@ class _InvoiceLayout:
     def _table_room(self, height: float) -> None:
         """Make room for a part of the table; a new page starts with the table heading."""
         if self.sheet.room(height):
-            self._table_head()
+            # It was read at the beginning of the table.
+            with self.sheet.structure.inside(None):
+                self._table_head()
             self.sheet.y += 7
 
     def _totals(self) -> None:
         """The sums, from the subtotal to the amount due."""
         sheet, left = self.sheet, RIGHT - 230
-        sums = self._sums()
-        sheet.room(len(sums) * 20 + 20)
+        rows = sums(self.invoice, self.language)
+        sheet.room(len(rows) * 20 + 20)
         sheet.y += 10
-        for number, (name, amount, style) in enumerate(sums):
-            if number:
-                sheet.rule(HAIR, 0.6, left)
+        with sheet.structure.element("Table"):
+            for number, (name, amount, strong) in enumerate(rows):
+                if number:
+                    sheet.rule(HAIR, 0.6, left)
+                    sheet.y += 4
+                style = STRONG if strong else BODY
+                self._pair((name, style, left, 100), (self._money(amount), style, left + 100, 130))
                 sheet.y += 4
-            sheet.beside(
-                partial(sheet.put, name, style, left, 100),
-                partial(sheet.put, amount, style, left + 100, 130, to_right=True),
-            )
-            sheet.y += 4
         sheet.y += 14
-
-    def _sums(self) -> list[tuple[str, str, Style]]:
-        """The rows of the totals, without zero amounts; a void invoice has no amount due."""
-        invoice = self.invoice
-        rows = [
-            (self.gettext("Subtotal"), invoice.subtotal, BODY, True),
-            (self.gettext("Discount"), -invoice.discount_amount, BODY, invoice.discount_amount > 0),
-            (self.gettext("Tax"), invoice.tax_amount, BODY, invoice.tax_amount > 0),
-            (self.gettext("Total"), invoice.total, STRONG, True),
-            (self.gettext("Amount paid"), -invoice.amount_paid, BODY, invoice.amount_paid > 0),
-            (self.gettext("Amount due"), invoice.amount_remaining, STRONG, invoice.status != "void"),
-        ]
-        return [(name, self._money(amount), style) for name, amount, style, shown in rows if shown]
 
     def _closing(self) -> None:
         """The payment URL in full, for printed copies, and the merchant's footer."""
@@ -250,14 +253,19 @@ class _InvoiceLayout:
             sheet.room(40)
             sheet.put(self.gettext("Pay online"), LABEL, LEFT, RIGHT - LEFT)
             start = sheet.y
-            sheet.put(invoice.payment_url or "", LINK, LEFT, RIGHT - LEFT)
-            sheet.page.link(Box(LEFT, start, RIGHT - LEFT, sheet.y - start), invoice.payment_url or "")
+            with sheet.structure.element("P"), sheet.structure.element("Link"):
+                sheet.put(invoice.payment_url or "", LINK, LEFT, RIGHT - LEFT, role=None)
+                sheet.page.link(Box(LEFT, start, RIGHT - LEFT, sheet.y - start), invoice.payment_url or "")
             sheet.y += 12
         if invoice.footer:
             sheet.put(invoice.footer, QUIET, LEFT, RIGHT - LEFT)
 
     def _foot(self, page: PdfPage, number: int) -> None:
         """The footer: merchant and number, and the page number where there are several pages."""
+        with self.sheet.structure.inside(None):
+            self._foot_lines(page, number)
+
+    def _foot_lines(self, page: PdfPage, number: int) -> None:
         sheet, pages = self.sheet, len(self.sheet.canvas.pages)
         sheet.page, sheet.y = page, BOTTOM + 22
         sheet.rule(HAIR, 0.6)
@@ -290,8 +298,3 @@ class _InvoiceLayout:
 
     def _day(self, instant: str | None) -> str:
         return self.language.day(instant) if instant else "–"
-
-
-def payable(invoice: Invoice) -> bool:
-    """Whether its page still takes a payment (B-45)."""
-    return invoice.status in ("open", "uncollectible") and invoice.payment_url is not None

@@ -58,8 +58,15 @@ def _rendered(template: str, email: Email) -> str:
         "language": email.language,
         "colon": language.gettext(": "),
         "closing": language.gettext("This email was sent by {merchant}.", merchant=email.merchant),
+        "contact": _contact(email),
     }
     return environment().get_template(template).render(values)
+
+
+def _contact(email: Email) -> str:
+    """Where the merchant is and how to reach it, as far as the App's settings say so."""
+    seller = email.seller
+    return "" if seller is None else " · ".join([", ".join(seller.address), *seller.contact]).removeprefix(" · ")
 
 
 def sender(email: Email) -> str:
@@ -96,6 +103,10 @@ def _pdf(email: Email) -> bytes:
     assert email.invoice is not None
     return render(
         InvoiceDocument(
-            merchant=email.merchant, language=email.language, invoice=email.invoice, customer=email.customer
+            merchant=email.merchant,
+            language=email.language,
+            invoice=email.invoice,
+            customer=email.customer,
+            seller=email.seller,
         )
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 
 from emulator.rendering.canvas import HEIGHT, WIDTH, Box, Canvas, PdfPage
 from emulator.rendering.text import Colour, Line, Style, wrap
@@ -17,6 +18,7 @@ class PageFlow:
 
     def __init__(self, begin: Callable[[PdfPage], None]) -> None:
         self.canvas = Canvas()
+        self.structure = self.canvas.structure
         self._begin = begin
         self.page: PdfPage
         self.y: float
@@ -47,13 +49,26 @@ class PageFlow:
         return short
 
     def put(
-        self, text: str, style: Style, left: float, width: float, *, to_right: bool = False, to_left: bool = False
+        self,
+        text: str,
+        style: Style,
+        left: float,
+        width: float,
+        *,
+        to_right: bool = False,
+        to_left: bool = False,
+        role: str | None = "P",
+        scope: str | None = None,
     ) -> None:
-        """Put paragraphs, over as many pages as they need. A right-to-left paragraph is aligned right."""
-        for line in wrap(text, style, width):
-            self.room(style.height)
-            self.line(line, left, width, to_right or (line.rtl and not to_left))
-            self.y += style.height
+        """Put paragraphs, over as many pages as they need. A right-to-left paragraph is aligned right.
+
+        They become an element of this role and scope; without a role they belong to the current element.
+        """
+        with self.structure.element(role, scope) if role else nullcontext():
+            for line in wrap(text, style, width):
+                self.room(style.height)
+                self.line(line, left, width, to_right or (line.rtl and not to_left))
+                self.y += style.height
 
     def line(self, line: Line, left: float, width: float, to_right: bool = False) -> None:
         """Draw one line at the current height, which does not change."""

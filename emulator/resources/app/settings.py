@@ -12,6 +12,7 @@ from msgspec import Meta
 from emulator.core.records import Record
 from emulator.core.world import World
 from emulator.resources.app.client_ip import network
+from emulator.resources.app.merchant import Merchant, read_logo
 
 FEE_RATES = {"starter": 3.5, "growth": 2.9, "business": 2.4, "enterprise": 1.9}
 """Per cent of each deposit, by pricing plan (B-56)."""
@@ -78,6 +79,7 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     refund_expiry_days: Count = 30
     webhook_http: Literal["loopback", "never", "any"] = "loopback"
     trusted_proxies: tuple[str, ...] = ("127.0.0.0/8", "::1/128")
+    merchant: Merchant | None = None
     readings: Readings = Readings()
 
 
@@ -126,6 +128,11 @@ def changed(old: Settings, changes: Mapping[str, Any]) -> Settings:
         raise ValueError(f"main_currency {new.main_currency} is not among currencies")
     if (invalid := next(filterfalse(_is_network, new.trusted_proxies), None)) is not None:
         raise ValueError(f"trusted_proxies: {invalid[:60]!r} is no address and no CIDR range without host bits")
+    if new.merchant is not None and new.merchant.logo is not None:
+        try:
+            read_logo(new.merchant.logo)
+        except ValueError as error:
+            raise ValueError(f"merchant.logo {error}") from error
     return new
 
 

@@ -52,10 +52,15 @@ def priced(world: World, items: Sequence[Mapping[str, Any]], currency: str) -> I
 
 
 def totals(world: World, lines: InvoiceLines) -> dict[str, Any]:
-    """The amounts of an invoice with these lines (minor units); tax is a rate of the subtotal, half up (B-23, B-65)."""
+    """The amounts of an invoice with these lines (minor units), and the rate of its tax in per cent.
+
+    Tax is that rate of the subtotal, half up (B-23, B-65).
+    """
     subtotal = sum(line.amount for line in lines)
-    tax = money.percent(subtotal, settings(world).tax_rate)
-    return {"subtotal": subtotal, "tax_amount": tax, "total": subtotal + tax, "amount_remaining": subtotal + tax}
+    rate = settings(world).tax_rate
+    tax = money.percent(subtotal, rate)
+    sums = {"subtotal": subtotal, "tax_amount": tax, "total": subtotal + tax, "amount_remaining": subtotal + tax}
+    return {**sums, "tax_rate": rate}
 
 
 def check_currency(world: World, lines: InvoiceLines, currency: str) -> None:

@@ -58,6 +58,8 @@ class Invoice(Record, frozen=True, kw_only=True):
     updated_at: str
     # Whether it was paid outside the service: then no payment here stands against ``amount_paid``.
     paid_manually: Annotated[bool, HIDDEN] = False
+    # The rate its tax was computed with, in per cent: the PDF shows it.
+    tax_rate: Annotated[float | None, HIDDEN] = None
 
 
 STATE_MACHINE = StateMachine(
@@ -118,6 +120,7 @@ def draft(
         footer=footer,
         metadata=metadata or {},
         subscription=subscription,
+        tax_rate=sums["tax_rate"],
     )
     return STATE_MACHINE.create(world, "create", invoice)
 

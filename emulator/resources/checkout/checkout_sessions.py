@@ -62,6 +62,8 @@ class CheckoutSession(Record, frozen=True, kw_only=True):
     # A method that is saved without a payment: its details, and the code with which the last attempt failed.
     instrument: Annotated[PaymentDetails | None, HIDDEN] = None
     failure: Annotated[str | None, HIDDEN] = None
+    # The subscription that it began.
+    subscription: Annotated[str | None, HIDDEN] = None
 
     @property
     def lines_due(self) -> CheckoutLines:

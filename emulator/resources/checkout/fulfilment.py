@@ -121,13 +121,14 @@ def complete(world: World, session: CheckoutSession, instrument: PaymentDetails 
         if session.mode == "setup":
             payment_methods.save(world, customer, instrument, is_default=True)
         elif session.terms is not None:
-            _subscribe(world, session, session.terms, customer, instrument)
+            begun = _subscribe(world, session, session.terms, customer, instrument)
+            return STATE_MACHINE.transition(world, session, "complete", subscription=begun.id)
     return STATE_MACHINE.transition(world, session, "complete")
 
 
 def _subscribe(
     world: World, session: CheckoutSession, terms: Terms, customer: Customer, instrument: PaymentDetails
-) -> None:
+) -> Subscription:
     """Create the subscription, which will charge what the buyer paid with; its first period is paid, or a trial."""
     intent = world.get(PaymentIntent, session.payment_intent)
     first = payment_methods.default(world, customer.id) is None
@@ -147,6 +148,7 @@ def _subscribe(
         _bill(world, session, subscription, customer, method=method, intent=intent)
     if subscription.status == "active":
         periods.schedule_renewal(world, subscription)
+    return subscription
 
 
 def _bill(

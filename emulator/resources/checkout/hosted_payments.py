@@ -15,6 +15,7 @@ from emulator.resources.app import amounts, keys, security_profiles
 from emulator.resources.app.settings import settings
 from emulator.resources.billing import invoices
 from emulator.resources.billing.invoices import Invoice
+from emulator.resources.catalog.products import Product
 from emulator.resources.checkout import checkout_sessions, fulfilment
 from emulator.resources.checkout.checkout_sessions import CheckoutSession
 from emulator.resources.customers import customers, payment_details
@@ -68,6 +69,7 @@ def pay_session(world: World, id: str, payment: HostedPayment) -> PaymentIntent 
         checkout_session=session.id,
         product=checkout_sessions.product_of(session),
         begins_subscription=session.terms is not None,
+        sold=tuple((line.quantity, line.description, line.amount_total) for line in session.lines_due),
         **who,
     )
     checkout_sessions.submit(world, session, payment_intent=intent.id, **who)
@@ -100,10 +102,18 @@ def pay_link(world: World, id: str, payment: HostedPayment) -> PaymentIntent:
         link_metadata=link.metadata,
         product=product,
         description=link.name,
+        sold=(_sold(world, link, payment, product, amount),),
         customer=None if customer is None else customer.id,
         customer_email=email,
     )
     return charging.charge(world, intent, details)
+
+
+def _sold(
+    world: World, link: PaymentLink, payment: HostedPayment, product: str | None, amount: int
+) -> tuple[int, str, int]:
+    chosen, quantity = world.get(Product, product), int(payment.get("quantity") or 1)
+    return quantity, (link.name or "") if chosen is None else chosen.name, amount
 
 
 def pay_invoice(world: World, id: str, payment: HostedPayment) -> PaymentIntent:

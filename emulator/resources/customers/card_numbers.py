@@ -16,6 +16,18 @@ BRANDS = (
 """Patterns of the first digits of a card number, each with its brand."""
 
 
+BRAND_NAMES = {
+    "visa": "Visa",
+    "mastercard": "Mastercard",
+    "amex": "American Express",
+    "discover": "Discover",
+    "diners": "Diners Club",
+    "jcb": "JCB",
+    "unionpay": "UnionPay",
+}
+"""What the brands call themselves."""
+
+
 def brand(number: str) -> str:
     """The brand of a card number."""
     return next((name for start, name in BRANDS if re.match(start, number)), "unknown")

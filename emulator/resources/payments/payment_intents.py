@@ -73,6 +73,8 @@ class PaymentIntent(Record, frozen=True, kw_only=True):
     link_metadata: Annotated[Metadata | None, HIDDEN] = None
     # The payment of a checkout session in subscription mode: its success begins a subscription.
     begins_subscription: Annotated[bool, HIDDEN] = False
+    # What the buyer of a session or a link paid for, for the receipt: quantity, name and minor units of each line.
+    sold: Annotated[tuple[tuple[int, str, int], ...], HIDDEN] = ()
 
 
 def event_metadata(world: World, intent: PaymentIntent, event: str) -> Mapping[str, Any]:

@@ -12,6 +12,8 @@ from emulator.core.events import Event
 from emulator.core.jobs import Job
 from emulator.core.records import Record
 from emulator.core.world import World
+from emulator.resources.app.merchant import Merchant
+from emulator.resources.app.settings import settings
 from emulator.resources.billing import dunning
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.billing.subscriptions import Subscription
@@ -29,7 +31,8 @@ class Email(Record, frozen=True, kw_only=True):
     """One email, with the objects it is about as they were when it was written.
 
     ``topic`` is what the control API calls its kind, ``item`` the name of what is subscribed to, ``images`` the names
-    and picture URLs of the products, ``again_at`` when a failed charge is retried. The answer of an SMTP server, if one
+    and picture URLs of the products, ``again_at`` when a failed charge is retried, ``lines`` what was paid for where
+    there is no invoice: quantity, name and minor units. The answer of an SMTP server, if one
     is configured, sets ``sent_at`` or ``error``.
     """
 
@@ -53,6 +56,8 @@ class Email(Record, frozen=True, kw_only=True):
     sent_at: str | None = None
     error: str | None = None
     images: tuple[tuple[str, str], ...] = ()
+    seller: Merchant | None = None
+    lines: tuple[tuple[int, str, int], ...] = ()
 
 
 def write(world: World, topic: str, to: str, customer: Customer | None, about: Mapping[str, Any]) -> None:
@@ -67,7 +72,8 @@ def write(world: World, topic: str, to: str, customer: Customer | None, about: M
         customer=customer,
     )
     images = _images(world, about.get("invoice"), about.get("subscription"))
-    world.enqueue(SendEmail(email=world.add(replace(email, images=images, **about)).id))
+    seller = settings(world).merchant
+    world.enqueue(SendEmail(email=world.add(replace(email, images=images, seller=seller, **about)).id))
 
 
 def _images(world: World, invoice: Invoice | None, subscription: Subscription | None) -> tuple[tuple[str, str], ...]:
@@ -91,7 +97,8 @@ def receipt(world: World, event: Event) -> None:
     transaction = world.require(Transaction, event.data.object.id)
     intent = world.get(PaymentIntent, transaction.payment_intent)
     paid = world.get(Invoice, intent.invoice if intent else None)
-    _to_payer(world, "receipt", transaction, {"invoice": paid})
+    sold = intent.sold if intent and not paid else ()
+    _to_payer(world, "receipt", transaction, {"invoice": paid, "lines": sold})
 
 
 def refund(world: World, event: Event) -> None:

@@ -11,17 +11,23 @@ from emulator.core.handlers import Query, get_or_404
 from emulator.core.records import Metadata
 from emulator.core.world import World
 from emulator.errors import ApiError
+from emulator.resources.app.merchant import Merchant
+from emulator.resources.app.settings import settings
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.customers.customer_records import Customer
 
 
 class InvoiceDocument(msgspec.Struct, frozen=True, kw_only=True):
-    """The content of an invoice's PDF. ``customer`` is None after the customer was deleted."""
+    """The content of an invoice's PDF. ``customer`` is None after the customer was deleted.
+
+    ``merchant`` is the App's name, ``seller`` what its settings say about it.
+    """
 
     merchant: str
     language: str
     invoice: Invoice
     customer: Customer | None
+    seller: Merchant | None = None
 
 
 def language_of(world: World, customer: Customer | None) -> str:
@@ -36,7 +42,13 @@ def document_of(world: World, invoice: Invoice) -> InvoiceDocument:
     """The content of an invoice's PDF as of now."""
     customer = world.get(Customer, invoice.customer)
     language = language_of(world, customer)
-    return InvoiceDocument(merchant=world.name, language=language, invoice=invoice, customer=customer)
+    return InvoiceDocument(
+        merchant=world.name,
+        language=language,
+        invoice=invoice,
+        customer=customer,
+        seller=settings(world).merchant,
+    )
 
 
 def token_opens(invoice: Invoice, token: str) -> bool:
