@@ -99,15 +99,33 @@ def test_a_mistake_is_reported_in_one_line(cli: Cli, arguments: list[str], said:
     assert said in cli(*arguments).usage_error
 
 
-@pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"[]", b'{"format": 1}', b"no"])
+DEEP = b"[" * 100_000
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"[]", b'{"format": 1}', b"no", DEEP], ids=len)
 def test_a_file_that_is_no_snapshot(cli: Cli, tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "shop.json"
     file.write_bytes(content)
     cli("snapshot", "import", str(file)).usage_error  # noqa: B018  # it asserts that there is one
     assert cli("snapshot", "list").output == ""
+    assert "payments-emulator: " in cli("exec", "--import", str(file), "--", "true").usage_error
 
 
-@pytest.mark.parametrize("content", [b"settings: [", b"\xff", b"[]", b"settings: {tax: 1}", b"keys: [sk_test_shop]"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"settings: [",
+        b"\xff",
+        b"[]",
+        b"settings: {tax: 1}",
+        b"keys: [sk_test_shop]",
+        b"settings: {tax_rate: 2026-01-01}",
+        b"settings: {tax_rate: 2026-99-99}",
+        b"settings: {tax_rate: !!binary aGVsbG8=}",
+        DEEP,
+    ],
+    ids=len,
+)
 def test_a_file_that_is_no_fixture(cli: Cli, tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "shop.yaml"
     file.write_bytes(content)

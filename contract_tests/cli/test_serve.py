@@ -471,6 +471,14 @@ def test_lines_as_json(serve: Serve) -> None:
     assert [each["status"] for each in rest] == [422, 200, 404]
 
 
+def test_the_lines_show_no_card_number_or_key(serve: Serve) -> None:
+    served = serve("--port", "0", "-v", "--clock", START)
+    served.get("/v1/payment-methods/4242424242424242/?key=sk_test_demo&iban=FR7630006000011234567890189")
+    (line,) = request_lines(served)
+    assert "GET    /v1/payment-methods/****4242/" in line
+    assert not re.search(r"42424242|sk_test_demo|FR7630", line)
+
+
 def test_quiet_prints_no_lines(serve: Serve) -> None:
     served = serve("--port", "0", "--quiet", "--clock", START)
     traffic(served)

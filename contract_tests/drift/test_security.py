@@ -11,33 +11,68 @@ from contract_tests.hostile import table
 from contract_tests.hostile.budget import ROWS
 
 TESTS = {
-    "It listens on loopback unless": ("cli/test_serve.py", "test_without_a_host_only_this_machine_reaches_it"),
-    "It listens on an address that others": ("cli/test_serve.py", "test_others_reach_it_only_with_a_token"),
-    "Keys of the service are no secrets": ("http/test_keys.py", "test_a_name_has_1_to_64_characters"),
-    "The control API and the console reject": ("control/test_lock.py", "test_other_names_are_rejected"),
-    "They reject requests of other": ("control/test_lock.py", "test_pages_of_other_origins_change_nothing"),
-    "A link of another site opens": ("control/test_lock.py", "test_a_link_of_another_site_to_a_page_opens_no_world"),
-    "The control API takes only JSON": ("control/test_lock.py", "test_what_a_form_could_send_is_no_json"),
-    "It asks for a token where": ("console/test_door.py", "test_nothing_is_shown_to_who_has_no_token"),
-    "A login to the console ends": ("console/test_door.py", "test_the_login_ends"),
-    "The health check alone": ("control/test_lock.py", "test_health_answers_any_name_without_a_token"),
-    "On loopback the service": ("control/test_lock.py", "test_a_server_on_loopback_answers_to_names_of_loopback_only"),
-    "Webhooks follow no redirect": ("resources/test_deliveries.py", "test_a_redirect_is_an_answer_and_not_followed"),
-    "Every input has a limit": ("hostile/test_budget.py", "test_a_row_of_the_budget"),
-    "Of a card at most": ("resources/test_payment_methods.py", "test_no_full_number_is_stored_sent_or_logged"),
-    "Card numbers, accounts": ("engine/test_redaction.py", "test_secrets_in_any_spelling_become_unreadable"),
-    "An exported snapshot holds": ("control/test_shared_snapshots.py", "test_nothing_personal_or_secret_is_in_it"),
-    "Pages escape everything": ("pages/test_safety.py", "test_a_page_may_load_nothing_and_run_only_its_own"),
+    "It listens on loopback unless": ["cli/test_serve.py::test_without_a_host_only_this_machine_reaches_it"],
+    "It listens on an address that others": [
+        "cli/test_serve.py::test_others_reach_it_only_with_a_token_or_where_that_is_said",
+        "cli/test_serve.py::test_how_others_may_reach_it",
+    ],
+    "Keys of the service are no secrets": ["http/test_keys.py::test_a_name_has_1_to_64_characters"],
+    "The control API and the console reject": [
+        "control/test_lock.py::test_other_names_are_rejected",
+        "control/test_lock.py::test_no_trick_makes_another_name_one_of_this_machine",
+    ],
+    "They reject requests of other": [
+        "control/test_lock.py::test_pages_of_other_origins_change_nothing",
+        "control/test_lock.py::test_a_link_may_be_followed_and_nothing_be_embedded",
+    ],
+    "A link of another site opens": [
+        "control/test_lock.py::test_a_link_of_another_site_to_a_page_opens_no_world",
+        "control/test_lock.py::test_a_link_of_another_site_reaches_no_call_of_the_api",
+    ],
+    "The control API takes only JSON": ["control/test_lock.py::test_what_a_form_could_send_is_no_json"],
+    "It asks for a token where": [
+        "control/test_lock.py::test_further_names_and_a_token_can_be_asked_for",
+        "console/test_door.py::test_nothing_is_shown_to_who_has_no_token",
+        "console/test_door.py::test_nothing_is_done_either",
+    ],
+    "A login to the console ends": ["console/test_door.py::test_the_login_ends"],
+    "The health check alone": ["control/test_lock.py::test_health_answers_any_name_without_a_token"],
+    "On loopback the service": [
+        "control/test_lock.py::test_a_server_on_loopback_answers_to_names_of_loopback_only",
+        "control/test_lock.py::test_the_service_itself_is_not_locked",
+    ],
+    "Webhooks follow no redirect": [
+        "resources/test_deliveries.py::test_a_redirect_is_an_answer_and_not_followed",
+        "resources/test_webhooks.py::test_metadata_addresses_are_rejected",
+        "resources/test_webhooks.py::test_a_name_that_leads_to_a_metadata_address_is_not_called",
+    ],
+    "Every input has a limit": ["hostile/test_budget.py::test_a_row_of_the_budget"],
+    "Of a card at most": ["resources/test_payment_methods.py::test_no_full_number_is_stored_sent_or_logged"],
+    "Card numbers, accounts": [
+        "engine/test_redaction.py::test_secrets_in_any_spelling_become_unreadable",
+        "control/test_requests.py::test_no_card_number_key_or_secret_is_shown",
+        "control/test_request_code.py::test_no_secret_is_in_it",
+        "cli/test_serve.py::test_the_lines_show_no_card_number_or_key",
+    ],
+    "An exported snapshot holds": ["control/test_shared_snapshots.py::test_nothing_personal_or_secret_is_in_it"],
+    "Pages escape everything": [
+        "pages/test_safety.py::test_whatever_a_merchant_writes_shows_as_text",
+        "pages/test_safety.py::test_whatever_a_browser_sends_shows_as_text",
+        "pages/test_safety.py::test_a_page_may_load_nothing_and_run_only_its_own",
+        "console/test_pages.py::test_what_an_object_is_called_shows_as_text",
+        "console/test_pages.py::test_a_page_may_load_and_run_only_our_own_files",
+    ],
 }
-"""The beginning of each sentence with the test that would fail if it were not true."""
+"""The beginning of each sentence with the tests of its parts, which would fail if it were not true."""
 
 CLAIMS = re.findall(r"^- (.+)", (ROOT / "SECURITY.md").read_text("utf-8"), re.MULTILINE)
 
 
 @pytest.mark.parametrize("claim", CLAIMS)
-def test_each_sentence_has_its_test(claim: str) -> None:
-    ((file, test),) = [TESTS[start] for start in TESTS if claim.startswith(start)]
-    assert f"def {test}" in (ROOT / "contract_tests" / file).read_text("utf-8")
+def test_each_sentence_has_its_tests(claim: str) -> None:
+    (tests,) = [TESTS[start] for start in TESTS if claim.startswith(start)]
+    for file, _, test in (each.partition("::") for each in tests):
+        assert f"def {test}(" in (ROOT / "contract_tests" / file).read_text("utf-8")
 
 
 def test_no_sentence_is_missing() -> None:

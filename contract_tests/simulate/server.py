@@ -27,6 +27,10 @@ MAX_WORLDS = 5
 OPTIONS = Options(clock_mode="frozen", clock_at=START, strict=True, max_worlds=MAX_WORLDS, answer_time=ANSWER_TIME)
 
 
+DRAIN_SECONDS = 2.0
+"""Seconds that requests under way have to end when the server stops."""
+
+
 class Answer(NamedTuple):
     """An answer as a client gets it."""
 
@@ -89,6 +93,8 @@ class Server:
         self._opened = opened
         self._closed = closed
         self._app, self._current = application()
+        self._serving: set[asyncio.Task[Any] | None] = set()
+        self._is_stopping = False
         ids, numbers = IdSource(f"{seed}/requests"), count(1)
         self._app._new_request_id = lambda: ids.id("req", next(numbers))
 
@@ -98,6 +104,7 @@ class Server:
 
     async def start(self) -> None:
         """Start on what is stored."""
+        self._is_stopping = False
         engine = Sandbox(self._options).engine
         engine.when_discarded += [self._current.forget, self._closed]
         engine.runtimes = Worlds(self._opened, engine.runtimes)
@@ -114,7 +121,13 @@ class Server:
         self._forget_all()
 
     async def stop(self) -> str | None:
-        """End as on SIGTERM; what is not stored although it was answered."""
+        """End as on SIGTERM: requests under way end or are canceled. Returns what is not stored although answered."""
+        self._is_stopping = True
+        if serving := [task for task in self._serving if task]:
+            _, late = await asyncio.wait(serving, timeout=DRAIN_SECONDS)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
         store = self.engine.store
         await self.engine.stop()
         self._forget_all()
@@ -134,7 +147,9 @@ class Server:
         query: str = "",
         headers: dict[str, str] | None = None,
     ) -> Answer:
-        """One request. ``body`` is bytes as they are, or a value to be sent as JSON."""
+        """One request. ``body`` is bytes as they are, or a value to be sent as JSON. 503 from a server that stops."""
+        if self._is_stopping:
+            return Answer(503, {}, b"")
         raw = body if isinstance(body, bytes) else b"" if body is None else msgspec.json.encode(body)
         given = {"host": "localhost", "content-type": "application/json", **(headers or {})}
         if key:
@@ -159,6 +174,11 @@ class Server:
             "server": ("127.0.0.1", 4747),
             "client": ("127.0.0.1", 1),
         }
-        await self._app(scope, receive, send)
+        task = asyncio.current_task()
+        self._serving.add(task)
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            self._serving.discard(task)
         found = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
         return Answer(sent[0]["status"], found, b"".join(message.get("body", b"") for message in sent[1:]))

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import NamedTuple
 
-import click
-
 from emulator.cli import world_report
 from emulator.cli.client import ControlClient
+from emulator.cli.json_file import read_json
 from emulator.cli.server_start import explained
 
 NAME = "exec"
@@ -26,10 +24,7 @@ class AppWorld(NamedTuple):
 
 def load(world: AppWorld, file: Path) -> None:
     """Start from a file. Raises ``ClickException`` if it is no snapshot."""
-    try:
-        exported = json.loads(file.read_bytes())
-    except ValueError as error:
-        raise click.ClickException(f"{file}: is not JSON: {error}") from None
+    exported = read_json(file.read_bytes(), str(file))
     with ControlClient(world.url, world.key, token=world.token) as emulator:
         emulator.send("PUT", f"/snapshots/{NAME}", body=exported)
         emulator.post(f"/snapshots/{NAME}/restore")

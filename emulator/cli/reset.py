@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
@@ -43,14 +44,19 @@ def reset(
 
 
 def content(file: BinaryIO) -> Any:
-    """The object in a fixture file."""
+    """The object in a fixture file. Raises ``ClickException`` for what is no YAML, or cannot be sent as JSON."""
     # Imported here: few commands read YAML.
     import yaml
 
+    from emulator.engine.reference_data import parse_yaml
+
     try:
-        loaded = yaml.safe_load(file)
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        loaded = parse_yaml(file.read().decode())
+        json.dumps(loaded)
+    except (yaml.YAMLError, ValueError) as error:
         raise click.ClickException(f"{file.name}: is not YAML: {error}") from None
+    except TypeError as error:  # of a date, or of bytes
+        raise click.ClickException(f"{file.name}: {error}") from None
     return {} if loaded is None else loaded
 
 

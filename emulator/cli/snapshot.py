@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
+from emulator.cli.json_file import read_json
 from emulator.cli.lazy_groups import LazyGroup
 from emulator.cli.options import Text, as_json, complete_from, limit, with_client
 from emulator.cli.output import counted, print_line, print_lines, when
@@ -109,10 +109,7 @@ def import_snapshot(emulator: ControlClient, file: BinaryIO, name: str | None, a
     chosen = name or Path(file.name).stem
     if not NAME.matches(chosen):
         raise click.UsageError(f"{file.name} is not a valid name for a snapshot; give one with --name")
-    try:
-        exported = json.load(file)
-    except ValueError as error:
-        raise click.ClickException(f"{file.name}: is not JSON: {error}") from None
+    exported = read_json(file.read(), file.name)
     print_line(emulator.send("PUT", f"/snapshots/{chosen}", body=exported).json(), line, as_json)
 
 

@@ -64,10 +64,15 @@ MAX_DEPTH = 100
 
 def read_yaml(file: Path) -> Any:
     """The content of a YAML (or JSON) file. Raises ``OSError``, ``ValueError`` or ``yaml.YAMLError``."""
+    return parse_yaml(file.read_text("utf-8"))
+
+
+def parse_yaml(text: str) -> Any:
+    """The value of a YAML text. Raises ``ValueError`` or ``yaml.YAMLError``."""
     # Loaded on first use: a server that meets no payment needs no YAML.
     import yaml
 
-    text, loader = file.read_text("utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     depth = 0
     for event in yaml.parse(text, loader):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)

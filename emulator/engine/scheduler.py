@@ -131,8 +131,11 @@ class Scheduler:
         self.add(world)
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._behind[world].append((until, done))
-        await asyncio.wait([done], timeout=patience)
-        if done.done():
+        try:
+            await asyncio.wait([done], timeout=patience)
+        finally:
+            done.cancel()  # from here on no one waits for it
+        if not done.cancelled():
             done.result()
 
     async def close(self) -> None:

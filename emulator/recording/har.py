@@ -120,45 +120,45 @@ def _pairs(headers: Mapping[str, str]) -> list[dict[str, str]]:
     return [{"name": name, "value": value} for name, value in headers.items()]
 
 
-class _Pair(msgspec.Struct):
+class _HarHeader(msgspec.Struct):
     name: str
     value: str
 
 
-class _PostData(msgspec.Struct):
+class _HarPostData(msgspec.Struct):
     text: str | None = None
 
 
 class _HarRequest(msgspec.Struct, rename="camel"):
     method: str
     url: str
-    headers: list[_Pair]
-    post_data: _PostData | None = None
+    headers: list[_HarHeader]
+    post_data: _HarPostData | None = None
 
 
-class _Content(msgspec.Struct):
+class _HarContent(msgspec.Struct):
     text: str = ""
 
 
 class _HarResponse(msgspec.Struct):
     status: int
-    content: _Content
+    content: _HarContent
 
 
-class _Entry(msgspec.Struct, rename="camel"):
+class _RecordedEntry(msgspec.Struct, rename="camel"):
     request: _HarRequest
     response: _HarResponse
     started_date_time: str
     comment: str = ""
 
 
-class _Log(msgspec.Struct):
-    entries: list[_Entry]
+class _HarLog(msgspec.Struct):
+    entries: list[_RecordedEntry]
     world: HarWorld | None = msgspec.field(default=None, name=WORLD)
 
 
-class _Document(msgspec.Struct):
-    log: _Log
+class _HarDocument(msgspec.Struct):
+    log: _HarLog
 
 
 def read(text: bytes) -> HarFile:
@@ -167,7 +167,7 @@ def read(text: bytes) -> HarFile:
     Raises ``ValueError`` for what is no HAR.
     """
     try:
-        log = msgspec.json.decode(text, type=_Document).log
+        log = msgspec.json.decode(text, type=_HarDocument).log
     except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
         raise ValueError(f"it is no HAR: {error}") from None
     entries = [_read(entry, is_ours=log.world is not None) for entry in log.entries]
@@ -176,7 +176,7 @@ def read(text: bytes) -> HarFile:
     return HarFile([entry for entry in entries if entry.target.startswith(("/v1/", "/_emulator/"))], world)
 
 
-def _read(entry: _Entry, *, is_ours: bool) -> HarEntry:
+def _read(entry: _RecordedEntry, *, is_ours: bool) -> HarEntry:
     request, response = entry.request, entry.response
     url = urlsplit(request.url)
     headers = {each.name.lower(): each.value for each in request.headers}
