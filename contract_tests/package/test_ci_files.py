@@ -1,13 +1,16 @@
-"""The action for GitHub and the template for GitLab: their scripts run, without the expressions of those systems."""
+"""The action for GitHub and the template for GitLab: their jobs run whole, without the expressions of those systems."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
+import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -19,32 +22,68 @@ def loaded(path: str) -> Any:
     return yaml.safe_load((ROOT / path).read_text("utf-8"))
 
 
-def run(script: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    """A script of a job, with a ``payments-emulator`` that is this checkout's."""
-    program = folder / "payments-emulator" / "bin" / "payments-emulator"
-    program.parent.mkdir(parents=True)
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m emulator.cli.main "$@"\n')
-    program.chmod(0o755)
-    surely_ours = {name: value for name, value in os.environ.items() if not name.startswith("PAYMENTS_EMULATOR_")}
-    environment = {**surely_ours, "PYTHONPATH": str(ROOT), "RUNNER_TEMP": str(folder), **variables}
-    return subprocess.run(
-        ["bash", "-c", script], env=environment, capture_output=True, text=True, timeout=120, check=False
-    )
+@pytest.fixture
+def package(tmp_path: Path) -> str:
+    """A wheel whose command ``payments-emulator`` is this checkout's, so that the jobs install without an index."""
+    wheel = tmp_path / "payments_emulator-1-py3-none-any.whl"
+    info = "payments_emulator-1.dist-info"
+    with ZipFile(wheel, "w") as file:
+        file.writestr("stand_in.py", STAND_IN.format(program=sys.executable, root=str(ROOT)))
+        file.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: payments-emulator\nVersion: 1\n")
+        file.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        file.writestr(f"{info}/entry_points.txt", "[console_scripts]\npayments-emulator = stand_in:main\n")
+        file.writestr(f"{info}/RECORD", "")
+    return str(wheel)
 
 
-def test_the_action_runs_the_command(tmp_path: Path) -> None:
-    *_, step = loaded("action.yml")["runs"]["steps"]
-    assert set(step["env"]) == {"COMMAND", "OPTIONS"}
-    ended = run(step["run"], tmp_path, COMMAND=f"{PASSES}\nexit 3", OPTIONS="--seed 7")
+STAND_IN = """
+import os, sys
+
+def main():
+    os.environ["PYTHONPATH"] = {root!r}
+    os.execv({program!r}, [{program!r}, "-m", "emulator.cli.main", *sys.argv[1:]])
+"""
+
+
+def play(folder: Path, scripts: Sequence[str], **variables: str) -> subprocess.CompletedProcess[str]:
+    """The scripts of a job, one after another as far as each passes; the last that ran."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("PAYMENTS_EMULATOR_")}
+    environment = {**clean, "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INDEX": "1", **variables}
+    assert scripts
+    for script in scripts:
+        ended = subprocess.run(
+            ["bash", "-eo", "pipefail", "-c", script],
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+        )
+        if ended.returncode:
+            break
+    return ended
+
+
+def test_the_action_installs_and_runs_the_command(tmp_path: Path, package: str) -> None:
+    """Its steps, with values in the place of GitHub's expressions."""
+    python, install, step = loaded("action.yml")["runs"]["steps"]
+    assert (python["uses"].split("@")[0], install["env"].keys()) == ("actions/setup-python", {"PACKAGE", "PYTHON"})
+    given = {"PACKAGE": package, "PYTHON": sys.executable, "RUNNER_TEMP": str(tmp_path)}
+    asked = {"COMMAND": f"{PASSES}\nexit 3", "OPTIONS": "--seed 7"}
+    assert step["env"].keys() == asked.keys()
+    ended = play(tmp_path, [install["run"], step["run"]], **given, **asked)
     assert (ended.returncode, ended.stderr) == (3, "")
 
 
-def test_the_template_runs_the_script(tmp_path: Path) -> None:
+def test_the_template_installs_runs_the_script_and_leaves_the_report(tmp_path: Path, package: str) -> None:
     job = loaded("docs/examples/gitlab/payments-emulator.gitlab-ci.yml")[".payments-emulator"]
-    (line,) = job["script"]
-    script = line.replace("/tmp/payments-emulator", f"{tmp_path}/payments-emulator")
-    ended = run(script, tmp_path, RUN=f"{PASSES} && exit 4", OPTIONS=job["variables"]["OPTIONS"])
+    variables = {name: str(value).replace("$CI_PROJECT_DIR", str(tmp_path)) for name, value in job["variables"].items()}
+    run = f"{PASSES} && touch {job['artifacts']['reports']['junit']} && exit 4"
+    scripts = [each.replace("/tmp/", f"{tmp_path}/") for each in (*job["before_script"], *job["script"])]
+    ended = play(tmp_path, scripts, **variables | {"PAYMENTS_EMULATOR_PACKAGE": package, "RUN": run})
     assert (ended.returncode, ended.stderr) == (4, "")
+    assert (tmp_path / "report.xml").exists()
 
 
 def test_modules_of_testcontainers_stay_small() -> None:

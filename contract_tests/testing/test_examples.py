@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -41,3 +42,17 @@ def test_the_shop_in_a_framework(shop: str, tests: int, command: tuple[str, ...]
     ended = run(shop, *command)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert f"{tests} passed" in ended.stdout
+
+
+ANOTHER_SUCCESS = re.compile(
+    r'(?:sendStatus|writeHead)\(20[2-9]|status(?:_code)?=20[2-9]|"20[2-9] [A-Z]|return "", 20[2-9]'
+)
+"""How a receiver in Python or Node would answer an event with another success than 200."""
+
+
+def test_receivers_of_the_guide_and_of_the_examples_answer_200() -> None:
+    """Any other answer is a failed delivery (B-84)."""
+    files = [*SHOPS.parent.glob("guide/*.md"), *SHOPS.rglob("*.py"), *SHOPS.rglob("*.*js")]
+    texts = {str(file): file.read_text("utf-8") for file in files if "node_modules" not in file.parts}
+    assert len(texts) > 50
+    assert {file: found for file, text in texts.items() if (found := ANOTHER_SUCCESS.findall(text))} == {}

@@ -66,6 +66,9 @@ class Handler(BaseHTTPRequestHandler):
 
 if __name__ == "__main__":
     server = ThreadingHTTPServer(("0.0.0.0", int(os.environ["SHOP_PORT"])), Handler)
-    threading.Thread(target=server.serve_forever).start()
+    serving = threading.Thread(target=server.serve_forever)
+    serving.start()
     endpoint = call("/webhooks/", {"name": "Shop", "url": f"{OURS}/webhooks", "events": ["*"]})
     secrets.append(endpoint["secret"])
+    # Once the main thread has ended, Python starts no thread for a request.
+    serving.join()

@@ -63,7 +63,7 @@ def webhooks(request):
     event = json.loads(request.body)
     if event["type"] == "checkout.session.completed":
         orders[event["data"]["object"]["id"]] = "paid"
-    return HttpResponse(status=204)
+    return HttpResponse()
 
 
 urlpatterns = [path("orders", order), path("orders/<id>", show), path("webhooks", webhooks)]

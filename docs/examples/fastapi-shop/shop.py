@@ -114,7 +114,7 @@ def create_app(url: str, key: str, secret: str) -> FastAPI:
     async def show_member(request: Request, id: str) -> dict:
         return request.app.state.shop.member(id)
 
-    @app.post("/webhooks", status_code=204)
+    @app.post("/webhooks")
     async def webhooks(request: Request) -> None:
         body = await request.body()
         expected = hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()

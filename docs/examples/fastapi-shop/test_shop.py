@@ -28,6 +28,7 @@ def status(shop, order):
 def test_an_order_that_is_paid_is_paid_in_the_shop(payments, shop, order):
     payments.pay(order)
     assert status(shop, order) == "paid"
+    assert {each.status for each in payments.webhooks.deliveries} == {200}
 
 
 @pytest.mark.parametrize("phone", ["+24177000001", "+24177000002"])

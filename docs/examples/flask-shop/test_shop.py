@@ -21,6 +21,7 @@ def order(shop):
 def test_an_order_that_is_paid_is_paid_in_the_shop(payments, shop, order):
     payments.pay(order)
     assert shop.get(f"/orders/{order}").json == {"status": "paid"}
+    assert {each.status for each in payments.webhooks.deliveries} == {200}
 
 
 def test_an_order_whose_payment_fails_stays_open(payments, shop, order):

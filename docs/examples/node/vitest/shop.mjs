@@ -16,7 +16,7 @@ export function shop({ url, key, secret }) {
     const { type, data } = JSON.parse(request.body);
     if (type === "subscription.created") members.set(data.object.customer, data.object.id);
     if (type === "subscription.canceled") members.delete(data.object.customer);
-    response.sendStatus(204);
+    response.sendStatus(200);
   });
   app.post("/subscribe", express.json(), async (request, response) => {
     const call = async (path, body) => {
