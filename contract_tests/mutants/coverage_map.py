@@ -60,13 +60,14 @@ class CoverageMap:
     def tests(self, mutant: Mutant) -> list[str]:
         """The tests that execute a mutant, the most promising first.
 
-        What is executed on import concerns the tests of the lines that use it, or else every test of its module.
+        What is executed on import, or when a server starts that many tests share, concerns the tests of the lines that
+        use it, or else every test of its module.
         """
         lines = self._of(mutant.path)
         for first in (mutant.line, mutant.statement):
             found: set[str] = set().union(*(lines.get(line, ()) for line in range(first, mutant.last_line + 1)))
-            if found == {""}:
-                found = self._of_users(mutant) or set().union(*lines.values())
+            if "" in found:
+                found |= self._of_users(mutant) or set().union(*lines.values())
             if found:
                 break
         return self._ordered(mutant, filter(self._is_usable, found))
