@@ -87,7 +87,7 @@ class CoverageMap:
         return test in self.seconds and test.split("::", maxsplit=1)[0] not in self.changed
 
     def _ordered(self, mutant: Mutant, tests: Iterable[str]) -> list[str]:
-        """In turn the test whose name is closest to the mutant's words, and the fastest of the next module."""
+        """Alternately the test whose name is closest to the mutant's words, and the fastest of the next module."""
         fastest = sorted(tests, key=lambda test: (self.seconds[test], test))
         near = words((ROOT / mutant.path).read_text("utf-8").splitlines()[mutant.statement - 1] + mutant.path)
         closest = sorted(fastest, key=lambda test: -len(near & words(test)))
@@ -131,5 +131,5 @@ def words(text: str) -> set[str]:
 
 
 def digest(file: Path) -> str:
-    """What tells two versions of a file apart; of a file that is gone, nothing."""
+    """A hash of a file's content; empty for a file that is gone."""
     return hashlib.sha256(file.read_bytes()).hexdigest() if file.exists() else ""

@@ -63,7 +63,7 @@ class Worker:
 
 @contextmanager
 def workers(number: int) -> Iterator[SimpleQueue[Worker]]:
-    """Idle workers; whoever takes one puts it back."""
+    """Idle workers: take one, and put it back after the trial."""
     idle: SimpleQueue[Worker] = SimpleQueue()
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder, ExitStack() as cleanup:
         for index in range(number):
