@@ -60,13 +60,14 @@ class CoverageMap:
     def tests(self, mutant: Mutant) -> list[str]:
         """The tests that execute a mutant, the most promising first.
 
-        What is executed on import concerns the tests of the lines that use it, or else every test of its module.
+        What is executed on import, or when a server starts that many tests share, concerns the tests of the lines that
+        use it, or else every test.
         """
         lines = self._of(mutant.path)
         for first in (mutant.line, mutant.statement):
             found: set[str] = set().union(*(lines.get(line, ()) for line in range(first, mutant.last_line + 1)))
-            if found == {""}:
-                found = self._of_users(mutant) or set().union(*lines.values())
+            if "" in found:
+                found |= self._of_users(mutant) or set(self.seconds)
             if found:
                 break
         return self._ordered(mutant, filter(self._is_usable, found))
@@ -74,11 +75,11 @@ class CoverageMap:
     def _of_users(self, mutant: Mutant) -> set[str]:
         """The tests of the lines that name what a statement at the top of a module or class defines."""
         source = (ROOT / mutant.path).read_text("utf-8")
-        words = re.compile(rf"\b(?:{'|'.join(defined(source, mutant.statement)) or '(?!)'})\b")
+        named = re.compile(rf"\b(?:{'|'.join(defined(source, mutant.statement)) or '(?!)'})\b")
         found: set[str] = set()
         for path in self._paths:
             for number, line in enumerate((ROOT / path).read_text("utf-8").splitlines(), 1):
-                if words.search(line):
+                if named.search(line):
                     found |= self._of(path).get(number, set())
         return found - {""}
 
@@ -86,9 +87,10 @@ class CoverageMap:
         return test in self.seconds and test.split("::", maxsplit=1)[0] not in self.changed
 
     def _ordered(self, mutant: Mutant, tests: Iterable[str]) -> list[str]:
-        """In turn the test whose name is closest to the mutant's words, and the fastest of the next module."""
+        """Alternately the test whose name is closest to the mutant's words, and the fastest of the next module."""
         fastest = sorted(tests, key=lambda test: (self.seconds[test], test))
-        near = words((ROOT / mutant.path).read_text("utf-8").splitlines()[mutant.statement - 1] + mutant.path)
+        lines = (ROOT / mutant.path).read_text("utf-8").splitlines()
+        near = words(f"{mutant.path} {lines[mutant.statement - 1]} {lines[mutant.line - 1]}")
         closest = sorted(fastest, key=lambda test: -len(near & words(test)))
         modules: Counter[str] = Counter()
         rounds = []
@@ -126,9 +128,9 @@ def defined(source: str, line: int) -> list[str]:
 
 def words(text: str) -> set[str]:
     """The words of identifiers, in lower case and without the plural."""
-    return {word.lower().rstrip("s") for word in re.findall("[A-Za-z]{4,}", text)}
+    return {word.lower().rstrip("s") for word in re.findall("[A-Z]?[a-z]{3,}|[A-Z]{4,}", text)}
 
 
 def digest(file: Path) -> str:
-    """What tells two versions of a file apart; of a file that is gone, nothing."""
+    """A hash of a file's content; empty for a file that is gone."""
     return hashlib.sha256(file.read_bytes()).hexdigest() if file.exists() else ""

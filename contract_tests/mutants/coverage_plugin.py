@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import os
 from collections import defaultdict
+from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from coverage import Coverage
@@ -33,6 +35,20 @@ failed: set[str] = set()
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     COVERAGE.switch_context(item.nodeid)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(
+    fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
+) -> Generator[None, Any, Any]:
+    """What the whole run shares, such as a server, is no more the first test's than what is executed on import."""
+    if fixturedef.scope == "function":
+        return (yield)
+    COVERAGE.switch_context("")
+    try:
+        return (yield)
+    finally:
+        COVERAGE.switch_context(os.environ["PYTEST_CURRENT_TEST"].rpartition(" ")[0])
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

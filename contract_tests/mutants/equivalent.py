@@ -15,7 +15,7 @@ LIST = Path(__file__).with_name("equivalent.yaml")
 
 
 class Equivalent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A module, its lines before and after the change, and why no one can tell the difference."""
+    """A module, its lines before and after the change, and why they behave alike."""
 
     path: str
     code: str

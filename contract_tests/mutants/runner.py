@@ -41,8 +41,9 @@ class Worker:
     """A worker process: one trial at a time."""
 
     def __init__(self, tree: Path) -> None:
-        command = [sys.executable, "-m", "contract_tests.mutants.worker"]
-        self._process = subprocess.Popen(command, cwd=tree, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        command, pipe = [sys.executable, "-m", "contract_tests.mutants.worker"], subprocess.PIPE
+        # In a session of its own: Ctrl-C is for the run, which lets its workers end.
+        self._process = subprocess.Popen(command, cwd=tree, stdin=pipe, stdout=pipe, start_new_session=True)
 
     def judge(self, trial: Trial) -> Verdict:
         """Raises ``RuntimeError`` when the worker has ended, as it does on Ctrl-C."""
@@ -62,7 +63,7 @@ class Worker:
 
 @contextmanager
 def workers(number: int) -> Iterator[SimpleQueue[Worker]]:
-    """Idle workers; whoever takes one puts it back."""
+    """Idle workers: take one, and put it back after the trial."""
     idle: SimpleQueue[Worker] = SimpleQueue()
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder, ExitStack() as cleanup:
         for index in range(number):

@@ -77,6 +77,14 @@ def test_a_token_opens_its_own_invoice_only(sandbox: Sandbox, anyone: Client) ->
     anyone.rejected("GET", f"/invoices/inv_nobody/pdf/?token={token}", 401, "INVALID_TOKEN")
 
 
+@pytest.mark.parametrize(("method", "rest"), [("GET", ""), ("PATCH", ""), ("POST", "send/"), ("POST", "void/")])
+def test_a_token_opens_nothing_but_the_pdf(sandbox: Sandbox, anyone: Client, method: str, rest: str) -> None:
+    invoice = an_invoice(sandbox)
+    token = invoice["pdf_url"].rpartition("=")[2]
+    anyone.rejected(method, f"/invoices/{invoice['id']}/{rest}?token={token}", 401, "MISSING_API_KEY")
+    assert sandbox.api.get(f"/invoices/{invoice['id']}/")["status"] == invoice["status"]
+
+
 def test_without_key_and_token_it_stays_closed(sandbox: Sandbox, anyone: Client) -> None:
     anyone.rejected("GET", f"/invoices/{an_invoice(sandbox)['id']}/pdf/", 401, "MISSING_API_KEY")
 

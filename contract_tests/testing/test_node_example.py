@@ -8,4 +8,4 @@ from contract_tests.testing.test_examples import beside_an_emulator, run
 def test_the_node_shop() -> None:
     output = run("node-shop", *beside_an_emulator("node", "--test", "--test-reporter=tap"))
     assert output.returncode == 0, output.stdout + output.stderr
-    assert "# pass 8" in output.stdout
+    assert "# pass 12" in output.stdout
