@@ -56,7 +56,7 @@ def recordings(work: Workshop, url: str) -> None:
             _succeeds("record", "--as", form, "--shrink", "--seconds", "60", "--expect", story.expected, *where)
 
     def under_respect(server: str) -> None:
-        respect(work, server, served(server), work.folder / "recorded.arazzo.yaml", url=server)
+        respect(work, server, served(server), work.folder / "recorded.arazzo.yaml", server=server)
 
     def under_bruno(server: str) -> None:
         _bru(work, work.folder / "recorded", server)
