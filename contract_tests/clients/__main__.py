@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from contract_tests.clients.breakages import BREAKAGES, notice
+from contract_tests.clients.collections import collections, recordings
 from contract_tests.clients.generators import GENERATORS
 from contract_tests.clients.prism import prism
 from contract_tests.clients.signatures import signatures
@@ -39,7 +40,7 @@ def steps(tools: Tools, url: str) -> dict[str, Callable[[], None]]:
 
     every: dict[str, Callable[[], None]] = {
         each.__name__: partial(lambda step: step(workshop(step.__name__), url), each)
-        for each in (prism, *GENERATORS, signatures)
+        for each in (prism, *GENERATORS, signatures, collections, recordings)
     }
     every["workflows"] = workflows
     every |= {f"broken-{each.put_back.__name__}": partial(notice, tools, each, url) for each in BREAKAGES}

@@ -13,12 +13,16 @@ WORKFLOWS = sorted((Path(__file__).parents[2] / "docs" / "workflows").glob("*.ar
 CHECKS = re.compile(r"Checks: (?P<passed>\d+) passed, (?P<total>\d+) total")
 
 
-def respect(work: Workshop, url: str, documents: Documents, *chosen: Path) -> None:
-    """Run the workflows, all unless some are chosen, with the documents beside them. Every check must pass."""
+def respect(work: Workshop, url: str, documents: Documents, *chosen: Path, server: str = "") -> None:
+    """Run the workflows, all unless some are chosen, with the documents beside them. Every check must pass.
+
+    ``server`` is the input ``url`` of those that have one.
+    """
     work.write("service.json", json.dumps(documents.service))
     work.write("control.json", json.dumps(documents.control))
     files = [work.write(file.name, file.read_text("utf-8")).name for file in chosen or WORKFLOWS]
-    said = work.run(work.tools.node / "redocly", "respect", *files, "--input", f"inbox={url}/_emulator/inbox/shop")
+    inputs = ["--input", f"inbox={url}/_emulator/inbox/shop", *(["--input", f"url={server}"] if server else [])]
+    said = work.run(work.tools.node / "redocly", "respect", *files, *inputs)
     counts = [(found["passed"], found["total"]) for found in CHECKS.finditer(said)]
     if len(counts) != len(files) or any(passed != total for passed, total in counts):
         raise GateError(said[-4000:])

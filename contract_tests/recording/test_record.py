@@ -222,11 +222,33 @@ def test_a_collection_of_bruno_is_a_folder(played: Played, tmp_path: Path) -> No
     assert json.loads((tmp_path / "bruno.json").read_text("utf-8"))["type"] == "collection"
 
 
+def test_a_command_says_what_a_recording_needs(local_server: LocalServer, played: Played) -> None:
+    """It fails as long as there are two products in the world that it finds by its environment."""
+    with Emulator(key="sk_test_while", clock="2026-01-01T00:00:00Z", server=local_server) as payments:
+        for number in range(3):
+            payments.api.post("/v1/customers/", {"email": f"a{number}@example.com", "name": "A"})
+            payments.api.post("/v1/products/", {"name": f"Basket {number}", "unit_amount": 2000, "currency": "XAF"})
+        world = Played(payments, played.story)
+        script = (
+            "import os, json, urllib.request as r; v = os.environ.__getitem__;"
+            "q = r.Request(v('PAYMENTS_EMULATOR_URL') + '/v1/products/',"
+            " headers={'Authorization': 'Bearer ' + v('PAYMENTS_EMULATOR_KEY')});"
+            "raise SystemExit(json.load(r.urlopen(q))['pagination']['count'] >= 2)"
+        )
+        options = ("--as", "curl", "--shrink", "--seconds", "60", "--while")
+        done = world.cli("record", *options, f'{sys.executable} -c "{script}"')
+        assert (done.status, done.output.count("/v1/products/"), "/v1/customers/" in done.output) == (0, 2, False), done
+        rejected = world.cli("record", *options, "true")
+        assert (rejected.status, rejected.output) == (1, "")
+        assert "'true' succeeds after it" in rejected.errors
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
         ((), "--as: name the form"),
-        (("--as", "pytest", "--shrink"), "--shrink needs --expect"),
+        (("--as", "pytest", "--shrink"), "--shrink needs --expect or --while"),
+        (("--as", "pytest", "--while", "false"), "--while goes with --shrink"),
         (("--as", "pytest", "--expect", "status"), "must be ID.FIELD=VALUE"),
         (("--as", "pytest", "--expect", "sub_1.status=active"), "There is no object sub_1"),
         (("--as", "pytest", "--since", "req_1"), "There is no request req_1"),

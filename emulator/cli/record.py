@@ -61,7 +61,8 @@ def _well_formed(_context: click.Context, _parameter: click.Parameter, expected:
     callback=_well_formed,
     help="Expect this at the end instead of the events that came; repeatable.",
 )
-@click.option("--shrink", "is_shrunk", is_flag=True, help="Leave out all that --expect does not depend on.")
+@click.option("--shrink", "is_shrunk", is_flag=True, help="Leave out all that --expect or --while does not depend on.")
+@click.option("--while", "command", metavar="COMMAND", help="With --shrink: as long as COMMAND, run after it, fails.")
 @seconds_option
 @click.option("--start", "is_start", is_flag=True, help="Print the mark of this moment for --since, and end.")
 @out_option
@@ -73,6 +74,7 @@ def record(
     since: str | None,
     expected: tuple[str, ...],
     is_shrunk: bool,
+    command: str | None,
     seconds: float,
     is_start: bool,
     out: Path | None,
@@ -83,6 +85,7 @@ def record(
     payments-emulator record --as pytest --out test_recorded.py
     payments-emulator record --as node --since req_4fKq9ZsT1mVbX7cR2yLdH8wN
     payments-emulator record --as pytest --shrink --expect sub_8fKq9ZsT1mVbX7cR2yLdH8wN.status=past_due
+    payments-emulator record --as curl --shrink --seconds 300 --while 'npm test'
 
     Ids become variables. Moves of the clock, outcomes, faults and settings stay; what changes nothing is left out. Card
     numbers and secrets are replaced by test values.
@@ -94,8 +97,10 @@ def record(
         return 0
     if form is None:
         raise click.UsageError(f"--as: name the form: {', '.join(FORMS)}")
-    if is_shrunk and not expected:
-        raise click.UsageError("--shrink needs --expect: what is to hold at the end")
+    if command is not None and (expected or not is_shrunk):
+        raise click.UsageError("--while goes with --shrink, without --expect")
+    if is_shrunk and not expected and command is None:
+        raise click.UsageError("--shrink needs --expect or --while: what is to hold at the end")
     if form == "har" and expected:
         raise click.UsageError("a HAR expects nothing; leave out --expect and --shrink")
     if form == "har":
@@ -103,7 +108,7 @@ def record(
         return 0
     recording = fetched(emulator, since, expected)
     if is_shrunk:
-        shorter = shrunk(recording, seconds)
+        shorter = shrunk(recording, seconds) if command is None else shrunk_while(recording, command, seconds)
         if shorter is None:
             return 1
         recording = shorter
@@ -150,6 +155,26 @@ def shrunk(recording: Recording, seconds: float) -> Recording | None:
             click.echo(f"In a fresh world it ends in another way: {difference}", err=True)
             return None
         result = shrink(recording, lambda candidate: play(candidate, world).difference is None, seconds)
+    report(recording, result)
+    return result.recording
+
+
+def shrunk_while(recording: Recording, command: str, seconds: float) -> Recording | None:
+    """The recording without all that a command, run after it, does not need in order to fail; None if it does not fail.
+
+    What is left expects nothing: the events of the whole recording are others.
+    """
+    import msgspec
+
+    from emulator.cli.record_while import failing
+    from emulator.recording.shrink import shrink
+
+    recording = msgspec.structs.replace(recording, events=None)
+    with failing(command, recording.app) as holds:
+        if not holds(recording):
+            click.echo(f"In a fresh world the recording cannot be played, or '{command}' succeeds after it", err=True)
+            return None
+        result = shrink(recording, holds, seconds)
     report(recording, result)
     return result.recording
 
