@@ -5,6 +5,7 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -29,6 +30,7 @@ final class ShopTest implements AutoCloseable {
 
     private ShopTest(String key) throws IOException {
         payments = new Payments(System.getenv("PAYMENTS_EMULATOR_URL"), key);
+        payments.timeout = Duration.ofMinutes(1); // a year that passes takes its time
         shop = new Shop(payments, "");
         server = shop.serve(0);
         payments.post("/_emulator/clock/freeze", Map.of());

@@ -25,7 +25,8 @@ final class World
 
     public function __construct(private string $shop, string $key)
     {
-        $this->payments = new Payments(getenv('PAYMENTS_EMULATOR_URL'), $key);
+        // A year that passes takes its time.
+        $this->payments = new Payments(getenv('PAYMENTS_EMULATOR_URL'), $key, 60);
         $this->file = tempnam(sys_get_temp_dir(), 'shop');
         $this->environment = [
             'PAYMENTS_URL' => getenv('PAYMENTS_EMULATOR_URL'), 'PAYMENTS_KEY' => $key,
