@@ -8,15 +8,17 @@ import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import httpx2
 import pytest
 from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
 from mcp.types import TextContent
 from starlette.testclient import TestClient
 
+from contract_tests.cli.terminal import processes
 from contract_tests.sandbox import FAILING_PHONE, Sandbox
 from emulator.cli.client import ControlClient
-from emulator.cli.main import run
-from emulator.cli.mcp_server import server
+from emulator.cli.mcp_server import GuardedApp
 
 TOKENS = 2500
 """What the descriptions and schemas of all tools may cost, at four characters to a token."""
@@ -110,9 +112,28 @@ def test_resources_are_decisions_operations_and_objects(sandbox: Sandbox) -> Non
     session(sandbox, story)
 
 
-def test_over_http_there_is_no_token() -> None:
-    with pytest.raises(Exception, match="use standard input and output"):
-        run(["mcp", "--http", "4748", "--control-token", "secret"])
+@pytest.mark.parametrize("token", ["", "s3cret"])
+def test_over_http(sandbox: Sandbox, token: str) -> None:
+    """By the official client; the token is that of the emulator."""
+    id = sandbox.customer()["id"]
+
+    async def story(url: str) -> None:
+        headers = {"Emulator-Token": token} if token else {}
+        async with (
+            httpx2.AsyncClient(headers=headers) as http,
+            Client(streamable_http_client(url, http_client=http)) as client,
+        ):
+            assert len((await client.list_tools()).tools) == 8
+            assert id in await used(client, "call", method="GET", path=f"/v1/customers/{id}/")
+
+    with processes() as begin:
+        chosen = ["--control-token", token] if token else []
+        served = begin("mcp", "--http", "0", "--url", sandbox.url, "--key", sandbox.key, *chosen)
+        assert served.stderr
+        said = served.stderr.readline()
+        assert said.startswith("MCP at http://127.0.0.1:")
+        asyncio.run(story(said.split()[-1]))
+        served.kill()
 
 
 INITIALIZE = {
@@ -122,18 +143,22 @@ INITIALIZE = {
     "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
 }
 
+TOKEN = {"Emulator-Token": "s3cret"}
+
 
 @pytest.mark.parametrize(
     ("headers", "status"),
     [
-        ({}, 200),
-        ({"Host": "localhost:4748"}, 200),
-        ({"Host": "rebound.example:4748"}, 421),
-        ({"Origin": "https://shop.example"}, 403),
+        (TOKEN, 200),
+        ({**TOKEN, "Host": "localhost:4748"}, 200),
+        ({**TOKEN, "Host": "rebound.example:4748"}, 403),
+        ({**TOKEN, "Origin": "https://shop.example"}, 403),
+        ({}, 403),
+        ({"Emulator-Token": "another"}, 403),
     ],
 )
-def test_over_http_it_answers_loopback_names_and_no_other_sites(headers: dict[str, str], status: int) -> None:
-    app = server(ControlClient("http://127.0.0.1:1", None)).streamable_http_app(host="127.0.0.1")
+def test_over_http_it_has_the_guards_of_the_control_api(headers: dict[str, str], status: int) -> None:
+    app = GuardedApp(ControlClient("http://127.0.0.1:1", None, token="s3cret"), "http://127.0.0.1:4748")
     accepted = {"Accept": "application/json, text/event-stream", **headers}
     with TestClient(app, base_url="http://127.0.0.1:4748") as client:
         assert client.post("/mcp", json=INITIALIZE, headers=accepted).status_code == status

@@ -39,7 +39,7 @@ class ControlClient:
         timeout: httpx.Timeout | float = PATIENCE,
     ) -> None:
         self.url = root(url)
-        self.has_token = bool(token)
+        self.token = token
         headers = {b"Authorization": key and f"Bearer {key}", b"Emulator-Token": token}
         self._http = httpx.Client(
             headers=[(name, os.fsencode(value)) for name, value in headers.items() if value],

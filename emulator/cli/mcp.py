@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 @click.option(
     "--http",
     "port",
-    type=click.IntRange(1, 65535),
+    type=click.IntRange(0, 65535),
     metavar="PORT",
-    help="Serve streamable HTTP at http://127.0.0.1:PORT/mcp instead of standard input and output.",
+    help="Serve streamable HTTP at http://127.0.0.1:PORT/mcp instead of standard input and output; 0 picks a port.",
 )
 @with_client
 def mcp(emulator: ControlClient, port: int | None) -> None:
@@ -31,17 +31,14 @@ def mcp(emulator: ControlClient, port: int | None) -> None:
     payments-emulator mcp --http 4748
 
     Eight tools: call, advance, trigger, explain, requests, arrange, snapshot, prove. Needs the extra 'mcp'. Over HTTP
-    it answers on loopback only, to loopback names only, and not to pages of other sites; it has no token, so an
-    emulator with --control-token is offered on standard input and output only.
+    it has the guards of the control API: it listens on loopback only, answers to loopback names only and not to pages
+    of other sites, and requires the --control-token, if any, in Emulator-Token.
     """
     require_extra("mcp", "mcp")
-    if port and emulator.has_token:
-        raise click.UsageError("--http has no token; with --control-token use standard input and output")
     # Imported here: the extra is optional.
-    from emulator.cli.mcp_server import server
+    from emulator.cli.mcp_server import serve_http, server
 
-    if port:
-        click.echo(f"MCP at http://127.0.0.1:{port}/mcp", err=True)
-        server(emulator).run("streamable-http", host="127.0.0.1", port=port)
-    else:
+    if port is None:
         server(emulator).run("stdio")
+    else:
+        serve_http(emulator, port)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
 import click
+import uvicorn
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
+from starlette.types import Receive, Scope, Send
 
 from emulator.cli.client import ControlClient
 from emulator.cli.mcp_tools import Tools
@@ -17,6 +20,8 @@ from emulator.document import bundles
 from emulator.document.tree import inlined
 from emulator.engine.decisions import decisions
 from emulator.version import VERSION
+from emulator.web.context import SCOPE_KEY, RequestContext
+from emulator.web.origin_guard import OriginGuard
 
 INSTRUCTIONS = """A local sandbox of a Payments and Recurring Billing API. Paths under /v1 are the service's; amounts
 are minor units. Use advance to reach a renewal, and explain before you guess why something happened."""
@@ -32,6 +37,31 @@ def server(emulator: ControlClient) -> MCPServer:
     for address, description, read in Resources(emulator).every():
         mcp.resource(f"emulator://{address}", name=address, description=description)(read)
     return mcp
+
+
+def serve_http(emulator: ControlClient, port: int) -> None:
+    """Serve streamable HTTP on loopback until the process is ended; port 0 is a free one."""
+    with socket.create_server(("127.0.0.1", port)) as listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        click.echo(f"MCP at {url}/mcp", err=True)
+        config = uvicorn.Config(GuardedApp(emulator, url), log_level="error")
+        uvicorn.Server(config).run(sockets=[listener])
+
+
+class GuardedApp:
+    """The MCP server over HTTP, behind the guard of the control API: ``Host``, ``Origin`` and the control token."""
+
+    def __init__(self, emulator: ControlClient, url: str) -> None:
+        self._app = server(emulator).streamable_http_app(host="127.0.0.1")
+        self._guard = OriginGuard(self._app, token=emulator.token)
+        self._url = url
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":  # the start and the end of the server
+            await self._app(scope, receive, send)
+            return
+        scope[SCOPE_KEY] = RequestContext(self._url, lambda: "mcp", scope)
+        await self._guard(scope, receive, send)
 
 
 def _explained(tool: Callable[..., str]) -> Callable[..., str]:

@@ -47,7 +47,7 @@ type Shop struct {
 	client  http.Client
 }
 
-// NewShop opens a shop that nobody has ordered from yet.
+// NewShop opens a shop that no one has ordered from yet.
 func NewShop(url, key, secret string) *Shop {
 	return &Shop{
 		URL: url, Key: key, Secret: secret, Pauses: []time.Duration{time.Second, 2 * time.Second, 4 * time.Second},

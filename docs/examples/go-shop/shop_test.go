@@ -29,6 +29,7 @@ type world struct {
 
 func openShop(t *testing.T, key string) world {
 	shop := NewShop(os.Getenv("PAYMENTS_EMULATOR_URL"), key, "")
+	shop.client.Timeout = time.Minute // a year that passes takes its time
 	server := httptest.NewServer(shop)
 	t.Cleanup(server.Close)
 	w := world{t, shop}
@@ -38,7 +39,7 @@ func openShop(t *testing.T, key string) world {
 	return w
 }
 
-// Each test has a key nobody used before, which opens a world with a clock.
+// Each test has a key no one used before, which opens a world with a clock.
 func newShop(t *testing.T) world {
 	w := openShop(t, "sk_test_"+newKey())
 	w.Pauses = []time.Duration{10 * time.Millisecond}
@@ -167,7 +168,7 @@ func TestStory(t *testing.T) {
 	}
 	w := openShop(t, key)
 	paid, unpaid := w.order(2), w.order(2)
-	w.equal(w.status(unpaid), "open", "an order was shipped that nobody paid")
+	w.equal(w.status(unpaid), "open", "an order was shipped that no one paid")
 	w.pay(paid, tooLittleMoney)
 	w.pay(paid, pays)
 	for click := 0; click < 2; click++ {
@@ -189,7 +190,7 @@ func TestStory(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.equal(*w.orders[paid], order{"awa@example.com", 2, 2, "paid"}, "the paid order")
-	w.equal(w.orders[unpaid].Shipped, 0, "baskets shipped that nobody paid")
+	w.equal(w.orders[unpaid].Shipped, 0, "baskets shipped that no one paid")
 	for _, customer := range []string{awa, ben} {
 		w.equal(w.members[customer].Status, "active", "a member who paid")
 		w.equal(len(w.members[customer].paid), 2, "months that were paid")

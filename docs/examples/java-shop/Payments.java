@@ -26,6 +26,8 @@ final class Payments {
 
     long[] pauses = {1000, 2000, 4000}; // milliseconds before each further attempt at a request
 
+    Duration timeout = Duration.ofSeconds(10);
+
     private final HttpClient client = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
     private final String url;
     private final String key;
@@ -52,7 +54,7 @@ final class Payments {
     /** The answer to a request, which is sent again, as the same one, if it is not known whether it was done. */
     Map<String, Object> call(String method, String path, Map<String, ?> body, String idempotencyKey) {
         HttpRequest.Builder builder = HttpRequest.newBuilder(URI.create(url + path))
-                .timeout(Duration.ofSeconds(10))
+                .timeout(timeout)
                 .header("Authorization", "Bearer " + key)
                 .header("Content-Type", "application/json")
                 .method(method, body == null ? BodyPublishers.noBody() : BodyPublishers.ofString(Json.write(body)));

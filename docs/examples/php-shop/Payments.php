@@ -12,7 +12,7 @@ final class Payments
 {
     private const PAUSES = [1, 2, 4]; // seconds before each further attempt at a request
 
-    public function __construct(private string $url, private string $key)
+    public function __construct(private string $url, private string $key, private int $timeout = 10)
     {
     }
 
@@ -28,7 +28,7 @@ final class Payments
         if ($idempotencyKey !== null) {
             $headers[] = "Idempotency-Key: $idempotencyKey";
         }
-        $request = ['method' => $method, 'header' => $headers, 'timeout' => 10, 'ignore_errors' => true];
+        $request = ['method' => $method, 'header' => $headers, 'timeout' => $this->timeout, 'ignore_errors' => true];
         if ($body !== null) {
             $request['content'] = json_encode((object) $body, JSON_THROW_ON_ERROR);
         }

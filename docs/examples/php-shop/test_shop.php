@@ -25,7 +25,8 @@ final class World
 
     public function __construct(private string $shop, string $key)
     {
-        $this->payments = new Payments(getenv('PAYMENTS_EMULATOR_URL'), $key);
+        // A year that passes takes its time.
+        $this->payments = new Payments(getenv('PAYMENTS_EMULATOR_URL'), $key, 60);
         $this->file = tempnam(sys_get_temp_dir(), 'shop');
         $this->environment = [
             'PAYMENTS_URL' => getenv('PAYMENTS_EMULATOR_URL'), 'PAYMENTS_KEY' => $key,
@@ -190,7 +191,7 @@ function testALostAnswer(World $world): void
 function story(World $world): void
 {
     [$paid, $unpaid] = [$world->order(2), $world->order(2)];
-    equal($world->status($unpaid), 'open', 'an order was shipped that nobody paid');
+    equal($world->status($unpaid), 'open', 'an order was shipped that no one paid');
     $world->pay($paid, TOO_LITTLE_MONEY);
     $world->pay($paid, PAYS);
     foreach (['first', 'second'] as $click) {
@@ -209,7 +210,7 @@ function story(World $world): void
     $world->advance('33d');
     $world->shop('reconcile');
     equal($world->book('orders', $paid), ['baskets' => 2, 'status' => 'paid', 'shipped' => 2], 'the paid order');
-    equal($world->book('orders', $unpaid)['shipped'], 0, 'baskets shipped that nobody paid');
+    equal($world->book('orders', $unpaid)['shipped'], 0, 'baskets shipped that no one paid');
     foreach ([$awa, $ben] as $customer) {
         equal($world->book('members', $customer)['status'], 'active', 'a member who paid');
         equal(count($world->book('members', $customer)['paid']), 2, 'months that were paid');
@@ -235,7 +236,7 @@ $isStory = ($options[0] ?? '') === '--story';
 $shop = $options[(int) $isStory] ?? __DIR__ . '/index.php';
 $failed = 0;
 foreach ($isStory ? ['story' => 'story'] : TESTS as $name => $test) {
-    // A key nobody used before opens a world with a clock.
+    // A key no one used before opens a world with a clock.
     $failure = failure($test, $shop, $isStory ? getenv('PAYMENTS_EMULATOR_KEY') : 'sk_test_' . bin2hex(random_bytes(8)));
     $failed += $failure === null ? 0 : 1;
     echo $failure === null ? "ok $name\n" : "FAILED $name: $failure\n";
