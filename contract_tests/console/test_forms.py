@@ -145,7 +145,10 @@ def test_a_world_is_saved_taken_out_brought_in_and_put_back(sandbox: Sandbox) ->
         visitor.do("restore", "snapshots", _id="two")
         assert sandbox.api.get("/customers/")["pagination"]["count"] == 1
         assert "one" in visitor.do("delete", "snapshots", _id="two").text
-    assert [row["name"] for row in sandbox.control.get("/snapshots")["data"]] == ["one"]
+        saved = [row["name"] for row in sandbox.control.get("/snapshots")["data"]]
+        assert saved == ["before-restore", "one"], "what was replaced can be restored in its turn"
+        visitor.do("restore", "snapshots", _id="before-restore")
+    assert sandbox.api.get("/customers/")["pagination"]["count"] == 0
 
 
 def test_an_event_is_triggered(sandbox: Sandbox) -> None:

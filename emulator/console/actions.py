@@ -52,6 +52,10 @@ ACTIONS: Mapping[str, Action] = {
 """By the last segment of the path a form is posted to. Each has a message in ``labels.DONE``."""
 
 
+BEFORE_RESTORE = "before-restore"
+"""The snapshot of the world that a restored one replaces, so that a restore can be undone."""
+
+
 class Notice(NamedTuple):
     """The outcome of an action, in the reader's language."""
 
@@ -97,6 +101,8 @@ async def perform(request: ConsoleRequest, name: str, form: Mapping[str, str]) -
     """Do what a form asks for. An API error is a notice too."""
     action = ACTIONS[name]
     try:
+        if name == "restore" and form.get("_id") != BEFORE_RESTORE:
+            await request.call("POST", "/_emulator/snapshots", body={"name": BEFORE_RESTORE})
         answer = await request.call(action.method, _path(action, form), body=_body(action, form))
     except ApiRequestError as error:
         return Notice(False, error.message)

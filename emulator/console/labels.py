@@ -122,6 +122,43 @@ COVERAGE: Mapping[str, str] = {
 }
 """The groups of the coverage report, in its order."""
 
+FIELDS: Mapping[str, str] = {
+    "firstname": N_("First name"),
+    "lastname": N_("Last name"),
+    "email": N_("Email"),
+    "status": N_("Status"),
+    "customer": N_("Customer"),
+    "unit_amount": N_("Unit amount"),
+    "interval": N_("Interval"),
+    "current_period_end": N_("Period ends"),
+    "invoice_number": N_("Number"),
+    "customer_email": N_("Customer’s email"),
+    "total": N_("Total"),
+    "due_date": N_("Due date"),
+    "amount": N_("Amount"),
+    "payment_method_type": N_("Payment method type"),
+    "type": N_("Type"),
+    "transaction": N_("Transaction"),
+    "reason": N_("Reason"),
+    "number": N_("Number"),
+    "mode": N_("Mode"),
+    "amount_total": N_("Total"),
+    "name": N_("Name"),
+    "payment_link_type": N_("Type"),
+    "usage_count": N_("Uses"),
+    "active": N_("Active"),
+    "line1": N_("Street"),
+    "city": N_("City"),
+    "country": N_("Country"),
+    "max_amount": N_("Highest amount"),
+    "url": N_("URL"),
+    "enabled": N_("Enabled"),
+    "event_type": N_("Event"),
+    "webhook": N_("Endpoint"),
+    "attempt_count": N_("Attempts"),
+}
+"""The fields that lists show of objects."""
+
 THEMES: Mapping[str, str] = {
     "system": N_("System"),
     "light": N_("Light"),
