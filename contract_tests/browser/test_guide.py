@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from mkdocs.config import load_config
 from playwright.sync_api import expect
 
 from contract_tests.sandbox import RunningServer
+from emulator.document.bundles import load
 from emulator.pages import guide
 
 Surf = Callable[..., Any]
@@ -59,7 +61,7 @@ def pages(site: Path) -> list[str]:
     return sorted(str(file.parent.relative_to(site)) for file in site.rglob("index.html"))
 
 
-LOOKED_AT = ("", "testing", "errors", "security")
+LOOKED_AT = ("", "testing", "errors", "security", "webhooks", "fr/webhooks")
 """Pages that have between them everything that a page of the guide can have."""
 
 
@@ -82,6 +84,61 @@ def test_no_page_is_wider_than_a_phone(tab: Any, served: str, site: Path) -> Non
         if tab.evaluate("document.documentElement.scrollWidth > innerWidth"):
             wide.append(name)
     assert wide == []
+
+
+def test_samples_in_several_languages_are_tabs(tab: Any, served: str) -> None:
+    """The language that was chosen is chosen on the next page too; the arrows move between the tabs."""
+    tab.goto(f"{served}signatures/")
+    expect(tab.get_by_role("tabpanel")).to_have_count(1)
+    tab.get_by_role("tab", name="Python").focus()
+    tab.keyboard.press("ArrowRight")
+    expect(tab.get_by_role("tab", name="TypeScript")).to_have_attribute("aria-selected", "true")
+    expect(tab.get_by_role("tabpanel", name="TypeScript")).to_contain_text("timingSafeEqual")
+    tab.get_by_role("tab", name="Python").click()
+    tab.goto(f"{served}webhooks/")
+    expect(tab.get_by_role("tabpanel", name="Python")).to_be_visible()
+    expect(tab.get_by_role("tabpanel", name="Node")).to_be_hidden()
+
+
+def test_without_a_script_all_languages_show(surf: Surf, served: str) -> None:
+    tab = surf(f"{served}webhooks/", java_script_enabled=False)
+    expect(tab.get_by_text("def is_genuine")).to_be_visible()
+    expect(tab.get_by_text("function isGenuine")).to_be_visible()
+
+
+def test_a_request_opens_in_the_world_of_its_page(tab: Any, served: str) -> None:
+    """The explorer, at the operation, with the key of the samples."""
+    tab.goto(f"{served}failures/")
+    links = tab.locator(".open").first.get_by_role("link")
+    names = ("customers/", "payment-methods/", "payment-intents/", "payment-intents/{id}/confirm/")
+    expect(links).to_have_text([f"POST /v1/{name}" for name in names])
+    assert links.first.get_attribute("href") == "/docs/?api=service&key=sk_test_failures#/Customers/createCustomer"
+
+
+def test_every_request_of_the_guide_that_opens_exists(site: Path) -> None:
+    documents = {name: load(name)["paths"].values() for name in ("service", "control")}
+    known = {
+        (name, f"{each['tags'][0]}/{each['operationId']}".replace(" ", "%20"))
+        for name, paths in documents.items()
+        for item in paths
+        for each in item.values()
+        if isinstance(each, dict) and "operationId" in each
+    }
+    pattern = re.compile(r'href="/docs/\?api=(\w+)[^"#]*#/([^"]+)"')
+    found = {pair for file in site.rglob("index.html") for pair in pattern.findall(file.read_text("utf-8"))}
+    assert len(found) > 10
+    assert found - known == set()
+
+
+def test_a_page_leads_to_the_same_page_in_french_and_back(tab: Any, served: str) -> None:
+    tab.goto(f"{served}webhooks/")
+    tab.locator("#language").click()
+    expect(tab.get_by_role("heading", level=1)).to_have_text("Tester les webhooks")
+    assert tab.locator("html").get_attribute("lang") == "fr"
+    tab.locator("#language").click()
+    expect(tab.get_by_role("heading", level=1)).to_have_text("Test webhooks")
+    tab.goto(f"{served}audit/")
+    expect(tab.locator("#language")).to_have_count(0)
 
 
 def test_the_guide_is_searched(tab: Any) -> None:

@@ -10,7 +10,12 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs" / "guide").rglob("*.md")])
+GUIDE = ROOT / "docs" / "guide"
+
+TRANSLATIONS = sorted(GUIDE.glob("fr/*.md"))
+"""Pages in another language. Their samples are those of the page that they translate."""
+
+PAGES = sorted({ROOT / "README.md", *GUIDE.rglob("*.md")} - {*TRANSLATIONS})
 """The pages whose samples are run."""
 
 _BLOCK = re.compile(r"(?:<!-- not run: (?P<reason>[^>]+) -->\n)?^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.S | re.M)

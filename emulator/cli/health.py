@@ -23,7 +23,6 @@ def local_url() -> str:
     "--url",
     default=local_url,
     envvar=variable("--url"),
-    show_envvar=True,
     show_default="this machine, port $PAYMENTS_EMULATOR_PORT or 4747",
     metavar="URL",
     help="The emulator.",

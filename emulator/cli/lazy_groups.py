@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from emulator.cli.help import Context
 from emulator.cli.options import guidance
 
 
@@ -28,6 +29,8 @@ class LazyCommands(UserDict[str, Any]):
 
 class LazyGroup(click.Group):
     """A group whose ``default`` command runs if none is named: ``clock`` is ``clock show``."""
+
+    context_class = Context
 
     def __init__(self, *args: Any, default: str | None = None, **attributes: Any) -> None:
         super().__init__(*args, **attributes)
@@ -56,6 +59,13 @@ class LazyGroup(click.Group):
         if not ctx.resilient_parsing and self.get_command(ctx, args[0]) is None:
             raise click.UsageError(f"there is no command {args[0]!r}; {guidance(args[0], self.commands)}", ctx)
         return super().resolve_command(ctx, args)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of this name, which shows its help as the group does."""
+        command = super().get_command(ctx, cmd_name)
+        if command is not None:
+            command.context_class = Context
+        return command
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """In the order in which they are defined, not by name."""

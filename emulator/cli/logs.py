@@ -80,7 +80,8 @@ def line(entry: Any) -> str:
 
 def took(entry: Any) -> str:
     """How long the response took."""
-    return f"  {entry['duration_ms']:g} ms"
+    rounded = round(entry["duration_ms"])
+    return f"  {rounded} ms" if rounded else "  <1 ms"
 
 
 def detail(entry: Any) -> str:

@@ -72,8 +72,10 @@ def cli() -> None:
     payments-emulator clock advance 31d     a month later: renewed, invoiced, paid
     payments-emulator events --follow       stream events as they happen
     payments-emulator exec -- npm test      run tests with a sandbox of their own
-    payments-emulator certify URL           test your webhook receiver with valid and invalid deliveries
+    payments-emulator certify URL           test your webhook receiver
     payments-emulator check                 check a server against the OpenAPI document
+
+    An option may come from the environment: PAYMENTS_EMULATOR_PORT=8080 stands for --port 8080.
     """
 
 

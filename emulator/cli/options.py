@@ -22,7 +22,7 @@ Decorator = Callable[[Any], Any]
 
 def option(name: str, *names: str, **attributes: Any) -> Decorator:
     """An option that can also be set in the environment: ``--port`` as ``PAYMENTS_EMULATOR_PORT``."""
-    return click.option(name, *names, envvar=variable(name), show_envvar=True, show_default=True, **attributes)
+    return click.option(name, *names, envvar=variable(name), show_default=True, **attributes)
 
 
 def variable(name: str) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -18,8 +20,21 @@ CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 def print_line(item: Any, line: LineFormat, as_json: bool) -> None:
     """Print one object and flush, since the reader of a stream waits for it."""
-    click.echo(json.dumps(item) if as_json else line(printable(item)))
+    click.echo(json.dumps(item) if as_json else fitted(line(printable(item))))
     sys.stdout.flush()
+
+
+def fitted(text: str) -> str:
+    """The text as it is; on a terminal that is too narrow, lines go on below, indented, and no word is broken."""
+    if not sys.stdout.isatty():
+        return text
+    width = shutil.get_terminal_size().columns
+    return "\n".join(
+        line
+        if len(line) <= width
+        else textwrap.fill(line, width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
+        for line in text.split("\n")
+    )
 
 
 def print_lines(items: Iterable[Any], line: LineFormat, as_json: bool, nothing: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 
 from starlette.requests import Request
@@ -24,8 +25,10 @@ DOCUMENTS = {
 
 ASSETS = {"swagger-ui-bundle.js": "text/javascript", "swagger-ui.css": "text/css"}
 
+KEY_FORM = r"sk_test_[A-Za-z0-9_-]{1,64}"
+
 KEY = "sk_test_demo"
-"""The key of requests until another one is entered."""
+"""The key of requests unless ``?key=`` names another test key, and until another one is entered."""
 
 
 def routes() -> list[Route]:
@@ -37,6 +40,9 @@ async def _show(request: Request) -> Response:
     chosen = request.query_params.get("api", "service")
     if chosen not in DOCUMENTS:
         chosen = "service"
+    key = request.query_params.get("key", KEY)
+    if not re.fullmatch(KEY_FORM, key):
+        key = KEY
     nonce = secrets.token_urlsafe(16)
     return page(
         "docs-index.html",
@@ -45,7 +51,7 @@ async def _show(request: Request) -> Response:
         base_url=context_of(request.scope).base_url,
         documents=DOCUMENTS,
         chosen=chosen,
-        key=KEY,
+        key=key,
         has_guide=guide_folder().is_dir(),
         nonce=nonce,
     )

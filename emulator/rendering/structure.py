@@ -11,7 +11,7 @@ import pydyf
 from emulator.rendering.font_subset import add
 
 
-class Mark(NamedTuple):
+class MarkedContent(NamedTuple):
     """One marked stretch of a page's drawing: the page's number from 0, and the stretch's number on it."""
 
     page: int
@@ -32,7 +32,7 @@ class Element:
     def __init__(self, role: str, scope: str | None = None) -> None:
         self.role = role
         self.scope = scope
-        self.kids: list[Element | Mark | LinkArea] = []
+        self.kids: list[Element | MarkedContent | LinkArea] = []
 
 
 class Structure:
@@ -48,7 +48,7 @@ class Structure:
 
     @contextmanager
     def inside(self, element: Element | None) -> Iterator[None]:
-        """What is drawn meanwhile belongs to this element; None: to none."""
+        """What is drawn inside belongs to this element; None makes it decoration."""
         before, self.current = self.current, element
         try:
             yield
@@ -57,7 +57,7 @@ class Structure:
 
     @contextmanager
     def element(self, role: str, scope: str | None = None) -> Iterator[None]:
-        """What is drawn meanwhile belongs to a new element at the end of the current one."""
+        """What is drawn inside belongs to a new element at the end of the current one."""
         element = self.child(role, scope)
         with self.inside(element):
             yield
@@ -75,7 +75,7 @@ class Structure:
         if self.current is None:
             return None
         numbered = self.marks[page]
-        self.current.kids.append(Mark(page, len(numbered)))
+        self.current.kids.append(MarkedContent(page, len(numbered)))
         numbered.append(self.current)
         return len(numbered) - 1
 
@@ -119,7 +119,7 @@ class Structure:
         for kid in element.kids:
             if isinstance(kid, Element):
                 kids.append(self._write(pdf, kid, entry, pages, written))
-            elif isinstance(kid, Mark):
+            elif isinstance(kid, MarkedContent):
                 page = pages[kid.page].reference
                 kids.append(pydyf.Dictionary({"Type": "/MCR", "Pg": page, "MCID": kid.number}))
             else:

@@ -24,6 +24,51 @@ button.addEventListener("click", () => {
   show(next);
 });
 
+// -- tabs: one for all samples of a page, as it was chosen last
+
+for (const group of all(".tabs")) {
+  const list = document.createElement("div");
+  list.setAttribute("role", "tablist");
+  for (const panel of all(".tab", group)) {
+    const tab = document.createElement("button");
+    tab.type = "button";
+    tab.textContent = panel.dataset.name;
+    tab.setAttribute("role", "tab");
+    panel.id ||= `tab-${all(".tab").indexOf(panel)}`;
+    panel.setAttribute("role", "tabpanel");
+    panel.setAttribute("aria-label", panel.dataset.name);
+    tab.setAttribute("aria-controls", panel.id);
+    tab.addEventListener("click", () => {
+      localStorage.setItem("guide-tab", panel.dataset.name);
+      for (const each of all(".tabs")) choose(each, panel.dataset.name);
+    });
+    list.append(tab);
+  }
+  list.addEventListener("keydown", ({ key }) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[key];
+    if (!step) return;
+    const tabs = [...list.children];
+    const next = tabs[(tabs.indexOf(document.activeElement) + step + tabs.length) % tabs.length];
+    next.focus();
+    next.click();
+  });
+  group.prepend(list);
+  group.classList.add("ready");
+  choose(group, localStorage.getItem("guide-tab"));
+}
+
+function choose(group, name) {
+  const panels = all(".tab", group);
+  const chosen = panels.find((panel) => panel.dataset.name === name);
+  if (!chosen && all("[aria-selected=true]", group).length) return;
+  all("[role=tab]", group).forEach((tab, at) => {
+    const shown = panels[at] === (chosen ?? panels[0]);
+    tab.setAttribute("aria-selected", shown);
+    tab.tabIndex = shown ? 0 : -1;
+    panels[at].hidden = !shown;
+  });
+}
+
 // -- copy
 
 for (const block of all("pre")) {

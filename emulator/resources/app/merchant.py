@@ -11,7 +11,7 @@ from typing import Annotated, NamedTuple
 import msgspec
 from msgspec import Meta
 
-Text = Annotated[str, Meta(min_length=1, max_length=200)]
+ShortText = Annotated[str, Meta(min_length=1, max_length=200)]
 LARGEST = 250_000
 """Pixels of the largest logo."""
 
@@ -22,10 +22,10 @@ CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
 class Merchant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """``address`` are lines as on an envelope; ``logo`` is a PNG or JPEG as a ``data:`` URI."""
 
-    address: Annotated[tuple[Text, ...], Meta(max_length=8)] = ()
-    tax_number: Text | None = None
-    email: Text | None = None
-    phone: Text | None = None
+    address: Annotated[tuple[ShortText, ...], Meta(max_length=8)] = ()
+    tax_number: ShortText | None = None
+    email: ShortText | None = None
+    phone: ShortText | None = None
     logo: Annotated[str, Meta(max_length=32_768)] | None = None
 
     @property

@@ -1,0 +1,103 @@
+"""MkDocs' hook for the guide: samples become tabs by language, and requests in them lead to the explorer."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from emulator.document.bundles import load  # a build finds the package only in the tree
+
+METHODS = ("get", "put", "post", "patch", "delete")
+
+_SAMPLE = re.compile(r"^```sh\n(?P<text>.*?)^```\n(?P<answer>\n```text\n.*?^```\n)?", re.S | re.M)
+_REQUEST = re.compile(
+    r"curl (?P<before>[^\n|]*?)(?P<base>\$API|\$CONTROL|http://127\.0\.0\.1:4747/(?:v1|_emulator))(?P<path>/[^\s?'\")]*)"
+    r"(?P<after>(?:\\\n|[^\n|])*)"
+)
+_KEY = re.compile(r"sk_test_[A-Za-z0-9_-]+")
+_TABS = re.compile(r"<!-- tabs: (?P<names>[^>]+) -->\n(?P<blocks>.*?)<!-- end of tabs -->\n", re.S)
+_BLOCK = re.compile(r"(?:<!-- [^>]+ -->\n)?^```\w+\n.*?^```$", re.S | re.M)
+
+_PICTURE = re.compile(r'"(?:\.\./)*images/([\w-]+\.webp)"')
+
+OPEN = {"en": "Open in your world", "fr": "Ouvrir dans votre monde"}
+
+
+def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
+    """Links below each sample with requests; blocks between ``<!-- tabs: A, B -->`` and its end become tabs."""
+    markdown = markdown.replace('"../images/', f'"{"../" * page.url.count("/")}images/')
+    language = "fr" if page.file.src_uri.startswith("fr/") else "en"
+    key = next(iter(_KEY.findall(markdown)), None)
+    linked = _SAMPLE.sub(lambda match: match[0] + _links(match["text"], key, language), markdown)
+    return _TABS.sub(_tabs, linked)
+
+
+def on_post_build(config: Any, **_: Any) -> None:
+    """Copy the pictures that pages of the guide show."""
+    site, pictures = Path(config["site_dir"]), Path(__file__).parent / "images"
+    shown = {name for page in site.rglob("index.html") for name in _PICTURE.findall(page.read_text("utf-8"))}
+    for name in shown:
+        (site / "images").mkdir(exist_ok=True)
+        (site / "images" / name).write_bytes((pictures / name).read_bytes())
+
+
+def on_page_context(context: Any, *, page: Any, nav: Any, **_: Any) -> Any:
+    """Give the theme the same page in the other language, if there is one."""
+    uri = page.file.src_uri
+    twin = uri.removeprefix("fr/") if uri.startswith("fr/") else f"fr/{uri}"
+    context["twin_page"] = next((each for each in nav.pages if each.file.src_uri == twin), None)
+    return context
+
+
+def _links(text: str, key: str | None, language: str) -> str:
+    """One link for each request of a sample that the explorer has."""
+    key = next(iter(_KEY.findall(text)), key)
+    found = dict(filter(None, (_link(match, key) for match in _REQUEST.finditer(text))))
+    if not found:
+        return ""
+    links = ", ".join(f'<a href="{url}">{name}</a>' for name, url in found.items())
+    return f'\n<p class="open">{OPEN[language]}: {links}</p>\n'
+
+
+def _link(match: re.Match[str], key: str | None) -> tuple[str, str] | None:
+    method = re.search(r"-X (\w+)", match["before"] + match["after"])
+    verb = method[1].lower() if method else "post" if re.search(r"\s-d\s", match["after"]) else "get"
+    api = "control" if match["base"].endswith(("CONTROL", "_emulator")) else "service"
+    operation = _operation(api, verb, match["path"])
+    if operation is None:
+        return None
+    prefix = "/_emulator" if api == "control" else "/v1"
+    path, tag, id = operation
+    query = f"?api={api}&amp;key={key}" if key else f"?api={api}"
+    # Markdown would take two underscores for emphasis.
+    name = f"{verb.upper()} {prefix}{path}".replace("_", "&#95;")
+    return name, f"/docs/{query}#/{tag.replace(' ', '%20')}/{id}"
+
+
+def _operation(api: str, method: str, path: str) -> tuple[str, str, str] | None:
+    """The path in the document, the tag and the id of the operation that a request is for."""
+    wanted = re.sub(r"\$\{?\w+\}?|[a-z]+_…", "{}", path)
+    for known, item in load(api)["paths"].items():
+        if method not in item or method not in METHODS:
+            continue
+        short = known.removeprefix("/v1").removeprefix("/_emulator")
+        if re.fullmatch(re.sub(r"\\\{[^}]+\}", "[^/]+", re.escape(short)), wanted):
+            return short, item[method]["tags"][0], item[method]["operationId"]
+    return None
+
+
+def _tabs(match: re.Match[str]) -> str:
+    """A region with one part for each language; without the script all of them show, one below the other."""
+    names = [name.strip() for name in match["names"].split(",")]
+    blocks = _BLOCK.findall(match["blocks"])
+    if len(names) != len(blocks):
+        raise ValueError(f"{len(names)} tabs ({match['names']}) for {len(blocks)} samples")
+    parts = "\n\n".join(
+        f'<div class="tab" data-name="{name}" markdown="1">\n\n<p class="tab-name">{name}</p>\n\n{block}\n\n</div>'
+        for name, block in zip(names, blocks, strict=True)
+    )
+    return f'<div class="tabs" markdown="1">\n\n{parts}\n\n</div>\n'
