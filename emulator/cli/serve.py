@@ -16,7 +16,7 @@ import click
 
 from emulator.cli.extras import require_extra
 from emulator.cli.options import DEFAULT_PORT, decorated, option
-from emulator.cli.parameter_types import ClockStart, ReadingValue, Smtp, StateUrl
+from emulator.cli.parameter_types import ClockStart, ProfileFile, ReadingValue, Smtp, StateUrl
 from emulator.cli.request_lines import RequestLines
 from emulator.cli.server_process import allow_open_files, stop_with_stdin, tune_garbage_collector
 
@@ -61,6 +61,11 @@ OPTIONS = (
         type=ReadingValue(),
         multiple=True,
         help="How a sentence of the specification is read (/docs/decisions); may be repeated.",
+    ),
+    option(
+        "--profile",
+        type=ProfileFile(),
+        help="Behave as a service that was calibrated (calibrate --out).",
     ),
     option(
         "--geoip",
@@ -157,6 +162,8 @@ def serve(*, quiet: bool, verbose: bool, log_format: str, exit_with_stdin: bool,
     click.echo(f"Web console     {server.url}/_emulator/")
     click.echo(f"Control API     {server.url}/_emulator/openapi.json")
     click.echo(f"The document    {server.url}/openapi.json")
+    if chosen["profile"] is not None:
+        click.echo(f"The profile     {chosen['profile'].sentence()}")
     try:
         server.run(lambda: announce(server, port_file, exit_with_stdin=exit_with_stdin))
     finally:
@@ -210,6 +217,7 @@ def make_server(**chosen: Any) -> Any:
         listed_keys_only=chosen["keys"] == "listed",
         fixtures=chosen["fixtures"],
         readings=dict(chosen["chosen_readings"]),
+        profile=chosen.get("profile"),
         strict=chosen["strict"],
         geoip=chosen["geoip"],
         allow_hosts=chosen["allow_hosts"],
