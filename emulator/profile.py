@@ -43,6 +43,10 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         """The settings of an App that behaves as the service does, readings included."""
         return {**self.settings, **({"readings": self.readings} if self.readings else {})}
 
+    def broken(self) -> list[str]:
+        """The decisions that do not hold at the service and that no setting follows."""
+        return sorted({each.decision for each in self.refuted if not each.followed})
+
     def sentence(self) -> str:
         """How much is confirmed, and when."""
         return f"{len(self.confirmed)} of {self.of} decisions confirmed at {self.service} on {self.date}"

@@ -52,6 +52,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("payments_seed", "Seed of worlds; the same seed gives the same ids.", default="0")
     parser.addini("payments_recordings", "Folder for recordings of failed tests.", default="payments-recordings")
     parser.addini("payments_fixtures", "Fixture files for every world.", type="paths", default=[])
+    parser.addini("payments_profile", "Profile of a calibrated service, which every world follows.", default="")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -177,7 +178,8 @@ def _world_options(request: pytest.FixtureRequest, reading: OtherReading | None)
     from emulator.testing import WorldOptions
 
     config = request.config
-    options: dict[str, Any] = {"clock": config.getini("payments_clock"), "seed": _seed(config)}
+    clock, calibrated = config.getini("payments_clock"), _calibrated(config)
+    options: dict[str, Any] = {"clock": clock, "seed": _seed(config), "settings": calibrated}
     fixtures = list(config.getini("payments_fixtures"))
     for marker in reversed(list(request.node.iter_markers("payments"))):
         given = _arguments(marker)
@@ -191,6 +193,20 @@ def _world_options(request: pytest.FixtureRequest, reading: OtherReading | None)
     except (ValueError, TypeError) as error:
         raise _failure(f"payments: {error}") from None
     return {**options, "fixtures": fixtures}
+
+
+def _calibrated(config: pytest.Config) -> dict[str, Any]:
+    """The settings of the profile in the ini file; none without one."""
+    name = config.getini("payments_profile")
+    if not name:
+        return {}
+    from emulator.profile import InvalidProfile, load
+
+    folder = config.inipath.parent if config.inipath else config.rootpath
+    try:
+        return load(folder / name).chosen()
+    except InvalidProfile as error:
+        raise _failure(f"payments_profile: {error}") from None
 
 
 def _arguments(marker: pytest.Mark) -> dict[str, Any]:

@@ -28,7 +28,9 @@ from emulator.engine.share import ALONE, Share
 from emulator.engine.trace_contexts import Traces
 from emulator.engine.webhook_sender import ANSWER_TIME, WebhookSender
 from emulator.errors import ApiError
+from emulator.profile import Profile
 from emulator.resources.app.keys import Key
+from emulator.resources.app.settings import merged
 from emulator.resources.registry import REGISTRY
 from emulator.state.serialization import StoredWorld, fill
 from emulator.state.urls import open_store
@@ -69,7 +71,7 @@ class Options:
     """How a sandbox starts.
 
     ``clock_at`` is the instant worlds open at (now, if None). Without a ``seed`` every start draws another one.
-    ``readings`` are values of readings, by name (B-99).
+    ``readings`` are values of readings, by name (B-99). A ``profile`` has more settings, and what a service confirmed.
     ``base_url`` is where the sandbox is reached, for links in objects. ``strict`` checks every answer against the
     document. ``geoip`` is a MaxMind database of the countries of addresses. ``allow_hosts`` are names, beside those of
     loopback, that the control API may be called by; ``control_token`` is a token it requires. With ``any_host`` the
@@ -90,6 +92,7 @@ class Options:
     listed_keys_only: bool = False
     fixtures: tuple[Path, ...] = ()
     readings: Mapping[str, str] = field(default_factory=dict)
+    profile: Profile | None = None
     base_url: str = "http://127.0.0.1:4747"
     strict: bool = False
     geoip: Path | None = None
@@ -125,7 +128,8 @@ class Sandbox:
 
     def __post_init__(self) -> None:
         trusted = {"webhook_http": "any"} if self.options.trust_network else {}
-        self.fixtures = Fixtures(self.options.fixtures, self.options.readings, trusted)
+        calibrated = self.options.profile.chosen() if self.options.profile else {}
+        self.fixtures = Fixtures(self.options.fixtures, self.options.readings, merged(calibrated, trusted))
         self.reference_data = ReferenceData(self.options.geoip)
         self.seed = str(secrets.randbits(64) if self.options.seed is None else self.options.seed)
         mailer = Mailer(self.options.smtp) if self.options.smtp else None
@@ -216,7 +220,7 @@ class Sandbox:
     def _site(self) -> ASGIApp:
         from emulator.pages.site import site
 
-        return site(self.engine)
+        return site(self.engine, self.options.profile)
 
     def application(self) -> RootApp:
         """The ASGI application: the service, the control API, the console and the site."""

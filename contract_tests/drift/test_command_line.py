@@ -40,6 +40,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("before-renewal.json", "shop.yaml"):
         (tmp_path / name).touch()
+    (tmp_path / "profile.yaml").write_text("{service: https://sandbox.example.com, date: '2026-01-01', of: 1}", "utf-8")
 
 
 def understood(line: str) -> None:

@@ -51,6 +51,7 @@ def calibrate(*, url: str, key: str, only: tuple[str, ...], as_json: bool, **cho
 
     \b
     payments-emulator calibrate https://sandbox.example.com --key sk_test_mine --out profile.yaml
+    payments-emulator serve --profile profile.yaml
     payments-emulator calibrate https://sandbox.example.com --key sk_test_mine --against profile.yaml
 
     Makes the requests of the probes, with a test key and /v1 alone, and removes what it created as far as the service

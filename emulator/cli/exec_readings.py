@@ -87,7 +87,8 @@ def _other_values(app: str, chosen: Mapping[str, Any]) -> Iterator[OtherValue]:
     from emulator.engine.fixtures import Fixtures
     from emulator.engine.readings import readings, readings_of
 
-    settings = Fixtures(chosen["fixtures"], dict(chosen["chosen_readings"])).settings(app)
+    calibrated = chosen["profile"].chosen() if chosen["profile"] else {}
+    settings = Fixtures(chosen["fixtures"], dict(chosen["chosen_readings"]), calibrated).settings(app)
     present = {each["name"]: each["value"] for each in readings_of(settings)}
     for name, reading in readings().items():
         yield from ((name, value) for value in reading.values if value != present[name])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -51,6 +52,21 @@ class Smtp(click.ParamType):  # type: ignore[type-arg]  # older clicks have no g
         try:
             return SmtpServer.at(value)
         except ValueError as error:
+            return self.fail(str(error), param, ctx)
+
+
+class ProfileFile(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
+    """A file that ``calibrate --out`` wrote."""
+
+    name = "FILE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The profile in the file."""
+        from emulator.profile import InvalidProfile, load
+
+        try:
+            return load(Path(value))
+        except InvalidProfile as error:
             return self.fail(str(error), param, ctx)
 
 

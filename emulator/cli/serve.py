@@ -14,7 +14,7 @@ import click
 
 from emulator.cli.extras import require_extra
 from emulator.cli.options import DEFAULT_PORT, decorated, option
-from emulator.cli.parameter_types import ClockStart, ReadingValue, Smtp, StateUrl
+from emulator.cli.parameter_types import ClockStart, ProfileFile, ReadingValue, Smtp, StateUrl
 from emulator.cli.request_lines import RequestLines
 from emulator.cli.server_process import allow_open_files, stop_with_stdin, tune_garbage_collector
 from emulator.cli.server_start import explained, introduce, public_url, start_errors, write_port
@@ -61,6 +61,11 @@ OPTIONS = (
         type=ReadingValue(),
         multiple=True,
         help="How a sentence of the specification is read (/docs/decisions); may be repeated.",
+    ),
+    option(
+        "--profile",
+        type=ProfileFile(),
+        help="Behave as a service that was calibrated (calibrate --out).",
     ),
     option(
         "--geoip",
@@ -162,7 +167,7 @@ def serve(*, quiet: bool, verbose: bool, log_format: str, exit_with_stdin: bool,
             make_options(chosen),
             Listening(*address, port_file),
             make_lines,
-            keys=chosen["keys"],
+            introduced=lambda url: introduce(url, chosen["keys"], chosen["profile"]),
             exit_with_stdin=exit_with_stdin,
         )
         return
@@ -174,7 +179,7 @@ def serve(*, quiet: bool, verbose: bool, log_format: str, exit_with_stdin: bool,
         # A program that waits for the file must not find the port of an earlier server.
         with explained(port_file):
             port_file.unlink(missing_ok=True)
-    introduce(server.url, chosen["keys"])
+    introduce(server.url, chosen["keys"], chosen["profile"])
     try:
         server.run(lambda: announce(server, port_file, exit_with_stdin=exit_with_stdin))
     finally:
@@ -221,6 +226,7 @@ def make_options(chosen: dict[str, Any]) -> Options:
         listed_keys_only=chosen["keys"] == "listed",
         fixtures=chosen["fixtures"],
         readings=dict(chosen["chosen_readings"]),
+        profile=chosen.get("profile"),
         strict=chosen["strict"],
         geoip=chosen["geoip"],
         allow_hosts=chosen["allow_hosts"],

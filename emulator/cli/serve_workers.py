@@ -19,7 +19,7 @@ import click
 from emulator.cli.exit_status import WRONG_USAGE
 from emulator.cli.request_lines import RequestLines
 from emulator.cli.server_process import tune_garbage_collector
-from emulator.cli.server_start import explained, introduce, start_errors, write_port
+from emulator.cli.server_start import explained, start_errors, write_port
 from emulator.engine.share import Share
 from emulator.sandbox import Options
 from emulator.server import bind, url_of
@@ -47,7 +47,7 @@ def serve_with_workers(
     address: Listening,
     make_lines: Callable[[], RequestLines | None],
     *,
-    keys: str,
+    introduced: Callable[[str], None],
     exit_with_stdin: bool,
 ) -> None:
     """Serve until Ctrl-C or SIGTERM, as ``serve`` does."""
@@ -61,7 +61,7 @@ def serve_with_workers(
     with start_errors(), closing(bind(address.host, address.port)) as listening, _locked(options.state):
         port: int = listening.getsockname()[1]
         options = _shared(options, workers, address.public_url or url_of(address.host, port, options))
-        introduce(options.base_url, keys)
+        introduced(options.base_url)
         gc.freeze()
         with tempfile.TemporaryDirectory(prefix="payments-emulator-") as folder:
             run = partial(_run_worker, options, Path(folder), make_lines)

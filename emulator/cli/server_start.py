@@ -6,17 +6,23 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+if TYPE_CHECKING:
+    from emulator.profile import Profile
 
-def introduce(url: str, keys: str) -> None:
-    """Print the addresses of a server at a URL. ``keys`` is the option."""
+
+def introduce(url: str, keys: str, profile: Profile | None) -> None:
+    """Print the addresses of a server at a URL. ``keys`` and ``profile`` are options."""
     key = "sk_test_demo" if keys == "open" else "KEY, one of the keys listed in the fixtures"
     click.echo(f"The service     {url}/v1/   (Authorization: Bearer {key})")
     click.echo(f"Web console     {url}/_emulator/")
     click.echo(f"Control API     {url}/_emulator/openapi.json")
     click.echo(f"The document    {url}/openapi.json")
+    if profile is not None:
+        click.echo(f"The profile     {profile.sentence()}")
 
 
 def write_port(port: int, port_file: Path | None) -> None:

@@ -60,9 +60,11 @@ class Fixtures:
         settings: Mapping[str, Any] | None = None,
     ) -> None:
         # What the command line says comes first, so that a file can differ from it for single Apps.
-        given = {**(settings or {}), **({"readings": dict(readings)} if readings else {})}
+        given = merged(settings or {}, {"readings": dict(readings or {})})
         self._all: list[Fixture] = [Fixture(settings=given)] if given else []
         self.worlds: dict[Key, StoredWorld] = {}
+        if given:
+            self._check("profile")
         for file in chain.from_iterable(map(_files, files)):
             found = _read(file)
             if isinstance(found, Fixture):
@@ -87,7 +89,7 @@ class Fixtures:
             found = merged(found, fixture.settings, fixture.apps.get(app, AppFixture()).settings)
         return found
 
-    def _check(self, file: Path) -> None:
+    def _check(self, file: Path | str) -> None:
         """Check a file together with those before it, so that an error shows at the start and not at a request."""
         apps = {name for fixture in self._all for name in fixture.apps}
         try:

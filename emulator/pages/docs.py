@@ -20,6 +20,7 @@ from emulator.engine.readings import readings, readings_of
 from emulator.errors import ERRORS, ErrorSpec
 from emulator.event_types import EVENTS
 from emulator.pages.render import page
+from emulator.profile import Profile
 from emulator.resources.app.keys import DEFAULT_APP, Key
 from emulator.resources.app.settings import Settings, settings
 from emulator.resources.registry import STATE_MACHINES
@@ -85,8 +86,8 @@ def readings_in_force(engine: Engine, query: Mapping[str, str]) -> dict[str, Any
     return {"app": str(key) if runtime else None, "readings": meant}
 
 
-def routes(engine: Engine) -> list[Route]:
-    """The pages below ``/docs/``."""
+def routes(engine: Engine, profile: Profile | None) -> list[Route]:
+    """The pages below ``/docs/``; the decisions with what a ``profile`` says of them."""
     facts = engine.reference_data
 
     def errors(_: Request) -> dict[str, Any]:
@@ -95,7 +96,8 @@ def routes(engine: Engine) -> list[Route]:
 
     def decided(request: Request) -> dict[str, Any]:
         counted = {"constraints": len(constraints()), "sources": constraints_by_source()}
-        return {"areas": areas(), "probes": collected(), **counted, **readings_in_force(engine, request.query_params)}
+        known = {"areas": areas(), "probes": collected(), "profile": profile}
+        return {**known, **counted, **readings_in_force(engine, request.query_params)}
 
     return [
         _route("/docs/errors", "docs-errors.html", errors),

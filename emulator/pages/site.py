@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -10,17 +10,19 @@ from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
 
 from emulator.document import bundles
+from emulator.document.confirmed import Marks, with_marks
 from emulator.engine.engine import Engine
 from emulator.errors import ApiError
 from emulator.html.application import application
 from emulator.pages import docs, guide, swagger_ui
 from emulator.pages.hosted_pages import Pages
 from emulator.pages.render import api_error
+from emulator.profile import Profile
 from emulator.web.context import context_of
 
 
 @lru_cache(maxsize=32)
-def _text(name: str, form: str, base_url: str) -> str:
+def _text(name: str, form: str, base_url: str, marks: Marks | None) -> str:
     """A served document. Its ``servers`` have the whole address: a document that was saved to a file has no base."""
     # Loaded on first use: most servers are never asked for their document.
     import json
@@ -28,6 +30,7 @@ def _text(name: str, form: str, base_url: str) -> str:
     document = bundles.load(name)
     servers = [server | {"url": base_url + server["url"]} for server in document["servers"]]
     whole = document | {"servers": servers}
+    whole = with_marks(whole, marks) if marks else whole
     if form == "json":
         return json.dumps(whole, ensure_ascii=False, indent=1)
     import yaml
@@ -35,9 +38,10 @@ def _text(name: str, form: str, base_url: str) -> str:
     return yaml.safe_dump(whole, sort_keys=False, allow_unicode=True)
 
 
-def _document(path: str, name: str, form: str) -> Route:
+def _document(marks: Marks | None, path: str, name: str, form: str) -> Route:
     async def show(request: Request) -> Response:
-        return Response(_text(name, form, context_of(request.scope).base_url), media_type=f"application/{form}")
+        text = _text(name, form, context_of(request.scope).base_url, marks)
+        return Response(text, media_type=f"application/{form}")
 
     return Route(path, show)
 
@@ -54,25 +58,27 @@ async def _method_not_allowed(request: Request, error: Exception) -> Response:
     )
 
 
-def site(engine: Engine) -> ASGIApp:
-    """The application for all other paths."""
+def site(engine: Engine, profile: Profile | None = None) -> ASGIApp:
+    """The application for all other paths; its documents and pages say what a ``profile`` has confirmed."""
+    marks = Marks.of(profile) if profile else None
+    document = partial(_document, marks)
     return application(
         [
             *swagger_ui.routes(),
-            *docs.routes(engine),
+            *docs.routes(engine, profile),
             *Pages(engine).routes(),
             Route(guide.PATH, guide.with_slash),
             Route("/llms.txt", guide.llms_txt),
             Route(f"{guide.PATH}/{{name}}.md", guide.markdown),
             Mount(guide.PATH, guide.Guide()),
-            _document("/openapi.json", "service-3.0", "json"),
-            _document("/openapi.yaml", "service-3.0", "yaml"),
-            _document("/openapi-3.1.json", "service-3.1", "json"),
-            _document("/openapi-3.1.yaml", "service-3.1", "yaml"),
-            _document("/openapi-pages.json", "pages-3.0", "json"),
-            _document("/openapi-pages-3.1.json", "pages-3.1", "json"),
-            _document("/_emulator/openapi.json", "control-3.0", "json"),
-            _document("/_emulator/openapi-3.1.json", "control-3.1", "json"),
+            document("/openapi.json", "service-3.0", "json"),
+            document("/openapi.yaml", "service-3.0", "yaml"),
+            document("/openapi-3.1.json", "service-3.1", "json"),
+            document("/openapi-3.1.yaml", "service-3.1", "yaml"),
+            document("/openapi-pages.json", "pages-3.0", "json"),
+            document("/openapi-pages-3.1.json", "pages-3.1", "json"),
+            document("/_emulator/openapi.json", "control-3.0", "json"),
+            document("/_emulator/openapi-3.1.json", "control-3.1", "json"),
         ],
         _not_found,
         _method_not_allowed,
