@@ -1,4 +1,4 @@
-"""The exam: its tasks fit the example shops, and a grader tells a solved folder from one that is not."""
+"""The exam: its tasks fit the example shops, and a grader distinguishes a solved folder from an unsolved one."""
 
 from __future__ import annotations
 
