@@ -23,6 +23,7 @@ from emulator.document.tree import fragment
 
 TWO_KINDS_OF_CONTROL = {
     "body": "the text that an inbox received; anything that a fault answers",
+    "merchant": "what papers say about the merchant; the name of the App that asks a phone",
     "seed": "the number that a world is reset with; the text that the ids of a saved world are drawn from",
 }
 

@@ -6,6 +6,7 @@ import gc
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ from emulator.cli.options import DEFAULT_PORT, decorated, option
 from emulator.cli.parameter_types import ClockStart, ProfileFile, ReadingValue, Smtp, StateUrl
 from emulator.cli.request_lines import RequestLines
 from emulator.cli.server_process import allow_open_files, stop_with_stdin, tune_garbage_collector
-from emulator.cli.server_start import explained, introduce, public_url, start_errors, write_port
+from emulator.cli.server_start import forget_port, introduce, public_url, start_errors, write_port
 
 if TYPE_CHECKING:
     from emulator.sandbox import Options
@@ -155,30 +156,35 @@ def serve(*, quiet: bool, verbose: bool, log_format: str, exit_with_stdin: bool,
     allow_open_files()
     # uvicorn stops on SIGTERM and then raises it again. Ending on request is a success at any moment.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    port_file: Path | None = chosen["port_file"]
     make_lines = (lambda: None) if quiet else partial(RequestLines, log_format, verbose=verbose)
     if workers > 1:
-        # Imported here: most servers are one process.
-        from emulator.cli.serve_workers import Listening, serve_with_workers
+        _serve_with_workers(workers, chosen, make_lines, exit_with_stdin=exit_with_stdin)
+    else:
+        _serve_alone(chosen, make_lines(), exit_with_stdin=exit_with_stdin)
 
-        address = chosen["host"], chosen["port"], public_url(chosen["public_url"])
-        serve_with_workers(
-            workers,
-            make_options(chosen),
-            Listening(*address, port_file),
-            make_lines,
-            introduced=lambda url: introduce(url, chosen["keys"], chosen["profile"]),
-            exit_with_stdin=exit_with_stdin,
-        )
-        return
-    lines = make_lines()
+
+def _serve_with_workers(
+    workers: int, chosen: dict[str, Any], make_lines: Callable[[], RequestLines | None], *, exit_with_stdin: bool
+) -> None:
+    # Imported here: most servers are one process.
+    from emulator.cli.serve_workers import Listening, serve_with_workers
+
+    serve_with_workers(
+        workers,
+        make_options(chosen),
+        Listening(chosen["host"], chosen["port"], public_url(chosen["public_url"]), chosen["port_file"]),
+        make_lines,
+        introduced=lambda url: introduce(url, chosen["keys"], chosen["profile"]),
+        exit_with_stdin=exit_with_stdin,
+    )
+
+
+def _serve_alone(chosen: dict[str, Any], lines: RequestLines | None, *, exit_with_stdin: bool) -> None:
+    port_file: Path | None = chosen["port_file"]
     server = make_server(**chosen, report=lines and lines.report)
     if hasattr(signal, "SIGUSR1"):
         signal.signal(signal.SIGUSR1, lambda *_: server.save())
-    if port_file:
-        # A program that waits for the file must not find the port of an earlier server.
-        with explained(port_file):
-            port_file.unlink(missing_ok=True)
+    forget_port(port_file)
     introduce(server.url, chosen["keys"], chosen["profile"])
     try:
         server.run(lambda: announce(server, port_file, exit_with_stdin=exit_with_stdin))

@@ -19,7 +19,7 @@ import click
 from emulator.cli.exit_status import WRONG_USAGE
 from emulator.cli.request_lines import RequestLines
 from emulator.cli.server_process import tune_garbage_collector
-from emulator.cli.server_start import explained, start_errors, write_port
+from emulator.cli.server_start import forget_port, start_errors, write_port
 from emulator.engine.share import Share
 from emulator.sandbox import Options
 from emulator.server import bind, url_of
@@ -55,9 +55,7 @@ def serve_with_workers(
         raise click.UsageError("--workers needs a system that can pass connections between processes: Linux or macOS")
     if options.state.startswith("tinydb:"):
         raise click.UsageError("--workers: a TinyDB file belongs to one process; use sqlite:///FILE")
-    if address.port_file:
-        with explained(address.port_file):
-            address.port_file.unlink(missing_ok=True)
+    forget_port(address.port_file)
     with start_errors(), closing(bind(address.host, address.port)) as listening, _locked(options.state):
         port: int = listening.getsockname()[1]
         options = _shared(options, workers, address.public_url or url_of(address.host, port, options))

@@ -25,6 +25,13 @@ def introduce(url: str, keys: str, profile: Profile | None) -> None:
         click.echo(f"The profile     {profile.sentence()}")
 
 
+def forget_port(port_file: Path | None) -> None:
+    """Delete the port file: a program that waits for it must not find the port of an earlier server."""
+    if port_file:
+        with explained(port_file):
+            port_file.unlink(missing_ok=True)
+
+
 def write_port(port: int, port_file: Path | None) -> None:
     """Write the port of a server that answers requests to a file, if one is asked for."""
     if port_file:

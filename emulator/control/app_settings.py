@@ -50,7 +50,7 @@ def app_summary(runtime: Runtime) -> dict[str, Any]:
         "name": world.name,
         "livemode": world.livemode,
         "objects": sum(map(len, tables(world).values())),
-        "requests": len(runtime.journal.entries),
+        "requests_count": len(runtime.journal.entries),
         "now": runtime.now(),
         "idle_seconds": None if idle is None else round(idle),
     }

@@ -43,7 +43,7 @@ class StreamingConnection:
     def begin_stream(self) -> None:
         """From now on, close it once the client has closed its side.
 
-        A client that is gone cannot be told from one that only reads until something was sent to it, twice.
+        A client that is gone looks like one that only reads until something was sent to it, twice.
         """
         self.is_streaming = True
         if self.is_ended:
