@@ -401,12 +401,13 @@ OPTIONS = ["port", "host", "state", "fixtures", "clock", "seed", "keys", "strict
 
 
 def test_the_help_shows_every_documented_option() -> None:
-    """Control API page, command line; each with its variable."""
+    """Control API page, command line."""
     shown = subprocess.run(command("--help"), capture_output=True, text=True, check=True, timeout=60, env=CLEAN).stdout
     for name in OPTIONS:
         assert f"--{name}" in shown
-        variable = name.removeprefix("no-").replace("-", "_").upper()
-        assert f"PAYMENTS_EMULATOR_{variable}" in re.sub(r"\s+", "", shown)
+    assert "Every option can be set by a variable of the environment: PAYMENTS_EMULATOR_PORT for --port." in " ".join(
+        shown.split()
+    )
 
 
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"]])

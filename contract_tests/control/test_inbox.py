@@ -216,7 +216,7 @@ def test_inboxes_are_listed_with_what_they_hold_and_how_they_answer(sandbox: San
     sandbox.inbox_answers("books", status=500, delay_ms=10)
     sandbox.customer()
     sandbox.settle()
-    shop = {"name": "shop", "requests": 2, "last_at": sandbox.now, "status": 200, "delay_ms": 0}
-    books = {"name": "books", "requests": 0, "last_at": None, "status": 500, "delay_ms": 10}
+    shop = {"name": "shop", "requests_count": 2, "last_at": sandbox.now, "status": 200, "delay_ms": 0}
+    books = {"name": "books", "requests_count": 0, "last_at": None, "status": 500, "delay_ms": 10}
     assert sandbox.control.get("/inboxes")["data"] == [books, shop]
     assert sandbox.control.get("/inboxes", page=2, page_size=1)["data"] == [shop]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 RUNNING = "running"
 
 OPTIONS = (
-    option("--host", default="127.0.0.1", metavar="ADDRESS", help="Listening to listen on."),
+    option("--host", default="127.0.0.1", metavar="ADDRESS", help="Address to listen on."),
     option(
         "--port", type=click.IntRange(0, 65535), default=DEFAULT_PORT, help="Port to listen on; 0 picks a free one."
     ),
@@ -149,6 +149,8 @@ def serve(*, quiet: bool, verbose: bool, log_format: str, exit_with_stdin: bool,
     payments-emulator serve --clock frozen@2026-01-01T00:00:00Z --seed 7
 
     Each request is a line: App, method, path, status, milliseconds and the events that it caused.
+
+    Every option can be set by a variable of the environment: PAYMENTS_EMULATOR_PORT for --port.
     """
     if quiet and verbose:
         raise click.UsageError("--quiet and --verbose contradict each other")

@@ -60,7 +60,13 @@ def _addressed(world: World) -> Iterator[str]:
 def _summary(runtime: Runtime, name: str, received: Sequence[InboxRequest]) -> dict[str, Any]:
     rule = runtime.inbox.response_rule(name)
     last = received[-1].created_at if received else None
-    return {"name": name, "requests_count": len(received), "last_at": last, "status": rule.status, "delay_ms": rule.delay_ms}
+    return {
+        "name": name,
+        "requests_count": len(received),
+        "last_at": last,
+        "status": rule.status,
+        "delay_ms": rule.delay_ms,
+    }
 
 
 async def set_manner(engine: Engine, runtime: Runtime, name: str, query: Query, body: Query) -> ResponseRule:

@@ -211,6 +211,7 @@ const list = document.getElementById("suggestions");
 find.setAttribute("role", "combobox");
 find.setAttribute("aria-controls", list.id);
 find.setAttribute("aria-autocomplete", "list");
+find.setAttribute("aria-expanded", "false");
 let typed = 0;
 
 function suggest(links) {
