@@ -17,7 +17,19 @@ OnScreen = Callable[..., Screen]
 
 WIDTHS = (40, 80, 120, 200)
 
-MANY_OPTIONS = {"serve", "exec", "sweep", "doubt", "grade", "certify", "check", "listen", "record", "trigger"}
+MANY_OPTIONS = {
+    "calibrate",
+    "serve",
+    "exec",
+    "sweep",
+    "doubt",
+    "grade",
+    "certify",
+    "check",
+    "listen",
+    "record",
+    "trigger",
+}
 """Commands with more options, or more to list, than one screen has room for."""
 
 ALL = [((), cli), *commands()]

@@ -31,7 +31,9 @@ def which(sandbox: Sandbox) -> list[str]:
 def test_colours_are_for_terminals(sandbox: Sandbox, cli: Cli, screen: OnScreen) -> None:
     """None in a pipe, and none under NO_COLOR."""
     sandbox.customer()
-    on_terminal, plain = screen("events", *which(sandbox)), screen("events", *which(sandbox), NO_COLOR="1")
+    wide = {"COLUMNS": "200"}  # a narrow terminal wraps lines, which a pipe does not
+    on_terminal = screen("events", *which(sandbox), **wide)
+    plain = screen("events", *which(sandbox), **wide, NO_COLOR="1")
     assert (on_terminal.status(), plain.status()) == (0, 0)
     assert f"{BOLD}customer.created" in on_terminal.text
     assert "\x1b" not in cli("events").output

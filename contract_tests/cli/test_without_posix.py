@@ -53,6 +53,8 @@ ALONE = {"serve", "exec", "listen", "demo"}
 """Commands with a test of their own below."""
 
 ELSEWHERE = {"check", "certify", "pay", "sweep", "sweep-story", "doubt", "grade", "record", "reproduce", "play"} | {
+    "calibrate",
+    "explain",
     "mcp",
     "agent",
     "report",

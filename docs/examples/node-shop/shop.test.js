@@ -33,6 +33,9 @@ async function emailed(address) {
   return data.map(({ kind }) => kind);
 }
 
+// How many events of a type the service has sent.
+const sent = async (type) => (await shop.call("GET", `/_emulator/events?type=${type}`)).pagination.count;
+
 // The instant a month later; the last day of a month stays within the next one.
 function oneMonthAfter(instant) {
   const date = new Date(instant);
@@ -76,8 +79,8 @@ test("a refund pays back a part, and says so", async () => {
   const customer = await shop.signUp({ email: "awa@example.com", phone: PAYS });
   await advance("1s");
   const { id } = await shop.refund(customer, 1000);
-  const { events } = await advance("7d");
-  assert.equal(events["refund.succeeded"], 1);
+  await advance("7d");
+  assert.equal(await sent("refund.succeeded"), 1);
   const { status, amount } = await shop.call("GET", `/v1/refunds/${id}/`);
   assert.deepEqual([status, amount], ["succeeded", 1000]);
   const [back, paid] = await list("transactions", customer);
@@ -89,8 +92,8 @@ test("a refund that fails pays back nothing", async () => {
   const customer = await shop.signUp({ email: "awa@example.com", phone: REFUND_FAILS });
   await advance("1s");
   const { id } = await shop.refund(customer, 1000);
-  const { events } = await advance("7d");
-  assert.equal(events["refund.failed"], 1);
+  await advance("7d");
+  assert.equal(await sent("refund.failed"), 1);
   assert.equal((await shop.call("GET", `/v1/refunds/${id}/`)).status, "failed");
 });
 
@@ -149,5 +152,5 @@ test("a request whose answer is lost is sent again, and done once", async () => 
 
 test("an error of the service reaches whoever signs up", async () => {
   await shop.signUp({ email: "awa@example.com", phone: PAYS });
-  await assert.rejects(shop.signUp({ email: "awa@example.com", phone: PAYS }), /: 409 customer_email_exists/);
+  await assert.rejects(shop.signUp({ email: "awa@example.com", phone: PAYS }), /: 409 /);
 });
