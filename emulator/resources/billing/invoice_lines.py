@@ -60,7 +60,8 @@ def totals(world: World, lines: InvoiceLines) -> dict[str, Any]:
     rate = settings(world).tax_rate
     tax = money.percent(subtotal, rate)
     sums = {"subtotal": subtotal, "tax_amount": tax, "total": subtotal + tax, "amount_remaining": subtotal + tax}
-    return {**sums, "tax_rate": rate}
+    # A float whatever number was set: a stored invoice is read back with one.
+    return {**sums, "tax_rate": float(rate)}
 
 
 def check_currency(world: World, lines: InvoiceLines, currency: str) -> None:
