@@ -94,6 +94,7 @@ OF_CONTROL_OPERATION: dict[str, tuple[str, ...]] = {
     "listObjects": ("NOT_FOUND",),
     "countObjects": ("NOT_FOUND",),
     "rewind": ("NOT_FOUND",),
+    "getRecording": ("NOT_FOUND",),
     "answerPaymentIntent": _STATUS,
     "answerCheckoutSession": _STATUS,
     "answerRefund": _STATUS,
