@@ -96,7 +96,7 @@ def test_open_apps_are_listed(sandbox: Sandbox) -> None:
         "name": name,
         "livemode": False,
         "objects": customers + events,
-        "requests": sandbox.control.get("/requests")["pagination"]["count"],
+        "requests_count": sandbox.control.get("/requests")["pagination"]["count"],
         "now": sandbox.now,
     }
 
