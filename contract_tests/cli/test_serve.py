@@ -17,6 +17,8 @@ from typing import Any
 import httpx
 import pytest
 
+from emulator.cli.serve import serve as command_line
+
 START = "frozen@2026-01-01T00:00:00Z"
 CLEAN = {name: value for name, value in os.environ.items() if not name.startswith("PAYMENTS_EMULATOR_")}
 
@@ -403,8 +405,11 @@ OPTIONS = ["port", "host", "state", "fixtures", "clock", "seed", "keys", "strict
 def test_the_help_shows_every_documented_option() -> None:
     """Control API page, command line."""
     shown = subprocess.run(command("--help"), capture_output=True, text=True, check=True, timeout=60, env=CLEAN).stdout
+    variables = {parameter.envvar for parameter in command_line.params}
     for name in OPTIONS:
         assert f"--{name}" in shown
+        variable = name.removeprefix("no-").replace("-", "_").upper()
+        assert f"PAYMENTS_EMULATOR_{variable}" in variables
     assert "Every option can be set by a variable of the environment: PAYMENTS_EMULATOR_PORT for --port." in " ".join(
         shown.split()
     )

@@ -123,6 +123,13 @@ def test_a_webhook_reaches_the_inbox_of_its_world(
 
 
 @pytest.mark.parametrize("app", [FIRST, SECOND])
+def test_a_signature_in_place_of_a_key_leaves_the_named_app(client: httpx.Client, app: str) -> None:
+    signed = {"Authorization": "Bearer of-a-signature"}
+    assert client.post(f"/_emulator/inbox/signed?app={app}", content=b"{}", headers=signed).status_code == 200
+    assert client.get("/_emulator/inbox/signed", headers=headers(app)).json()["pagination"]["count"] == 1
+
+
+@pytest.mark.parametrize("app", [FIRST, SECOND])
 def test_a_stream_ends_when_its_reader_leaves(client: httpx.Client, url: str, app: str) -> None:
     with client.stream("GET", "/_emulator/stream", headers=headers(app)) as stream:
         lines = stream.iter_lines()

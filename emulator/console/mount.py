@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from emulator.web.context import context_of
@@ -15,14 +17,19 @@ def before(console: ASGIApp, control_api: ASGIApp) -> ASGIApp:
     """The console for a browser's requests of ``/_emulator/`` itself and of phones, else the control API."""
 
     async def choose(scope: Scope, receive: Receive, send: Send) -> None:
-        has_page = scope["path"] == HOME or scope["path"].startswith(PHONES)
-        await (console if has_page and _from_browser(scope) else control_api)(scope, receive, send)
+        for_console = is_page(scope["method"], scope["path"], context_of(scope).headers)
+        await (console if for_console else control_api)(scope, receive, send)
 
     return choose
 
 
-def _from_browser(scope: Scope) -> bool:
-    """Whether a request was made by a form of a page, or accepts a page."""
-    if scope["method"] == "POST":
-        return (context_of(scope).header(b"content-type") or "").startswith("application/x-www-form-urlencoded")
-    return scope["method"] == "GET" and "text/html" in (context_of(scope).header(b"accept") or "")
+def is_page(method: str, path: str, headers: Mapping[bytes, bytes]) -> bool:
+    """Whether a request is for a page that shares its path with the control API.
+
+    It was made by a form of a page, or accepts a page. ``headers`` has lower-case names.
+    """
+    if path != HOME and not path.startswith(PHONES):
+        return False
+    if method == "POST":
+        return headers.get(b"content-type", b"").startswith(b"application/x-www-form-urlencoded")
+    return method == "GET" and b"text/html" in headers.get(b"accept", b"")

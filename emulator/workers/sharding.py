@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from emulator.console.mount import CONSOLE, HOME, PHONES
+from emulator.console.mount import CONSOLE, is_page
 from emulator.control.inbox import PREFIX as INBOX
 from emulator.engine.share import Share
 from emulator.errors import ApiError
@@ -30,26 +30,19 @@ def stated_key(method: str, path: str, query: bytes, headers: Mapping[bytes, byt
     ``headers`` has lower-case names.
     """
     authorization = headers.get(b"authorization")
+    is_webhook = path.startswith(INBOX) and method != "GET"
     if authorization is not None and path.startswith(SHOWN):
         try:
             return keys.read(authorization.decode("latin-1"))
         except ApiError:
-            return None
-    if path.startswith("/_emulator/") and not _is_page(method, path, headers):
+            if not is_webhook:  # the header of a webhook may be its signature
+                return None
+    if path.startswith("/_emulator/") and not path.startswith(CONSOLE) and not is_page(method, path, headers):
         stated = _named(query)
         if stated is not None:
             return Key(stated.name, livemode=False)
-        return None if path.startswith(INBOX) and method != "GET" else Key(DEFAULT_APP, livemode=False)
+        return None if is_webhook else Key(DEFAULT_APP, livemode=False)
     return _named(query) if path.startswith("/docs/") else None
-
-
-def _is_page(method: str, path: str, headers: Mapping[bytes, bytes]) -> bool:
-    if path.startswith(CONSOLE):
-        return True
-    has_page = path == HOME or path.startswith(PHONES)
-    accepts = b"text/html" in headers.get(b"accept", b"")
-    is_form = headers.get(b"content-type", b"").startswith(b"application/x-www-form-urlencoded")
-    return has_page and (accepts if method == "GET" else is_form)
 
 
 def _named(query: bytes) -> Key | None:
