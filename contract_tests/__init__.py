@@ -9,4 +9,5 @@ if sys.dont_write_bytecode:
     # that there is still no file beside a source.
     sys.dont_write_bytecode = False
     sys.pycache_prefix = os.environ["PYTHONPYCACHEPREFIX"] = str(Path(__file__).parents[1] / ".pytest_cache/bytecode")
-    del os.environ["PYTHONDONTWRITEBYTECODE"]
+    # A process that multiprocessing started has the option without the variable.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
