@@ -100,11 +100,15 @@ class Place:
         """The past of the world is gone: another one is in its place."""
         self.given.clear()
 
+    def unsaved(self) -> None:
+        """The last of its answers and snapshots may not have been stored, and which ones is not known."""
+        self.forget()
+        self.saved.clear()
+
     def lost(self) -> None:
         """The world is gone with all it held."""
         self.is_open = False
-        self.forget()
-        self.saved.clear()
+        self.unsaved()
 
     def pick(self, kind: str, number: int) -> Any:
         """One of the newest records of a kind."""

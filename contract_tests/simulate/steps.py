@@ -486,8 +486,7 @@ async def crash(simulation: Simulation) -> None:
         if simulation.disk.kind == "memory":
             place.lost()
         if simulation.disk.kind == "tinydb":
-            place.forget()
-            place.saved.clear()
+            place.unsaved()
     simulation.invariants.disk_failed = False
     await simulation.start()
 
@@ -515,6 +514,9 @@ async def _restart(simulation: Simulation) -> None:
     unsaved = await simulation.server.stop()
     simulation.disk.repair()
     simulation.invariants.stopped(simulation.server, unsaved)
+    if unsaved is not None:
+        for place in simulation.places.values():
+            place.unsaved()
     simulation.invariants.disk_failed = False
     await simulation.start()
 
