@@ -223,8 +223,8 @@ def test_an_unused_world_is_small() -> None:
         tracemalloc.stop()
         return size / 200
 
-    assert asyncio.run(size_of(open_only)) < 8 * 1024
-    assert asyncio.run(size_of(ask)) < 12 * 1024
+    assert asyncio.run(size_of(open_only)) < 6 * 1024
+    assert asyncio.run(size_of(ask)) < 9 * 1024
 
 
 def test_a_tick_visits_no_stored_world_that_was_not_used(

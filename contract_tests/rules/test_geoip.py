@@ -66,3 +66,19 @@ def test_a_missing_file_is_reported_in_one_line(tmp_path: Path, content: bytes |
     assert (ended.returncode, ended.stdout) == (2, "")
     assert str(file) in ended.stderr
     assert len(ended.stderr.splitlines()) == 1
+
+
+def test_an_address_in_a_damaged_part_of_the_file_is_in_no_country(
+    tmp_path: Path, service_contract: Contract, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = database(tmp_path / "geo.mmdb", 4, {"1.2.3.0/24": PLACES["1.2.3.0/24"]})
+    content = file.read_bytes()
+    file.write_bytes(content.replace(b"iso_code", b"\xff" * 8))
+    server = RunningServer(geoip=file)
+    client = Client(server.url, service_contract, "sk_test_geoip")
+    client.post("/security-profiles/", {"name": "Shop", "blocked_countries": ["FR"]})
+    answer = client.request("POST", "/subscriptions/", json={}, headers={"X-Forwarded-For": "1.2.3.4"})
+    client.close()
+    server.stop()
+    assert answer.status_code == 422, "no country is blocked that is not known"
+    assert f"{file}: the country of 1.2.3.4 is unknown, the file is damaged" in caplog.text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from functools import cache
 from typing import Any, NoReturn, Self
 
 import msgspec
@@ -14,13 +15,22 @@ from emulator.core.unit_of_work import Change, UnitOfWork
 
 
 class Tables(dict[type[Record], Table[Any]]):
-    """The tables of a world by kind, each made when it is first asked for: most worlds hold records of a few kinds."""
+    """The tables of a world by kind, each made with its first record: most worlds hold records of a few kinds.
+
+    Reading a kind of which there is none finds an empty table that all worlds share. Nothing is added to that one.
+    """
 
     def __init__(self, kinds: tuple[type[Record], ...]) -> None:
         super().__init__()
         self.kinds = kinds
 
     def __missing__(self, kind: type[Record]) -> Table[Any]:
+        if kind not in self.kinds:
+            raise KeyError(kind)
+        return _empty(kind)
+
+    def make(self, kind: type[Record]) -> Table[Any]:
+        """The table for the first record of a kind. Raises ``KeyError`` for a kind that this world does not hold."""
         if kind not in self.kinds:
             raise KeyError(kind)
         table = self[kind] = Table(kind)
@@ -30,6 +40,11 @@ class Tables(dict[type[Record], Table[Any]]):
         duplicate = Tables(self.kinds)
         duplicate.update((kind, table.copy()) for kind, table in self.items())
         return duplicate
+
+
+@cache
+def _empty(kind: type[Record]) -> Table[Any]:
+    return Table(kind)
 
 
 class Repository:
@@ -88,7 +103,9 @@ class Repository:
             number = self.counters["record"] = self.counters.get("record", 0) + 1  # as count(); inlined for speed
         unit = self._unit or no_unit_of_work()
         # If the table raises, it has changed nothing, and there must be no change to undo.
-        table = self._tables[type(record)]
+        kind = type(record)
+        if (table := self._tables.get(kind)) is None:
+            table = self._tables.make(kind)
         table.add(record, number)
         unit.changes.append(change := Change(None, record, number))
         if table.checks_additions:

@@ -60,7 +60,7 @@ class Fixtures:
         settings: Mapping[str, Any] | None = None,
     ) -> None:
         # What the command line says comes first, so that a file can differ from it for single Apps.
-        given = merged(settings or {}, {"readings": dict(readings or {})})
+        given = merged(settings or {}, {"readings": dict(readings)} if readings else {})
         self._all: list[Fixture] = [Fixture(settings=given)] if given else []
         self.worlds: dict[Key, StoredWorld] = {}
         if given:

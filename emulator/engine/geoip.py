@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 import msgspec
 
 from emulator.resources.app.client_ip import IpAddress, network
+
+logger = logging.getLogger("emulator")
 
 CountryLookup = Callable[[IpAddress], str | None]
 """The country of an IP address as an ISO 3166-1 alpha-2 code, or None if it is not known."""
@@ -32,7 +35,11 @@ def from_table(entries: Iterable[NetworkEntry]) -> CountryLookup:
 
 
 def from_database(file: Path) -> CountryLookup:
-    """Looks up a database in MaxMind's format, such as GeoLite2-Country. Raises :class:`InvalidDatabase`."""
+    """Looks up a database in MaxMind's format, such as GeoLite2-Country. Raises :class:`InvalidDatabase`.
+
+    Only its ends are read now; reading all of it would take some ten seconds. An address whose part of the file is
+    damaged is in no known country, and one line of the log says so.
+    """
     try:
         # An extra of the package: few users need real networks, and the table is enough for the others.
         import maxminddb
@@ -42,7 +49,15 @@ def from_database(file: Path) -> CountryLookup:
         reader = maxminddb.open_database(str(file))
     except (OSError, ValueError, maxminddb.InvalidDatabaseError) as error:
         raise InvalidDatabase(f"{file}: cannot be used: {getattr(error, 'strerror', None) or error}") from None
-    return lambda address: _country(reader, address)
+
+    def lookup(address: IpAddress) -> str | None:
+        try:
+            return _country(reader, address)
+        except (ValueError, maxminddb.InvalidDatabaseError) as error:  # a ValueError for text that is no UTF-8
+            logger.error("%s: the country of %s is unknown, the file is damaged: %s", file, address, error)
+            return None
+
+    return lookup
 
 
 def _country(reader: Any, address: IpAddress) -> str | None:

@@ -59,8 +59,8 @@ class Outbox:
         self._traces = traces or TraceContexts()
         self._sender = sender
         self._mailer = mailer
-        self._deliveries = WorkQueues(self._deliver, AT_ONCE)
-        self._emails = None if mailer is None else WorkQueues(self._mail)
+        self._deliveries = WorkQueues(self._deliver, AT_ONCE, runner.scheduler.pauses)
+        self._emails = None if mailer is None else WorkQueues(self._mail, pauses=runner.scheduler.pauses)
         self._awaited: dict[str, asyncio.Future[HttpResult]] = {}
         self._held: dict[str, DeliverWebhook] = {}
         # By endpoint: the delivery that is being attempted, and what ends with it.

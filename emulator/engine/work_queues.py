@@ -8,6 +8,8 @@ from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable
 from typing import Generic, TypeVar
 
+from emulator.engine.time_slice import TimeSlice
+
 logger = logging.getLogger("emulator")
 
 T = TypeVar("T")
@@ -17,10 +19,15 @@ class WorkQueues(Generic[T]):
     """A queue for each key. Items of one key are handled in order, one at a time; keys do not wait for each other.
 
     At most ``at_once`` items are handled at the same time. What ``handle`` raises is logged, and the next item follows.
+    Handling an item may wait for nothing, so between two of them other tasks run once a time slice is over; ``pauses``
+    are those of :class:`TimeSlice`.
     """
 
-    def __init__(self, handle: Callable[[T], Awaitable[object]], at_once: int = 1) -> None:
+    def __init__(
+        self, handle: Callable[[T], Awaitable[object]], at_once: int = 1, pauses: asyncio.Lock | None = None
+    ) -> None:
         self._handle = handle
+        self._pauses = pauses
         self._slots = asyncio.Semaphore(at_once)
         self._waiting: dict[str, deque[T]] = defaultdict(deque)
         self._workers: dict[str, asyncio.Task[None]] = {}
@@ -53,11 +60,12 @@ class WorkQueues(Generic[T]):
                 del self._workers[key], self._waiting[key]
 
     async def _work(self, key: str) -> None:
-        waiting = self._waiting[key]
+        waiting, time_slice = self._waiting[key], TimeSlice(self._pauses)
         try:
             while waiting:
                 async with self._slots:
                     await self._handle_guarded(waiting.popleft())
+                await time_slice.pause_if_over()
         finally:
             del self._workers[key]
             del self._waiting[key]
