@@ -139,6 +139,47 @@ def test_a_file_whose_name_is_none_for_a_snapshot(cli: Cli, tmp_path: Path) -> N
     assert "give one with --name" in cli("snapshot", "import", str(file)).usage_error
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("sweep", "--junit"),
+        ("doubt", "--junit"),
+        ("grade", "--html"),
+        ("grade", "--junit"),
+        ("grade", "--sarif"),
+        ("grade", "--badge"),
+        ("exec", "--report"),
+        ("exec", "--export-on-exit"),
+        ("exec", "--readings", "all", "--junit"),
+    ],
+    ids=" ".join,
+)
+def test_a_report_that_has_no_place_is_rejected_before_the_command_runs(
+    cli: Cli, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    ran, file = tmp_path / "ran", tmp_path / "missing" / "report"
+    rejected = cli(*options, str(file), "--", "touch", str(ran)).usage_error
+    assert f"{file}: cannot be written: there is no folder {file.parent}" in rejected
+    assert not ran.exists()
+
+
+@pytest.mark.parametrize(("command", "option"), [("check", "--junit"), ("calibrate", "--out"), ("report", "--html")])
+def test_a_report_that_has_no_place_is_rejected_before_a_server_is_asked(
+    cli: Cli, tmp_path: Path, command: str, option: str
+) -> None:
+    file = tmp_path / "missing" / "report"
+    url = ["http://127.0.0.1:9"] if command != "report" else ["--url", "http://127.0.0.1:9"]
+    assert f"there is no folder {file.parent}" in cli(command, *url, option, str(file)).usage_error
+
+
+def test_a_report_that_cannot_be_written_at_the_end_is_one_line(cli: Cli, tmp_path: Path) -> None:
+    """Its folder is gone by then."""
+    folder = tmp_path / "reports"
+    folder.mkdir()
+    file = folder / "report.html"
+    assert f"{file}: cannot be written" in cli("exec", "--report", str(file), "--", "rmdir", str(folder)).usage_error
+
+
 @pytest.mark.parametrize(("status", "body"), [(200, b"hello"), (404, b"<h1>Not Found</h1>"), (500, b'{"error": "no"}')])
 def test_something_else_that_listens_there(cli: Cli, status: int, body: bytes) -> None:
     stranger = Receiver()

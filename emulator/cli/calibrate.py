@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import click
 
 from emulator.cli.options import option
+from emulator.cli.output_files import OUTPUT_FILE, explained
 
 if TYPE_CHECKING:
     from emulator.calibration.probes import Collected
@@ -23,20 +24,25 @@ if TYPE_CHECKING:
 LOCAL = "local"
 """The receiver's own address, for a service on this machine."""
 
-_FILE = click.Path(dir_okay=False, path_type=Path)
-
 
 @click.command()
 @click.argument("url")
 @option("--key", required=True, metavar="KEY", help="Secret key of a test App.")
-@click.option("--out", type=_FILE, metavar="FILE", help="Write a profile that serve and exec follow (YAML).")
-@click.option("--against", type=_FILE, metavar="PROFILE", help="Exit status 1 if the service differs from a profile.")
+@click.option("--out", type=OUTPUT_FILE, metavar="FILE", help="Write a profile that serve and exec follow (YAML).")
+@click.option(
+    "--against",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="PROFILE",
+    help="Exit status 1 if the service differs from a profile.",
+)
 @click.option("--only", multiple=True, metavar="B-nn", help="Ask about this decision alone; may be repeated.")
 @click.option("--rate", type=click.FloatRange(0.01), default=2, show_default=True, help="Requests per second at most.")
 @click.option(
     "--max-requests", type=click.IntRange(1), default=250, show_default=True, help="Requests in all, retries included."
 )
-@click.option("--resume", type=_FILE, metavar="FILE", help="Store the progress here, and go on from what is stored.")
+@click.option(
+    "--resume", type=OUTPUT_FILE, metavar="FILE", help="Store the progress here, and go on from what is stored."
+)
 @click.option(
     "--receiver", metavar="URL|local", help="Ask about webhooks; where the service reaches the receiver started here."
 )
@@ -162,10 +168,8 @@ def _profile(known: Collected, report: CalibrationReport) -> Profile:
 def _save(profile: Profile, file: Path) -> None:
     from emulator.profile import save
 
-    try:
+    with explained(file):
         save(profile, file)
-    except OSError as error:
-        raise click.ClickException(f"{file}: cannot be written: {error.strerror}") from None
 
 
 def _show(report: CalibrationReport, profile: Profile) -> None:

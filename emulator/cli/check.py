@@ -14,6 +14,7 @@ import click
 
 from emulator.cli.extras import require_extra
 from emulator.cli.options import DEFAULT_URL, option
+from emulator.cli.output_files import OUTPUT_FILE, write_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 @click.option(
     "--receiver", metavar="URL", help="A webhook receiver that the server can reach. [default: one started here]"
 )
-@click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), help="Also write the report as JUnit XML.")
+@click.option("--junit", type=OUTPUT_FILE, help="Also write the report as JUnit XML.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 def check(*, url: str, key: str, junit: Path | None, as_json: bool, **choices: Any) -> int:
     """Check the server at URL against the OpenAPI document.
@@ -51,7 +52,7 @@ def check(*, url: str, key: str, junit: Path | None, as_json: bool, **choices: A
     base_url, document = server_and_document(url)
     report = _report(document, base_url, key, **choices)
     if junit:
-        junit.write_text(report.as_junit(), "utf-8")
+        write_text(junit, report.as_junit())
     if as_json:
         click.echo(json.dumps(report.as_json(), indent=1))
     else:

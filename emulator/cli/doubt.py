@@ -13,6 +13,7 @@ import click
 from emulator.cli.captured import run_captured
 from emulator.cli.exec import past_proxies
 from emulator.cli.options import DEFAULT_KEY, option, variable
+from emulator.cli.output_files import OUTPUT_FILE, write_text
 from emulator.cli.serve import make_server, serve
 from emulator.cli.server_thread import serving
 
@@ -52,7 +53,7 @@ def listed(context: click.Context, _: click.Parameter, wanted: bool) -> None:
 )
 @click.option("--budget", type=click.FloatRange(min=0), metavar="SECONDS", help="Start no run after this time.")
 @click.option("--jobs", type=click.IntRange(1, 64), default=os.cpu_count() or 1, help="Runs at a time.")
-@click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), help="Write a report as JUnit XML.")
+@click.option("--junit", type=OUTPUT_FILE, help="Write a report as JUnit XML.")
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def doubt(
@@ -91,7 +92,7 @@ def doubt(
         player(command, key, chosen), DOUBTS, only=only, skip=skip, budget=budget, workers=jobs, progress=show
     )
     if junit is not None:
-        junit.write_text(report.as_junit(), "utf-8")
+        write_text(junit, report.as_junit())
     click.echo(report.as_json() if as_json else report.text())
     return int(not report.passes(fail_on))
 

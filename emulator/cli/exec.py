@@ -19,6 +19,7 @@ import click
 
 from emulator.cli.completion import PROGRAM
 from emulator.cli.options import DEFAULT_KEY, option, variable
+from emulator.cli.output_files import OUTPUT_FILE
 from emulator.cli.serve import make_server, serve
 from emulator.cli.server_process import tune_garbage_collector
 from emulator.cli.server_thread import serving
@@ -42,9 +43,6 @@ NOT_OURS = ("workers", "port", "port_file", "quiet", "verbose", "log_format", "e
 """Options of ``serve`` that are about a server: its port, which has an environment variable, its end, its output."""
 
 PARAMETERS = [parameter for parameter in serve.params if parameter.name not in NOT_OURS]
-
-
-OUTPUT_FILE = click.Path(dir_okay=False, writable=True, path_type=Path)
 
 
 @click.command("exec", params=PARAMETERS, context_settings={"allow_interspersed_args": False})
@@ -76,9 +74,7 @@ OUTPUT_FILE = click.Path(dir_okay=False, writable=True, path_type=Path)
     metavar="FILE",
     help="Draw what COMMAND did in its App as an HTML file when it ends, whatever its status.",
 )
-@click.option(
-    "--junit", type=click.Path(dir_okay=False, path_type=Path), help="With --readings: a report as JUnit XML."
-)
+@click.option("--junit", type=OUTPUT_FILE, help="With --readings: a report as JUnit XML.")
 @click.option("--json", "as_json", is_flag=True, help="With --readings: the report as JSON lines.")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def execute(

@@ -14,6 +14,7 @@ import click
 
 from emulator import junit
 from emulator.cli.captured import run_captured
+from emulator.cli.output_files import write_text
 from emulator.cli.serve import make_server
 from emulator.cli.server_thread import serving
 
@@ -105,7 +106,7 @@ def _ended(command: Sequence[str], environment: Environment, chosen: Mapping[str
 def report(runs: Sequence[CommandRun], *, as_json: bool, junit_file: Path | None) -> int:
     """Print which readings the command depends on; exit status 1 if it depends on any, or fails in the first run."""
     if junit_file is not None:
-        junit_file.write_text(as_junit(runs), "utf-8")
+        write_text(junit_file, as_junit(runs))
     if as_json:
         for run in runs:
             row = {"reading": run.reading, "value": run.value, "status": run.status, "depends": run.depends}

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from emulator.cli import world_report
 from emulator.cli.client import ControlClient
 from emulator.cli.json_file import read_json
-from emulator.cli.server_start import explained
+from emulator.cli.output_files import explained
 
 NAME = "exec"
 """The name of the snapshot at the server."""

@@ -16,6 +16,7 @@ from emulator.cli.captured import run_captured
 from emulator.cli.doubt import LEFT_OUT, environment
 from emulator.cli.doubt import player as doubt_player
 from emulator.cli.options import DEFAULT_KEY, option
+from emulator.cli.output_files import OUTPUT_FILE, write_text
 from emulator.cli.serve import serve
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 PARAMETERS = [each for each in serve.params if each.name not in LEFT_OUT]
 
-FILE = click.Path(dir_okay=False, writable=True, path_type=Path)
 
 NO_STORY = (
     "Name a command that does what your application does, for the world of the key in PAYMENTS_EMULATOR_KEY, with "
@@ -55,10 +55,10 @@ class ExamPlan(NamedTuple):
 @click.option("--sample", "most", type=click.IntRange(min=1), metavar="N", help="At most N questions for each area.")
 @click.option("--fail-on", type=click.FloatRange(0, 100), default=100, metavar="MARK", help="Fail below this mark.")
 @click.option("--jobs", type=click.IntRange(1, 64), default=os.cpu_count() or 1, help="Runs at a time.")
-@click.option("--html", type=FILE, help="Write the report as a page.")
-@click.option("--junit", type=FILE, help="Write the report as JUnit XML.")
-@click.option("--sarif", type=FILE, help="Write the report as SARIF.")
-@click.option("--badge", type=FILE, help="Write a badge with the mark as SVG.")
+@click.option("--html", type=OUTPUT_FILE, help="Write the report as a page.")
+@click.option("--junit", type=OUTPUT_FILE, help="Write the report as JUnit XML.")
+@click.option("--sarif", type=OUTPUT_FILE, help="Write the report as SARIF.")
+@click.option("--badge", type=OUTPUT_FILE, help="Write a badge with the mark as SVG.")
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def grade(
@@ -102,7 +102,7 @@ def grade(
     files = {html: as_html, junit: exam_formats.as_junit, sarif: exam_formats.as_sarif, badge: exam_formats.badge}
     for file, written in files.items():
         if file is not None:
-            file.write_text(written(exam), "utf-8")
+            write_text(file, written(exam))
     click.echo(exam_formats.as_json(exam) if as_json else "\n".join(exam.lines()), nl=not as_json)
     return int(exam.failure is not None or exam.mark < fail_on)
 

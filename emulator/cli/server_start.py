@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from emulator.cli.output_files import explained
+
 if TYPE_CHECKING:
     from emulator.profile import Profile
 
@@ -40,15 +42,6 @@ def write_port(port: int, port_file: Path | None) -> None:
             part = port_file.with_name(f"{port_file.name}.part")
             part.write_text(f"{port}\n")
             part.replace(port_file)
-
-
-@contextmanager
-def explained(file: Path) -> Iterator[None]:
-    """Report a file that cannot be written on one line, exit status 2."""
-    try:
-        yield
-    except OSError as error:
-        raise click.ClickException(f"{file}: cannot be written: {error.strerror}") from None
 
 
 @contextmanager

@@ -16,6 +16,7 @@ import click
 from emulator.cli.completion import PROGRAM
 from emulator.cli.exec import handling, past_proxies
 from emulator.cli.options import DEFAULT_KEY, option, variable
+from emulator.cli.output_files import OUTPUT_FILE, write_text
 from emulator.cli.serve import make_server, serve
 from emulator.cli.server_thread import serving
 
@@ -67,7 +68,7 @@ class SweptCommand(click.Command):
 @click.option("--jobs", type=click.IntRange(1, 64), default=2 * (os.cpu_count() or 1), help="Runs at a time.")
 @click.option("--pairs", is_flag=True, help="Also try two faults at once; there are many, so give a --budget.")
 @click.option("--then", "afterwards", default="2d", metavar="DURATION", show_default=True, help="Time after COMMAND.")
-@click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), help="Write a report as JUnit XML.")
+@click.option("--junit", type=OUTPUT_FILE, help="Write a report as JUnit XML.")
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def sweep(
@@ -117,7 +118,7 @@ def sweep(
         raise click.ClickException(runs.why_nothing_was_seen())
     report = report._replace(repeat=repeating(click.get_current_context().meta["sweep.arguments"], len(command)))
     if junit is not None:
-        junit.write_text(report.as_junit(), "utf-8")
+        write_text(junit, report.as_junit())
     click.echo(report.as_json() if as_json else report.text())
     if runs.other_apps and not as_json:
         click.echo(f"Not swept: {runs.other_apps_named()}, Apps of other keys than PAYMENTS_EMULATOR_KEY.")

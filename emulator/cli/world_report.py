@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from emulator.cli.options import with_client
-from emulator.cli.server_start import explained
+from emulator.cli.output_files import OUTPUT_FILE, write_text
 from emulator.i18n import catalogs
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.option(
     "--html",
     "file",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=OUTPUT_FILE,
     default="report.html",
     show_default=True,
     metavar="FILE",
@@ -55,5 +55,4 @@ def write(emulator: ControlClient, file: Path, language: str = catalogs.SOURCE) 
     from emulator.i18n.language import language_of
 
     text = page(collect(emulator), language_of(language))
-    with explained(file):
-        file.write_text(text, "utf-8")
+    write_text(file, text)
