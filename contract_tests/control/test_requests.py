@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from httpx import Response
 
+from contract_tests.client import http_client
+from contract_tests.receiver import Received, Receiver, Reply
 from contract_tests.sandbox import Sandbox
 from emulator.control.request_code import FORMS
 
@@ -102,6 +104,27 @@ def test_it_goes_back_by_steps(sandbox: Sandbox) -> None:
     sandbox.api.post("/products/", {"name": "Mug", "unit_amount": 900, "currency": "XAF"})
     sandbox.control.post("/rewind", {"steps": 1})
     assert world(sandbox) == before
+
+
+def test_steps_include_a_request_that_was_answered_last_but_began_first(sandbox: Sandbox, receiver: Receiver) -> None:
+    """It waited for a webhook whose receiver asked for something itself meanwhile."""
+    session = sandbox.session()
+
+    def call_back(_: Received) -> Reply:
+        http = http_client(base_url=f"{sandbox.url}/v1", headers={"Authorization": f"Bearer {sandbox.key}"})
+        with http:
+            http.post("/customers/", json={"email": "receiver@example.com", "name": "R"}).raise_for_status()
+        return Reply()
+
+    sandbox.endpoint(receiver.url, "checkout.session.completed")
+    before = sandbox.api.get(f"/checkout-sessions/{session['id']}/")
+    receiver.reply = call_back
+    phone = {"type": "mobile_money", "phone": "+24177123456"}
+    sandbox.control.post(f"/checkout-sessions/{session['id']}/pay", {"method": phone})
+    last = [entry["operation"] for entry in journal(sandbox)[-2:]]
+    assert last == ["createCustomer", "payCheckoutSession"]
+    sandbox.control.post("/rewind", {"steps": 2})
+    assert sandbox.api.get(f"/checkout-sessions/{session['id']}/") == before
 
 
 def test_going_back_by_a_rejected_request_undoes_nothing_before_it(sandbox: Sandbox) -> None:

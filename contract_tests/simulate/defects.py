@@ -121,7 +121,7 @@ DEFECTS = (
         _unlocked,
         ("internal error", "rewind"),
         ("race", "customer"),
-        seed=59,
+        seed=84,
     ),
     Defect("worlds are never given up", Engine, "_make_room", _nothing_async, ("memory",), ("scan", "read", "pay")),
     Defect(

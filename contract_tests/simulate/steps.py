@@ -374,6 +374,8 @@ async def undo(at: Place, then: Step) -> None:
         await runtime.outbox.deliveries_settled()
     before, answered = dump(runtime), len(runtime.journal.entries)
     await at.simulation.act({**then, "key": at.key})
+    # Receivers may call back: what they ask for is undone as well.
+    await runtime.outbox.deliveries_settled()
     done = len(runtime.journal.entries) - answered
     at.forget()
     if done > 0:

@@ -77,13 +77,15 @@ async def rewind(engine: Engine, runtime: Runtime, query: Query, body: Query) ->
 
 
 def target(journal: Journal, body: Query) -> LoggedRequest:
-    """The request to go back to: the one given in ``to``, or the one ``steps`` requests ago."""
+    """The request to go back to: the one given in ``to``, or of the last ``steps`` requests the one that began first.
+
+    Requests stand in the journal in the order of their answers; one that waited may have begun before others.
+    """
     if "to" in body:
         return find(journal, body["to"], "to")
     if body["steps"] > len(journal.entries):
         raise invalid_field("steps", f"there are only {len(journal.entries)} requests in the journal")
-    entry: LoggedRequest = journal.entries[-body["steps"]]
-    return entry
+    return min(journal.entries[-body["steps"] :], key=lambda entry: entry.checkpoint.units)
 
 
 def find(journal: Journal, id: str, param: str | None = None) -> LoggedRequest:
