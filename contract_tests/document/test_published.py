@@ -137,11 +137,18 @@ def test_in_a_chain_of_conditions_only_one_can_apply() -> None:
     chains = [schema for schema in document["components"]["schemas"].values() if "else" in schema]
     assert chains
     for schema in chains:
-        first, second = schema["if"]["properties"], schema["else"]["if"]["properties"]
-        [(name, one)], [(same, other)] = first.items(), second.items()
-        assert name == same
-        assert set(one["enum"]).isdisjoint(other["enum"])
-        assert "else" not in schema["else"]
+        [names, *others] = [each["if"]["properties"].keys() for each in chain_of(schema)]
+        [name] = names
+        assert all(other == names for other in others)
+        values = [value for each in chain_of(schema) for value in each["if"]["properties"][name]["enum"]]
+        assert len(values) == len(set(values))
+
+
+def chain_of(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """A schema with ``if``, and those that follow it under ``else``."""
+    while "if" in schema:
+        yield schema
+        schema = schema.get("else", {})
 
 
 def test_no_extension_repeats_a_condition() -> None:

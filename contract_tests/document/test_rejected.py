@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -18,6 +19,13 @@ FREE = {"description": "Basket", "unit_amount": 500}
 SESSION: Body = {"currency": "XAF", "line_items": [FREE]}
 LINK: Body = {"currency": "XAF", "name": "L"}
 LATER = "2030-01-01T00:00:00Z"
+METHODS: dict[str, Body] = {
+    "mobile_money": {"phone": "+24177000000"},
+    "bank_card": {"number": "4242424242424242", "exp_month": 12, "exp_year": 2040, "cvc": "123"},
+    "bank_transfer": {"iban": "FR1420041010050500013M02606"},
+    "paypal": {"email": "awa@example.com"},
+}
+"""The fields of each type of payment method."""
 
 
 class Rule(NamedTuple):
@@ -27,6 +35,10 @@ class Rule(NamedTuple):
     path: str
     wrong: Body
     right: Body
+
+
+def _method(type: str, fields: Body) -> Body:
+    return {"customer": "CUSTOMER", "type": type, **fields}
 
 
 RULES = (
@@ -109,8 +121,24 @@ RULES = (
         {"operation": "payment", "result": "succeeded", "code": "INSUFFICIENT_FUNDS"},
         {"operation": "payment", "result": "failed", "code": "INSUFFICIENT_FUNDS"},
     ),
+    *(
+        Rule("PaymentMethodCreate", "/payment-methods/", _method(type, {}), _method(type, fields))
+        for type, fields in METHODS.items()
+    ),
 )
 """One row for each condition, but for those of schemas that are written like another one."""
+
+FIELDS_OF_OTHER_TYPES = tuple(
+    Rule(
+        "PaymentMethodCreate",
+        "/payment-methods/",
+        _method(type, own | {name: value}),
+        _method(type, own),
+    )
+    for type, own in METHODS.items()
+    for name, value in ChainMap(*METHODS.values()).items()
+    if name not in own
+)
 
 ALIKE = {"AnswerInput", "PromptAnswer", "WebhookUpdate"}
 
@@ -127,7 +155,7 @@ def test_each_condition_has_a_row() -> None:
     assert sorted(rule.schema for rule in RULES) == sorted(name for name in conditions() if name not in ALIKE)
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.schema} {sorted(rule.wrong)}")
+@pytest.mark.parametrize("rule", RULES + FIELDS_OF_OTHER_TYPES, ids=lambda rule: f"{rule.schema} {sorted(rule.wrong)}")
 def test_the_document_and_the_server_reject_the_same(rule: Rule, sandbox: Sandbox) -> None:
     made = {"CUSTOMER": sandbox.customer(), "PLAN": sandbox.plan(), "PRODUCT": sandbox.product()}
     values = {name: each["id"] for name, each in made.items()} | {"INBOX": f"{sandbox.url}/_emulator/inbox/rejected"}

@@ -36,7 +36,7 @@ def test_the_python_shop(command: tuple[str, ...]) -> None:
     assert "10 passed" in output.stdout
 
 
-@pytest.mark.parametrize(("shop", "tests"), [("fastapi-shop", 10), ("flask-shop", 3), ("django-shop", 3)])
+@pytest.mark.parametrize(("shop", "tests"), [("fastapi-shop", 18), ("flask-shop", 3), ("django-shop", 3)])
 @pytest.mark.parametrize("command", [beside_an_emulator(*PYTEST), PYTEST], ids=["exec", "in process"])
 def test_the_shop_in_a_framework(shop: str, tests: int, command: tuple[str, ...]) -> None:
     ended = run(shop, *command)

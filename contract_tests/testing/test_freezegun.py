@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterator
 
+import httpx
 import pytest
 from freezegun import freeze_time
 
@@ -87,6 +88,15 @@ def test_a_freeze_that_goes_back_is_reported_at_the_next_call(world: Emulator) -
         assert "clock: 2024-02-01T00:00:00.000Z" in world.story()
     with pytest.raises(AssertionError, match="never goes back"), freeze_time("2023-01-01"):
         world.client.get("/v1/customers/")
+
+
+def test_a_move_that_the_world_cannot_follow_is_in_the_story(world: Emulator) -> None:
+    """The next call may be the application's, which no error of the test's helpers can stop."""
+    world.client.get("/v1/customers/")
+    with freeze_time("2020-01-01") as frozen:
+        httpx.get(f"{world.url}/v1/customers/", headers={"Authorization": f"Bearer {world.key}"})
+        frozen.move_to("2020-02-01")
+    assert "behind this world" in world.story()
 
 
 def test_webhooks_and_waits_work_while_time_stands_still(world: Emulator) -> None:

@@ -57,7 +57,12 @@ RULES: dict[str, dict[str, str]] = {
         "line_items*": "a price goes with a free product only, and is needed there (Invoices)",
         "due_date": "is not past (B-65)",
     },
-    "createPaymentMethod": {"*": "each type has fields of its own, a card its check digit (B-52, B-95)"},
+    "createPaymentMethod": {
+        "number": "has its check digit (B-95)",
+        "iban": "has its check digits, and the length of its country (B-52)",
+        "exp_month": "the card's last month is not over (B-52)",
+        "exp_year": "the card's last month is not over (B-52)",
+    },
     "createWebhook": {"url": "http is for loopback (B-82)", "events": "* stands alone (B-82)"},
     "updateWebhook": {"url": "http is for loopback (B-82)", "events": "* stands alone (B-82)"},
     "advanceClock": {"to": "the clock never goes back (B-91)", "by": "the calendar ends with the year 9999"},

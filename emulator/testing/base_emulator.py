@@ -85,6 +85,7 @@ class BaseEmulator:
         self.ledger = Ledger(self.api)
         self.webhooks = Webhooks(self.api, self.clock, self.events, self.server.receiver, app(self.key))
         self._snapshots = 0
+        self._not_followed = ""
         self.recorded_as: str | None = None
         time_travel.followers.append(self._follow_move)
 
@@ -95,9 +96,14 @@ class BaseEmulator:
         """After a move of freezegun or time-machine: let the world follow, and settle.
 
         Not on an event loop, which would stand still and could not answer webhooks: there the next call follows. Nor
-        inside a delivery that is waited for already.
+        inside a delivery that is waited for already. A move that the world cannot follow is an error of the next call,
+        and is reported with a test that fails without one.
         """
-        if not _on_event_loop() and self.server.follows(self.key):
+        if _on_event_loop():
+            return
+        if passed := self.server.passed(self.key):
+            self._not_followed = str(passed)
+        elif self.server.follows(self.key):
             try:
                 self.settle()
             except RequestRefused as error:
@@ -239,9 +245,8 @@ class BaseEmulator:
         # Without the check before each request: it would hide the report of a world that fails it.
         api = Api(self.url, self.key)
         try:
-            return (
-                f"world {self.key} at {self.url}\n{failure_report.report(api, WorldClock(api), self.webhooks.so_far)}"
-            )
+            report = failure_report.report(api, WorldClock(api), self.webhooks.so_far)
+            return "\n".join(filter(None, [f"world {self.key} at {self.url}", self._not_followed, report]))
         finally:
             api.close()
 

@@ -62,11 +62,18 @@ class RemoteServer:
         known = self._followed.get(key)
         if known is None or known.travel != travel:
             self._enter(key, travel)
-        elif (moved := travel.instant - known.instant) < 0:
-            raise behind(travel, -moved, self._now(key))
-        elif moved >= MOMENT:
+        elif error := self.passed(key):
+            raise error
+        elif (moved := travel.instant - known.instant) >= MOMENT:
             self._advance(key, {"by": f"PT{moved:.3f}S"})
             self._followed[key] = FollowedTravel(travel, known.instant + moved)
+
+    def passed(self, key: str) -> AssertionError | None:
+        """The error for a time of the test that the world has already passed, if it followed that time before."""
+        travel, known = innermost(), self._followed.get(key)
+        if travel is None or known is None or known.travel != travel or travel.instant >= known.instant:
+            return None
+        return behind(travel, known.instant - travel.instant, self._now(key))
 
     def follows(self, key: str) -> bool:
         """Whether the world follows the time of the test already, and is not ahead of it."""

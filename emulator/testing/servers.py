@@ -30,6 +30,9 @@ class AnyServer(Protocol):
     def follow(self, key: str) -> None:
         """Let the world follow the time that the test has set; raises ``AssertionError`` if it cannot."""
 
+    def passed(self, key: str) -> AssertionError | None:
+        """The error for a time of the test that the world has already passed, if it has."""
+
     def follows(self, key: str) -> bool:
         """Whether the world is in use and can follow a move of the time that the test has set."""
 
@@ -96,9 +99,13 @@ class LocalServer:
     def follow(self, key: str) -> None:
         """Raise if the test has set an instant that the world has already passed; its clock follows by itself."""
         __tracebackhide__ = True
-        travel, runtime = innermost(), self._runtime(key)
-        if travel and runtime and (lag := self._lag(key)):
-            raise behind(travel, lag, runtime.world.now)
+        if error := self.passed(key):
+            raise error
+
+    def passed(self, key: str) -> AssertionError | None:
+        """The error for a time of the test that the world has already passed, if it has."""
+        travel, runtime, lag = innermost(), self._runtime(key), self._lag(key)
+        return behind(travel, lag, runtime.world.now) if travel and runtime and lag else None
 
     def follows(self, key: str) -> bool:
         """Whether the world has been used and is not ahead of the time that the test has set."""

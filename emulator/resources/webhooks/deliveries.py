@@ -165,7 +165,7 @@ def _final(world: World, answer: HttpResult) -> bool:
     """Whether no retry follows: timeouts, connection errors and 5xx are retried, by one reading all failures (B-84)."""
     if settings(world).readings.webhook_retry == "all":
         return False
-    return answer.status_code is not None and answer.status_code < 500
+    return answer.status_code is not None and answer.status_code // 100 != 5
 
 
 def _attempt(world: World, sent: SignedRequest, answer: HttpResult, at: str) -> DeliveryAttempt:

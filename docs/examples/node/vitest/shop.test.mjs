@@ -24,7 +24,7 @@ async function open(payments) {
 test("who subscribes is a member", withPayments(async (payments) => {
   const { subscribe, isMember } = await open(payments);
   const { customer } = await subscribe();
-  await payments.settle();
+  await payments.webhooks.assertDelivered("subscription.created");
   expect(await isMember(customer)).toBe(true);
 }));
 
@@ -40,7 +40,7 @@ test("who cancels is no member any more", withPayments(async (payments) => {
   const { subscribe, isMember } = await open(payments);
   const { customer, subscription } = await subscribe();
   await payments.api.post(`/v1/subscriptions/${subscription}/cancel/`, { cancel_at_period_end: false });
-  await payments.settle();
+  await payments.webhooks.assertDelivered("subscription.canceled");
   expect(await isMember(customer)).toBe(false);
 }));
 
@@ -48,6 +48,6 @@ test("a forged webhook changes nothing", withPayments(async (payments) => {
   const { subscribe, isMember } = await open(payments);
   await payments.fault({ tamper: true }, { event: "subscription.created" });
   const { customer } = await subscribe();
-  await payments.settle();
+  await payments.webhooks.refuteDelivered("subscription.created");
   expect(await isMember(customer)).toBe(false);
 }));
