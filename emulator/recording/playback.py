@@ -17,8 +17,10 @@ CONTROL = "/_emulator/"
 
 ADVANCE = "/_emulator/clock/advance"
 
-NOT_PLAYED = re.compile(r"/_emulator/(clock/(freeze|run|advances/.*)|reset|rewind|snapshots/.*|inbox/\w+)(\?.*)?")
-"""Requests that move the world elsewhere, and webhooks that the recorded world sent to itself."""
+NOT_PLAYED = re.compile(
+    r"/_emulator/(clock/(freeze|run|advances/.*)|reset|rewind|snapshots/.*|recording/.*|inbox/\w+)(\?.*)?"
+)
+"""Requests that move the world elsewhere, marks of recordings, and webhooks that the recorded world sent to itself."""
 
 URL = re.compile(r"https?://(127\.0\.0\.1|localhost)(:\d+)?")
 
