@@ -264,6 +264,14 @@ def test_mistakes_are_one_line(arguments: tuple[str, ...], problem: str, played:
     assert problem in played.cli("record", *arguments).usage_error
 
 
+def test_there_is_nothing_to_record_in_a_new_world(played: Played, local_server: LocalServer) -> None:
+    with Emulator(key="sk_test_empty", server=local_server) as payments:
+        world = Played(payments, played.story)
+        for form in ("pytest", "har"):
+            assert "there is nothing to record" in world.cli("record", "--as", form).usage_error
+        assert world.cli("record", "--start").output == "", "there is no mark before the first request"
+
+
 @pytest.mark.parametrize(
     ("field", "present"),
     [("state", "the fields are id, object, app, customer, status"), ("plan.name", "none"), ("metadata.shop", "none")],

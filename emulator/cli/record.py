@@ -46,7 +46,8 @@ seconds_option = click.option(
     "--seconds",
     type=click.FloatRange(min=0, min_open=True),
     default=10.0,
-    show_default=True,
+    metavar="SECONDS",
+    show_default="10",
     help="How long to shrink at most.",
 )
 """``--seconds`` of the commands that shrink."""
@@ -67,8 +68,8 @@ class JournalPart(NamedTuple):
 
 @click.command()
 @form_option(FORMS, required=False)
-@click.option("--start", "is_start", is_flag=True, help="Start recording: print the mark of this moment, and end.")
-@click.option("--stop", "is_stop", is_flag=True, help="Stop recording: write only what came since --start.")
+@click.option("--start", "is_start", is_flag=True, help="Start recording; prints the mark of this moment.")
+@click.option("--stop", "is_stop", is_flag=True, help="Write what came since --start, then stop recording.")
 @click.option("--since", metavar="MARK", help="Only what came after this request, and what that depends on.")
 @click.option(
     "--expect",
@@ -120,7 +121,10 @@ def record(
     _check_options(form, expected, command, out, is_shrunk=is_shrunk)
     part = _under_way(emulator) if is_stop else JournalPart(since)
     if form == "har":
-        write({"": json.dumps(fetch(emulator, "har", part), indent=1, ensure_ascii=False) + "\n"}, out)
+        document = fetch(emulator, "har", part)
+        if not document["log"]["entries"]:
+            raise click.ClickException("there is nothing to record: the journal has no request")
+        write({"": json.dumps(document, indent=1, ensure_ascii=False) + "\n"}, out)
     else:
         recording = _chosen(fetched(emulator, part, expected), command, seconds, is_shrunk=is_shrunk)
         if recording is None:
@@ -158,7 +162,8 @@ def _start(emulator: ControlClient, *, is_alone: bool) -> int:
     if not is_alone:
         raise click.UsageError("--start stands alone; --stop takes the form and what is expected")
     mark = emulator.post("/recording/start")["since_request"]
-    click.echo(mark or "")
+    if mark is not None:
+        click.echo(mark)
     click.echo("Recording. 'payments-emulator record --stop --as FORM' writes the test.", err=True)
     return 0
 
