@@ -22,11 +22,34 @@ from emulator.testing import Emulator
 BRU = ("run", "-r", "--env", "local", "--sandbox", "safe")
 
 
+INSOMNIA = """
+const { convert } = require("insomnia-importers");
+convert(require("fs").readFileSync(process.argv[2], "utf8")).then(({ type, data }) => {
+  const requests = data.resources.filter((each) => each._type === "request");
+  console.log(JSON.stringify({ type: type.id, requests: requests.map(({ method, url }) => [method, url]) }));
+});
+"""
+"""Reads an export by the importer of Insomnia itself and prints what it made of it."""
+
+
 def collections(work: Workshop, url: str) -> None:
-    """Every request of both collections succeeds."""
+    """Every request of both collections succeeds, and Insomnia's importer reads every request of its own."""
+    _imported_by_insomnia(work)
     postman = _exported(work, "postman", "payments.json")
     work.run(work.tools.node / "newman", "run", postman, "--env-var", f"url={url}")
     _bru(work, _exported(work, "bruno", "payments"), url)
+
+
+def _imported_by_insomnia(work: Workshop) -> None:
+    """Its own command line, the last one on npm, runs no scripts; so the requests are only read here."""
+    file = _exported(work, "insomnia", "insomnia.json")
+    resources = json.loads(file.read_text("utf-8"))["resources"]
+    requests = [[each["method"], each["url"]] for each in resources if each["_type"] == "request"]
+    script = work.write("import.cjs", INSOMNIA)
+    modules = {"NODE_PATH": str(work.tools.folder / "node_modules")}
+    found = json.loads(work.run("node", script, file, env=modules))
+    if found != {"type": "insomnia-4", "requests": requests}:
+        raise GateError("Insomnia's importer reads other requests than were exported")
 
 
 def _exported(work: Workshop, form: str, name: str) -> Path:

@@ -26,6 +26,7 @@ NODE_TOOLS = (
     "@types/node@20.19.0",
     "@usebruno/cli@4.1.0",
     "har-schema@2.0.0",
+    "insomnia-importers@3.6.0",
     "newman@6.2.1",
     "openapi-fetch@0.17.0",
     "openapi-typescript@7.13.0",

@@ -54,6 +54,9 @@ PATCH /objects/{id}
 GET /requests
 GET /requests/{id}
 GET /recording
+GET /recording/state
+POST /recording/start
+POST /recording/stop
 GET /inboxes
 GET /inbox/{id}
 PUT /inbox/{id}/manner

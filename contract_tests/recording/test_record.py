@@ -139,11 +139,10 @@ def test_no_secret_and_no_id_is_in_it(form: str, played: Played, tmp_path: Path)
 def test_since_a_mark_it_has_what_that_depends_on(played: Played, local_server: LocalServer) -> None:
     with Emulator(key="sk_test_since", clock="2026-01-01T00:00:00Z", server=local_server) as payments:
         world = Played(payments, played.story)
-        assert world.cli("record", "--start").output == "\n"
         customer = payments.api.post("/v1/customers/", {"email": "a@example.com", "name": "A"})
         payments.api.post("/v1/customers/", {"email": "b@example.com", "name": "B"})
         payments.clock.advance("2d")
-        mark = world.cli("record", "--start").output.strip()
+        mark = payments.api.get("/_emulator/requests")["data"][0]["id"]
         payments.api.patch(f"/v1/customers/{customer['id']}/", {"name": "C"})
         text = world.cli("record", "--as", "pytest", "--since", mark).output
         assert [line.strip() for line in text.splitlines()[5:]][:4] == [
@@ -247,6 +246,12 @@ def test_a_command_says_what_a_recording_needs(local_server: LocalServer, played
     ("arguments", "problem"),
     [
         ((), "--as: name the form"),
+        (("--start", "--as", "pytest"), "--start stands alone"),
+        (("--stop",), "--as: name the form"),
+        (("--stop", "--as", "pytest", "--since", "req_1"), "leave out --since"),
+        (("--stop", "--as", "pytest"), "no recording is under way"),
+        (("--as", "har", "--shrink"), "a HAR expects nothing"),
+        (("--as", "pytest", "--out", __file__), f"{__file__} exists"),
         (("--as", "pytest", "--shrink"), "--shrink needs --expect or --while"),
         (("--as", "pytest", "--while", "false"), "--while goes with --shrink"),
         (("--as", "pytest", "--expect", "status"), "must be ID.FIELD=VALUE"),
@@ -257,6 +262,14 @@ def test_a_command_says_what_a_recording_needs(local_server: LocalServer, played
 )
 def test_mistakes_are_one_line(arguments: tuple[str, ...], problem: str, played: Played) -> None:
     assert problem in played.cli("record", *arguments).usage_error
+
+
+def test_there_is_nothing_to_record_in_a_new_world(played: Played, local_server: LocalServer) -> None:
+    with Emulator(key="sk_test_empty", server=local_server) as payments:
+        world = Played(payments, played.story)
+        for form in ("pytest", "har"):
+            assert "there is nothing to record" in world.cli("record", "--as", form).usage_error
+        assert world.cli("record", "--start").output == "", "there is no mark before the first request"
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from contract_tests.recording.conftest import Played
+from emulator.testing import Emulator, LocalServer
 
 KINDS = ("customer", "payment_method", "product", "subscription_plan", "subscription", "refund", "receipt", "event")
 
@@ -32,3 +33,31 @@ def test_each_state_of_an_invoice_is_reproduced(played: Played) -> None:
 
 def test_an_object_that_is_not_there_is_a_mistake(played: Played) -> None:
     assert "There is no object sub_1" in played.cli("reproduce", "sub_1", "--as", "pytest").usage_error
+
+
+def test_what_a_recording_cannot_have_is_no_difference(local_server: LocalServer, played: Played) -> None:
+    """A test account stands for an account, a call of the control API for a buyer's page, which an event names."""
+    with Emulator(key="sk_test_masked", clock="2026-01-01T00:00:00Z", server=local_server) as payments:
+        customer = payments.api.post("/v1/customers/", {"email": "a@example.com", "name": "Awa"})["id"]
+        account = {"type": "bank_transfer", "iban": "GB33BUKB20201555555555"}
+        method = payments.api.post("/v1/payment-methods/", {"customer": customer, **account})
+        lines = [{"description": "Basket", "unit_amount": 2000}]
+        session = payments.api.post("/v1/checkout-sessions/", {"currency": "XAF", "line_items": lines})
+        headers = {"Accept": "application/json"}
+        token = payments.client.get(session["url"], headers=headers).json()["token"]
+        form = {
+            "token": token,
+            "name": "Awa",
+            "email": "a@example.com",
+            "method": "mobile_money",
+            "phone": "+24177000000",
+        }
+        assert payments.client.post(session["url"], headers=headers, data=form).is_success
+        paid = payments.api.get("/v1/payment-intents/")["data"][0]["id"]
+        payments.settle()
+        events = payments.api.get("/_emulator/events", object=paid)["data"]
+        assert events[0]["request"]
+        world = Played(payments, played.story)
+        for id in (method["id"], events[0]["id"]):
+            ended = world.cli("reproduce", id, "--as", "pytest", "--seconds", "60")
+            assert ended.status == 0, ended.errors

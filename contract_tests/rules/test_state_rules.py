@@ -327,6 +327,7 @@ PROVOKED_IN_CONTROL: dict[str, dict[str, Set]] = {
     "countObjects": {"NOT_FOUND": asking(related=UNKNOWN)},
     "rewind": {"NOT_FOUND": body(to=UNKNOWN)},
     "getRecording": {"NOT_FOUND": asking(since=UNKNOWN)},
+    "stopRecording": {"NOT_FOUND": asking()},
     "answerPaymentIntent": {"INVALID_STATUS_TRANSITION": of(Sandbox.pay, result="succeeded")},
     "answerCheckoutSession": {"INVALID_STATUS_TRANSITION": of(paid_session, result="succeeded")},
     "answerRefund": {"INVALID_STATUS_TRANSITION": of(canceled_refund, result="succeeded")},

@@ -43,6 +43,7 @@ def play(file: Path, url: str | None, key: str, control_token: str | None, *, as
     Exit status 1 if an answer differs.
     """
     # Imported here: the help of this command needs neither.
+    from emulator.engine.redaction import redact
     from emulator.recording.har import read
     from emulator.recording.playback import play_file
 
@@ -51,7 +52,8 @@ def play(file: Path, url: str | None, key: str, control_token: str | None, *, as
     except (OSError, ValueError) as error:
         raise click.ClickException(f"{file}: {getattr(error, 'strerror', None) or error}") from None
     with _remote(url, key, control_token, recorded) if url else _fresh(recorded) as world:
-        result = play_file(recorded, world, key.split("_", 2)[-1] if url else recorded.world.app or APP)
+        app = key.split("_", 2)[-1] if url else recorded.world.app or APP
+        result = play_file(recorded, world, app, redact)
     for difference in result.differences if as_json else result.differences[:SHOWN]:
         click.echo(json.dumps(difference._asdict(), ensure_ascii=False) if as_json else str(difference))
     if not as_json:

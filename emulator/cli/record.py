@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -25,11 +25,19 @@ def form_option(forms: Sequence[str], *, required: bool = True) -> Decorator:
     return click.option("--as", "form", type=click.Choice(forms), required=required, help="The form of the test.")
 
 
+def _unused(_context: click.Context, _parameter: click.Parameter, out: Path | None) -> Path | None:
+    """A path that nothing is written to yet, before any work is done: a test is often changed after it was written."""
+    if out is not None and (any(out.iterdir()) if out.is_dir() else out.exists()):
+        raise click.BadParameter(f"{out} exists; move it away or name another one")
+    return out
+
+
 out_option = click.option(
     "--out",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Write to FILE (bruno: a folder).",
+    callback=_unused,
+    help="Write to this new FILE (bruno: a folder).",
 )
 """``--out`` of the commands that write a test."""
 
@@ -38,7 +46,8 @@ seconds_option = click.option(
     "--seconds",
     type=click.FloatRange(min=0, min_open=True),
     default=10.0,
-    show_default=True,
+    metavar="SECONDS",
+    show_default="10",
     help="How long to shrink at most.",
 )
 """``--seconds`` of the commands that shrink."""
@@ -50,8 +59,17 @@ def _well_formed(_context: click.Context, _parameter: click.Parameter, expected:
     return expected
 
 
+class JournalPart(NamedTuple):
+    """A part of the journal: what came after the request ``since``, up to the request ``until``; all where None."""
+
+    since: str | None = None
+    until: str | None = None
+
+
 @click.command()
 @form_option(FORMS, required=False)
+@click.option("--start", "is_start", is_flag=True, help="Start recording; prints the mark of this moment.")
+@click.option("--stop", "is_stop", is_flag=True, help="Write what came since --start, then stop recording.")
 @click.option("--since", metavar="MARK", help="Only what came after this request, and what that depends on.")
 @click.option(
     "--expect",
@@ -64,25 +82,27 @@ def _well_formed(_context: click.Context, _parameter: click.Parameter, expected:
 @click.option("--shrink", "is_shrunk", is_flag=True, help="Leave out all that --expect or --while does not depend on.")
 @click.option("--while", "command", metavar="COMMAND", help="With --shrink: as long as COMMAND, run after it, fails.")
 @seconds_option
-@click.option("--start", "is_start", is_flag=True, help="Print the mark of this moment for --since, and end.")
 @out_option
 @with_client
 def record(
     emulator: ControlClient,
     form: str | None,
     *,
+    is_start: bool,
+    is_stop: bool,
     since: str | None,
     expected: tuple[str, ...],
     is_shrunk: bool,
     command: str | None,
     seconds: float,
-    is_start: bool,
     out: Path | None,
 ) -> int:
     """Write a test of what was done in the world.
 
     \b
     payments-emulator record --as pytest --out test_recorded.py
+    payments-emulator record --start
+    payments-emulator record --stop --as node --out recorded.test.mjs
     payments-emulator record --as node --since req_4fKq9ZsT1mVbX7cR2yLdH8wN
     payments-emulator record --as pytest --shrink --expect sub_8fKq9ZsT1mVbX7cR2yLdH8wN.status=past_due
     payments-emulator record --as curl --shrink --seconds 300 --while 'npm test'
@@ -93,43 +113,86 @@ def record(
     Exit status 1 with --shrink if a fresh world does not end as expected.
     """
     if is_start:
-        click.echo("".join(request["id"] for request in emulator.pages("/requests", 1)))
-        return 0
+        return _start(emulator, is_alone=not (is_stop or form or since or expected or is_shrunk or command or out))
     if form is None:
         raise click.UsageError(f"--as: name the form: {', '.join(FORMS)}")
+    if is_stop and since:
+        raise click.UsageError("--stop writes what came since --start; leave out --since")
+    _check_options(form, expected, command, out, is_shrunk=is_shrunk)
+    part = _under_way(emulator) if is_stop else JournalPart(since)
+    if form == "har":
+        document = fetch(emulator, "har", part)
+        if not document["log"]["entries"]:
+            raise click.ClickException("there is nothing to record: the journal has no request")
+        write({"": json.dumps(document, indent=1, ensure_ascii=False) + "\n"}, out)
+    else:
+        recording = _chosen(fetched(emulator, part, expected), command, seconds, is_shrunk=is_shrunk)
+        if recording is None:
+            return 1
+        write(rendered(recording, form), out)
+    if is_stop:
+        emulator.post("/recording/stop")
+    return 0
+
+
+def _chosen(recording: Recording, command: str | None, seconds: float, *, is_shrunk: bool) -> Recording | None:
+    """The recording that is written; None, with the reason on standard error, if it does not hold."""
+    if not recording.steps:
+        raise click.ClickException("there is nothing to record: no request changed anything")
+    if not is_shrunk:
+        return recording
+    return shrunk(recording, seconds) if command is None else shrunk_while(recording, command, seconds)
+
+
+def _check_options(
+    form: str, expected: tuple[str, ...], command: str | None, out: Path | None, *, is_shrunk: bool
+) -> None:
+    """Raise a usage error for options that do not go together."""
     if command is not None and (expected or not is_shrunk):
         raise click.UsageError("--while goes with --shrink, without --expect")
+    if form == "har" and (expected or is_shrunk):
+        raise click.UsageError("a HAR expects nothing; leave out --expect and --shrink")
     if is_shrunk and not expected and command is None:
         raise click.UsageError("--shrink needs --expect or --while: what is to hold at the end")
-    if form == "har" and expected:
-        raise click.UsageError("a HAR expects nothing; leave out --expect and --shrink")
-    if form == "har":
-        write({"": json.dumps(fetch(emulator, "har", since), indent=1, ensure_ascii=False) + "\n"}, out)
-        return 0
-    recording = fetched(emulator, since, expected)
-    if is_shrunk:
-        shorter = shrunk(recording, seconds) if command is None else shrunk_while(recording, command, seconds)
-        if shorter is None:
-            return 1
-        recording = shorter
-    write(rendered(recording, form), out)
+    if form == "bruno" and out is None:
+        raise click.UsageError("bruno is a folder of files; name it with --out")
+
+
+def _start(emulator: ControlClient, *, is_alone: bool) -> int:
+    if not is_alone:
+        raise click.UsageError("--start stands alone; --stop takes the form and what is expected")
+    mark = emulator.post("/recording/start")["since_request"]
+    if mark is not None:
+        click.echo(mark)
+    click.echo("Recording. 'payments-emulator record --stop --as FORM' writes the test.", err=True)
     return 0
+
+
+def _under_way(emulator: ControlClient) -> JournalPart:
+    """The part of the journal since the start. The recording is stopped only once its test is written."""
+    state = emulator.get("/recording/state")
+    if not state["is_recording"]:
+        raise click.ClickException("no recording is under way; 'payments-emulator record --start' begins one")
+    if state["until_request"] is None:
+        raise click.ClickException("nothing is recorded yet: no request came since the start")
+    return JournalPart(state["since_request"], state["until_request"])
 
 
 def fetch(
     emulator: ControlClient,
     form: str,
-    since: str | None = None,
+    part: JournalPart = JournalPart(),  # noqa: B008  # it cannot be changed
     expected: tuple[str, ...] = (),
     about: str | None = None,
 ) -> Any:
     """A recording of the emulator, as JSON."""
-    query = {"as": form, "since": since or None, "expect": list(expected) or None, "about": about}
+    marks = {"since": part.since or None, "until": part.until}
+    query = {"as": form, **marks, "expect": list(expected) or None, "about": about}
     return emulator.get("/recording", **query)
 
 
 def fetched(
-    emulator: ControlClient, since: str | None, expected: tuple[str, ...], about: str | None = None
+    emulator: ControlClient, part: JournalPart, expected: tuple[str, ...], about: str | None = None
 ) -> Recording:
     """The steps of a recording. What a fresh world cannot have is reported on standard error."""
     # Imported here: the help of this command needs neither.
@@ -137,7 +200,7 @@ def fetched(
 
     from emulator.recording.model import Recording
 
-    recording = msgspec.convert(fetch(emulator, "steps", since, expected, about), Recording)
+    recording = msgspec.convert(fetch(emulator, "steps", part, expected, about), Recording)
     for id in recording.unknown:
         click.echo(f"{id}: the journal does not say how it was made; a fresh world has no such object", err=True)
     return recording

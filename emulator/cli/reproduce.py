@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from emulator.cli.options import ID, with_client
-from emulator.cli.record import fetched, form_option, out_option, rendered, report, seconds_option, write
+from emulator.cli.record import JournalPart, fetched, form_option, out_option, rendered, report, seconds_option, write
 
 if TYPE_CHECKING:
     from emulator.cli.client import ControlClient
@@ -44,7 +44,7 @@ def reproduce(emulator: ControlClient, id: str, *, form: str, seconds: float, ou
     expected = (f"{id}.{field}={shown[field]}",)
     # First what the journal knows as its causes; where that is not enough, all that was done.
     for about in (id, None):
-        recording = fetched(emulator, None, expected, about)
+        recording = fetched(emulator, JournalPart(), expected, about)
         with FreshWorld(recording.app, recording.url) as world:
             found = shortest(recording, shown, world, seconds)
         if not isinstance(found, str):

@@ -95,6 +95,7 @@ OF_CONTROL_OPERATION: dict[str, tuple[str, ...]] = {
     "countObjects": ("NOT_FOUND",),
     "rewind": ("NOT_FOUND",),
     "getRecording": ("NOT_FOUND",),
+    "stopRecording": ("NOT_FOUND",),
     "answerPaymentIntent": _STATUS,
     "answerCheckoutSession": _STATUS,
     "answerRefund": _STATUS,

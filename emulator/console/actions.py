@@ -44,6 +44,7 @@ ACTIONS: Mapping[str, Action] = {
     "import": Action("PUT", "/_emulator/snapshots/{_id}"),
     "delete": Action("DELETE", "/_emulator/snapshots/{_id}"),
     "reset": Action("POST", "/_emulator/reset"),
+    "record": Action("POST", "/_emulator/recording/start"),
     "trigger": Action("POST", "/_emulator/trigger"),
     "add_card": Action("POST", "/v1/payment-methods/"),
     "manner": Action("PUT", "/_emulator/inbox/{_id}/manner"),

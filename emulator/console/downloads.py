@@ -1,4 +1,4 @@
-"""Downloads: an email as HTML and as its raw source, its attachments, and snapshots."""
+"""Downloads: an email as HTML and as its raw source, its attachments, snapshots, and recordings."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from starlette.responses import Response
 
+from emulator.console import recorder
 from emulator.console.api_client import CONTROL
 from emulator.console.request import ConsoleRequest
 
@@ -61,5 +62,6 @@ HANDLERS: Mapping[str, Callable[[ConsoleRequest], Awaitable[Response]]] = {
     "emails/{id}/raw": raw,
     "emails/{id}/attachments/{name}": attachment,
     "snapshots/{id}/export": export,
+    **recorder.HANDLERS,
 }
 """By path below ``/_emulator/console/``."""

@@ -185,6 +185,7 @@ DONE: Mapping[str, str] = {
     "import": N_("Imported as {name}."),
     "delete": N_("The snapshot was deleted."),
     "reset": N_("The world was reset; its clock reads {now}."),
+    "record": N_("Recording: what you do from now on becomes a test."),
     "trigger": N_("Triggered {type}."),
     "settings": N_("The settings are changed."),
     "add_card": N_("The card is added."),

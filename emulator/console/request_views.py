@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
+from emulator.console import recorder
 from emulator.console.api_client import ApiRequestError
 from emulator.console.request import SIZE, ConsoleRequest, Reader, TemplateAndValues
 from emulator.console.resend import METHODS
@@ -18,7 +19,12 @@ CODE = ("curl", "httpx", "fetch", "http", "pytest", "node")
 async def requests(request: ConsoleRequest) -> TemplateAndValues:
     """The journal."""
     filters = {name: request.query.get(name) for name in ("method", "status", "api", "changed", "operation", "object")}
-    return "requests.html", {"list": await request.page("requests", **filters), "filters": filters}
+    return "requests.html", {
+        "list": await request.page("requests", **filters),
+        "filters": filters,
+        "recorder": await request.get("recording/state"),
+        "forms": recorder.FILES,
+    }
 
 
 async def journal_entry(request: ConsoleRequest) -> TemplateAndValues:
@@ -81,5 +87,5 @@ async def _event(request: ConsoleRequest, id: str) -> Any:
         return {"id": id, "type": None, "created_at": None}
 
 
-PAGES: Mapping[str, Reader] = {"requests": requests, "requests/{id}": journal_entry}
+PAGES: Mapping[str, Reader] = {"requests": requests, "requests/{id}": journal_entry, **recorder.PAGES}
 """By path below ``/_emulator/console/``."""

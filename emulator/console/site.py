@@ -18,6 +18,7 @@ from emulator.console import (
     filters,
     labels,
     phone_page,
+    recorder,
     report_files,
     request_body,
     resend,
@@ -70,6 +71,7 @@ class Console:
             Route(CONSOLE + "reports", self._logged_in(self._open_report), methods=["POST"]),
             Route(CONSOLE + "do/operate", self._logged_in(self._operate), methods=["POST"]),
             Route(CONSOLE + "do/send", self._logged_in(self._send), methods=["POST"]),
+            Route(CONSOLE + "do/stop_recording", self._logged_in(self._stop_recording), methods=["POST"]),
             Route(CONSOLE + "do/{action}", self._logged_in(self._do), methods=["POST"]),
             Route(PHONES + "{number}", self._logged_in(phone_page.show)),
             Route(PHONES + "{number}/answer", self._logged_in(phone_page.answer), methods=["POST"]),
@@ -154,6 +156,12 @@ class Console:
         except ApiRequestError:
             path = form.get("_back")
         return self._redirect(actions.back(path), notice)
+
+    async def _stop_recording(self, request: ConsoleRequest) -> Response:
+        """POST …/do/stop_recording: the test is shown next, if something was recorded."""
+        form = await request_body.read(request.http)
+        notice, path = await recorder.stop(request, form)
+        return self._redirect(actions.back(path or form.get("_back")), notice)
 
     async def _open_report(self, request: ConsoleRequest) -> Response:
         """POST …/reports: show the report of a run. Nothing is stored."""

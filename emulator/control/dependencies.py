@@ -1,4 +1,4 @@
-"""The requests that an object depends on: those that made or changed it, or anything that it refers to."""
+"""The requests that objects depend on: those that made or changed them, or anything that they refer to."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from emulator.recording.id_search import ID, request_ids
 CONTROL = "/_emulator/"
 
 
-def needed(exchanges: Sequence[Exchange], id: str, causality: Causality, world: World) -> set[str]:
+def needed(exchanges: Sequence[Exchange], ids: Iterable[str], causality: Causality, world: World) -> set[str]:
     """The ids of the requests, as far as the journal knows them.
 
     A request to the control API that names no other object counts as well: an arranged outcome or a setting can have
     an effect on every object.
     """
     found = _Dependencies(exchanges, causality, world)
-    found.add(id)
+    found.add(ids)
     steering = (each for each in exchanges if each.path.startswith(CONTROL) and each.status < 400)
     return found.requests | {each.id for each in steering if request_ids(each) <= found.objects}
 
 
 class _Dependencies:
-    """What one object depends on. ``objects`` are ids."""
+    """What objects depend on. ``objects`` are ids."""
 
     def __init__(self, exchanges: Sequence[Exchange], causality: Causality, world: World) -> None:
         self.objects: set[str] = set()
@@ -43,31 +43,33 @@ class _Dependencies:
             for touched in {change.record.id for change in logged.unit.changes}:
                 self._touching[touched].append(logged)
 
-    def add(self, id: str) -> None:
-        """Add an object with what it refers to, what its requests name, and all that those depend on."""
-        waiting = [id]
+    def add(self, ids: Iterable[str]) -> None:
+        """Add objects with what they refer to, what their requests name, and all that those depend on."""
+        waiting = [*ids]
         while waiting:
             if (each := waiting.pop()) in self.objects:
                 continue
             self.objects.add(each)
             waiting += self._referred(each)
-            for request in {*self._causes(self._touching[each])} - self.requests:
+            for request in {*causes(self._touching[each], self._causality)} - self.requests:
                 self.requests.add(request)
                 waiting += self._named.get(request, ())
-
-    def _causes(self, units: Iterable[LoggedUnit]) -> Iterator[str]:
-        """The requests that did this, and those that planned the jobs that did."""
-        for logged in units:
-            origin = self._origin(logged.job) if logged.job is not None else logged
-            if origin is not None and (request := self._causality.request_of(origin)) is not None:
-                yield request
-
-    def _origin(self, job: Job) -> LoggedUnit | None:
-        """The unit of work that planned a job, or the job that planned that, and so on."""
-        planned = [job, *self._causality.planners(job)]
-        return self._causality.creator(planned[-1])
 
     def _referred(self, id: str) -> list[str]:
         record = objects.get(self._world, id)
         found = ID.findall(msgspec.json.encode(record).decode()) if record is not None else []
         return [each for each in found if objects.get(self._world, each) is not None]
+
+
+def causes(units: Iterable[LoggedUnit], causality: Causality) -> Iterator[str]:
+    """The requests that did this, and those that planned the jobs that did."""
+    for logged in units:
+        origin = _origin(logged.job, causality) if logged.job is not None else logged
+        if origin is not None and (request := causality.request_of(origin)) is not None:
+            yield request
+
+
+def _origin(job: Job, causality: Causality) -> LoggedUnit | None:
+    """The unit of work that planned a job, or the job that planned that, and so on."""
+    planned = [job, *causality.planners(job)]
+    return causality.creator(planned[-1])

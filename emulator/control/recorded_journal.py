@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, cached_property
 from operator import attrgetter
 from typing import Any
@@ -21,8 +21,9 @@ from emulator.document import bundles
 from emulator.engine.logged_request import LoggedRequest, redacted_headers, redacted_text
 from emulator.engine.runtime import Runtime
 from emulator.errors import ApiError
-from emulator.recording.builder import MOVE, RecordedStart
-from emulator.recording.exchanges import Exchange, ObjectList
+from emulator.recording.builder import MOVE
+from emulator.recording.exchanges import CausedEvent, Exchange, ObjectList, RecordedStart
+from emulator.recording.id_search import ID, request_ids
 from emulator.resources.app.settings import Settings
 
 BASES = {"service": "/v1", "control": "/_emulator"}
@@ -86,9 +87,42 @@ class JournalReader:
         changes = (change.old for unit in self._units for change in unit.unit.changes)
         return next((old for old in changes if isinstance(old, Settings)), self._world.require(Settings, "settings"))
 
-    def needed(self, exchanges: Sequence[Exchange], id: str) -> set[str]:
-        """The ids of the requests that an object depends on."""
-        return dependencies.needed(exchanges, id, self._causality, self._world)
+    def last_unit(self, exchanges: Sequence[Exchange]) -> int:
+        """The number of the last unit of work that a request of these caused."""
+        entries = self._runtime.journal.entries[: len(exchanges)]
+        return max((entry.last_unit for entry in entries), default=0)
+
+    def needed(self, exchanges: Sequence[Exchange], ids: Iterable[str]) -> set[str]:
+        """The ids of the requests that objects depend on."""
+        return dependencies.needed(exchanges, ids, self._causality, self._world)
+
+    def objects_of(self, exchanges: Sequence[Exchange], done: int) -> set[str]:
+        """The ids of the objects that these exchanges name, or that changed between the first of them and ``done``."""
+        begun = exchanges[0].place if exchanges else done
+        units = self._units[self._place(begun) : self._place(done)]
+        changed = {change.record.id for unit in units for change in unit.unit.changes}
+        named = {id for each in exchanges for id in request_ids(each)}
+        return {id for id in changed | named if ID.fullmatch(id) and self._record(id) is not None}
+
+    def events(self, done: int, *, of_any: bool) -> list[CausedEvent]:
+        """The events up to a unit of work, oldest first, each with the request that caused it or planned its job.
+
+        With ``of_any`` it does not matter which request that is: all are recorded.
+        """
+        later = {event.id for unit in self._units[self._place(done) :] for event in unit.unit.events}
+        if of_any:
+            return [CausedEvent(event.type, None) for event in self._world.table(Event) if event.id not in later]
+        units = self._units[: self._place(done)]
+        caused = {
+            event.id: next(iter(dependencies.causes([unit], self._causality)), "")
+            for unit in units
+            for event in unit.unit.events
+        }
+        return [
+            CausedEvent(event.type, caused.get(event.id, ""))
+            for event in self._world.table(Event)
+            if event.id not in later
+        ]
 
     # -- where objects are
 

@@ -3,58 +3,90 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from emulator.control.recorded_journal import JournalReader
-from emulator.core.events import Event
+from emulator.control.recording_marks import MARKS
 from emulator.core.handlers import Query
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
 from emulator.errors import ApiError, invalid_field
 from emulator.recording import har
-from emulator.recording.builder import Builder, Wanted
+from emulator.recording.builder import Builder
+from emulator.recording.exchanges import Exchange, Wanted
 from emulator.recording.model import Recording
 from emulator.recording.renderers import FORMS
 from emulator.web.response import Response
 
-MAX_EVENTS = 100
-"""Events that are expected one by one where nothing else is; of more, none is."""
+
+class _Span(NamedTuple):
+    """A part of the journal: all exchanges up to its end, and the index of the first one in it.
+
+    ``done`` is how many units of work the world had at the end, ``now`` its instant then.
+    """
+
+    exchanges: list[Exchange]
+    first: int
+    done: int
+    now: str
+
+    @property
+    def ids(self) -> set[str]:
+        """The ids of its requests."""
+        return {each.id for each in self.exchanges[self.first :]}
 
 
 async def show(engine: Engine, runtime: Runtime, query: Query) -> Any:
     """GET /recording."""
     await runtime.catch_up()
     reader, form = JournalReader(runtime), query["as"]
-    exchanges = reader.exchanges()
-    since = _since([each.id for each in exchanges], query.get("since"))
+    span = _span(runtime, reader, query)
     if form == "har":
-        return har.render(reader.start(), exchanges[since:], runtime.now())
-    done = runtime.journal.entries[-1].last_unit if exchanges else 0
-    builder = Builder(reader.start(), exchanges, runtime.now(), reader)
+        exchanges = [each for each in span.exchanges[span.first :] if each.operation not in MARKS]
+        return har.render(reader.start(), exchanges, span.now)
+    recording = _recording(reader, span, query)
+    return msgspec.to_builtins(recording) if form == "steps" else _rendered(recording, form)
+
+
+def _recording(reader: JournalReader, span: _Span, query: Query) -> Recording:
     wanted = [_wanted(text, reader) for text in query.get("expect", ())]
-    among = {each.id for each in exchanges[since:]}
+    among, is_part = span.ids, span.first > 0
     if (about := query.get("about")) is not None:
         _require(about, "about", reader)
-        among &= reader.needed(exchanges, about)
-    recording = builder.build(among, wanted, _events(runtime), reader.jobs_until(done))
-    return msgspec.to_builtins(recording) if form == "steps" else _rendered(recording, form)
+        among &= reader.needed(span.exchanges, [about])
+    elif is_part and (objects := reader.objects_of(span.exchanges[span.first :], span.done)):
+        among |= reader.needed(span.exchanges, objects)
+    answered = reader.last_unit(span.exchanges)
+    builder = Builder(reader.start(), span.exchanges, span.now, reader)
+    events = reader.events(span.done, of_any=not is_part)
+    return builder.build(among, wanted, events, reader.jobs_until(answered, span.done))
+
+
+def _span(runtime: Runtime, reader: JournalReader, query: Query) -> _Span:
+    exchanges = reader.exchanges()
+    first = 0 if "since" not in query else _index(exchanges, query["since"], "since") + 1
+    end = len(exchanges) if "until" not in query else _index(exchanges, query["until"], "until") + 1
+    if first > end:
+        raise invalid_field("until", "is before the request of since")
+    if end == len(exchanges):
+        return _Span(exchanges, first, runtime.journal.count, runtime.now())
+    return _Span(exchanges[:end], first, exchanges[end].place, exchanges[end].now)
+
+
+def _index(exchanges: list[Exchange], id: str, param: str) -> int:
+    """The index of the exchange with an id. Raises 404 if there is none."""
+    found = next((number for number, each in enumerate(exchanges) if each.id == id), None)
+    if found is None:
+        raise ApiError("NOT_FOUND", param=param, message=f"There is no request {id[:60]} in the journal.")
+    return found
 
 
 def _rendered(recording: Recording, form: str) -> Response:
     files = FORMS[form](recording)
     text = files[""] if "" in files else msgspec.json.encode(files).decode()
     return Response(200, text.encode(), media_type="text/plain; charset=utf-8")
-
-
-def _since(ids: list[str], id: str | None) -> int:
-    """The number of the first exchange after the one with an id."""
-    if id is None:
-        return 0
-    if id not in ids:
-        raise ApiError("NOT_FOUND", param="since", message=f"There is no request {id[:60]} in the journal.")
-    return ids.index(id) + 1
 
 
 def _wanted(text: str, reader: JournalReader) -> Wanted:
@@ -88,11 +120,6 @@ def _value(text: str) -> Any:
     if re.fullmatch(r"null|true|false|-?\d{1,15}(\.\d+)?", text):
         return msgspec.json.decode(text)
     return text
-
-
-def _events(runtime: Runtime) -> list[str] | None:
-    events = [event.type for event in runtime.world.table(Event)]
-    return events if len(events) <= MAX_EVENTS else None
 
 
 OPERATIONS = {"getRecording": show}

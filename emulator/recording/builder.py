@@ -6,12 +6,12 @@ import re
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
 from emulator.recording import buyer_pages
-from emulator.recording.exchanges import Exchange, Lookup, ObjectList
+from emulator.recording.exchanges import CausedEvent, Exchange, Lookup, ObjectList, RecordedStart, Wanted
 from emulator.recording.id_search import ID, ids_in, request_ids
 from emulator.recording.model import (
     URL,
@@ -31,6 +31,7 @@ LEFT_OUT = frozenset(
     [
         *("freezeClock", "runClock", "stopClockAdvance"),
         *("createSnapshot", "importSnapshot", "deleteSnapshot", "restoreSnapshot", "resetWorld", "rewind"),
+        *("startRecording", "stopRecording"),
     ]
 )
 """Operations that are no steps: the clock of a recording is frozen, and its world starts at the beginning."""
@@ -53,22 +54,8 @@ INBOX = f"{Reference(URL)}{INBOXES}recorded"
 """Where webhooks of a recorded endpoint go: a test must not need, or disturb, the application of the recorded world."""
 
 
-class RecordedStart(NamedTuple):
-    """The recorded world at its start. ``cards`` are test cards by their last four digits."""
-
-    app: str
-    seed: int
-    url: str
-    settings: dict[str, Any]
-    cards: Mapping[str, str]
-
-
-class Wanted(NamedTuple):
-    """What is to be expected at the end: the field, which may have dots, of the object with an id."""
-
-    id: str
-    field: str
-    value: Any
+MAX_EVENTS = 100
+"""Events that are expected one by one where nothing else is; of more, none is."""
 
 
 class Builder:
@@ -95,11 +82,12 @@ class Builder:
         self._unknown: dict[str, None] = {}
 
     def build(
-        self, among: Container[str], wanted: Sequence[Wanted], events: list[str] | None, jobs_until: str | None
+        self, among: Container[str], wanted: Sequence[Wanted], events: Sequence[CausedEvent], jobs_until: str | None
     ) -> Recording:
         """The recording of the exchanges with these ids, and of those before that they depend on.
 
-        ``jobs_until`` is the instant of the last job that ran after the last exchange.
+        Where nothing is ``wanted``, those of the events are expected that these exchanges caused. ``jobs_until`` is the
+        instant of the last job that ran after the last exchange.
         """
         chosen = self._chosen(among, wanted)
         first = self._exchanges[chosen[0]].now if chosen else self._now
@@ -115,10 +103,16 @@ class Builder:
             settings=self._start.settings,
             steps=self._steps,
             expectations=expectations,
-            events=None if wanted else events,
+            events=None if wanted else self._caused(events, chosen),
             unknown=[*self._unknown],
         )
         return renumbered(recording)
+
+    def _caused(self, events: Sequence[CausedEvent], chosen: Sequence[int]) -> list[str] | None:
+        """The types of the events that these exchanges caused; None if they are too many."""
+        requests = {None, *(self._exchanges[number].id for number in chosen)}
+        types = [event.type for event in events if event.request in requests]
+        return types if len(types) <= MAX_EVENTS else None
 
     # -- which exchanges become steps
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -34,6 +35,34 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
     def target(self) -> str:
         """Path and query."""
         return f"{self.path}?{self.query}" if self.query else self.path
+
+
+class RecordedStart(NamedTuple):
+    """The recorded world at its start. ``cards`` are test cards by their last four digits."""
+
+    app: str
+    seed: int
+    url: str
+    settings: dict[str, Any]
+    cards: Mapping[str, str]
+
+
+class Wanted(NamedTuple):
+    """What is to be expected at the end: the field, which may have dots, of the object with an id."""
+
+    id: str
+    field: str
+    value: Any
+
+
+class CausedEvent(NamedTuple):
+    """The type of an event, and the id of the request that caused it, or planned the job that did.
+
+    None where that does not matter.
+    """
+
+    type: str
+    request: str | None
 
 
 class ObjectList(msgspec.Struct, frozen=True):

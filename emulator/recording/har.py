@@ -9,8 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 import msgspec
 
 from emulator.recording import buyer_pages
-from emulator.recording.builder import RecordedStart
-from emulator.recording.exchanges import Exchange
+from emulator.recording.exchanges import Exchange, RecordedStart
 from emulator.recording.test_values import with_test_values
 from emulator.version import VERSION
 

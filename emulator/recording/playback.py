@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from emulator.recording.har import HarEntry, HarFile
@@ -17,8 +17,10 @@ CONTROL = "/_emulator/"
 
 ADVANCE = "/_emulator/clock/advance"
 
-NOT_PLAYED = re.compile(r"/_emulator/(clock/(freeze|run|advances/.*)|reset|rewind|snapshots/.*|inbox/\w+)(\?.*)?")
-"""Requests that move the world elsewhere, and webhooks that the recorded world sent to itself."""
+NOT_PLAYED = re.compile(
+    r"/_emulator/(clock/(freeze|run|advances/.*)|reset|rewind|snapshots/.*|recording/.*|inbox/\w+)(\?.*)?"
+)
+"""Requests that move the world elsewhere, marks of recordings, and webhooks that the recorded world sent to itself."""
 
 URL = re.compile(r"https?://(127\.0\.0\.1|localhost)(:\d+)?")
 
@@ -51,9 +53,13 @@ class PlayedFile(NamedTuple):
     differences: list[AnswerDifference]
 
 
-def play_file(file: HarFile, world: ByteWorld, app: str) -> PlayedFile:
+Masking = Callable[[bytes], bytes]
+"""Masks the secrets in an answer, as those in recorded answers are."""
+
+
+def play_file(file: HarFile, world: ByteWorld, app: str, masked: Masking = bytes) -> PlayedFile:
     """Play every request of a file, with the moves of the clock between them, in the world of an App at its start."""
-    playback = _Playback(file.world.clock, world, {file.world.app or app: app})
+    playback = _Playback(file.world.clock, world, {file.world.app or app: app}, masked)
     for number, entry in enumerate(file.entries, 1):
         if not (NOT_PLAYED.fullmatch(entry.target) and entry.method != "GET"):
             playback.play(number, entry)
@@ -61,13 +67,14 @@ def play_file(file: HarFile, world: ByteWorld, app: str) -> PlayedFile:
 
 
 class _Playback:
-    def __init__(self, clock: str | None, world: ByteWorld, apps: Mapping[str, str]) -> None:
+    def __init__(self, clock: str | None, world: ByteWorld, apps: Mapping[str, str], masked: Masking) -> None:
         self.played = self.identical = 0
         self.differences: list[AnswerDifference] = []
         self._world = world
         self._now = clock
         self._ids: dict[str, str] = {}
         self._apps = apps
+        self._masked = masked
 
     def play(self, number: int, entry: HarEntry) -> None:
         """Play one request at its instant."""
@@ -76,7 +83,8 @@ class _Playback:
         status, answer = self._world.exchange(entry.method, self._mapped(entry.target), entry.headers, text.encode())
         if entry.answer is None:
             return
-        played = answer.decode("utf-8", "replace")
+        is_masked = MASKED in entry.answer
+        played = (self._masked(answer) if is_masked else answer).decode("utf-8", "replace")
         self.played += 1
         request = f"{entry.method} {entry.target}"
         recorded_text = entry.answer

@@ -19,9 +19,14 @@ from emulator.engine.webhook_sender import WebhookSender
 from emulator.recording.player import WorldAnswer
 from emulator.resources.app.keys import Key
 from emulator.sandbox import Options, Parts, Sandbox
+from emulator.web.context import CONNECTION_KEY
 
 SendRequest = Callable[[str, str, Mapping[str, str], bytes], Awaitable[tuple[int, bytes]]]
 """Sends a request to the world: method, target, headers and body; the answer's status and body."""
+
+
+ATTEMPTS = 10
+"""How often a request is sent whose connection is cut."""
 
 
 class SilentSender(WebhookSender):
@@ -42,6 +47,23 @@ class SilentSender(WebhookSender):
         target = f"{parts.path}?{parts.query}" if parts.query else parts.path
         status, answer = await self._exchange("POST", target, headers, body)
         return HttpResult(status_code=status, body=answer.decode(), duration_ms=0)
+
+
+class _Connection:
+    """The connection of one request, as an injected fault cuts it."""
+
+    def __init__(self) -> None:
+        self.is_cut = False
+
+    def abort(self) -> None:
+        """Cut it."""
+        self.is_cut = True
+
+    def begin_stream(self) -> None:
+        """Nothing: a stream ends with its request."""
+
+    def end_stream(self) -> None:
+        """Nothing."""
 
 
 class FreshWorld:
@@ -72,14 +94,22 @@ class FreshWorld:
             return WorldAnswer(status, answer.decode("utf-8", "replace"))
 
     def exchange(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
-        """The status and the body of the answer to a request, as bytes."""
-        return self._loop.run_until_complete(self._exchange(method, target, headers, body))
+        """The status and the body of the answer to a request, as bytes.
+
+        A request whose connection an injected fault cuts is sent again, as clients do: a journal has only what was
+        answered. The status is 0 when it is cut every time.
+        """
+        for _ in range(ATTEMPTS):
+            status, answer = self._loop.run_until_complete(self._exchange(method, target, headers, body))
+            if status:
+                return status, answer
+        return 0, b""
 
     async def _exchange(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
         path, _, query = target.partition("?")
         given = {"content-type": "application/json", **headers} if body else headers
         pairs = [(name.lower().encode(), value.encode("utf-8", "replace")) for name, value in given.items()]
-        scope = {
+        scope: dict[str, Any] = {
             "type": "http",
             "asgi": {"version": "3.0"},
             "http_version": "1.1",
@@ -94,12 +124,17 @@ class FreshWorld:
             "server": ("127.0.0.1", 1),
         }
         messages: list[Message] = []
+        connection = scope[CONNECTION_KEY] = _Connection()
 
         async def receive() -> Message:
+            if connection.is_cut:
+                return {"type": "http.disconnect"}
             return {"type": "http.request", "body": body, "more_body": False}
 
         async def send(message: Message) -> None:
             messages.append(message)
 
         await self._app(scope, receive, send)
+        if connection.is_cut:
+            return 0, b""
         return messages[0]["status"], b"".join(message.get("body", b"") for message in messages[1:])
