@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from contract_tests.calibration.random_requests import RandomRequests
+from contract_tests.calibration.random_requests import RandomRequests, explained
 from contract_tests.calibration.second import KEY, KNOWN, NOTHING, Calibration, VirtualTime, client, drawn, serving
 from contract_tests.client import http_client
 from contract_tests.testing.test_plugin import PLUGIN
@@ -49,6 +49,22 @@ def test_with_the_profile_random_requests_agree() -> None:
         with serving(NOTHING, profile=found) as ours, client(real.url) as one, client(ours.url) as other:
             unlike = [each for each in RandomRequests(one, other, 1).run(150) if each.one != each.other]
     assert unlike == []
+
+
+@pytest.mark.breaks_the_document
+def test_requests_that_differ_in_spite_of_it_belong_to_deviations() -> None:
+    """Each was changed by one of them, and most of those that random requests can meet change some."""
+    draw = drawn(1)._replace(switched={})
+    service = draw.service()
+    with (
+        serving(draw, wrong=service) as real,
+        serving(NOTHING) as ours,
+        client(real.url) as one,
+        client(ours.url) as other,
+    ):
+        unlike = [*explained(RandomRequests(one, other, 1).run(120), service.reached)]
+    assert [each for each in unlike if not each.deviations] == []
+    assert len({name for each in unlike for name in each.deviations}) >= 3
 
 
 def test_without_the_profile_they_do_not() -> None:

@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, NamedTuple
+from urllib.parse import parse_qsl
 
 from emulator.document import bundles
 from emulator.document.operations import COMBINATORS, operation_specs
 from emulator.document.tree import Document, Node, resolve
+from emulator.proxy.passed import PassedRequest, json_or_text
 
 SHAPE = "B-10"
 """The decision about the two shapes of errors."""
@@ -47,31 +49,51 @@ def route_of(method: str, target: str) -> Route | None:
     return next((each for each in routes() if each.method == method and each.path.fullmatch(path)), None)
 
 
-def decisions_of(route: Route | None, status: int, body: Any, place: str) -> tuple[str, ...]:
-    """The decisions that may be about a field of an answer: the field's own, else the answer's or the operation's.
+def decisions_of(route: Route | None, passed: PassedRequest, place: str) -> tuple[str, ...]:
+    """The decisions that may be about a field of an answer.
 
-    ``body`` is what was sent, as JSON.
+    Those of the field, or around it. For a status or an error: those of what was sent, of the operation and the answer.
     """
     if place == "error shape":
         return (SHAPE,)
     if route is None:
         return ()
-    response = resolve(_document(), route.operation["responses"].get(str(status), {}))
-    schema = response.get("content", {}).get("application/json", {}).get("schema", {})
+    response = resolve(_document(), route.operation["responses"].get(str(passed.status), {}))
     if place != "status" and not place.startswith("error "):
-        return _nearest(schema, re.findall(r"\w+|\[\]", place)) or _cited(route.operation)
-    known = operation_specs()[route.id].fields.names
-    unknown = isinstance(body, dict) and not body.keys() <= known.keys()
-    general = (UNKNOWN_FIELDS,) if unknown else ()
-    return tuple(dict.fromkeys((*general, *_cited(route.operation), *_cited(response))))
+        return _nearest(_json_schema(response), _steps(place)) or _cited(route.operation)
+    return tuple(dict.fromkeys((*_of_request(route, passed), *_cited(route.operation), *_cited(response))))
+
+
+def _of_request(route: Route, passed: PassedRequest) -> Iterator[str]:
+    """The decisions about the parameters and fields that were sent."""
+    given = dict(parse_qsl(passed.target.partition("?")[2], keep_blank_values=True))
+    for parameter in (resolve(_document(), each) for each in route.operation.get("parameters", ())):
+        if parameter["name"] in given:
+            yield from _cited(parameter)
+    sent = json_or_text(passed.body)
+    for name in sent if isinstance(sent, dict) else ():
+        if name not in operation_specs()[route.id].fields.names:
+            yield UNKNOWN_FIELDS
+        yield from _nearest(_json_schema(route.operation.get("requestBody", {})), [name])
 
 
 def decisions_of_event(type: str, place: str) -> tuple[str, ...]:
     """The decisions that may be about a field of an event."""
     webhook = _document().get("x-webhooks", {}).get(type, {})
     operation = next((each for each in webhook.values() if isinstance(each, dict)), {})
-    body = resolve(_document(), operation.get("requestBody", {})).get("content", {}).get("application/json", {})
-    return _nearest(body.get("schema", {}), re.findall(r"\w+|\[\]", place)) or _cited(operation)
+    return _nearest(_json_schema(operation.get("requestBody", {})), _steps(place)) or _cited(operation)
+
+
+def _json_schema(node: Node) -> Node:
+    """The schema of the JSON in a body or an answer; empty if there is none."""
+    content = resolve(_document(), node).get("content", {})
+    schema: Node = content.get("application/json", {}).get("schema", {})
+    return schema
+
+
+def _steps(place: str) -> list[str]:
+    """The names of fields on the way to a place; ``[]`` for an item."""
+    return re.findall(r"\w+|\[\]", place)
 
 
 def _nearest(schema: Node, steps: list[str]) -> tuple[str, ...]:

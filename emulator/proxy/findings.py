@@ -44,10 +44,11 @@ class Finding(NamedTuple):
 
 
 class Group(NamedTuple):
-    """Equal kinds of difference: how many there were, and the first of them."""
+    """Equal kinds of difference: how many there were, the first of them, and all their decisions."""
 
     times: int
     first: Finding
+    decisions: tuple[str, ...]
 
 
 class Findings:
@@ -71,7 +72,9 @@ class Findings:
         at = (finding.operation, finding.place)
         before = self._groups.get(at)
         if before is not None or len(self._groups) < MAX_GROUPS:
-            self._groups[at] = Group(before.times + 1 if before else 1, before.first if before else finding)
+            before = before or Group(0, finding, ())
+            cited = tuple(dict.fromkeys((*before.decisions, *finding.decisions)))
+            self._groups[at] = Group(before.times + 1, before.first, cited)
 
     @property
     def groups(self) -> list[Group]:
@@ -93,7 +96,7 @@ class Findings:
             if group.first.operation != operation:
                 operation = group.first.operation
                 yield f"{operation}"
-            yield f"  {group.times} × {_described(group.first)}"
+            yield f"  {group.times} × {_described(group)}"
         for number, places in self.by_decision().items():
             yield f"{number} {titled(number)}: {', '.join(places)}"
         for why, count in sorted(self.skipped.items()):
@@ -104,7 +107,7 @@ class Findings:
         """Where each decision may not hold: operations with fields."""
         found: dict[str, list[str]] = {}
         for group in self.groups:
-            for number in group.first.decisions:
+            for number in group.decisions:
                 found.setdefault(number, []).append(f"{group.first.operation} {group.first.place}")
         return dict(sorted(found.items()))
 
@@ -115,13 +118,16 @@ class Findings:
             "events": self.events,
             "differing": self.differing,
             "not_compared": dict(self.skipped),
-            "differences": [{**group.first._asdict(), "times": group.times} for group in self.groups],
+            "differences": [
+                {**group.first._asdict(), "decisions": group.decisions, "times": group.times} for group in self.groups
+            ],
             "decisions": self.by_decision(),
         }
 
 
-def _described(finding: Finding) -> str:
-    cited = f"  {', '.join(finding.decisions)}" if finding.decisions else ""
+def _described(group: Group) -> str:
+    finding = group.first
+    cited = f"  {', '.join(group.decisions)}" if group.decisions else ""
     return f"{finding.place}: {_short(finding.service)}, the emulator's {_short(finding.emulator)}{cited}"
 
 

@@ -63,7 +63,7 @@ class SideBySide:
             f"{passed.method} {path}",
             operation,
             compared.differences,
-            partial(decisions_of, route, passed.status, json_or_text(passed.body)),
+            partial(decisions_of, route, passed),
         )
 
     def _webhook(self, passed: PassedWebhook) -> None:
