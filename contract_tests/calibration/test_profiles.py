@@ -8,8 +8,19 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from contract_tests.calibration.deviations import DEVIATIONS
 from contract_tests.calibration.random_requests import RandomRequests, explained
-from contract_tests.calibration.second import KEY, KNOWN, NOTHING, Calibration, VirtualTime, client, drawn, serving
+from contract_tests.calibration.second import (
+    KEY,
+    KNOWN,
+    NOTHING,
+    Calibration,
+    Draw,
+    VirtualTime,
+    client,
+    drawn,
+    serving,
+)
 from contract_tests.client import http_client
 from contract_tests.testing.test_plugin import PLUGIN
 from emulator.calibration.learning import profile_of
@@ -54,7 +65,7 @@ def test_with_the_profile_random_requests_agree() -> None:
 @pytest.mark.breaks_the_document
 def test_requests_that_differ_in_spite_of_it_belong_to_deviations() -> None:
     """Each was changed by one of them, and most of those that random requests can meet change some."""
-    draw = drawn(1)._replace(switched={})
+    draw = Draw({}, DEVIATIONS)
     service = draw.service()
     with (
         serving(draw, wrong=service) as real,
