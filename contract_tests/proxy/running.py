@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,10 +19,11 @@ from emulator.testing.fresh_world import FreshWorld
 
 
 class RunningProxy(NamedTuple):
-    """Where the proxy is, and what it found once the block has ended."""
+    """Where the proxy is, and what it found: at the end of the block, or once ``taken`` so many requests."""
 
     url: str
     findings: Findings
+    taken: Callable[[int], bool]
 
     @property
     def kinds(self) -> set[tuple[str, str]]:
@@ -44,14 +46,23 @@ def proxying(
         last: deque[Any] = deque(maxlen=200)
         side_by_side = SideBySide(world, settings or {}, last.append)
 
+        arrived, done = threading.Condition(), []
+
         def take(passed: Passed) -> None:
             if writer:
                 writer.add(passed)
             side_by_side.take(passed)
+            with arrived:
+                done.append(passed)
+                arrived.notify_all()
+
+        def taken(count: int) -> bool:
+            with arrived:
+                return arrived.wait_for(lambda: len(done) >= count, 60)
 
         server = ProxyServer(
             ProxyTargets(upstream, webhooks_to), ProxyOutcome(take, side_by_side.findings, last), "127.0.0.1", 0
         )
         with running(server):
-            yield RunningProxy(server.url, side_by_side.findings)
+            yield RunningProxy(server.url, side_by_side.findings, taken)
         side_by_side.finish()

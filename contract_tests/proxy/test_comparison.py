@@ -44,10 +44,10 @@ def post(http: httpx.Client, path: str, body: Any = None) -> Any:
 
 def test_of_the_emulator_itself_nothing_differs(itself: RunningServer) -> None:
     with serving(NOTHING) as second, proxying(itself.url) as proxy, client(second.url) as other, through(proxy) as http:
-        for _ in RandomRequests(http, other, 5).run(150):
+        for _ in RandomRequests(http, other, 5).run(100):
             pass
     assert proxy.kinds == set()
-    assert proxy.findings.compared == 150, proxy.findings.skipped
+    assert proxy.findings.compared == 100, proxy.findings.skipped
 
 
 @pytest.mark.breaks_the_document

@@ -54,8 +54,8 @@ class WorldBeside:
         self._worlds = worlds
         self._keys = {kind: f"Bearer {kind}_test_{app}" for kind in KEYS}
         self._settings = settings
-        self._comparison = Comparison(self.ids, worlds.url)
         self._outside = OutsideWorld(self, self.ids)
+        self._comparison = Comparison(self.ids, worlds.url, self._outside.paid)
         self._now = ""
         self._trusts_dates = False
         self._emitted: set[str] = set()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -19,6 +19,9 @@ FREE = frozenset(
     ["message", "request_id", "doc_url", "secret", "number", "receipt_number", "operator", "app", "request"]
 )
 """Fields whose values any service makes in its own way; only their types are compared."""
+
+CHOSEN = frozenset(["payment_method_type", "payment_method"])
+"""Fields that a buyer decided on a page, which the proxy does not see."""
 
 NUMBERED = frozenset(["invoice_number"])
 """Fields that count on from what the service has already; only their form is compared."""
@@ -46,14 +49,16 @@ class Difference(NamedTuple):
 class Comparison:
     """Compares answers by what is known of ids.
 
-    ``own_url`` is where the world seems to be reached. Objects that the service made before ``begun`` are not compared.
-    Once a change was made on one side only, objects that are not known are not looked for in lists.
+    ``own_url`` is where the world seems to be reached, ``paid`` are its payment intents and transactions that a buyer
+    paid on a page. Objects that the service made before ``begun`` are not compared. Once a change was made on one side
+    only, objects that are not known are not looked for in lists.
     """
 
-    def __init__(self, ids: IdMap, own_url: str) -> None:
+    def __init__(self, ids: IdMap, own_url: str, paid: Collection[str]) -> None:
         self.ids = ids
         self.begun = ""
         self._own_url = own_url
+        self._paid = paid
         self._has_diverged = False
 
     def differences(self, theirs: Answer, ours: Answer, *, is_change: bool) -> Iterator[Difference]:
@@ -88,13 +93,17 @@ class Comparison:
         data = theirs.get("data")
         others = isinstance(data, list) and (self._has_diverged or any(map(self._is_older, data)))
         for name in sorted({**theirs, **ours}, key="id".__ne__):
-            if name == "pagination" and others:
+            if (name == "pagination" and others) or (name in CHOSEN and self._is_chosen(ours)):
                 continue
             at = f"{field}.{name}".lstrip(".")
             if name in theirs and name in ours:
                 yield from self.values(at, theirs[name], ours[name])
             else:
                 yield Difference(at, theirs.get(name, ABSENT), ours.get(name, ABSENT))
+
+    def _is_chosen(self, ours: Mapping[str, Any]) -> bool:
+        """Whether a buyer chose the payment method: of a payment intent, its transaction or a refund of that."""
+        return any(ours.get(name) in self._paid for name in ("id", "payment_intent", "transaction"))
 
     def _lists(self, field: str, theirs: list[Any], ours: list[Any]) -> Iterator[Difference]:
         others = self._has_others(theirs)

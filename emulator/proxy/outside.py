@@ -18,6 +18,9 @@ METHODS: Mapping[str, Mapping[str, Any]] = {
 }
 """Payment methods that succeed, by type."""
 
+PAYABLE = ("open", "uncollectible", "payment_failed")
+"""Statuses of what a buyer can pay."""
+
 PENDING = ("processing", "requires_action", "pending")
 
 ANSWERED: Mapping[str, tuple[str, Mapping[str, str]]] = {
@@ -51,9 +54,13 @@ class Payment(NamedTuple):
 
 
 class OutsideWorld:
-    """Does in a world what an object of the service shows to have happened outside the proxy."""
+    """Does in a world what an object of the service shows to have happened outside the proxy.
+
+    ``paid`` has the world's payment intents, and their transactions, whose payment method a buyer chose on a page.
+    """
 
     def __init__(self, control: Control, ids: IdMap) -> None:
+        self.paid: set[str] = set()
         self._control = control
         self._ids = ids
         self._seen: set[str] = set()
@@ -91,19 +98,23 @@ class OutsideWorld:
             self._pay(segment, ours, Payment(self._methods.get(page), code))
 
     def _pay(self, segment: str, ours: str, payment: Payment) -> None:
-        if self._status(segment, ours) not in ("open", "uncollectible"):
+        if self._status(segment, ours) not in PAYABLE:
             return
         if payment.code is not None:
             self._control.do("/_emulator/outcomes", {"operation": "payment", "result": "failed", "code": payment.code})
         fields = METHODS.get(payment.type or "")
         known = {} if fields is None else {"method": {"type": payment.type, **fields}}
         intent = self._control.do(f"/_emulator/{segment}/{ours}/pay", known)
-        if isinstance(intent, dict) and intent.get("status") in PENDING:
-            self._answer("payment-intents", intent["id"], "failed" if payment.code else "succeeded", payment.code)
+        if not isinstance(intent, dict):
+            return
+        if intent.get("status") in PENDING:
+            result = "failed" if payment.code else "succeeded"
+            intent = self._answer("payment-intents", intent["id"], result, payment.code) or intent
+        self.paid |= {str(intent["id"]), str(intent.get("transaction"))}
 
-    def _answer(self, segment: str, ours: str, result: str, code: str | None) -> None:
+    def _answer(self, segment: str, ours: str, result: str, code: str | None) -> Any:
         coded = {"code": code} if code and result == "failed" else {}
-        self._control.do(f"/_emulator/{segment}/{ours}/answer", {"result": result, **coded})
+        return self._control.do(f"/_emulator/{segment}/{ours}/answer", {"result": result, **coded})
 
     def _status(self, segment: str, ours: str) -> Any:
         found = self._control.read(f"/v1/{segment}/{ours}/")
