@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from emulator.cli.server_thread import serving as running
-from emulator.proxy.findings import Findings
+from emulator.proxy.grouped_findings import Findings
 from emulator.proxy.passed import Passed
+from emulator.proxy.proxy_server import ProxyOutcome, ProxyServer, ProxyTargets
 from emulator.proxy.run_file import RunWriter
-from emulator.proxy.server import ProxyOutcome, ProxyServer, ProxyTargets
 from emulator.proxy.side_by_side import SideBySide
 from emulator.testing.fresh_world import FreshWorld
 

@@ -38,7 +38,7 @@ SHOWN = 20
 def play(
     file: Path, url: str | None, key: str, control_token: str | None, profile: Profile | None, *, as_json: bool
 ) -> int:
-    """Replay a HAR, or what proxy recorded, and compare each response with the recorded one.
+    """Replay a recording and compare each response.
 
     \b
     payments-emulator record --as har --out run.har
@@ -48,10 +48,7 @@ def play(
 
     FILE is a HAR that 'record --as har' wrote, or one of a browser or a proxy. The world starts with the recorded seed,
     clock and settings; time between the requests passes in a moment. Ids that differ are mapped. With the same App,
-    the same seed gives the same answers, byte for byte.
-
-    A run that proxy recorded is played in this process, compared as proxy does it, and reported by operation and
-    decision.
+    the same seed gives the same answers, byte for byte. Or FILE is what proxy recorded, compared as proxy does it.
 
     Exit status 1 if an answer differs.
     """

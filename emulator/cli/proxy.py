@@ -20,10 +20,10 @@ from emulator.cli.options import DEFAULT_URL, option, variable
 from emulator.cli.parameter_types import ProfileFile
 
 if TYPE_CHECKING:
-    from emulator.proxy.findings import Finding, Findings
+    from emulator.proxy.grouped_findings import Findings, ProxyFinding
     from emulator.proxy.passed import Passed
+    from emulator.proxy.proxy_server import ProxyServer
     from emulator.proxy.run_file import RunWriter
-    from emulator.proxy.server import ProxyServer
     from emulator.proxy.side_by_side import SideBySide
 
 DEFAULT_PORT = 4748
@@ -47,7 +47,7 @@ LAST = 200
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: each difference, then the report.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 def proxy(*, upstream: str, record: Path | None, as_json: bool, command: tuple[str, ...], **chosen: Any) -> int:
-    """Pass requests on to the service at --upstream, and compare its answers with the emulator's.
+    """Compare the real service with the emulator, request by request.
 
     \b
     payments-emulator proxy --upstream https://sandbox.example.com --record run.jsonl
@@ -62,8 +62,8 @@ def proxy(*, upstream: str, record: Path | None, as_json: bool, command: tuple[s
     differs; otherwise that of COMMAND.
     """
     # Imported here: the help needs neither a web server nor the rules of the service.
+    from emulator.proxy.proxy_server import ProxyTargets
     from emulator.proxy.run_file import RunWriter
-    from emulator.proxy.server import ProxyTargets
     from emulator.testing.fresh_world import FreshWorld
 
     url = service_url(upstream)
@@ -96,13 +96,13 @@ class _Run:
         self._as_json = as_json
         self._writer = writer
         self._side_by_side: SideBySide = SideBySide(world, settings, self._found)
-        self._last: deque[Finding] = deque(maxlen=LAST)
+        self._last: deque[ProxyFinding] = deque(maxlen=LAST)
 
     def serve(self, targets: Any, chosen: dict[str, Any], command: tuple[str, ...]) -> int:
         """Serve until COMMAND, or a signal, ends the run; the status of COMMAND."""
         from emulator.cli.server_start import start_errors, write_port
         from emulator.cli.server_thread import serving
-        from emulator.proxy.server import INBOX, PAGE, ProxyOutcome, ProxyServer
+        from emulator.proxy.proxy_server import INBOX, PAGE, ProxyOutcome, ProxyServer
 
         outcome = ProxyOutcome(self._take, self._side_by_side.findings, self._last)
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0)) if not command else None
@@ -134,12 +134,12 @@ class _Run:
                 self._writer = None
         self._side_by_side.take(passed)
 
-    def _found(self, finding: Finding) -> None:
+    def _found(self, finding: ProxyFinding) -> None:
         self._last.append(finding)
         show_finding(finding, as_json=self._as_json)
 
 
-def show_finding(finding: Finding, *, as_json: bool) -> None:
+def show_finding(finding: ProxyFinding, *, as_json: bool) -> None:
     """One line for a difference."""
     click.echo(json.dumps(finding._asdict(), ensure_ascii=False) if as_json else str(finding))
     sys.stdout.flush()

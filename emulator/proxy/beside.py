@@ -13,7 +13,7 @@ from emulator.proxy.comparison import Comparison, Difference
 from emulator.proxy.decided_by import Route
 from emulator.proxy.id_map import IdMap
 from emulator.proxy.outside import OutsideWorld
-from emulator.proxy.passed import Answer, PassedRequest, json_or_text
+from emulator.proxy.passed import PassedAnswer, PassedRequest, json_or_text
 
 NOT_PLAYED = frozenset(["listWebhookDeliveries", "retryWebhookDelivery"])
 """Operations about what receivers answered, which only the service knows."""
@@ -65,7 +65,7 @@ class WorldBeside:
 
     def play(self, passed: PassedRequest, route: Route | None) -> Compared:
         """Play a request and compare the answers."""
-        theirs = Answer(passed.status, json_or_text(passed.answer))
+        theirs = PassedAnswer(passed.status, json_or_text(passed.answer))
         if why := self._not_compared(passed, theirs, route):
             return Compared([], why)
         self._follow_time(passed, theirs.body)
@@ -74,7 +74,7 @@ class WorldBeside:
         ours = self._sent(passed)
         return Compared(list(self._comparison.differences(theirs, ours, is_change=passed.method != "GET")))
 
-    def _not_compared(self, passed: PassedRequest, theirs: Answer, route: Route | None) -> str:
+    def _not_compared(self, passed: PassedRequest, theirs: PassedAnswer, route: Route | None) -> str:
         """Why an answer cannot be compared; empty if it can."""
         code = (error_of(*theirs) or {}).get("code")
         if passed.status == 429 or passed.status >= 500:
@@ -89,7 +89,7 @@ class WorldBeside:
             return f"{unknown[0]} is an object that only the service has"
         return ""
 
-    def _sent(self, passed: PassedRequest) -> Answer:
+    def _sent(self, passed: PassedRequest) -> PassedAnswer:
         given = passed.authorization or ""
         status, body = self._worlds.exchange(
             passed.method,
@@ -97,7 +97,7 @@ class WorldBeside:
             {**passed.headers, "authorization": self._keys.get(given, given)},
             self.ids.translated(passed.body).encode("utf-8", "surrogateescape"),
         )
-        return Answer(status, json_or_text(body.decode("utf-8", "replace")))
+        return PassedAnswer(status, json_or_text(body.decode("utf-8", "replace")))
 
     # -- events
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from emulator.calibration.observations import error_of
 from emulator.proxy.id_map import IdMap
-from emulator.proxy.passed import Answer
+from emulator.proxy.passed import PassedAnswer
 from emulator.recording.id_search import ID
 
 ABSENT = "(absent)"
@@ -61,7 +61,7 @@ class Comparison:
         self._paid = paid
         self._has_diverged = False
 
-    def differences(self, theirs: Answer, ours: Answer, *, is_change: bool) -> Iterator[Difference]:
+    def differences(self, theirs: PassedAnswer, ours: PassedAnswer, *, is_change: bool) -> Iterator[Difference]:
         """What differs between two answers to the same request, which ``is_change`` or only reads."""
         if theirs.status != ours.status:
             self._has_diverged |= is_change and (theirs.status < 300) != (ours.status < 300)
@@ -177,7 +177,7 @@ def _same_instant(theirs: str, ours: str) -> bool:
         return False
 
 
-def _shown(answer: Answer) -> str:
+def _shown(answer: PassedAnswer) -> str:
     """A status, with the code of an error."""
     error = error_of(*answer)
     return f"{answer.status} {error['code']}".strip() if error else str(answer.status)

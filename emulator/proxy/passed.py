@@ -40,7 +40,7 @@ class PassedWebhook(msgspec.Struct, frozen=True, kw_only=True, tag="webhook"):
 Passed = PassedRequest | PassedWebhook
 
 
-class Answer(NamedTuple):
+class PassedAnswer(NamedTuple):
     """A status and a body: JSON, a text if it is not JSON, or None."""
 
     status: int

@@ -28,7 +28,7 @@ class RunStart(msgspec.Struct, frozen=True, kw_only=True, tag="start"):
     service: str
 
 
-_Line = RunStart | PassedRequest | PassedWebhook
+_RunLine = RunStart | PassedRequest | PassedWebhook
 
 
 class RunWriter:
@@ -48,7 +48,7 @@ class RunWriter:
         """Write what passed, masked."""
         self._write(masked(passed))
 
-    def _write(self, line: _Line) -> None:
+    def _write(self, line: _RunLine) -> None:
         self._file.write(msgspec.json.encode(line) + b"\n")
         self._file.flush()
 
@@ -57,7 +57,7 @@ def is_run(file: Path) -> bool:
     """Whether a file is a run. Raises ``OSError``."""
     with file.open("rb") as opened:
         try:
-            return isinstance(msgspec.json.decode(opened.readline(MAX_LINE), type=_Line), RunStart)
+            return isinstance(msgspec.json.decode(opened.readline(MAX_LINE), type=_RunLine), RunStart)
         except (msgspec.MsgspecError, RecursionError, UnicodeError):
             return False
 
@@ -70,7 +70,7 @@ def read_run(file: Path, cards: Mapping[str, str]) -> Iterator[Passed]:
     with file.open("rb") as opened:
         for number, line in enumerate(iter(lambda: opened.readline(MAX_LINE), b""), 1):
             try:
-                passed = msgspec.json.decode(line, type=_Line)
+                passed = msgspec.json.decode(line, type=_RunLine)
             except (msgspec.MsgspecError, RecursionError, UnicodeError) as error:
                 raise ValueError(f"line {number} is no request: {error}") from None
             if isinstance(passed, PassedRequest):

@@ -9,7 +9,7 @@ from typing import Any
 from emulator.proxy.beside import Compared, WorldBeside, WorldOfApps
 from emulator.proxy.comparison import ABSENT, Difference
 from emulator.proxy.decided_by import decisions_of, decisions_of_event, route_of
-from emulator.proxy.findings import Finding, Findings
+from emulator.proxy.grouped_findings import Findings, ProxyFinding
 from emulator.proxy.passed import Passed, PassedRequest, PassedWebhook, json_or_text
 
 MAX_WAITING = 1_000
@@ -20,7 +20,10 @@ class SideBySide:
     """The comparison of a run. ``found`` is called with each difference, in the same thread."""
 
     def __init__(
-        self, worlds: WorldOfApps, settings: Mapping[str, Any], found: Callable[[Finding], None] = lambda finding: None
+        self,
+        worlds: WorldOfApps,
+        settings: Mapping[str, Any],
+        found: Callable[[ProxyFinding], None] = lambda finding: None,
     ) -> None:
         self.findings = Findings()
         self._worlds = worlds
@@ -98,7 +101,7 @@ class SideBySide:
         cited: Callable[[str], tuple[str, ...]],
     ) -> None:
         for each in differences:
-            finding = Finding.of(number, request, operation, each, cited(each.place))
+            finding = ProxyFinding.of(number, request, operation, each, cited(each.place))
             self.findings.add(finding)
             self._found(finding)
 

@@ -14,10 +14,10 @@ SHOWN = 80
 """Characters of a value that are shown."""
 
 MAX_GROUPS = 1_000
-"""Kinds of difference that are told apart; what comes beyond is counted."""
+"""Kinds of difference that are listed; what comes beyond is counted."""
 
 
-class Finding(NamedTuple):
+class ProxyFinding(NamedTuple):
     """A difference in the answer to a request. Values are masked. ``decisions`` are those that may be about it."""
 
     number: int
@@ -32,7 +32,7 @@ class Finding(NamedTuple):
     @classmethod
     def of(
         cls, number: int, request: str, operation: str, difference: Difference, decisions: tuple[str, ...]
-    ) -> Finding:
+    ) -> ProxyFinding:
         """The finding of a difference."""
         one, other = redact_value(difference.service), redact_value(difference.emulator)
         return cls(number, request, operation, difference.field, difference.place, one, other, decisions)
@@ -43,11 +43,11 @@ class Finding(NamedTuple):
         return f"{self.number}. {self.request}: {self.field} is {values}{cited}"
 
 
-class Group(NamedTuple):
+class DifferenceGroup(NamedTuple):
     """Equal kinds of difference: how many there were, the first of them, and all their decisions."""
 
     times: int
-    first: Finding
+    first: ProxyFinding
     decisions: tuple[str, ...]
 
 
@@ -59,25 +59,25 @@ class Findings:
         self.events = 0
         self.differing = 0
         self.skipped: Counter[str] = Counter()
-        self._groups: dict[tuple[str, str], Group] = {}
+        self._groups: dict[tuple[str, str], DifferenceGroup] = {}
 
     def skip(self, why: str) -> None:
         """Count a request that cannot be compared."""
         if why in self.skipped or len(self.skipped) < MAX_GROUPS:
             self.skipped[why] += 1
 
-    def add(self, finding: Finding) -> None:
+    def add(self, finding: ProxyFinding) -> None:
         """Count a difference."""
         self.differing += 1
         at = (finding.operation, finding.place)
         before = self._groups.get(at)
         if before is not None or len(self._groups) < MAX_GROUPS:
-            before = before or Group(0, finding, ())
+            before = before or DifferenceGroup(0, finding, ())
             cited = tuple(dict.fromkeys((*before.decisions, *finding.decisions)))
-            self._groups[at] = Group(before.times + 1, before.first, cited)
+            self._groups[at] = DifferenceGroup(before.times + 1, before.first, cited)
 
     @property
-    def groups(self) -> list[Group]:
+    def groups(self) -> list[DifferenceGroup]:
         """The differences by operation, then by field."""
         return [self._groups[at] for at in sorted(self._groups)]
 
@@ -125,7 +125,7 @@ class Findings:
         }
 
 
-def _described(group: Group) -> str:
+def _described(group: DifferenceGroup) -> str:
     finding = group.first
     cited = f"  {', '.join(group.decisions)}" if group.decisions else ""
     return f"{finding.place}: {_short(finding.service)}, the emulator's {_short(finding.emulator)}{cited}"

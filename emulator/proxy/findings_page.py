@@ -8,7 +8,7 @@ from hashlib import sha256
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from emulator.html.headers import content_security_policy, public_headers
-from emulator.proxy.findings import Finding, Findings, titled
+from emulator.proxy.grouped_findings import Findings, ProxyFinding, titled
 from emulator.web.response import Response
 
 STYLE = """
@@ -25,14 +25,14 @@ REFRESH = 5
 _STYLE_SOURCE = f"'sha256-{b64encode(sha256(STYLE.encode()).digest()).decode()}'"
 
 
-def response(findings: Findings, last: Iterable[Finding], upstream: str) -> Response:
+def response(findings: Findings, last: Iterable[ProxyFinding], upstream: str) -> Response:
     """The page as a response."""
     headers = public_headers(content_security_policy(style_src=_STYLE_SOURCE)) | {"Cache-Control": "no-store"}
     text = as_html(findings, last, upstream)
     return Response(200, text.encode(), headers, "text/html; charset=utf-8")
 
 
-def as_html(findings: Findings, last: Iterable[Finding], upstream: str) -> str:
+def as_html(findings: Findings, last: Iterable[ProxyFinding], upstream: str) -> str:
     """The page: the counts, the kinds of difference by operation, the decisions, and the last differences."""
     page = Element("html", lang="en")
     head = SubElement(page, "head")
@@ -66,7 +66,7 @@ def as_html(findings: Findings, last: Iterable[Finding], upstream: str) -> str:
     return f"<!doctype html>\n{tostring(page, encoding='unicode', method='html')}\n"
 
 
-def _rest(finding: Finding) -> tuple[str, str, str]:
+def _rest(finding: ProxyFinding) -> tuple[str, str, str]:
     return finding.service, finding.emulator, ", ".join(finding.decisions)
 
 

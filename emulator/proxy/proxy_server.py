@@ -13,10 +13,10 @@ import httpx
 from starlette.types import Receive, Scope, Send
 
 from emulator.core.ids import IdSource
-from emulator.proxy import page
+from emulator.proxy import findings_page
 from emulator.proxy.fetching import PATIENCE
-from emulator.proxy.findings import Finding, Findings
-from emulator.proxy.forwarding import ServiceForwarder, Traffic, WebhookForwarder
+from emulator.proxy.forwarders import ServiceForwarder, Traffic, WebhookForwarder
+from emulator.proxy.grouped_findings import Findings, ProxyFinding
 from emulator.proxy.passed import Passed
 from emulator.sandbox import Options
 from emulator.server import Uvicorn, bind, config, is_loopback, url_of
@@ -43,7 +43,7 @@ class ProxyOutcome(NamedTuple):
 
     take: Callable[[Passed], None]
     findings: Findings
-    last: deque[Finding]
+    last: deque[ProxyFinding]
 
 
 class ProxyServer:
@@ -113,4 +113,4 @@ class _FindingsPage(ContextLayer):
 
     async def handle(self, context: RequestContext, scope: Scope, receive: Receive, send: Send) -> None:
         last = [*self._outcome.last][::-1]
-        await send_response(page.response(self._outcome.findings, last, self._upstream), send)
+        await send_response(findings_page.response(self._outcome.findings, last, self._upstream), send)
