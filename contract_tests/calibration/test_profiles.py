@@ -93,6 +93,15 @@ def test_the_document_says_what_is_confirmed(profile: Path) -> None:
     assert "2 of 78 decisions confirmed at https://sandbox.example.com on 2026-01-02" in plain
 
 
+def test_the_console_says_how_much_is_confirmed_and_when(profile: Path) -> None:
+    with serving(NOTHING, profile=load(profile)) as server, http_client(base_url=server.url) as http:
+        readings = {
+            language: http.get(f"/_emulator/console/readings?lang={language}").text for language in ("en", "fr")
+        }
+    assert "2 of 78 decisions confirmed at https://sandbox.example.com on 2026-01-02." in readings["en"]
+    assert "2 décisions sur 78 confirmées par https://sandbox.example.com le 2026-01-02." in readings["fr"]
+
+
 def _marks(node: Any) -> Any:
     if isinstance(node, dict):
         if node.keys() & {"x-assumption", "x-confirmed"}:
