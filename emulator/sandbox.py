@@ -215,7 +215,7 @@ class Sandbox:
     def _console(self, unguarded: ASGIApp) -> ASGIApp:
         from emulator.console.site import Console
 
-        return Console(unguarded, self.options.control_token, self.engine.is_open)
+        return Console(unguarded, self.options.control_token, self.engine.is_open, self.options.profile)
 
     def _site(self) -> ASGIApp:
         from emulator.pages.site import site

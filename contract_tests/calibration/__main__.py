@@ -1,7 +1,8 @@
 """``python -m contract_tests.calibration``: the long version of the proof that calibration names what differs.
 
-Each run draws twelve settings and twelve deviations for a second emulator behind a front that limits and fails. Exit
-status 1 if calibration names anything else, or if with the profile random requests are answered otherwise.
+Each run draws twelve settings and twelve deviations for a second emulator behind TLS and a front that limits and fails.
+Exit status 1 if calibration names anything else, or if with the profile a random request is answered otherwise although
+no deviation changed its answer.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Iterator
 
 import click
 
-from contract_tests.calibration.random_requests import Compared, RandomRequests
+from contract_tests.calibration.random_requests import Explained, RandomRequests, explained
 from contract_tests.calibration.second import (
     KNOWN,
     NOTHING,
@@ -24,6 +25,7 @@ from contract_tests.calibration.second import (
     serving,
     switched,
 )
+from contract_tests.calibration.tls import behind_tls
 from emulator.calibration.learning import profile_of
 from emulator.calibration.verdicts import CalibrationReport
 from emulator.profile import Profile
@@ -38,19 +40,23 @@ def main(runs: int, seed: int, requests: int) -> None:
     wrong = 0
     for number in range(seed, seed + runs):
         draw, time = drawn(number), VirtualTime()
-        with serving(draw, time, number) as server:
-            report = Calibration(server.url, time).run()
+        with serving(draw, time, number) as server, behind_tls(server.url) as tls:
+            report = Calibration(tls.url, time, trusting=tls.trusting).run()
         found = [*unexpected(draw, report)]
         profile = profile_of(KNOWN, report, len(KNOWN.probes))
-        unlike = disagreeing(draw._replace(deviations=[]), profile, requests, number)
+        unlike = [*disagreeing(draw._replace(deviations=[]), profile, requests, number)]
+        deviating = [*disagreeing(draw, profile, requests, number)]
+        strange = [each for each in (*unlike, *deviating) if not each.deviations]
         click.echo(
             f"seed {number}: {report.counted()}; {report.requests} requests, {time.now:.0f} s at 2 a second; "
             f"{len(found)} wrong verdicts; {len(unlike)} of {requests} random requests differ without the deviations, "
-            f"{_counted(disagreeing(draw, profile, requests, number))} with them"
+            f"{len(deviating)} with them, {len(strange)} of these without a deviation at work"
         )
-        for line in (*found, *map(str, unlike)):
+        for name, count in Counter(name for each in deviating for name in each.deviations).most_common():
+            click.echo(f"  {count:4} by the deviation: {name}")
+        for line in (*found, *map(str, strange)):
             click.echo(f"  {line[:400]}")
-        wrong += len(found) + len(unlike)
+        wrong += len(found) + len(strange)
     sys.exit(1 if wrong else 0)
 
 
@@ -65,20 +71,16 @@ def unexpected(draw: Draw, report: CalibrationReport) -> Iterator[str]:
     yield from (f"{probe}: named or missing" for probe in sorted(probes ^ draw.noticed_by))
 
 
-def disagreeing(draw: Draw, profile: Profile, count: int, seed: int) -> list[Compared]:
+def disagreeing(draw: Draw, profile: Profile, count: int, seed: int) -> Iterator[Explained]:
     """The random requests that a service and the emulator with its profile answer otherwise."""
+    service = draw.service()
     with (
-        serving(draw) as real,
+        serving(draw, wrong=service) as real,
         serving(NOTHING, profile=profile) as ours,
         client(real.url) as one,
         client(ours.url) as other,
     ):
-        return [each for each in RandomRequests(one, other, seed).run(count) if each.one != each.other]
-
-
-def _counted(unlike: list[Compared]) -> str:
-    counted = Counter((each.one[:2], each.other[:2]) for each in unlike)
-    return f"{len(unlike)} ({', '.join(f'{one} for {other}' for (one, other), _ in counted.most_common(6))})"
+        yield from explained(RandomRequests(one, other, seed).run(count), service.reached)
 
 
 if __name__ == "__main__":

@@ -58,6 +58,22 @@ class Compared(NamedTuple):
     other: Any
 
 
+class Explained(NamedTuple):
+    """Two answers that differ, and the deviations that changed the first one."""
+
+    compared: Compared
+    deviations: frozenset[str]
+
+
+def explained(compared: Iterator[Compared], reached: set[str]) -> Iterator[Explained]:
+    """The answers that differ. ``reached`` collects the names of deviations at work, and is emptied each time."""
+    for each in compared:
+        names = frozenset(reached)
+        reached.clear()
+        if each.one != each.other:
+            yield Explained(each, names)
+
+
 class RandomRequests:
     """Makes the same random requests of two services, from a ``seed``."""
 

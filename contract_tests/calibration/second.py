@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import ssl
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -15,7 +16,7 @@ import httpx
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from contract_tests.calibration.deviations import DEVIATIONS, SWITCHES, Deviation
-from contract_tests.client import http_client
+from contract_tests.client import NO_AUTHORITIES, http_client
 from contract_tests.sandbox import RunningServer
 from emulator.calibration.events import EventReceiver
 from emulator.calibration.probes import collected
@@ -96,6 +97,11 @@ class Draw(NamedTuple):
         """The probes that notice the deviations."""
         return {probe for each in self.deviations for probe in each.probes}
 
+    def service(self) -> WrongService:
+        """The service with the deviations; ``reached`` has the names of those that were at work."""
+        doubts = [each.doubt for each in self.deviations]
+        return WrongService(doubts, *doubts)
+
 
 def drawn(seed: int) -> Draw:
     """Twelve settings or readings with other values, and twelve deviations."""
@@ -111,10 +117,14 @@ NOTHING = Draw({}, [])
 
 
 @contextmanager
-def serving(draw: Draw, time: VirtualTime | None = None, seed: int = 0, **options: Any) -> Iterator[RunningServer]:
-    """A server that is as a draw says; with a ``time`` it is behind a front with 2 requests a second and 5 % of 503."""
-    doubts = [each.doubt for each in draw.deviations]
-    parts = WrongService(doubts, *doubts).parts()
+def serving(
+    draw: Draw, time: VirtualTime | None = None, seed: int = 0, wrong: WrongService | None = None, **options: Any
+) -> Iterator[RunningServer]:
+    """A server that is as a draw says; with a ``time`` it is behind a front with 2 requests a second and 5 % of 503.
+
+    ``wrong`` is the service of the draw, where the caller wants to see which deviations are at work.
+    """
+    parts = (wrong or draw.service()).parts()
     if time is not None:
         inner = parts.app
         parts = parts._replace(app=lambda app: Front(inner(app), time, 2, 0.05, seed))
@@ -129,19 +139,20 @@ def serving(draw: Draw, time: VirtualTime | None = None, seed: int = 0, **option
 
 
 class Calibration(NamedTuple):
-    """A calibration of a server: how its requests are paced, and what it stores its progress in."""
+    """A calibration of a server: how its requests are paced, what it stores its progress in, and whom it trusts."""
 
     url: str
     time: VirtualTime
     progress: Path | None = None
     most: int = MOST
     now: datetime = datetime(2026, 1, 1, tzinfo=UTC)
+    trusting: ssl.SSLContext = NO_AUTHORITIES
 
     def run(self, names: Sequence[str] | None = None, **more: Any) -> CalibrationReport:
         """The report of these probes, or of all that need no buyer and no time."""
         chosen = [*KNOWN.probes] if names is None else names
         timing = Timing(self.time.clock, self.time.sleep)
-        with http_client(base_url=f"{self.url}/v1") as http, EventReceiver() as receiver:
+        with http_client(base_url=f"{self.url}/v1", verify=self.trusting) as http, EventReceiver() as receiver:
             service = Service(http, KEY, 2, self.most, timing)
             helpers = Help(redact_value, receiver, more.get("buyer"), lambda: self.now)
             progress = CalibrationProgress(self.progress, self.url, new_word(), redact_value)

@@ -23,6 +23,7 @@ from contract_tests.calibration.second import (
     serving,
     switched,
 )
+from contract_tests.calibration.tls import behind_tls
 from contract_tests.client import http_client
 from contract_tests.sandbox import RunningServer
 from emulator.calibration.verdicts import CalibrationReport, Verdict
@@ -78,10 +79,10 @@ def test_each_probe_can_be_asked_alone(itself: RunningServer) -> None:
 
 @pytest.mark.breaks_the_document
 def test_it_names_what_was_switched_and_what_deviates_and_nothing_else() -> None:
-    """Behind a front that lets two requests a second through and fails every twentieth."""
+    """Behind TLS and a front that lets two requests a second through and fails every twentieth."""
     draw, time = drawn(1), VirtualTime()
-    with serving(draw, time, seed=1) as server:
-        report = Calibration(server.url, time).run()
+    with serving(draw, time, seed=1) as server, behind_tls(server.url) as tls:
+        report = Calibration(tls.url, time, trusting=tls.trusting).run()
     differing = report.of("differs")
     assert switched([each for each in differing if each.followed]) == draw.switched
     assert {each.probe for each in differing if not each.followed} == draw.noticed_by

@@ -8,8 +8,19 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from contract_tests.calibration.random_requests import RandomRequests
-from contract_tests.calibration.second import KEY, KNOWN, NOTHING, Calibration, VirtualTime, client, drawn, serving
+from contract_tests.calibration.deviations import DEVIATIONS
+from contract_tests.calibration.random_requests import RandomRequests, explained
+from contract_tests.calibration.second import (
+    KEY,
+    KNOWN,
+    NOTHING,
+    Calibration,
+    Draw,
+    VirtualTime,
+    client,
+    drawn,
+    serving,
+)
 from contract_tests.client import http_client
 from contract_tests.testing.test_plugin import PLUGIN
 from emulator.calibration.learning import profile_of
@@ -51,6 +62,22 @@ def test_with_the_profile_random_requests_agree() -> None:
     assert unlike == []
 
 
+@pytest.mark.breaks_the_document
+def test_requests_that_differ_in_spite_of_it_belong_to_deviations() -> None:
+    """Each was changed by one of them, and most of those that random requests can meet change some."""
+    draw = Draw({}, DEVIATIONS)
+    service = draw.service()
+    with (
+        serving(draw, wrong=service) as real,
+        serving(NOTHING) as ours,
+        client(real.url) as one,
+        client(ours.url) as other,
+    ):
+        unlike = [*explained(RandomRequests(one, other, 1).run(120), service.reached)]
+    assert [each for each in unlike if not each.deviations] == []
+    assert len({name for each in unlike for name in each.deviations}) >= 3
+
+
 def test_without_the_profile_they_do_not() -> None:
     with serving(SWITCHED) as real, serving(NOTHING) as ours, client(real.url) as one, client(ours.url) as other:
         assert any(each.one != each.other for each in RandomRequests(one, other, 1).run(40))
@@ -64,6 +91,15 @@ def test_the_document_says_what_is_confirmed(profile: Path) -> None:
     assert {each["x-confirmed"] for each in marks if "x-confirmed" in each} == {"2026-01-02"}
     assert any(each.get("x-refuted") == ["B-12"] for each in marks)
     assert "2 of 78 decisions confirmed at https://sandbox.example.com on 2026-01-02" in plain
+
+
+def test_the_console_says_how_much_is_confirmed_and_when(profile: Path) -> None:
+    with serving(NOTHING, profile=load(profile)) as server, http_client(base_url=server.url) as http:
+        readings = {
+            language: http.get(f"/_emulator/console/readings?lang={language}").text for language in ("en", "fr")
+        }
+    assert "2 of 78 decisions confirmed at https://sandbox.example.com on 2026-01-02." in readings["en"]
+    assert "2 décisions sur 78 confirmées par https://sandbox.example.com le 2026-01-02." in readings["fr"]
 
 
 def _marks(node: Any) -> Any:

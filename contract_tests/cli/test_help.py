@@ -19,6 +19,7 @@ WIDTHS = (40, 80, 120, 200)
 
 MANY_OPTIONS = {
     "calibrate",
+    "proxy",
     "serve",
     "exec",
     "sweep",

@@ -54,6 +54,7 @@ ALONE = {"serve", "exec", "listen", "demo"}
 
 ELSEWHERE = {"check", "certify", "pay", "sweep", "sweep-story", "doubt", "grade", "record", "reproduce", "play"} | {
     "calibrate",
+    "proxy",
     "explain",
     "mcp",
     "agent",

@@ -13,7 +13,7 @@ COMMANDS = frozenset(
     | {"health", "pay", "rewind", "check", "certify", "audit", "coverage", "ledger", "spec", "completion", "state"}
     | {"sweep", "doubt", "grade", "mcp", "agent", "report", "explain"}
     | {"record", "play", "reproduce"}
-    | {"calibrate"}
+    | {"calibrate", "proxy"}
     | {"sweep-story"}  # hidden: what the Node module's sweep() runs
 )
 

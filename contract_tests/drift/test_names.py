@@ -22,6 +22,7 @@ SAME_SUBJECT = {
         "schedule",
         "snapshots",
         "state",
+        "proxy",
         "sweep",
         "trigger",
     ),

@@ -74,13 +74,13 @@ def calibrate(*, url: str, key: str, only: tuple[str, ...], as_json: bool, **cho
     known = collected()
     names = chosen_probes(known, only)
     report = _run(known, names, service_url(url), key, chosen)
-    profile = _profile(known, report)
+    profile = made_profile(known, report)
     if chosen["out"]:
         _save(profile, chosen["out"])
     if as_json:
         click.echo(json.dumps(report.as_json(), indent=1))
     else:
-        _show(report, profile)
+        show_verdicts(report, profile)
     return _drift(chosen["against"], profile, quiet=as_json) if chosen["against"] else 0
 
 
@@ -158,7 +158,8 @@ def _report_one(verdict: Verdict) -> None:
         click.echo(f"{verdict.decision} {verdict.probe}: {verdict.verdict.replace('_', ' ')}", err=True)
 
 
-def _profile(known: Collected, report: CalibrationReport) -> Profile:
+def made_profile(known: Collected, report: CalibrationReport) -> Profile:
+    """The profile of the service that a report is about."""
     from emulator.calibration.learning import profile_of
     from emulator.engine.decisions import decisions
 
@@ -172,7 +173,8 @@ def _save(profile: Profile, file: Path) -> None:
         save(profile, file)
 
 
-def _show(report: CalibrationReport, profile: Profile) -> None:
+def show_verdicts(report: CalibrationReport, profile: Profile) -> None:
+    """What differs or was not answered, with its evidence, and the counts."""
     for verdict in (*report.of("differs"), *report.of("not_answered")):
         found = {**verdict.readings, **verdict.settings}
         follows = ", ".join(f"{name}={value}" for name, value in found.items())

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import click
 
+from emulator.cli import check_rules
 from emulator.cli.extras import require_extra
 from emulator.cli.options import DEFAULT_URL, option
 from emulator.cli.output_files import OUTPUT_FILE, write_text
@@ -32,9 +33,18 @@ if TYPE_CHECKING:
 @click.option(
     "--receiver", metavar="URL", help="A webhook receiver that the server can reach. [default: one started here]"
 )
+@click.option("--rules", is_flag=True, help="Also ask the probes of calibrate, with time where the server offers it.")
+@click.option(
+    "--against",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="PROFILE",
+    help="With --rules: fail where the server is not as a profile says.",
+)
 @click.option("--junit", type=OUTPUT_FILE, help="Also write the report as JUnit XML.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
-def check(*, url: str, key: str, junit: Path | None, as_json: bool, **choices: Any) -> int:
+def check(
+    *, url: str, key: str, rules: bool, against: Path | None, junit: Path | None, as_json: bool, **choices: Any
+) -> int:
     """Check the server at URL against the OpenAPI document.
 
     \b
@@ -43,14 +53,22 @@ def check(*, url: str, key: str, junit: Path | None, as_json: bool, **choices: A
 
     Generates valid and invalid requests for every operation, follows links, and runs all checks on every response. Only
     /v1 is used, so the server need not be this emulator. Uses the server's document at /openapi.json if there is one,
-    otherwise the one included here. Takes about a minute; use fewer --examples to shorten it. Exit status 1 if a
-    response violates the document.
+    otherwise the one included here. Takes about a minute; use fewer --examples to shorten it.
+
+    --rules also asks which decisions hold at the server. Exit status 1 if a response violates the document, or if the
+    server is not as the profile of --against says.
     """
     require_extra("check", "schemathesis")
     if key.startswith("sk_prod_"):
         raise click.UsageError("check creates and deletes thousands of objects: give it the key of a test App")
+    if against and not rules:
+        raise click.UsageError("--against is about the rules; add --rules")
     base_url, document = server_and_document(url)
+    # The rules come first: generated security profiles may forbid requests, and a generated reset deletes objects.
+    verdicts = check_rules.ask(base_url.removesuffix("/v1"), key) if rules else None
     report = _report(document, base_url, key, **choices)
+    if verdicts is not None:
+        report.rules, report.drift = verdicts, check_rules.drift(against, verdicts) if against else []
     if junit:
         write_text(junit, report.as_junit())
     if as_json:
@@ -119,6 +137,8 @@ def _show(report: Report) -> None:
         console.print(f"[yellow]not created:[/] {escape(printable(note))}", highlight=False)
     for problem in report.problems:
         _block(console, "could not be checked", problem)
+    if report.rules is not None:
+        console.print(printable("\n".join(_rule_lines(report))), markup=False, highlight=False)
     followed = sum(0 < status < 300 for status in report.links.values())
     console.print(
         f"{report.requests} requests in {report.seconds:.0f} s; {len(report.checks)} kinds of check; "
@@ -128,8 +148,20 @@ def _show(report: Report) -> None:
     console.print(
         "[green]All responses match the document."
         if report.passed
+        else "[red]Some responses do not match the document, or the profile."
+        if report.drift
         else "[red]Some responses do not match the document."
     )
+
+
+def _rule_lines(report: Report) -> Iterator[str]:
+    """What differs from the decisions of the emulator, what is not as the profile says, and the counts."""
+    assert report.rules is not None
+    for verdict in report.rules.of("differs"):
+        found = ", ".join(f"{name}={value}" for name, value in {**verdict.readings, **verdict.settings}.items())
+        yield f"{verdict.decision} {verdict.probe}: differs{found and f' ({found})'}"
+    yield from (f"not as the profile says: {line}" for line in report.drift)
+    yield f"Rules: {report.rules.counted()}; {report.rules.requests} requests."
 
 
 def _table(report: Report) -> Any:

@@ -52,6 +52,7 @@ COMMANDS = LazyCommands(
         "agent": "emulator.cli.agent:agent",
         "check": "emulator.cli.check:check",
         "calibrate": "emulator.cli.calibrate:calibrate",
+        "proxy": "emulator.cli.proxy:proxy",
         "certify": "emulator.cli.certify:certify",
         "state": "emulator.cli.state:state",
         "spec": "emulator.cli.spec:spec",

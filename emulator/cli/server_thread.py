@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import click
 
-if TYPE_CHECKING:
-    from emulator.server import Server
+
+class RunnableServer(Protocol):
+    """A server that one thread runs and another one ends."""
+
+    def run(self, ready: Callable[[], None]) -> None:
+        """Serve until :meth:`stop`; ``ready`` is called once requests are answered."""
+
+    def stop(self) -> None:
+        """End :meth:`run`, from any thread."""
 
 
 @contextmanager
-def serving(server: Server) -> Iterator[None]:
+def serving(server: RunnableServer) -> Iterator[None]:
     """Run the server during the block. Raises ``ClickException`` if it does not start."""
     settled = threading.Event()
     ready = threading.Event()

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from emulator import junit
+from emulator.calibration.verdicts import CalibrationReport
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,8 @@ class Report:
     """All results.
 
     ``links`` has the status of each link, 0 if it could not be followed. ``problems`` are errors of the check itself,
-    ``notes`` name objects that the server did not create, so that requests for them could not succeed.
+    ``notes`` name objects that the server did not create, so that requests for them could not succeed. ``rules`` are
+    the verdicts about the decisions, if they were asked; ``drift`` is what of them is not as a profile says.
     """
 
     operations: dict[str, OperationCount] = field(default_factory=dict)
@@ -54,6 +56,8 @@ class Report:
     problems: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     seconds: float = 0.0
+    rules: CalibrationReport | None = None
+    drift: list[str] = field(default_factory=list)
 
     def count_of(self, operation: str) -> OperationCount:
         """The counts of an operation, given by its method and path."""
@@ -65,8 +69,9 @@ class Report:
 
     @property
     def passed(self) -> bool:
-        """Whether every response passed every check."""
-        return not self.problems and not any(count.failures for count in self.operations.values())
+        """Whether every response passed every check, and the service is as the profile says, if there is one."""
+        failed = self.problems or self.drift or any(count.failures for count in self.operations.values())
+        return not failed
 
     @property
     def requests(self) -> int:
@@ -92,16 +97,24 @@ class Report:
             "links": self.links,
             "problems": self.problems,
             "notes": self.notes,
+            "rules": self.rules and self.rules.as_json(),
+            "drift": self.drift,
         }
 
     def as_junit(self) -> str:
-        """The report as JUnit XML: a test case for each operation, and one for the errors of the check itself."""
+        """The report as JUnit XML.
+
+        A test case for each operation, one for errors of the check itself, and one for the rules if they were asked.
+        """
         cases = [
             junit.TestCase(count.operation, [*map(_failure, count.failures.values())])
             for count in self.operations.values()
         ]
         problems = [junit.TestFailure(problem, type="problem") for problem in self.problems]
         cases.append(junit.TestCase("everything could be checked", problems))
+        if self.rules is not None:
+            drift = [junit.TestFailure(line, type="drift") for line in self.drift]
+            cases.append(junit.TestCase(f"the rules: {self.rules.counted()}", drift))
         return junit.report("payments-emulator check", "check", cases, time=f"{self.seconds:.1f}")
 
 

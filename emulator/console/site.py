@@ -35,6 +35,7 @@ from emulator.console.request import THEME_COOKIE, ConsoleRequest, Reader
 from emulator.console.views import PAGES
 from emulator.html.application import application
 from emulator.html.request import remember_language
+from emulator.profile import Profile
 from emulator.resources.app.keys import Key
 from emulator.web.context import context_of
 from emulator.web.origin_guard import is_link_from_elsewhere
@@ -49,11 +50,18 @@ class Console:
     """The application of ``/_emulator/console/`` and, for browsers, of ``/_emulator/`` itself and of phones.
 
     ``app`` is the rest of the emulator, behind the check of the control token; ``token`` is that token.
-    ``is_open`` says whether the world of a key is open.
+    ``is_open`` says whether the world of a key is open. ``profile`` is that of the service that the emulator follows.
     """
 
-    def __init__(self, app: ASGIApp, token: str | None, is_open: Callable[[Key], Awaitable[bool]]) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        token: str | None,
+        is_open: Callable[[Key], Awaitable[bool]],
+        profile: Profile | None = None,
+    ) -> None:
         self._is_open = is_open
+        self._profile = profile
         self._api = ApiClient(app)
         self._login = Login(token)
         self._notices = Notices()
@@ -117,6 +125,7 @@ class Console:
             "clock": await request.get("clock"),
             "apps": await request.get("apps", page_size=100),
             "notice": self._notices.take(request.query.get("notice")),
+            "profile": self._profile,
         }
 
     async def _error_page(self, request: ConsoleRequest, error: ApiRequestError) -> Response:

@@ -67,15 +67,18 @@ class _Connection:
 
 
 class FreshWorld:
-    """The world of an App in a sandbox of its own, frozen; ``url`` is where it seems to be reached."""
+    """The world of an App in a sandbox of its own, frozen; ``url`` is where it seems to be reached.
+
+    A request that has an ``authorization`` header, which may be empty, is one with that header, or without one.
+    """
 
     def __init__(self, app: str, url: str) -> None:
         options = Options(
             clock_mode=FROZEN, seed=0, base_url=url, parts=Parts(sender=lambda _time: SilentSender(self._exchange))
         )
         self._app = Sandbox(options).application()
-        host = urlsplit(url).netloc.encode()
-        self._headers = [(b"host", host), (b"authorization", f"Bearer {Key(app, livemode=False)}".encode())]
+        self.url = url
+        self._headers = {"host": urlsplit(url).netloc, "authorization": f"Bearer {Key(app, livemode=False)}"}
         self._loop = asyncio.new_event_loop()
 
     def __enter__(self) -> Self:
@@ -107,7 +110,8 @@ class FreshWorld:
 
     async def _exchange(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
         path, _, query = target.partition("?")
-        given = {"content-type": "application/json", **headers} if body else headers
+        given = {**self._headers, **({"content-type": "application/json"} if body else {}), **headers}
+        given = {name: value for name, value in given.items() if value or name != "authorization"}
         pairs = [(name.lower().encode(), value.encode("utf-8", "replace")) for name, value in given.items()]
         scope: dict[str, Any] = {
             "type": "http",
@@ -119,7 +123,7 @@ class FreshWorld:
             "raw_path": path.encode(),
             "query_string": query.encode(),
             "root_path": "",
-            "headers": [*self._headers, *pairs, (b"content-length", str(len(body)).encode())],
+            "headers": [*pairs, (b"content-length", str(len(body)).encode())],
             "client": ("127.0.0.1", 1),
             "server": ("127.0.0.1", 1),
         }

@@ -150,6 +150,11 @@ class RequestContext:
             self._request_id = self._new_id() if self.runtime is None else self.runtime.request_id()
         return self._request_id
 
+    @request_id.setter
+    def request_id(self, id: str) -> None:
+        """The id that another service gave the request, which it was passed on to."""
+        self._request_id = id
+
 
 def context_of(scope: Mapping[str, Any]) -> RequestContext:
     """The context of the request that a scope belongs to."""

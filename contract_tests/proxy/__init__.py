@@ -1,0 +1,1 @@
+"""The proxy between an application and a service: a second emulator plays the service."""

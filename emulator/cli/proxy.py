@@ -1,0 +1,172 @@
+"""``proxy``: pass requests on to the real service, play them in a world beside it, and show what differs."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+from collections import deque
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from emulator.cli.calibrate import service_url
+from emulator.cli.options import DEFAULT_URL, option, variable
+from emulator.cli.parameter_types import ProfileFile
+
+if TYPE_CHECKING:
+    from emulator.proxy.grouped_findings import Findings, ProxyFinding
+    from emulator.proxy.passed import Passed
+    from emulator.proxy.proxy_server import ProxyServer
+    from emulator.proxy.run_file import RunWriter
+    from emulator.proxy.side_by_side import SideBySide
+
+DEFAULT_PORT = 4748
+
+LAST = 200
+"""Differences that the page shows one by one."""
+
+
+@click.command(context_settings={"allow_interspersed_args": False})
+@click.option("--upstream", required=True, metavar="URL", help="The service: its URL, with or without /v1.")
+@click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Address to listen on.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=DEFAULT_PORT, show_default=True, help="0 picks a free port."
+)
+@click.option("--port-file", type=click.Path(dir_okay=False, path_type=Path), help="Write the port to this file.")
+@click.option("--webhooks-to", metavar="URL", help="Pass on webhooks that arrive at the proxy's inbox to this URL.")
+@click.option(
+    "--record", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Record what passes, masked."
+)
+@option("--profile", type=ProfileFile(), metavar="FILE", help="Play in a world that follows a profile of calibrate.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: each difference, then the report.")
+@click.argument("command", nargs=-1, type=click.UNPROCESSED)
+def proxy(*, upstream: str, record: Path | None, as_json: bool, command: tuple[str, ...], **chosen: Any) -> int:
+    """Compare the real service with the emulator, request by request.
+
+    \b
+    payments-emulator proxy --upstream https://sandbox.example.com --record run.jsonl
+    payments-emulator proxy --upstream https://sandbox.example.com -- npm test
+    payments-emulator play run.jsonl
+
+    Use the proxy's URL in place of the service's, with your own test key. Each request is also played in a world in
+    this process, with its own ids and at the service's time, and each difference is shown. The report at the end
+    groups them by operation and by decision.
+
+    With COMMAND, the proxy runs until COMMAND ends, which finds it in PAYMENTS_EMULATOR_URL. Exit status 1 if an answer
+    differs; otherwise that of COMMAND.
+    """
+    # Imported here: the help needs neither a web server nor the rules of the service.
+    from emulator.proxy.proxy_server import ProxyTargets
+    from emulator.proxy.run_file import RunWriter
+    from emulator.testing.fresh_world import FreshWorld
+
+    url = service_url(upstream)
+    targets = ProxyTargets(url, _checked(chosen["webhooks_to"]))
+    profile = chosen["profile"]
+    with ExitStack() as stack:
+        world = stack.enter_context(FreshWorld("demo", DEFAULT_URL))
+        try:
+            writer = stack.enter_context(RunWriter(record, url)) if record else None
+        except OSError as error:
+            raise click.ClickException(f"{record}: cannot be written: {error.strerror}") from None
+        run = _Run(world, profile.chosen() if profile else {}, writer, as_json=as_json)
+        status = run.serve(targets, chosen, command)
+    return run.report() or status
+
+
+def _checked(target: str | None) -> str | None:
+    """The URL that webhooks are passed on to."""
+    from emulator.cli.listen import destination
+
+    return target and destination(target, "'--webhooks-to'")
+
+
+class _Run:
+    """One run of the proxy: what it shows, records and reports."""
+
+    def __init__(self, world: Any, settings: Mapping[str, Any], writer: RunWriter | None, *, as_json: bool) -> None:
+        from emulator.proxy.side_by_side import SideBySide
+
+        self._as_json = as_json
+        self._writer = writer
+        self._side_by_side: SideBySide = SideBySide(world, settings, self._found)
+        self._last: deque[ProxyFinding] = deque(maxlen=LAST)
+
+    def serve(self, targets: Any, chosen: dict[str, Any], command: tuple[str, ...]) -> int:
+        """Serve until COMMAND, or a signal, ends the run; the status of COMMAND."""
+        from emulator.cli.server_start import start_errors, write_port
+        from emulator.cli.server_thread import serving
+        from emulator.proxy.proxy_server import INBOX, PAGE, ProxyOutcome, ProxyServer
+
+        outcome = ProxyOutcome(self._take, self._side_by_side.findings, self._last)
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0)) if not command else None
+        with start_errors():
+            server = ProxyServer(targets, outcome, chosen["host"], chosen["port"])
+        with serving(server):
+            write_port(server.port, chosen["port_file"])
+            for line in (
+                f"The service     {targets.upstream} by way of {server.url}/v1/",
+                f"Differences     {server.url}{PAGE}",
+                f"Webhooks        {server.url}{INBOX}  ({targets.webhooks_to or 'passed on to no one'})",
+                "Ready.",
+            ):
+                click.echo(line, err=self._as_json or bool(command))
+            return _run_command(command, server) if command else _wait()
+
+    def report(self) -> int:
+        """Print the report; 1 if an answer differs."""
+        self._side_by_side.finish()
+        show_report(self._side_by_side.findings, as_json=self._as_json)
+        return int(self._side_by_side.findings.differing > 0)
+
+    def _take(self, passed: Passed) -> None:
+        if self._writer is not None:
+            try:
+                self._writer.add(passed)
+            except OSError as error:
+                click.echo(f"The recording ends here: {error.strerror}", err=True)
+                self._writer = None
+        self._side_by_side.take(passed)
+
+    def _found(self, finding: ProxyFinding) -> None:
+        self._last.append(finding)
+        show_finding(finding, as_json=self._as_json)
+
+
+def show_finding(finding: ProxyFinding, *, as_json: bool) -> None:
+    """One line for a difference."""
+    click.echo(json.dumps(finding._asdict(), ensure_ascii=False) if as_json else str(finding))
+    sys.stdout.flush()
+
+
+def show_report(findings: Findings, *, as_json: bool) -> None:
+    """The report by operation and decision."""
+    if as_json:
+        click.echo(json.dumps(findings.as_json(), ensure_ascii=False))
+        return
+    click.echo()
+    for line in findings.lines():
+        click.echo(line)
+
+
+def _run_command(command: tuple[str, ...], server: ProxyServer) -> int:
+    from emulator.cli.exec import Child, not_run, past_proxies
+
+    found = {variable("--url"): server.url} | past_proxies(server.url)
+    with not_run():
+        return Child().run(command, {**os.environ, **found})
+
+
+def _wait() -> int:
+    """Wait for Ctrl-C or SIGTERM."""
+    try:
+        threading.Event().wait()
+    except (KeyboardInterrupt, SystemExit):
+        return 0
+    return 0
