@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -10,6 +11,7 @@ import pytest
 from jsonschema import Draft7Validator
 
 from emulator.cli.exec_readings import CommandRun
+from emulator.cli.grade import examined_file
 from emulator.doubt.doubt_report import DoubtReport
 from emulator.doubt.table import DOUBTS
 from emulator.grade import areas, exam_formats
@@ -80,13 +82,34 @@ TEXT = {"type": "object", "required": ["text"], "properties": {"text": {"type": 
 
 RULE = {"type": "object", "required": ["id"], "properties": {"id": {"type": "string"}, "help": TEXT}}
 
+PLACE_SCHEMA = {
+    "type": "object",
+    "required": ["physicalLocation"],
+    "properties": {
+        "physicalLocation": {
+            "type": "object",
+            "required": ["artifactLocation"],
+            "properties": {
+                "artifactLocation": {
+                    "type": "object",
+                    "required": ["uri"],
+                    "properties": {"uri": {"type": "string", "pattern": "^[!-~]+$"}},
+                },
+                "region": {"type": "object", "properties": {"startLine": {"type": "integer", "minimum": 1}}},
+            },
+        },
+    },
+}
+
 RESULT = {
     "type": "object",
-    "required": ["ruleId", "level", "message"],
+    "required": ["ruleId", "level", "message", "locations"],
     "properties": {
         "ruleId": {"type": "string"},
         "level": {"enum": ["none", "note", "warning", "error"]},
         "message": TEXT,
+        # The standard requires none, GitHub one.
+        "locations": {"type": "array", "minItems": 1, "items": PLACE_SCHEMA},
     },
 }
 
@@ -135,6 +158,25 @@ def closed(schema: Any) -> Any:
 @pytest.mark.parametrize("exam", [EXAM, Exam((UNASKED,)), Exam((), "exit status 1")])
 def test_sarif_is_what_its_standard_requires(exam: Exam) -> None:
     Draft7Validator(closed(SARIF)).validate(json.loads(exam_formats.as_sarif(exam)))
+
+
+@pytest.mark.parametrize(
+    ("command", "file"),
+    [
+        (["python", "tests/my suite.py"], "tests/my%20suite.py"),
+        (["npm", "test"], "README.md"),
+        (["/bin/sh", "-c", "true"], "README.md"),
+    ],
+)
+def test_a_result_is_shown_at_the_file_that_the_command_names(
+    command: list[str], file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("tests").mkdir()
+    Path("tests/my suite.py").touch()
+    [run] = json.loads(exam_formats.as_sarif(EXAM, examined_file(command)))["runs"]
+    places = [each["physicalLocation"] for result in run["results"] for each in result["locations"]]
+    assert {place["artifactLocation"]["uri"] for place in places} == {file}
 
 
 def test_an_audit_asks_each_rule_in_each_world_and_remarks_cost_nothing() -> None:

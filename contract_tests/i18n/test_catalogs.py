@@ -76,7 +76,7 @@ def test_messages_are_found_everywhere(messages: dict[Key, Message]) -> None:
         ("emulator", "pages"),
         ("emulator", "rendering"),
         ("emulator", "resources"),
-        ("emulator", "world_report"),
+        ("emulator", "world_charts"),
         ("fixtures", "magic.yaml"),
     }
     assert (None, "PayPal rejects the payment.") in messages, "of a fixture"

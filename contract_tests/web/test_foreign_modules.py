@@ -129,7 +129,7 @@ OPTIONAL = (
     "emulator.strategies",
     "emulator.telemetry",
     "emulator.testing",
-    "emulator.world_report",
+    "emulator.world_charts",
     "hypothesis",
     "mcp",
     "opentelemetry",

@@ -51,8 +51,8 @@ def write(emulator: ControlClient, file: Path, language: str = catalogs.SOURCE) 
     """Write the report of a client's App. Raises ``ClickException`` if the file cannot be written."""
     # Imported here: help needs no templates.
     from emulator.i18n.language import language_of
-    from emulator.world_report.collection import collect
-    from emulator.world_report.page import page
+    from emulator.world_charts.collection import collect
+    from emulator.world_charts.report_page import page
 
     def get(path: str, **query: Any) -> Any:
         return emulator.get(path.removeprefix("/_emulator"), **query)

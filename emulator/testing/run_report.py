@@ -11,8 +11,8 @@ import pytest
 from emulator.i18n import catalogs
 from emulator.i18n.language import language_of
 from emulator.testing.api import Api
-from emulator.world_report import page
-from emulator.world_report.collection import collect
+from emulator.world_charts import report_page
+from emulator.world_charts.collection import collect
 
 if TYPE_CHECKING:
     from emulator.testing.base_emulator import BaseEmulator
@@ -26,7 +26,7 @@ class RunReport:
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        self._tests: list[page.TestedWorld] = []
+        self._tests: list[report_page.TestedWorld] = []
 
     def pytest_sessionstart(self) -> None:
         """Raise ``UsageError``, before any test runs, if the file cannot be written."""
@@ -40,11 +40,11 @@ class RunReport:
         """Take the charts of a test."""
         charts = getattr(report, CHARTS, None)
         if charts is not None:
-            self._tests.append(page.TestedWorld(report.nodeid, report.outcome, charts))
+            self._tests.append(report_page.TestedWorld(report.nodeid, report.outcome, charts))
 
     def pytest_sessionfinish(self) -> None:
         """Write the file."""
-        self._file.write_text(page.page_of_tests(self._tests, language_of(catalogs.SOURCE)), "utf-8")
+        self._file.write_text(report_page.page_of_tests(self._tests, language_of(catalogs.SOURCE)), "utf-8")
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Say where the file is."""
@@ -56,7 +56,7 @@ def charts(emulator: BaseEmulator) -> str:
     # Without the check before each request: it would hide the charts of a world that fails it.
     api = Api(emulator.url, emulator.key)
     try:
-        return page.charts(collect(api.get), language_of(catalogs.SOURCE))
+        return report_page.charts(collect(api.get), language_of(catalogs.SOURCE))
     except Exception as error:  # any error of the emulator must not hide the result of the test
         return f"<p>{escape(f'{type(error).__name__}: {error}')}</p>"
     finally:

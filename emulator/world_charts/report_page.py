@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from emulator.html.plots import Axis
 from emulator.html.templates import environment, in_language
 from emulator.i18n.language import Language
-from emulator.world_report.collection import WorldReport
+from emulator.world_charts.collection import WorldReport
 
 
 class TestedWorld(NamedTuple):
@@ -30,7 +30,7 @@ def charts(report: WorldReport, language: Language) -> str:
 
 
 def page_of_tests(tests: Iterable[TestedWorld], language: Language) -> str:
-    """The file about a test run, in the order of the tests' names, and so the same whoever ran them."""
+    """The file about a test run, in the order of the tests' names, whichever worker ran them."""
     return _rendered("tests.html", language, tests=sorted(tests))
 
 
@@ -39,4 +39,4 @@ def _values(report: WorldReport, *, prefix: str) -> dict[str, Any]:
 
 
 def _rendered(template: str, language: Language, **values: Any) -> str:
-    return environment("emulator.world_report").get_template(template).render({**in_language(language), **values})
+    return environment("emulator.world_charts").get_template(template).render({**in_language(language), **values})
