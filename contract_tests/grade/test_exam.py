@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
+import pytest
+from jsonschema import Draft7Validator
+
 from emulator.cli.exec_readings import CommandRun
+from emulator.cli.grade import examined_file
 from emulator.doubt.doubt_report import DoubtReport
 from emulator.doubt.table import DOUBTS
 from emulator.grade import areas, exam_formats
@@ -72,6 +78,107 @@ def test_every_format_has_every_finding() -> None:
     assert badge.get("aria-label") == "payments: 75 of 100"
 
 
+TEXT = {"type": "object", "required": ["text"], "properties": {"text": {"type": "string", "minLength": 1}}}
+
+RULE = {"type": "object", "required": ["id"], "properties": {"id": {"type": "string"}, "help": TEXT}}
+
+PLACE_SCHEMA = {
+    "type": "object",
+    "required": ["physicalLocation"],
+    "properties": {
+        "physicalLocation": {
+            "type": "object",
+            "required": ["artifactLocation"],
+            "properties": {
+                "artifactLocation": {
+                    "type": "object",
+                    "required": ["uri"],
+                    "properties": {"uri": {"type": "string", "pattern": "^[!-~]+$"}},
+                },
+                "region": {"type": "object", "properties": {"startLine": {"type": "integer", "minimum": 1}}},
+            },
+        },
+    },
+}
+
+RESULT = {
+    "type": "object",
+    "required": ["ruleId", "level", "message", "locations"],
+    "properties": {
+        "ruleId": {"type": "string"},
+        "level": {"enum": ["none", "note", "warning", "error"]},
+        "message": TEXT,
+        # The standard requires none, GitHub one.
+        "locations": {"type": "array", "minItems": 1, "items": PLACE_SCHEMA},
+    },
+}
+
+DRIVER = {
+    "type": "object",
+    "required": ["name"],
+    "properties": {
+        "name": {"type": "string"},
+        "version": {"type": "string"},
+        "rules": {"type": "array", "uniqueItems": True, "items": RULE},
+    },
+}
+
+SARIF: dict[str, Any] = {
+    "type": "object",
+    "required": ["version", "runs"],
+    "properties": {
+        "$schema": {"type": "string", "format": "uri"},
+        "version": {"const": "2.1.0"},
+        "runs": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["tool"],
+                "properties": {
+                    "tool": {"type": "object", "required": ["driver"], "properties": {"driver": DRIVER}},
+                    "results": {"type": "array", "items": RESULT},
+                },
+            },
+        },
+    },
+}
+"""The part of the schema of SARIF 2.1.0 that the file uses. That schema allows no unknown property anywhere."""
+
+
+def closed(schema: Any) -> Any:
+    """A schema whose objects have no other properties."""
+    if isinstance(schema, list):
+        return [closed(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    inner = {name: closed(value) for name, value in schema.items()}
+    return {**inner, "additionalProperties": False} if schema.get("type") == "object" else inner
+
+
+@pytest.mark.parametrize("exam", [EXAM, Exam((UNASKED,)), Exam((), "exit status 1")])
+def test_sarif_is_what_its_standard_requires(exam: Exam) -> None:
+    Draft7Validator(closed(SARIF)).validate(json.loads(exam_formats.as_sarif(exam)))
+
+
+@pytest.mark.parametrize(
+    ("command", "file"),
+    [
+        (["python", "tests/my suite.py"], "tests/my%20suite.py"),
+        (["npm", "test"], "README.md"),
+        (["/bin/sh", "-c", "true"], "README.md"),
+    ],
+)
+def test_a_result_is_shown_at_the_file_that_the_command_names(
+    command: list[str], file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("tests").mkdir()
+    Path("tests/my suite.py").touch()
+    [run] = json.loads(exam_formats.as_sarif(EXAM, examined_file(command)))["runs"]
+    places = [each["physicalLocation"] for result in run["results"] for each in result["locations"]]
+    assert {place["artifactLocation"]["uri"] for place in places} == {file}
+
+
 def test_an_audit_asks_each_rule_in_each_world_and_remarks_cost_nothing() -> None:
     found = {"severity": "warning", "rule": "refund-without-key", "title": "No key", "advice": "Send it."}
     first = {"findings": [found, {**found, "severity": "info", "rule": "x"}], "kept": [{"rule": "a"}, {"rule": "b"}]}
@@ -118,6 +225,7 @@ def test_a_receiver_that_accepts_what_is_forged_is_found() -> None:
     }
     area = areas.of_certify([right, wrong])
     assert (area.mark, area.findings[0].fix) == (50, "Verify.")
+    assert area.findings[0].sentence == "a forged event: expected to be rejected (R)"
 
 
 def test_a_story_without_one_end_is_not_swept() -> None:

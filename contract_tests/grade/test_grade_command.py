@@ -97,7 +97,7 @@ def test_the_receiver_of_the_example_shop_is_certified(broken: BrokenShop | None
         assert (certify["mark"], found) == (100, [])
     else:
         assert certify["mark"] < 80
-        assert "an event signed with another secret: expected to be refused (Delivery rule 1; B-83)" in found
+        assert "an event signed with another secret: expected to be rejected (Delivery rule 1; B-83)" in found
 
 
 def test_a_receiver_that_is_not_there_is_reported() -> None:

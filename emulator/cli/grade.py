@@ -96,15 +96,26 @@ def grade(
     from emulator.grade import exam_formats
     from emulator.grade.page import as_html
 
+    def as_sarif(exam: Exam) -> str:
+        return exam_formats.as_sarif(exam, examined_file(command))
+
     seed = 0 if chosen["seed"] is None else chosen["seed"]
     own = {**chosen, "seed": seed, "state": "memory", "port": 0, "strict": False}
     exam = examine(ExamPlan(command, shlex.split(story), key, receiver, secret, skip, most, jobs, own))
-    files = {html: as_html, junit: exam_formats.as_junit, sarif: exam_formats.as_sarif, badge: exam_formats.badge}
+    files = {html: as_html, junit: exam_formats.as_junit, sarif: as_sarif, badge: exam_formats.badge}
     for file, written in files.items():
         if file is not None:
             write_text(file, written(exam))
     click.echo(exam_formats.as_json(exam) if as_json else "\n".join(exam.lines()), nl=not as_json)
     return int(exam.failure is not None or exam.mark < fail_on)
+
+
+def examined_file(command: Sequence[str]) -> str:
+    """The first file of the project that a command names, as a path in the project; without one its README."""
+    from emulator.grade.exam_formats import README
+
+    files = [Path(word) for word in command if not Path(word).is_absolute() and Path(word).is_file()]
+    return files[0].as_posix() if files else README
 
 
 def examine(plan: ExamPlan) -> Exam:

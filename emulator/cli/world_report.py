@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -50,9 +50,12 @@ def report(emulator: ControlClient, file: Path, language: str) -> None:
 def write(emulator: ControlClient, file: Path, language: str = catalogs.SOURCE) -> None:
     """Write the report of a client's App. Raises ``ClickException`` if the file cannot be written."""
     # Imported here: help needs no templates.
-    from emulator.cli.report_data import collect
-    from emulator.cli.report_page import page
     from emulator.i18n.language import language_of
+    from emulator.world_charts.collection import collect
+    from emulator.world_charts.report_page import page
 
-    text = page(collect(emulator), language_of(language))
+    def get(path: str, **query: Any) -> Any:
+        return emulator.get(path.removeprefix("/_emulator"), **query)
+
+    text = page(collect(get), language_of(language))
     write_text(file, text)

@@ -16,6 +16,9 @@ COVERAGE = Area("coverage", "Do the tests see what can go wrong with what they u
 DOUBT = Area("doubt", "Would the tests notice if the service were wrong?", "doubt")
 READINGS = Area("readings", "Do the tests pass whichever way the specification is read?", "decisions")
 
+EXPECTED: Mapping[str, str] = {"accepted": "accepted", "refused": "rejected"}
+"""How sentences name what ``certify --json`` expects of a receiver."""
+
 FIX_SWEEP = "Repeat requests with the same Idempotency-Key, handle each event once, and ask for what did not arrive."
 FIX_READING = "Do not depend on how this sentence of the specification is read (/docs/decisions)."
 
@@ -51,7 +54,9 @@ def of_certify(results: Iterable[Mapping[str, Any]]) -> Area:
     shown = [*results]
     findings = [
         ExamFinding(
-            each["check"], f"{each['sent']}: expected to be {each['expected']} ({each['rule']})", each["advice"]
+            each["check"],
+            f"{each['sent']}: expected to be {EXPECTED[each['expected']]} ({each['rule']})",
+            each["advice"],
         )
         for each in shown
         if not each["passed"]

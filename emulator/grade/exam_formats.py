@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from urllib.parse import quote
 from xml.etree import ElementTree
 
 from emulator.grade.exam import Area, Exam
@@ -11,6 +12,9 @@ from emulator.version import VERSION
 
 COLOURS = ((95, "#2e7d32"), (80, "#6a8f00"), (60, "#b26a00"), (0, "#b71c1c"))
 """The colour of a badge from this mark on."""
+
+README = "README.md"
+"""Where results are shown if the command names no file."""
 
 
 def as_json(exam: Exam) -> str:
@@ -41,18 +45,24 @@ def as_junit(exam: Exam) -> str:
     return ElementTree.tostring(suites, encoding="unicode") + "\n"
 
 
-def as_sarif(exam: Exam) -> str:
-    """The exam in the Static Analysis Results Interchange Format 2.1.0, which code hosts show beside the code."""
+def as_sarif(exam: Exam, file: str = README) -> str:
+    """The exam in the Static Analysis Results Interchange Format 2.1.0, which code hosts show beside the code.
+
+    ``file``: a path in the repository at which every result is shown. No result is about one line, but GitHub rejects
+    results without a place.
+    """
     rules = {f"{area.name}/{each.rule}": each for area in exam.areas for each in area.findings}
     driver = {
         "name": "payments-emulator grade",
         "version": VERSION,
         "rules": [{"id": id, "help": {"text": finding.fix}} for id, finding in rules.items()],
     }
+    place = {"artifactLocation": {"uri": quote(file)}, "region": {"startLine": 1}}
     results = [_sarif_result(area, each.rule, each.sentence) for area in exam.areas for each in area.findings]
     if exam.failure:
         results.append({"ruleId": "command", "level": "error", "message": {"text": exam.failure}})
-    run = {"tool": {"driver": driver}, "results": results}
+    placed = [{**result, "locations": [{"physicalLocation": place}]} for result in results]
+    run = {"tool": {"driver": driver}, "results": placed}
     schema = "https://json.schemastore.org/sarif-2.1.0.json"
     return json.dumps({"$schema": schema, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
 

@@ -1,8 +1,9 @@
-"""What each release wrote as its state: one folder for a release, which later releases must be able to open.
+"""What users of each release have: one folder for a release, whose files must work with later releases.
 
 A folder holds the same small world, with every kind of record in it, in each form that state can have: ``worlds.json``
 (TinyDB), ``worlds.db`` (SQLite), ``worlds.sql`` (PostgreSQL, as plain SQL) and ``snapshot.json`` (exported); and
-``answers.json``, what that release answered for the objects of the world.
+``answers.json``, what that release answered for the objects of the world. ``testing.md`` is the page on the pytest
+plugin, whose samples are suites as users wrote them then.
 """
 
 from __future__ import annotations

@@ -159,6 +159,7 @@ def main(checkout: str = ".") -> None:
         made = Path(temporary) / release
         made.mkdir()
         write(source, made)
+        shutil.copy(source / "docs/guide/testing.md", made)
         if missing := missing_kinds(made):
             sys.exit(f"the world has no record of {', '.join(missing)}: have World.make() make one")
         shutil.copytree(made, folder)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from emulator.cli.client import ControlClient
 from emulator.html.plots import Curve, Lane
 from emulator.html.world_plots import endpoint_lane, instant, merchant_curves, subscription_lane
+
+Get = Callable[..., Any]
+"""The JSON at a complete path of an emulator: ``get("/_emulator/events", page=2)``."""
+
+PAGE = 100
+"""The most objects on one page of a list."""
 
 MOST = 1000
 """The newest events, postings and deliveries that are shown of each kind."""
@@ -30,19 +35,19 @@ class WorldReport(NamedTuple):
     is_cut: bool
 
 
-def collect(emulator: ControlClient) -> WorldReport:
+def collect(get: Get) -> WorldReport:
     """Read everything from a running emulator."""
-    now = instant(emulator.get("/clock")["now"])
-    events = [*emulator.pages("/events", MOST)][::-1]
-    ledger = emulator.get("/ledger", page_size=1)
-    entries = [*_entries(emulator)][::-1]
-    subscriptions = [_subscription(emulator, each, events, now) for each in _listed(emulator, "/v1/subscriptions/")]
-    webhooks = [_endpoint(emulator, each) for each in _listed(emulator, "/v1/webhooks/")]
+    now = instant(get("/_emulator/clock")["now"])
+    events = [*_events(get)][::-1]
+    ledger = get("/_emulator/ledger", page_size=1)
+    entries = [*_entries(get)][::-1]
+    subscriptions = [_subscription(get, each, events, now) for each in _listed(get, "/v1/subscriptions/")]
+    webhooks = [_endpoint(get, each) for each in _listed(get, "/v1/webhooks/")]
     times = [instant(each["at"]) for each in entries]
     times += [instant(each["created_at"]) for each in events]
     times += [each.start for lane in subscriptions for each in lane.stretches]
     return WorldReport(
-        app=emulator.get("/app")["name"],
+        app=get("/_emulator/app")["name"],
         now=now,
         began=min([*times, now]),
         balanced=ledger["balanced"],
@@ -53,25 +58,36 @@ def collect(emulator: ControlClient) -> WorldReport:
     )
 
 
-def _entries(emulator: ControlClient) -> Iterator[Any]:
+def _events(get: Get) -> Iterator[Any]:
+    """The newest events, newest first."""
+    return _newest(lambda page: get("/_emulator/events", page=page, page_size=PAGE))
+
+
+def _entries(get: Get) -> Iterator[Any]:
     """The newest postings of the ledger, newest first."""
-    for page in range(1, MOST // 100 + 1):
-        found = emulator.get("/ledger", page=page, page_size=100)["entries"]
-        yield from (each for each in found["data"] if each["at"])
+    found = _newest(lambda page: get("/_emulator/ledger", page=page, page_size=PAGE)["entries"])
+    return (each for each in found if each["at"])
+
+
+def _newest(page_of: Callable[[int], Any]) -> Iterator[Any]:
+    """The first ``MOST`` objects of a list, read page by page."""
+    for page in range(1, MOST // PAGE + 1):
+        found = page_of(page)
+        yield from found["data"]
         if page >= found["pagination"]["total_pages"]:
             return
 
 
-def _listed(emulator: ControlClient, path: str) -> list[Any]:
+def _listed(get: Get, path: str) -> list[Any]:
     """The newest objects of a list of the service, oldest first."""
-    return emulator.send("GET", path, query={"page_size": LANES}).json()["data"][::-1]  # type: ignore[no-any-return]  # JSON
+    return list(get(path, page_size=LANES)["data"][::-1])
 
 
-def _subscription(emulator: ControlClient, subscription: Any, events: list[Any], now: datetime) -> Lane:
-    chain = emulator.get(f"/explain/{subscription['id']}")["chain"]
+def _subscription(get: Get, subscription: Any, events: list[Any], now: datetime) -> Lane:
+    chain = get(f"/_emulator/explain/{subscription['id']}")["chain"]
     return subscription_lane(subscription["id"], subscription, chain, events, now)
 
 
-def _endpoint(emulator: ControlClient, endpoint: Any) -> Lane:
+def _endpoint(get: Get, endpoint: Any) -> Lane:
     path = f"/v1/webhooks/{endpoint['id']}/deliveries/"
-    return endpoint_lane(endpoint["name"], emulator.send("GET", path, query={"page_size": 100}).json()["data"])
+    return endpoint_lane(endpoint["name"], get(path, page_size=PAGE)["data"])

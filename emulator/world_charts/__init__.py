@@ -1,0 +1,1 @@
+"""What happened in worlds over their time, drawn as one HTML file."""
