@@ -10,6 +10,11 @@ from emulator.resources.app.settings import Settings
 KNOWN = collected()
 
 
+def test_their_files_are_read_once() -> None:
+    """The page of decisions shows all of them, and no other request waits while files are parsed."""
+    assert collected() is KNOWN
+
+
 def test_each_decision_has_a_probe_or_a_cause() -> None:
     asked = {probe.decision for probe in KNOWN.probes.values()}
     assert asked | KNOWN.unknowable.keys() == decisions().keys()

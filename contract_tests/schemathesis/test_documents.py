@@ -10,9 +10,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from hypothesis import Phase, find, settings
 
 from contract_tests.contract import Contract
 from contract_tests.sandbox import RunningServer, Sandbox
+from emulator.conformance.format_strategies import strategies
 from emulator.conformance.link_walker import headers
 from emulator.conformance.object_factory import ObjectFactory, webhook_receiver
 from emulator.conformance.operation_links import links, operations
@@ -59,6 +61,8 @@ WRONG_STATE = {
     "confirmPaymentIntent capturePaymentIntent",
 }
 """Links to what can be done with such an object in another state than the one in which the walk finds it."""
+
+WITHOUT_SHRINKING = settings(phases=[Phase.generate], deadline=None)
 
 SECONDS = frozenset(map(str, range(31)))
 """The times that an answer may be held back."""
@@ -130,6 +134,27 @@ def test_what_one_answer_leads_to(examine: Callable[..., Report]) -> None:
     assert report.links.keys() == {link.name for link in every}
     failed = {f"{link.source.id} {link.target.id}" for link in every if not 200 <= report.links[link.name] < 300}
     assert failed == WRONG_STATE
+
+
+@pytest.mark.parametrize("document", ["service", "control"])
+def test_texts_of_every_format_reach_the_bounds_of_their_length(document: str) -> None:
+    """Else schemathesis searches for seconds and leaves the bound out."""
+    bounded = sorted(set(_bounded_formats(bundles.load(document))))
+    assert bounded
+    for name, bound in bounded:
+        texts = strategies(bundles.load(document))[name]
+        for length in (bound - 1, bound, bound + 1):
+            assert find(texts, lambda text, length=length: len(text) == length, settings=WITHOUT_SHRINKING)
+
+
+def _bounded_formats(node: Any) -> Iterator[tuple[str, int]]:
+    if isinstance(node, dict):
+        if "format" in node and "maxLength" in node:
+            yield node["format"], node["maxLength"]
+        node = [*node.values()]
+    if isinstance(node, list):
+        for each in node:
+            yield from _bounded_formats(each)
 
 
 def test_every_operation_on_an_object_is_linked_to() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import UserDict
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
@@ -20,11 +21,27 @@ def discard_output() -> None:
 
 
 class LazyCommands(UserDict[str, Any]):
-    """Commands by name, given as ``module:attribute`` and imported on first use."""
+    """Commands by name, given as ``module:attribute`` and imported on first use; ``summaries`` are the lines of a list.
+
+    A hidden command has an empty one.
+    """
+
+    def __init__(self, places: Mapping[str, str], summaries: Mapping[str, str]) -> None:
+        super().__init__(places)
+        self.summaries = summaries
 
     def __getitem__(self, name: str) -> Any:
         module, _, attribute = self.data[name].partition(":")
         return getattr(import_module(module), attribute)
+
+    def listed(self) -> dict[str, click.Command]:
+        """Commands that have their summaries alone, for a list of them; one without a summary is imported."""
+        return {
+            name: click.Command(name, help=self.summaries[name], hidden=not self.summaries[name])
+            if name in self.summaries
+            else self[name]
+            for name in self.data
+        }
 
 
 class LazyGroup(click.Group):
@@ -66,6 +83,13 @@ class LazyGroup(click.Group):
         if command is not None:
             command.context_class = Context
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands by their summaries, so that none is imported for it."""
+        if isinstance(self.commands, LazyCommands):
+            LazyGroup(commands=self.commands.listed()).format_commands(ctx, formatter)
+        else:
+            super().format_commands(ctx, formatter)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """In the order in which they are defined, not by name."""

@@ -14,6 +14,7 @@ import click
 from emulator.cli.completion import PROGRAM, VARIABLE
 from emulator.cli.exit_status import INTERRUPTED, OK, WRONG_USAGE
 from emulator.cli.lazy_groups import LazyCommands, LazyGroup, discard_output
+from emulator.cli.summaries import SUMMARIES
 from emulator.version import VERSION
 
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
@@ -57,7 +58,8 @@ COMMANDS = LazyCommands(
         "state": "emulator.cli.state:state",
         "spec": "emulator.cli.spec:spec",
         "completion": "emulator.cli.completion:completion",
-    }
+    },
+    SUMMARIES,
 )
 """The commands in the order of the help. Each run imports only its own, so that a server starts quickly."""
 

@@ -110,7 +110,7 @@ class Suite:
         return tuple(phase for phase in self.phases if is_linked or phase != "stateful")
 
     def _schema(self, phases: tuple[str, ...]) -> Any:
-        register()
+        register(self.document)
         config = schemathesis.Config.from_dict(self._config(phases))
         schema = schemathesis.openapi.from_dict(with_standard_keywords(self.document), config=config)
         schema.hook("filter_failure")(lambda context, failure, case, response: self._fails(failure, case, response))

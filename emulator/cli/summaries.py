@@ -1,0 +1,42 @@
+"""The first sentence of each command's help, as data: the list of commands imports none of them."""
+
+from __future__ import annotations
+
+SUMMARIES = {
+    "demo": "Show a subscription's first two months.",
+    "serve": "Start the sandbox and serve until Ctrl-C or SIGTERM.",
+    "health": "Check that an emulator answers.",
+    "exec": "Run COMMAND with a sandbox of its own.",
+    "clock": "Show and move the clock of the App's world.",
+    "schedule": "Show upcoming jobs, soonest first.",
+    "pay": "Pay a checkout session, a payment link or an invoice.",
+    "trigger": "Trigger an EVENT through real state changes.",
+    "events": "Show events; --follow streams new ones.",
+    "logs": "Show recent requests, or one REQUEST in detail.",
+    "explain": "Explain why an object is as it is.",
+    "record": "Write a test of what was done in the world.",
+    "reproduce": "Write a test that brings an object to its present state.",
+    "play": "Replay a HAR and compare each response with the recorded one.",
+    "emails": "Show the emails sent to customers, or one EMAIL.",
+    "listen": "Forward webhooks to your server and show its responses.",
+    "snapshot": "Save and restore the App's world.",
+    "rewind": "Return the world to its state before a REQUEST.",
+    "reset": "Reset the App's world.",
+    "audit": "Report where your client breaks the service's usage rules.",
+    "ledger": "Show where the money is, and whether it adds up.",
+    "report": "Draw the world over its time, as one HTML file.",
+    "coverage": "Show how much of the service was exercised.",
+    "sweep": "Show what lost responses and webhooks do to your application.",
+    "sweep-story": "",
+    "doubt": "Show whether your tests would notice a service that is wrong.",
+    "grade": "Grade your application and its tests in one exam.",
+    "mcp": "Let an AI assistant use a running emulator (MCP).",
+    "agent": "Prepare a project for AI assistants.",
+    "check": "Check the server at URL against the OpenAPI document.",
+    "calibrate": "Find out which decisions hold at the service at URL.",
+    "certify": "Test a webhook receiver with valid and invalid deliveries.",
+    "state": "Check, compact and convert state stores.",
+    "spec": "Bundle, validate and export the OpenAPI documents.",
+    "completion": "Print a shell completion script.",
+}
+"""By command, in the order of the help; empty for a hidden one."""
