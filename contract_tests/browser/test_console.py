@@ -100,6 +100,25 @@ def test_a_snapshot_is_saved_and_restored(sandbox: Sandbox, surf: Surf) -> None:
     assert_same_page(tab)
 
 
+def test_a_wrong_field_is_marked_named_and_has_the_focus(sandbox: Sandbox, surf: Surf) -> None:
+    tab = opened(surf, sandbox, "settings")
+    currency = tab.locator("#s-main_currency")
+    currency.fill("ZZZ")
+    tab.get_by_test_id("save-settings").click()
+    expect(currency).to_be_focused()
+    expect(currency).to_have_attribute("aria-invalid", "true")
+    expect(tab.get_by_test_id("notice")).to_contain_text("Main currency: ")
+    currency.fill("EUR")
+    tab.get_by_test_id("save-settings").click()
+    expect(tab.get_by_test_id("notice")).to_have_text("The settings are changed.")
+    expect(currency).not_to_have_attribute("aria-invalid", "true")
+    tab.goto(address(sandbox, "failures"))
+    listening(tab)
+    tab.get_by_test_id("arrange-fault").click()
+    expect(tab.get_by_test_id("notice")).to_have_text("Choose what is to go wrong.")
+    expect(tab.get_by_label("Answer this error")).to_be_focused()
+
+
 def test_the_world_is_rewound_to_before_a_request(sandbox: Sandbox, surf: Surf) -> None:
     customer = sandbox.customer()
     tab = opened(surf, sandbox, "requests")

@@ -44,7 +44,7 @@ from emulator.event_types import EVENTS
         (["clock", "advance", "--until-event", "x"], "allowed: payment_intent.succeeded"),
         (["clock", "run", "--rate", "fast"], "'fast' is not a valid float"),
         (["clock", "run", "--rate", "-1"], "INVALID_FIELD: rate: "),
-        (["schedule", "--until", "later"], "until: "),
+        (["schedule", "--until", "later"], "an instant such as 2026-03-01T00:00:00Z or a duration such as 31d"),
         (["events", "--limit", "0"], "--limit"),
         (["snapshot", "save"], "NAME"),
         (["snapshot", "save", "a/b"], "1 to 64 of A-Z a-z 0-9 . _ -"),

@@ -57,10 +57,11 @@ BEFORE_RESTORE = "before-restore"
 
 
 class Notice(NamedTuple):
-    """The outcome of an action, in the reader's language."""
+    """The outcome of an action, in the reader's language; of one that failed, the fields that are wrong."""
 
     succeeded: bool
     text: str
+    fields: tuple[str, ...] = ()
 
 
 class Notices:
@@ -93,7 +94,7 @@ async def operate(request: ConsoleRequest, form: Mapping[str, str]) -> Notice:
     try:
         await request.call(action.method, path, body=None if action.method == "DELETE" else request_body.body(form))
     except ApiRequestError as error:
-        return Notice(False, error.message)
+        return Notice(False, error.message, error.fields)
     return Notice(True, request.language.gettext("Done: {action}.", action=request.language.gettext(action.label)))
 
 
@@ -101,11 +102,13 @@ async def perform(request: ConsoleRequest, name: str, form: Mapping[str, str]) -
     """Do what a form asks for. An API error is a notice too."""
     action = ACTIONS[name]
     try:
+        if name == "fault" and "then" not in request_body.body(form):
+            return Notice(False, request.language.gettext("Choose what is to go wrong."), ("then",))
         if name == "restore" and form.get("_id") != BEFORE_RESTORE:
             await request.call("POST", "/_emulator/snapshots", body={"name": BEFORE_RESTORE})
         answer = await request.call(action.method, _path(action, form), body=_body(action, form))
     except ApiRequestError as error:
-        return Notice(False, error.message)
+        return Notice(False, error.message, error.fields)
     return Notice(True, request.language.gettext(labels.DONE[name], **_values(request.language, answer)))
 
 
