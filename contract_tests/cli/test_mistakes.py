@@ -29,7 +29,7 @@ from emulator.event_types import EVENTS
         (["clock", "--url", "x", "advance", "31d"], "--url"),
         (["events", "--type", "invoice.pad"], f"did you mean invoice.paid? allowed: {', '.join(EVENTS)}"),
         (["logs", "--method", "PUSH"], "'PUSH' is not one of "),
-        (["logs", "--status", "9"], "100<=x<=599"),
+        (["logs", "--status", "9"], "100 to 599"),
         (["logs", "req_nothing"], "NOT_FOUND: There is no request req_nothing"),
         (["emails", "--kind", "spam"], "'invoice', 'receipt'"),
         (["emails", "--raw"], "--raw shows one email; give its id"),

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 import click
 
 from emulator.cli.completion import PROGRAM
+from emulator.cli.help import SandboxCommand
 from emulator.cli.options import DEFAULT_KEY, option, variable
 from emulator.cli.serve import make_server, serve
 from emulator.cli.server_process import tune_garbage_collector
@@ -47,7 +48,7 @@ PARAMETERS = [parameter for parameter in serve.params if parameter.name not in N
 OUTPUT_FILE = click.Path(dir_okay=False, writable=True, path_type=Path)
 
 
-@click.command("exec", params=PARAMETERS, context_settings={"allow_interspersed_args": False})
+@click.command("exec", cls=SandboxCommand, params=PARAMETERS, context_settings={"allow_interspersed_args": False})
 @click.option("--port", type=click.IntRange(0, 65535), default=0, show_default=True, help="0 picks a free port.")
 @option("--key", default=DEFAULT_KEY, metavar="KEY", help="API key for COMMAND.")
 @click.option(

@@ -18,11 +18,9 @@ CONTROL = "/_emulator"
 
 
 class ApiRequestError(Exception):
-    """The API answered with an error: its status and message, the id of the request if it was sent, and wrong fields."""
+    """The API answered with an error: status, message, the id of the request if it was sent, and the wrong fields."""
 
-    def __init__(
-        self, status: int, message: str, request_id: str | None = None, fields: tuple[str, ...] = ()
-    ) -> None:
+    def __init__(self, status: int, message: str, request_id: str | None = None, fields: tuple[str, ...] = ()) -> None:
         super().__init__(message)
         self.status = status
         self.message = message
