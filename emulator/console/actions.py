@@ -14,6 +14,7 @@ from emulator.console.api_client import ApiRequestError
 from emulator.console.mount import CONSOLE, HOME, PHONES
 from emulator.console.object_actions import OBJECT_ACTIONS
 from emulator.console.request import ConsoleRequest
+from emulator.console.statuses import status_name
 from emulator.i18n.language import Language
 
 
@@ -124,6 +125,8 @@ def _body(action: Action, form: Mapping[str, str]) -> Any:
 def _values(language: Language, answer: Any) -> dict[str, Any]:
     """The values for the placeholders of a notice: the answer's fields; of an advance, how many jobs and events."""
     fields = dict(answer or {})
+    if isinstance(fields.get("status"), str):
+        fields["status"] = status_name(language, fields["status"])
     if isinstance(fields.get("events"), dict):
         fields["jobs"] = language.ngettext("{count} job done", "{count} jobs done", fields["jobs"])
         fields["events"] = language.ngettext("{count} event", "{count} events", sum(fields["events"].values()))

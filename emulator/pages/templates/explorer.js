@@ -1,7 +1,7 @@
 // What is optional is left empty: an example of a filter would be sent, and find nothing here.
 const empty = (name, value) => value?.in === "query" && !value.required ? {...value, example: undefined} : value;
 
-// The path of an operation is a link within a button in Swagger UI, which a keyboard and a screen reader cannot tell apart.
+// The path of an operation is a link within a button in Swagger UI, and two controls in one place confuse keyboards and screen readers.
 const plainPaths = ({React}) => ({wrapComponents: {DeepLink: () => ({text}) => React.createElement("span", null, text)}});
 
 // Swagger UI leaves fields without names; they get those that stand beside them.
