@@ -43,6 +43,11 @@ def ways(every_view: bool) -> Ways:
     return lambda number: every() if every_view else sample(number)
 
 
+def flat(wrong: dict[str, list[str]]) -> list[str]:
+    """What is wrong, each with its page."""
+    return [f"{page or 'overview'}: {each}" for page, found in wrong.items() for each in found]
+
+
 def test_the_console(sandbox: Sandbox, surf: Surf, ways: Ways) -> None:
     tab = surf("about:blank")
     wrong = {}
@@ -55,7 +60,7 @@ def test_the_console(sandbox: Sandbox, surf: Surf, ways: Ways) -> None:
     tab.set_viewport_size({"width": PHONE.width, "height": PHONE.height})
     tab.evaluate("document.getElementById('menu').showPopover()")
     wrong["menu"] = violations(tab, [(PHONE, "light"), (PHONE, "dark")])
-    assert {path: found for path, found in wrong.items() if found} == {}
+    assert flat(wrong) == []
 
 
 def buyer_pages(sandbox: Sandbox) -> dict[str, str]:
@@ -94,7 +99,7 @@ def test_the_buyers_pages(sandbox: Sandbox, surf: Surf, ways: Ways) -> None:
     pay(tabs["paid"], {**CARD, **WHO})
     tabs["receipt"] = surf(sandbox.api.get("/receipts/")["data"][0]["url"])
     wrong = {name: violations(tab, ways(number)) for number, (name, tab) in enumerate(tabs.items())}
-    assert {name: found for name, found in wrong.items() if found} == {}
+    assert flat(wrong) == []
 
 
 def test_the_guide(surf: Surf, served: str, site: Path, ways: Ways, every_view: bool) -> None:
@@ -103,7 +108,7 @@ def test_the_guide(surf: Surf, served: str, site: Path, ways: Ways, every_view: 
     for number, name in enumerate(pages(site) if every_view else GUIDE):
         tab.goto(f"{served}{name}/")
         wrong[name] = violations(tab, ways(number))
-    assert {name: found for name, found in wrong.items() if found} == {}
+    assert flat(wrong) == []
 
 
 def test_the_reference_pages(surf: Surf, server: RunningServer, ways: Ways, every_view: bool) -> None:
@@ -112,7 +117,7 @@ def test_the_reference_pages(surf: Surf, server: RunningServer, ways: Ways, ever
     for number, name in enumerate(REFERENCE if every_view else ("magic-values",)):
         tab.goto(f"{server.url}/docs/{name}")
         wrong[name] = violations(tab, ways(number))
-    assert {name: found for name, found in wrong.items() if found} == {}
+    assert flat(wrong) == []
 
 
 @pytest.fixture
@@ -138,4 +143,4 @@ def test_the_explorer(explored: Callable[[str], Any], ways: Ways, every_view: bo
         document: violations(explored(document), ways(number))
         for number, document in enumerate(DOCUMENTS if every_view else ("pages",))
     }
-    assert {name: found for name, found in wrong.items() if found} == {}
+    assert flat(wrong) == []
