@@ -71,6 +71,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--spec-coverage-complete", action="store_true", help="Fail where no test exercises a part of the document."
     )
+    parser.addoption("--every-view", action="store_true", help="See each page at every width and in both themes.")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -16,6 +16,7 @@ from contract_tests.benchmarks.checks import checks
 from contract_tests.benchmarks.clock import clock
 from contract_tests.benchmarks.comparison import Standing, compare
 from contract_tests.benchmarks.comparison import markdown as peers_table
+from contract_tests.benchmarks.first_paint import first_paint
 from contract_tests.benchmarks.footprint import commands, room
 from contract_tests.benchmarks.idle import idle
 from contract_tests.benchmarks.loss import loss
@@ -40,6 +41,7 @@ MEASURES: dict[str, Measure] = {
     "idle": idle,
     "overload": overload,
     "loss": loss,
+    "paint": first_paint,
 }
 
 PEERS = "peers"

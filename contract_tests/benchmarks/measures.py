@@ -41,6 +41,7 @@ class Size(NamedTuple):
     idle_worlds: int = 30_000
     seconds: float = 60
     kills: int = 10
+    objects_on_overview: int = 20_000
 
 
 QUICK = Size(

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
+from mkdocs.commands.build import build
+from mkdocs.config import load_config
 from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from contract_tests.sandbox import RunningServer
+from emulator.pages import guide
 
 # A busy machine is no defect: what is waited for has time to come.
 PATIENCE = 30_000
 expect.set_options(timeout=PATIENCE)
+
+CONFIG = Path(__file__).parents[2] / "docs" / "mkdocs.yml"
 
 NAMES = ("shop.example", "books.example", "evil.example", "rebound.example")
 """Names that lead to this machine, as far as the browser knows."""
@@ -92,3 +101,22 @@ def elsewhere() -> Iterator[int]:
     website.shutdown()
     website.server_close()
     thread.join()
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The guide, built as it is for a wheel."""
+    folder = tmp_path_factory.mktemp("site")
+    logging.getLogger("mkdocs").setLevel(logging.WARNING)
+    build(load_config(str(CONFIG), site_dir=str(folder), strict=True))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def served(site: Path) -> Iterator[str]:
+    """The URL of the guide."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(guide, "guide_folder", lambda: site)
+        server = RunningServer()
+        yield f"{server.url}/docs/guide/"
+        server.stop()

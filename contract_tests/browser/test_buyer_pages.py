@@ -1,4 +1,4 @@
-"""The buyer's pages in a real browser: every method, failure and retry, with and without scripts, keyboard, axe."""
+"""The buyer's pages in a real browser: every method, failure and retry, with and without scripts, keyboard."""
 
 from __future__ import annotations
 
@@ -7,16 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from contract_tests.pages.buyer import CARD, DECLINED, PAYPAL, PHONE, STEP, TRANSFER, WHO, invoice, link, session
+from contract_tests.pages.buyer import CARD, DECLINED, PAYPAL, PHONE, STEP, TRANSFER, WHO, link, session
 from contract_tests.sandbox import Sandbox
 
 Surf = Callable[..., Any]
 
 THANKS = re.compile(r"^https://shop\.example\.com/thanks\?session=sess_")
-SCHEMES = ("light", "dark")
 PHONE_SIZED = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 
 
@@ -221,40 +219,3 @@ def test_on_a_phone_nothing_is_wider_than_the_screen(sandbox: Sandbox, surf: Sur
         assert target.bounding_box()["height"] >= 44, "a finger hits it"
     pay(tab, CARD)
     expect(tab).to_have_url(THANKS)
-
-
-def faults(tab: Any, scheme: str) -> list[Any]:
-    """What axe finds in a colour scheme, with the elements at fault."""
-    tab.emulate_media(color_scheme=scheme)
-    found = Axe().run(tab).response["violations"]
-    return [(scheme, each["id"], [node["html"][:200] for node in each["nodes"]]) for each in found]
-
-
-@pytest.mark.parametrize("options", [{}, PHONE_SIZED], ids=["desktop", "phone"])
-def test_axe_finds_no_violation_on_any_page(sandbox: Sandbox, surf: Surf, options: dict[str, Any]) -> None:
-    products = [sandbox.product(name=name)["id"] for name in ("Basket", "Mat")]
-    choose = {"payment_link_type": "product", "products": products, "allow_quantity": True}
-    ended = session(sandbox)
-    sandbox.api.post(f"/checkout-sessions/{ended['id']}/expire/")
-    tabs = {
-        "session": surf(session(sandbox)["url"], **options),
-        "panel": surf(session(sandbox)["url"] + "?method=bank_card&fill=success", **options),
-        "link": surf(link(sandbox, **choose)["url"], **options),
-        "donation": surf(link(sandbox, payment_link_type="donation")["url"], **options),
-        "invoice": surf(invoice(sandbox, description="x " * 800, footer="Thanks")["payment_url"], **options),
-        "expired": surf(ended["url"], **options),
-        "unknown": surf(f"{sandbox.url}/pay/link_0", **options),
-    }
-    for name, fields in {
-        "wrong": {},
-        "failed": DECLINED,
-        "waiting": TRANSFER,
-        "phone": {**PHONE, "phone": "+24177000003"},
-        "step": STEP,
-    }.items():
-        tabs[name] = surf(session(sandbox)["url"], **options)
-        pay(tabs[name], fields)
-    tabs["paid"] = surf(link(sandbox)["url"], **options)
-    pay(tabs["paid"], {**CARD, **WHO})
-    tabs["receipt"] = surf(sandbox.api.get("/receipts/")["data"][0]["url"], **options)
-    assert [(name, fault) for name, tab in tabs.items() for scheme in SCHEMES for fault in faults(tab, scheme)] == []

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from contract_tests.console.visitor import HOME, PLACE
@@ -15,7 +14,6 @@ from emulator.console.views import PAGES
 Surf = Callable[..., Any]
 
 DESK = {"viewport": {"width": 1280, "height": 900}}
-NARROW = {"width": 320, "height": 780}
 
 
 def app(sandbox: Sandbox) -> str:
@@ -102,6 +100,25 @@ def test_a_snapshot_is_saved_and_restored(sandbox: Sandbox, surf: Surf) -> None:
     assert_same_page(tab)
 
 
+def test_a_wrong_field_is_marked_named_and_has_the_focus(sandbox: Sandbox, surf: Surf) -> None:
+    tab = opened(surf, sandbox, "settings")
+    currency = tab.locator("#s-main_currency")
+    currency.fill("ZZZ")
+    tab.get_by_test_id("save-settings").click()
+    expect(currency).to_be_focused()
+    expect(currency).to_have_attribute("aria-invalid", "true")
+    expect(tab.get_by_test_id("notice")).to_contain_text("Main currency: ")
+    currency.fill("EUR")
+    tab.get_by_test_id("save-settings").click()
+    expect(tab.get_by_test_id("notice")).to_have_text("The settings are changed.")
+    expect(currency).not_to_have_attribute("aria-invalid", "true")
+    tab.goto(address(sandbox, "failures"))
+    listening(tab)
+    tab.get_by_test_id("arrange-fault").click()
+    expect(tab.get_by_test_id("notice")).to_have_text("Choose what is to go wrong.")
+    expect(tab.get_by_label("Answer this error")).to_be_focused()
+
+
 def test_the_world_is_rewound_to_before_a_request(sandbox: Sandbox, surf: Surf) -> None:
     customer = sandbox.customer()
     tab = opened(surf, sandbox, "requests")
@@ -186,43 +203,3 @@ def full_world(sandbox: Sandbox) -> list[str]:
         f"emails/{email['id']}",
         "nowhere",
     ]
-
-
-AXE = """options => axe.run({ resultTypes: ["violations"], ...options }).then(({ violations }) =>
-    violations.map(({ id, nodes }) => [id, nodes.slice(0, 3).map(({ html }) => html.slice(0, 200))]))"""
-
-
-def violations(tab: Any, **options: Any) -> list[Any]:
-    """What axe, which the page has by now, finds; with the first elements at fault. Only that is sent over."""
-    return list(tab.evaluate(AXE, options))
-
-
-def faults(tab: Any) -> list[Any]:
-    """What axe finds on a page, in light and in dark, and whether it is wider than a narrow phone."""
-    tab.emulate_media(color_scheme="light", reduced_motion="reduce")
-    found = violations(tab)
-    tab.emulate_media(color_scheme="dark", reduced_motion="reduce")
-    found += violations(tab, runOnly=["color-contrast"])
-    tab.set_viewport_size(NARROW)
-    found += violations(tab)
-    if tab.evaluate("document.documentElement.scrollWidth > innerWidth"):
-        found.append("wider than a phone")
-    tab.set_viewport_size(DESK["viewport"])
-    return found
-
-
-def test_axe_finds_no_violation_and_nothing_is_too_wide_on_any_page(sandbox: Sandbox, surf: Surf) -> None:
-    pages = full_world(sandbox)
-    tab = surf(address(sandbox), **DESK)
-    wrong = {}
-    for path in pages:
-        tab.goto(address(sandbox, path))
-        tab.evaluate(Axe().axe_script)
-        wrong[path] = faults(tab)
-    for sheet in ("steering", "help", "apps"):
-        tab.evaluate(f"document.getElementById('{sheet}').showPopover()")
-        wrong[sheet] = faults(tab)
-    tab.set_viewport_size(NARROW)
-    tab.evaluate("document.getElementById('menu').showPopover()")
-    wrong["menu"] = violations(tab)
-    assert {path: found for path, found in wrong.items() if found} == {}

@@ -1,45 +1,18 @@
-"""The guide in a browser: every page in both themes and on a phone, search, theme and copy; nothing from elsewhere."""
+"""The guide in a browser: every page on a phone, tabs, search, theme and copy; nothing from elsewhere."""
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from mkdocs.commands.build import build
-from mkdocs.config import load_config
 from playwright.sync_api import expect
 
-from contract_tests.sandbox import RunningServer
 from emulator.document.bundles import load
-from emulator.pages import guide
 
 Surf = Callable[..., Any]
-
-CONFIG = Path(__file__).parents[2] / "docs" / "mkdocs.yml"
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The guide, built as it is for a wheel."""
-    folder = tmp_path_factory.mktemp("site")
-    logging.getLogger("mkdocs").setLevel(logging.WARNING)
-    build(load_config(str(CONFIG), site_dir=str(folder), strict=True))
-    return folder
-
-
-@pytest.fixture(scope="module")
-def served(site: Path) -> Iterator[str]:
-    """The URL of the guide."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(guide, "guide_folder", lambda: site)
-        server = RunningServer()
-        yield f"{server.url}/docs/guide/"
-        server.stop()
 
 
 @pytest.fixture
@@ -59,21 +32,6 @@ def tab(surf: Surf, served: str) -> Iterator[Any]:
 
 def pages(site: Path) -> list[str]:
     return sorted(str(file.parent.relative_to(site)) for file in site.rglob("index.html"))
-
-
-LOOKED_AT = ("", "testing", "errors", "security", "webhooks", "fr/webhooks")
-"""Pages that have between them everything that a page of the guide can have."""
-
-
-def test_axe_finds_nothing(tab: Any, served: str) -> None:
-    found: dict[str, Any] = {}
-    for name in LOOKED_AT:
-        tab.goto(f"{served}{name}")
-        found[name] = Axe().run(tab).response["violations"]
-        tab.emulate_media(color_scheme="dark")
-        found[f"{name} dark"] = Axe().run(tab, options={"runOnly": ["color-contrast"]}).response["violations"]
-        tab.emulate_media(color_scheme="light")
-    assert {name: [each["id"] for each in wrong] for name, wrong in found.items() if wrong} == {}
 
 
 def test_no_page_is_wider_than_a_phone(tab: Any, served: str, site: Path) -> None:

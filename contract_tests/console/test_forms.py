@@ -44,7 +44,7 @@ def test_the_clock_is_moved_and_reported_once(sandbox: Sandbox) -> None:
         ("advance", {"to": "2020-01-01T00:00:00Z"}, "never goes back"),
         ("run", {"rate:number": "fast"}, "cannot be read"),
         ("run", {"rate:magic": "1"}, "cannot be read"),
-        ("fault", {}, "then"),
+        ("fault", {}, "Choose what is to go wrong."),
         ("settings", {"settings.tax_rate:number": "101"}, "tax_rate"),
         ("settings", {"settings.nonsense": "1"}, "nonsense"),
         ("restore", {"_id": "../reset"}, "no snapshot"),

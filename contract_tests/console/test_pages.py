@@ -10,7 +10,9 @@ import pytest
 from contract_tests.console.visitor import Visitor, visiting, within
 from contract_tests.html import Page
 from contract_tests.sandbox import CARD, FAILING_PHONE, Sandbox
+from emulator.console.statuses import STATUSES
 from emulator.console.views import PAGES
+from emulator.resources.registry import STATE_MACHINES
 
 NASTY = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)> {{ 7*7 }} </textarea></pre> \u202e 😀"
 WORD = "Hostile"
@@ -84,6 +86,29 @@ def test_an_empty_world_has_every_page_in_french(sandbox: Sandbox, path: str) ->
     assert (page.status, faults(page)) == (200, [])
     assert '<html lang="fr"' in page.html
     assert "Vue d’ensemble" in page.text
+
+
+def test_statuses_are_in_the_readers_language(sandbox: Sandbox) -> None:
+    subscription = sandbox.subscribe(FAILING_PHONE)
+    assert sandbox.api.get(f"/subscriptions/{subscription['id']}/")["status"] == "past_due"
+    with visiting(sandbox, **{"Accept-Language": "fr-FR,fr;q=0.9"}) as visitor:
+        page = visitor.open(f"objects/{subscription['id']}")
+        listed = visitor.open("objects", kind="subscription")
+    for text in (page.text, listed.text):
+        assert "en retard de paiement" in text
+        assert "past due" not in text
+
+
+def test_the_audit_is_in_the_readers_language(sandbox: Sandbox) -> None:
+    with visiting(sandbox, **{"Accept-Language": "fr-FR,fr;q=0.9"}) as visitor:
+        text = visitor.open("audit").text
+    assert all(f"{word} " in text for word in ("Attendez", "Répondez", "Utilisez"))
+    assert "Stop after three retries" not in text
+
+
+def test_every_status_of_a_life_cycle_has_a_name() -> None:
+    rows = [row for machine in STATE_MACHINES for row in machine.rows]
+    assert {row.target for row in rows} | {row.source for row in rows} - {None} <= {None, *STATUSES}
 
 
 def test_what_an_object_is_called_shows_as_text(sandbox: Sandbox) -> None:

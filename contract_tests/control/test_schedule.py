@@ -79,6 +79,11 @@ def test_a_horizon_that_is_none(sandbox: Sandbox, until: str) -> None:
     assert error["param"] == "until"
 
 
+def test_an_invalid_horizon_is_answered_with_both_forms(sandbox: Sandbox) -> None:
+    error = sandbox.control.rejected("GET", "/schedule", 422, "INVALID_FILTER_PARAM", params={"until": "yesterday"})
+    assert "must be an instant such as 2026-03-01T00:00:00Z or a duration such as 31d" in error["message"]
+
+
 def test_a_copy_of_a_world_goes_its_own_way() -> None:
     """What is done to a copy does not reach the world, and the other way round; both go on alike."""
     harness, other = RulesHarness(), RulesHarness()

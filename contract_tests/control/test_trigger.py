@@ -178,6 +178,13 @@ def test_what_does_not_go_with_it_is_rejected(
     assert (rejected.json()["code"], rejected.json()["param"]) == (code, param)
 
 
+def test_an_override_that_an_event_does_not_take_is_answered_with_those_it_takes(sandbox: Sandbox) -> None:
+    body = {"event": "invoice.paid", "overrides": {"amount": -1}}
+    rejected = sandbox.control.rejected("POST", "/trigger", 422, "INVALID_FIELD", json=body)
+    assert "is no override of invoice.paid here; there are: " in rejected["message"]
+    assert {"customer", "invoice", "line_items"} <= set(rejected["message"].replace(",", "").split())
+
+
 def test_where_an_event_does_not_come_nothing_is_done(sandbox: Sandbox) -> None:
     trialing = sandbox.subscribe(trial_period_days=30)
     for type in ("subscription.payment_failed", "subscription.trial_will_end"):

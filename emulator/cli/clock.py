@@ -15,7 +15,7 @@ import click
 
 from emulator.cli.lazy_groups import LazyGroup
 from emulator.cli.options import DURATION, EVENT_TYPE, Instant, as_json, with_client
-from emulator.cli.output import counted, print_line, when
+from emulator.cli.output import counted, print_line, print_next, when
 
 if TYPE_CHECKING:
     from emulator.cli.client import ControlClient
@@ -133,6 +133,7 @@ def advanced(emulator: ControlClient, body: dict[str, Any], as_json: bool) -> in
         click.echo(f"failed: {failure['kind']} of {failure['object']}: {failure['error']}", err=True)
     if result["error"]:
         click.echo(f"failed: {result['error']}", err=True)
+    print_next("events" if result["events"] else "schedule", as_json)
     if result["status"] == "stopped" and interrupted.is_set():
         return 130
     return 1 if result["failures"] or result["status"] != "completed" else 0

@@ -12,6 +12,7 @@ import click
 
 from emulator.cli.captured import run_captured
 from emulator.cli.exec import past_proxies
+from emulator.cli.help import SandboxCommand
 from emulator.cli.options import DEFAULT_KEY, option, variable
 from emulator.cli.output_files import OUTPUT_FILE, write_text
 from emulator.cli.serve import make_server, serve
@@ -43,7 +44,7 @@ def listed(context: click.Context, _: click.Parameter, wanted: bool) -> None:
         context.exit(0)
 
 
-@click.command(params=PARAMETERS, context_settings={"allow_interspersed_args": False})
+@click.command(cls=SandboxCommand, params=PARAMETERS, context_settings={"allow_interspersed_args": False})
 @option("--key", default=DEFAULT_KEY, metavar="KEY", help="API key for COMMAND.")
 @click.option("--fail-on", type=click.FloatRange(0, 100), default=100, metavar="PERCENT", help="Fail below this score.")
 @click.option("--only", multiple=True, metavar="NAME", help="Only this wrong service; repeatable.")

@@ -40,7 +40,7 @@ def emails(
         raise click.UsageError(f"--{form} shows one email; give its id")
     if email is None:
         newest = [*emulator.pages("/emails", limit, **filters)]
-        print_lines(newest[::-1], line, as_json, "No emails yet.")
+        print_lines(newest[::-1], line, as_json, "No emails yet.", lambda newest: f"emails {newest['id']}")
     elif form:
         write_bytes(emulator.send("GET", f"/emails/{email}/{form}").content)
     elif as_json:

@@ -39,8 +39,8 @@ def events(
         return type in (None, event["type"]) and object in (None, event["data"]["object"]["id"])
 
     if not follow:
-        about_it = f" about {object}" if object else ""
-        print_lines(recent(), line, as_json, f"No events{about_it} yet.")
+        nothing = f"No event is about {object}." if object else "No events yet."
+        print_lines(recent(), line, as_json, nothing, lambda event: f"explain {about(event)}")
         return
     for event in filter(wanted, tail(emulator, "event", recent)):
         print_line(event, line, as_json)

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 import click
 
 from emulator.cli.completion import PROGRAM
+from emulator.cli.help import SandboxCommand
 from emulator.cli.options import DEFAULT_KEY, option, variable
 from emulator.cli.output_files import OUTPUT_FILE
 from emulator.cli.serve import make_server, serve
@@ -45,7 +46,7 @@ NOT_OURS = ("workers", "port", "port_file", "quiet", "verbose", "log_format", "e
 PARAMETERS = [parameter for parameter in serve.params if parameter.name not in NOT_OURS]
 
 
-@click.command("exec", params=PARAMETERS, context_settings={"allow_interspersed_args": False})
+@click.command("exec", cls=SandboxCommand, params=PARAMETERS, context_settings={"allow_interspersed_args": False})
 @click.option("--port", type=click.IntRange(0, 65535), default=0, show_default=True, help="0 picks a free port.")
 @option("--key", default=DEFAULT_KEY, metavar="KEY", help="API key for COMMAND.")
 @click.option(

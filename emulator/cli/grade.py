@@ -15,6 +15,7 @@ import click
 from emulator.cli.captured import run_captured
 from emulator.cli.doubt import LEFT_OUT, environment
 from emulator.cli.doubt import player as doubt_player
+from emulator.cli.help import SandboxCommand
 from emulator.cli.options import DEFAULT_KEY, option
 from emulator.cli.output_files import OUTPUT_FILE, write_text
 from emulator.cli.serve import serve
@@ -46,7 +47,7 @@ class ExamPlan(NamedTuple):
     chosen: dict[str, Any]
 
 
-@click.command(params=PARAMETERS, context_settings={"allow_interspersed_args": False})
+@click.command(cls=SandboxCommand, params=PARAMETERS, context_settings={"allow_interspersed_args": False})
 @option("--key", default=DEFAULT_KEY, metavar="KEY", help="API key for COMMAND.")
 @click.option("--story", default="", metavar="COMMAND", help="What your application does, to be swept.")
 @click.option("--receiver", metavar="URL", help="Your webhook receiver, to be certified.")

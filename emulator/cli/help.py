@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import textwrap
 from collections.abc import Iterable
@@ -13,6 +14,21 @@ NARROW = 60
 
 WIDEST, BROADEST_NAME = 100, 26
 """Columns of the widest help, and of the widest name that has its description beside it."""
+
+_NUMBER = r"-?\d+(?:\.\d+)?"
+_RANGE = re.compile(rf"(?<=[\[ ])(?:({_NUMBER})<=?)?x(?:([<>]=?)({_NUMBER}))?(?=[\].])")
+_BESIDE_DEFAULT = re.compile(r"(\[default: [^;\]]*); [^\]]*\]")
+_RELATIONS = {">=": "at least", ">": "more than", "<=": "at most", "<": "less than"}
+
+
+def in_words(text: str) -> str:
+    """A text in which the ranges of click are words: ``1 to 64`` for ``1<=x<=64``; beside a default there is none."""
+    return _RANGE.sub(_limits, _BESIDE_DEFAULT.sub(r"\1]", text))
+
+
+def _limits(match: re.Match[str]) -> str:
+    least, relation, most = match.groups()
+    return f"{least} to {most}" if least is not None else f"{_RELATIONS[relation]} {most}" if relation else match[0]
 
 
 class Formatter(click.HelpFormatter):
@@ -55,7 +71,7 @@ class Formatter(click.HelpFormatter):
 
     def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = BROADEST_NAME, col_spacing: int = 2) -> None:
         """Names with their descriptions beside them; in a narrow terminal, or beside a long name, below."""
-        rows = list(rows)
+        rows = [(re.sub("(INTEGER|FLOAT) RANGE", "N", name), in_words(description)) for name, description in rows]
         names = [len(name) for name, _ in rows if len(name) <= col_max]
         column = self.current_indent + max(names, default=0) + col_spacing
         for name, description in rows:
@@ -77,3 +93,21 @@ class Context(click.Context):
     def make_formatter(self) -> click.HelpFormatter:
         """The formatter of its help."""
         return Formatter(self.terminal_width)
+
+
+class SandboxCommand(click.Command):
+    """A command that starts sandboxes. Its help describes its own options; those of ``serve`` it names."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Its own options, then the names of those that it shares with ``serve``."""
+        # Imported here: only the help needs it.
+        from emulator.cli.serve import serve
+
+        described = {(each.name, getattr(each, "help", None)) for each in serve.params}
+        options = [each for each in self.get_params(ctx) if isinstance(each, click.Option)]
+        shared = [each for each in options if (each.name, each.help) in described]
+        own = [each.get_help_record(ctx) for each in options if each not in shared]
+        with formatter.section("Options"):
+            formatter.write_dl([record for record in own if record])
+        with formatter.section("Options of serve (serve --help)"):
+            formatter.write_text(", ".join(max(each.opts, key=len) for each in shared))

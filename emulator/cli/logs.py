@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from emulator.cli.options import ID, as_json, complete_from, limit, with_client
-from emulator.cli.output import print_line, print_lines, when
+from emulator.cli.output import print_line, print_lines, print_next, when
 from emulator.cli.tail import tail
 
 if TYPE_CHECKING:
@@ -56,7 +56,10 @@ def logs(
         click.echo(emulator.send("GET", f"/requests/{request}", query={"as": form}).text, nl=False)
         return
     if request:
-        print_line(emulator.get(f"/requests/{request}"), detail, as_json)
+        entry = emulator.get(f"/requests/{request}")
+        print_line(entry, detail, as_json)
+        if entry["changes"]:
+            print_next(f"explain {entry['changes'][0]['id']}", as_json)
         return
 
     def recent() -> list[Any]:
@@ -66,7 +69,7 @@ def logs(
         return all(value in (None, entry[name]) for name, value in filters.items())
 
     if not follow:
-        print_lines(recent(), line, as_json, "No requests yet.")
+        print_lines(recent(), line, as_json, "No requests yet.", lambda entry: f"logs {entry['id']}")
         return
     for entry in filter(wanted, tail(emulator, "request", recent)):
         print_line(entry, line, as_json)

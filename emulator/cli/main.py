@@ -13,6 +13,7 @@ import click
 
 from emulator.cli.completion import PROGRAM, VARIABLE
 from emulator.cli.exit_status import INTERRUPTED, OK, WRONG_USAGE
+from emulator.cli.help import in_words
 from emulator.cli.lazy_groups import LazyCommands, LazyGroup, discard_output
 from emulator.cli.summaries import SUMMARIES
 from emulator.version import VERSION
@@ -118,7 +119,7 @@ def run(arguments: Sequence[str]) -> object:
 
 def one_line(error: click.ClickException) -> str:
     """The error on one line; a usage error also names the help of its command."""
-    message = " ".join(error.format_message().split())
+    message = in_words(" ".join(error.format_message().split()))
     context = error.ctx if isinstance(error, click.UsageError) else None
     return f"{message}{allowed(error)} (see '{context.command_path} --help')" if context else message
 

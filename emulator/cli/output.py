@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 LineFormat = Callable[[Any], str]
 
@@ -37,14 +38,37 @@ def fitted(text: str) -> str:
     )
 
 
-def print_lines(items: Iterable[Any], line: LineFormat, as_json: bool, nothing: str) -> None:
-    """Print objects; without any, print ``nothing`` to the error output, except with ``--json``."""
-    empty = True
+def print_lines(
+    items: Iterable[Any],
+    line: LineFormat,
+    as_json: bool,
+    nothing: str,
+    following: Callable[[Any], str] | None = None,
+) -> None:
+    """Print objects; without any, print ``nothing`` to the error output, except with ``--json``.
+
+    ``following`` is the command that one would run next, from the last object.
+    """
+    item = None
     for item in items:
-        empty = False
         print_line(item, line, as_json)
-    if empty and not as_json:
+    if item is None and not as_json:
         click.echo(nothing, err=True)
+    elif item is not None and following:
+        print_next(following(item), as_json)
+
+
+def print_next(command: str, as_json: bool = False) -> None:
+    """On a terminal, print the command that one would run next, for the same emulator and App."""
+    if as_json or not (sys.stdout.isatty() and sys.stderr.isatty()):
+        return
+    context = click.get_current_context()
+    given = [
+        f" --{name} {context.params[name]}"
+        for name in ("url", "key", "app")
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    ]
+    click.echo(click.style(fitted(f"next: payments-emulator {command}{''.join(given)}"), dim=True), err=True)
 
 
 def printable(value: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from emulator.cli.options import ID, as_json, no_wait, racing, with_client
-from emulator.cli.output import print_line, when
+from emulator.cli.output import print_line, print_next, when
 
 if TYPE_CHECKING:
     from emulator.cli.client import ControlClient
@@ -45,6 +45,7 @@ def pay(emulator: ControlClient, target: str, *, no_wait: bool, as_json: bool, *
     body |= {name: value for name, value in fields.items() if value is not None}
     intent = emulator.post(path.removeprefix("/_emulator"), body, **racing(no_wait))
     print_line(intent, line, as_json)
+    print_next(f"explain {intent['id']}", as_json)
     return int(intent["last_error"] is not None and intent["status"] != "succeeded")
 
 

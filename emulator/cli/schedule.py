@@ -29,7 +29,8 @@ def schedule(emulator: ControlClient, until: str | None, limit: int, as_json: bo
     Without --until, shows the jobs planned now. With --until, also shows the jobs that these will plan, such as every
     renewal of a year. The world itself does not change.
     """
-    print_lines(emulator.pages("/schedule", limit, until=until), line, as_json, "Nothing is planned.")
+    jobs = emulator.pages("/schedule", limit, until=until)
+    print_lines(jobs, line, as_json, "Nothing is planned.", lambda _: "clock next")
 
 
 def line(entry: Any) -> str:

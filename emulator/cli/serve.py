@@ -28,85 +28,81 @@ RUNNING = "running"
 
 OPTIONS = (
     option("--host", default="127.0.0.1", metavar="ADDRESS", help="Address to listen on."),
-    option(
-        "--port", type=click.IntRange(0, 65535), default=DEFAULT_PORT, help="Port to listen on; 0 picks a free one."
-    ),
+    option("--port", type=click.IntRange(0, 65535), default=DEFAULT_PORT, help="Port; 0 picks a free one."),
     option(
         "--port-file", type=click.Path(dir_okay=False, path_type=Path), help="Write the port to this file when ready."
     ),
-    option("--public-url", metavar="URL", help="URL under which clients reach the server, for links in objects."),
+    option("--public-url", metavar="URL", help="URL of the server in the links of objects."),
     option(
         "--clock",
         type=ClockStart(),
         metavar=ClockStart.name,
         default=RUNNING,
-        help="Initial state of the clocks of worlds.",
+        help="Initial state of each clock.",
     ),
-    option("--seed", type=int, help="Seed for reproducible output (with a frozen clock)."),
+    option("--seed", type=int, help="Same seed, same output (with a frozen clock)."),
     option(
         "--keys",
         type=click.Choice(["open", "listed"]),
         default="open",
-        help="Accept any key, or only the keys listed in fixtures.",
+        help="Any key, or those in fixtures.",
     ),
     option(
         "--fixtures",
         type=click.Path(path_type=Path),
         multiple=True,
         metavar="FILE|FOLDER",
-        help="Initial settings and keys (YAML or JSON), or exported snapshots; may be repeated.",
+        help="Settings and keys, or snapshots; repeatable.",
     ),
     option(
         "--reading",
         "chosen_readings",
         type=ReadingValue(),
         multiple=True,
-        help="How a sentence of the specification is read (/docs/decisions); may be repeated.",
+        help="A reading (/docs/decisions); repeatable.",
     ),
     option(
         "--profile",
         type=ProfileFile(),
-        help="Behave as a service that was calibrated (calibrate --out).",
+        help="Behave as the calibrated service.",
     ),
     option(
         "--geoip",
         type=click.Path(dir_okay=False, path_type=Path),
         metavar="FILE",
-        help="MaxMind database for the countries of IP addresses (extra geo).",
+        help="MaxMind database of countries (extra geo).",
     ),
     option("--smtp", type=Smtp(), help="SMTP server that also receives every email."),
-    option("--otlp", metavar="URL", help="OpenTelemetry collector (OTLP over HTTP) that receives traces (extra otel)."),
+    option("--otlp", metavar="URL", help="OpenTelemetry collector (extra otel)."),
     option(
         "--state",
         type=StateUrl(),
         default="memory",
-        help="Where to persist worlds: tinydb:FILE, sqlite:///FILE, postgresql://…",
+        help="Where to persist worlds.",
     ),
     option(
         "--max-worlds",
         type=click.IntRange(1, 1_000_000),
         default=20_000,
         metavar="N",
-        help="Worlds open at a time; the longest unused are dropped, or put away with --state.",
+        help="Worlds open at a time.",
     ),
     option(
         "--allow-host",
         "allow_hosts",
         multiple=True,
         metavar="NAME",
-        help="Another host name for the control API; may be repeated.",
+        help="Another host name of this server; repeatable.",
     ),
-    option("--control-token", metavar="TOKEN", help="Token that the control API requires in Emulator-Token."),
-    option(
-        "--insecure", is_flag=True, help="Listen on other addresses than loopback although there is no control token."
-    ),
+    option("--control-token", metavar="TOKEN", help="Token that the control API requires."),
+    option("--insecure", is_flag=True, help="Listen beyond loopback without a token."),
     option(
         "--trust-network",
         is_flag=True,
         default=False,
-        help="For a network of your own, as of containers: any host name, http webhooks to any host, no token needed.",
+        help="For a network of containers of your own.",
     ),
-    option("--strict/--no-strict", default=False, help="Check every response against the OpenAPI document."),
+    option("--strict/--no-strict", default=False, help="Check each response against the document."),
 )
 """The options of a sandbox, in the order of the help."""
 
@@ -124,21 +120,21 @@ def server_options(command: Any) -> Any:
     "-v",
     is_flag=True,
     default=False,
-    help="Also print requests of the console and of health checks, and ids.",
+    help="Print ids, and requests of the console too.",
 )
 @option(
     "--exit-with-stdin",
     is_flag=True,
     default=False,
-    help="End when the standard input ends: with the program that holds its pipe.",
+    help="End when the standard input ends.",
 )
-@option("--log-format", type=click.Choice(["text", "json"]), default="text", help="Form of the lines for requests.")
+@option("--log-format", type=click.Choice(["text", "json"]), default="text", help="Form of those lines.")
 @option(
     "--workers",
     type=click.IntRange(1, 64),
     default=1,
     metavar="N",
-    help="Processes that divide the worlds among them by key, behind one address.",
+    help="Processes that share the worlds.",
 )
 def serve(*, quiet: bool, verbose: bool, log_format: str, exit_with_stdin: bool, workers: int, **chosen: Any) -> None:
     """Start the sandbox and serve until Ctrl-C or SIGTERM.
@@ -148,9 +144,7 @@ def serve(*, quiet: bool, verbose: bool, log_format: str, exit_with_stdin: bool,
     payments-emulator serve --port 0 --port-file port.txt
     payments-emulator serve --clock frozen@2026-01-01T00:00:00Z --seed 7
 
-    Each request is a line: App, method, path, status, milliseconds and the events that it caused.
-
-    Every option can be set by a variable of the environment: PAYMENTS_EMULATOR_PORT for --port.
+    Options come from the environment too: PAYMENTS_EMULATOR_PORT is --port. The guide explains each: /docs/guide/serve/
     """
     if quiet and verbose:
         raise click.UsageError("--quiet and --verbose contradict each other")

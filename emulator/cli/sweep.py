@@ -15,6 +15,7 @@ import click
 
 from emulator.cli.completion import PROGRAM
 from emulator.cli.exec import handling, past_proxies
+from emulator.cli.help import SandboxCommand
 from emulator.cli.options import DEFAULT_KEY, option, variable
 from emulator.cli.output_files import OUTPUT_FILE, write_text
 from emulator.cli.serve import make_server, serve
@@ -51,7 +52,7 @@ NOT_OURS = ("port", "port_file", "state", "exit_with_stdin", "workers")
 PARAMETERS = [each for each in serve.params if each.name not in NOT_OURS]
 
 
-class SweptCommand(click.Command):
+class SweptCommand(SandboxCommand):
     """The command, which remembers its own arguments for the line that repeats one case."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from emulator.cli.events import line
+from emulator.cli.events import about, line
 from emulator.cli.options import EVENT_TYPE, as_json, no_wait, racing, with_client
-from emulator.cli.output import print_line
+from emulator.cli.output import print_line, print_next
 from emulator.event_types import EVENTS
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Override(click.ParamType):  # type: ignore[type-arg]  # older clicks have 
             return names, text
 
 
-@click.command(epilog="\n".join(["\b", "Events:", *(f"  {type:29}{row.meaning}" for type, row in EVENTS.items())]))
+@click.command(epilog=f"Events (/docs/events): {', '.join(EVENTS)}")
 @click.argument("event", type=EVENT_TYPE)
 @click.option(
     "--override",
@@ -66,7 +66,9 @@ def trigger(
     On a frozen clock it returns when the webhooks and emails have their outcome.
     """
     body = {"event": event, "overrides": nested(overrides)}
-    print_line(emulator.post("/trigger", body, **racing(no_wait)), line, as_json)
+    event = emulator.post("/trigger", body, **racing(no_wait))
+    print_line(event, line, as_json)
+    print_next(f"explain {about(event)}", as_json)
 
 
 def nested(overrides: tuple[tuple[list[str], Any], ...]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from emulator.console.api_client import ApiRequestError
 from emulator.console.mount import CONSOLE, HOME, PHONES
 from emulator.console.object_actions import OBJECT_ACTIONS
 from emulator.console.request import ConsoleRequest
+from emulator.console.statuses import status_name
 from emulator.i18n.language import Language
 
 
@@ -58,10 +59,11 @@ BEFORE_RESTORE = "before-restore"
 
 
 class Notice(NamedTuple):
-    """The outcome of an action, in the reader's language."""
+    """The outcome of an action, in the reader's language; of one that failed, the fields that are wrong."""
 
     succeeded: bool
     text: str
+    fields: tuple[str, ...] = ()
 
 
 class Notices:
@@ -94,7 +96,7 @@ async def operate(request: ConsoleRequest, form: Mapping[str, str]) -> Notice:
     try:
         await request.call(action.method, path, body=None if action.method == "DELETE" else request_body.body(form))
     except ApiRequestError as error:
-        return Notice(False, error.message)
+        return Notice(False, error.message, error.fields)
     return Notice(True, request.language.gettext("Done: {action}.", action=request.language.gettext(action.label)))
 
 
@@ -102,11 +104,13 @@ async def perform(request: ConsoleRequest, name: str, form: Mapping[str, str]) -
     """Do what a form asks for. An API error is a notice too."""
     action = ACTIONS[name]
     try:
+        if name == "fault" and "then" not in request_body.body(form):
+            return Notice(False, request.language.gettext("Choose what is to go wrong."), ("then",))
         if name == "restore" and form.get("_id") != BEFORE_RESTORE:
             await request.call("POST", "/_emulator/snapshots", body={"name": BEFORE_RESTORE})
         answer = await request.call(action.method, _path(action, form), body=_body(action, form))
     except ApiRequestError as error:
-        return Notice(False, error.message)
+        return Notice(False, error.message, error.fields)
     return Notice(True, request.language.gettext(labels.DONE[name], **_values(request.language, answer)))
 
 
@@ -122,6 +126,8 @@ def _body(action: Action, form: Mapping[str, str]) -> Any:
 def _values(language: Language, answer: Any) -> dict[str, Any]:
     """The values for the placeholders of a notice: the answer's fields; of an advance, how many jobs and events."""
     fields = dict(answer or {})
+    if isinstance(fields.get("status"), str):
+        fields["status"] = status_name(language, fields["status"])
     if isinstance(fields.get("events"), dict):
         fields["jobs"] = language.ngettext("{count} job done", "{count} jobs done", fields["jobs"])
         fields["events"] = language.ngettext("{count} event", "{count} events", sum(fields["events"].values()))

@@ -18,13 +18,14 @@ CONTROL = "/_emulator"
 
 
 class ApiRequestError(Exception):
-    """The API answered with an error: its status and message, and the id of the request if it was sent."""
+    """The API answered with an error: status, message, the id of the request if it was sent, and the wrong fields."""
 
-    def __init__(self, status: int, message: str, request_id: str | None = None) -> None:
+    def __init__(self, status: int, message: str, request_id: str | None = None, fields: tuple[str, ...] = ()) -> None:
         super().__init__(message)
         self.status = status
         self.message = message
         self.request_id = request_id
+        self.fields = fields
 
 
 class ApiClient:
@@ -47,7 +48,8 @@ class ApiClient:
         headers = {"Authorization": f"Bearer {key}"}
         answer = await self._client.request(method, url, params=given, json=body, headers=headers)
         if not answer.is_success:
-            raise ApiRequestError(answer.status_code, error_message(answer), answer.headers.get("request-id"))
+            id = answer.headers.get("request-id")
+            raise ApiRequestError(answer.status_code, error_message(answer), id, wrong_fields(answer))
         return answer
 
     async def forward(self, key: str, path: str, scope: Scope, receive: Receive, send: Send) -> None:
@@ -70,11 +72,25 @@ def _host(scope: Scope) -> bytes:
 
 def error_message(answer: httpx.Response) -> str:
     """The message of an API error, with those of single fields."""
-    try:
-        body = answer.json()
-    except ValueError:
+    error = _error(answer)
+    if error is None:
         return f"HTTP {answer.status_code}"
-    error = body.get("error", body)
     message = str(error.get("message", answer.status_code))
     fields = [f"{name}: {', '.join(texts)}" for name, texts in (error.get("errors") or {}).items()]
     return " ".join([message, *(field for field in fields if field not in message)])
+
+
+def wrong_fields(answer: httpx.Response) -> tuple[str, ...]:
+    """The fields of the request that an API error names."""
+    error = _error(answer) or {}
+    return tuple(error.get("errors") or filter(None, [error.get("param")]))
+
+
+def _error(answer: httpx.Response) -> dict[str, Any] | None:
+    """The error in an answer of either API; None if it is not JSON."""
+    try:
+        body = answer.json()
+    except ValueError:
+        return None
+    error: dict[str, Any] = body.get("error", body)
+    return error

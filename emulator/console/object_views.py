@@ -10,6 +10,8 @@ from emulator.console.api_client import CONTROL
 from emulator.console.columns import COLUMNS
 from emulator.console.next_steps import next_steps
 from emulator.console.request import FEW, ConsoleRequest, Reader, TemplateAndValues
+from emulator.console.statuses import status_name
+from emulator.i18n.language import Language
 from emulator.resources.registry import STATE_MACHINES
 
 NAVIGATION = {"event": "events", "webhook_endpoint": "webhooks", "webhook_delivery": "webhooks"}
@@ -24,9 +26,9 @@ STATUSES: Mapping[str, tuple[str, ...]] = {
 """The statuses that a kind of object can have, in the order of its life cycle."""
 
 
-def statuses_of(kind: str) -> list[tuple[str, str]]:
-    """The statuses of a kind, each with how it is written."""
-    return [(status, status.replace("_", " ")) for status in STATUSES.get(kind, ())]
+def statuses_of(kind: str, language: Language) -> list[tuple[str, str]]:
+    """The statuses of a kind, each with its name."""
+    return [(status, status_name(language, status)) for status in STATUSES.get(kind, ())]
 
 
 async def objects(request: ConsoleRequest) -> TemplateAndValues:
@@ -42,7 +44,7 @@ async def objects(request: ConsoleRequest) -> TemplateAndValues:
         "related": filters["related"],
         "text": filters["query"],
         "chosen": filters["status"],
-        "statuses": statuses_of(kind),
+        "statuses": statuses_of(kind, request.language),
     }
 
 

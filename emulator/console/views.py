@@ -51,7 +51,7 @@ async def webhooks(request: ConsoleRequest) -> TemplateAndValues:
         "endpoint_names": [(each["id"], each["name"] or each["url"]) for each in endpoints["data"]],
         "list": await request.page("objects", kind="webhook_delivery", **filters),
         "filters": filters,
-        "statuses": statuses_of("webhook_delivery"),
+        "statuses": statuses_of("webhook_delivery", request.language),
         "types": [(row["type"], row["type"]) for row in (await request.get("catalog"))["event_types"]],
     }
 

@@ -6,7 +6,7 @@ import heapq
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
-from emulator.control.durations import after
+from emulator.control.durations import InvalidDuration, after
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
 from emulator.core.handlers import Page
@@ -98,6 +98,9 @@ def horizon(runtime: Runtime, until: str) -> Timestamp:
     now = runtime.now()
     try:
         instant = calendar.normalise(until) if until[:1].isdigit() and "-" in until else after(now, until)
+    except InvalidDuration:
+        message = "must be an instant such as 2026-03-01T00:00:00Z or a duration such as 31d, 2h, 90s or P1M"
+        raise invalid_field("until", message, "INVALID_FILTER_PARAM") from None
     except ValueError as error:
         raise invalid_field("until", str(error), "INVALID_FILTER_PARAM") from None
     if instant < now:

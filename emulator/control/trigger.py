@@ -100,9 +100,11 @@ class TriggerRun:
         self._overrides = overrides
         self._unused = set(overrides)
         self._objects: dict[str, Record] = {}
+        self._taken: set[str] = {"code"} if recipe.takes_code else set()
 
     def the(self, kind: str) -> Record:
         """The object of this kind, as it is now."""
+        self._taken.add(kind)
         if kind not in self._objects:
             self._objects[kind] = self._named(kind) or self._made(kind)
         found = self._objects[kind]
@@ -120,7 +122,8 @@ class TriggerRun:
     def reject_unused(self, type: str) -> None:
         """422 for an override that was not used."""
         if self._unused:
-            raise invalid_field(min(self._unused)[:60], f"is not a valid override for {type}, or not with the others")
+            known = ", ".join(sorted(self._taken))
+            raise invalid_field(min(self._unused)[:60], f"is no override of {type} here; there are: {known}")
 
     def _named(self, kind: str) -> Record | None:
         """The object whose id was given; for a customer also the owner of an object whose id was given."""
@@ -155,6 +158,7 @@ class TriggerRun:
     def _fields(self, kind: str, schema: CompiledSchema) -> Body:
         """The overrides that are fields of an object to be made: those under its name, and those it has first."""
         own = self._overrides.get(kind)
+        self._taken |= schema.names()
         if isinstance(own, dict):
             self._unused.discard(kind)
         flat = {name for name in self._unused if schema.has(name) and not self._is_object(name)}

@@ -80,7 +80,11 @@ class CompiledSchema:
 
     def has(self, name: str) -> bool:
         """Whether objects of this schema have a property of this name."""
-        return name in _properties(self.source)
+        return name in self.names()
+
+    def names(self) -> frozenset[str]:
+        """The properties of objects of this schema."""
+        return frozenset(_properties(self.source))
 
 
 def _known(value: Any, schema: Mapping[str, Any]) -> Any:

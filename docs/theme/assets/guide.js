@@ -69,6 +69,15 @@ function choose(group, name) {
   });
 }
 
+// -- tables that scroll can be reached by keyboard
+
+const scrolling = new ResizeObserver(entries => {
+  for (const { target } of entries)
+    if (target.scrollWidth > target.clientWidth) target.tabIndex = 0;
+    else target.removeAttribute("tabindex");
+});
+for (const table of all("article table")) scrolling.observe(table);
+
 // -- copy
 
 for (const block of all("pre")) {

@@ -159,6 +159,7 @@ document.addEventListener("submit", async (event) => {
     if (new URL(answer.url).pathname === location.pathname) update(page, answer, true);
     else showPage(answer.url, page);
     all("#notice").forEach((notice) => notice.scrollIntoView({ block: "nearest" }));
+    markWrong(form);
   } catch {
     showConnection(false);
   } finally {
@@ -167,6 +168,22 @@ document.addEventListener("submit", async (event) => {
     if (again) refresh();
   }
 });
+
+// The fields that the notice names are marked, and the first has the focus; its text calls a field as its label does.
+function markWrong(form) {
+  for (const field of all("[aria-invalid]", form)) field.removeAttribute("aria-invalid");
+  const notice = document.querySelector("#notice [data-fields]");
+  for (const name of (notice?.dataset.fields ?? "").split(" ").filter(Boolean)) {
+    const field = [...form.elements].find((each) => each.type !== "hidden" && isAbout(each.name.split(":")[0], name));
+    if (!field) continue;
+    field.setAttribute("aria-invalid", "true");
+    field.setAttribute("aria-errormessage", "notice");
+    if (field.labels?.length) notice.textContent = notice.textContent.replace(`${name}: `, `${field.labels[0].textContent.trim()}: `);
+  }
+  form.querySelector("[aria-invalid]")?.focus();
+}
+
+const isAbout = (field, name) => field === name || field.startsWith(`${name}.`) || name.startsWith(`${field}.`);
 
 // The answer of a form may be another page.
 function showPage(url, page) {

@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 
 from emulator.control.audit_rules import lists, retries, secrets, webhooks
 from emulator.control.audit_rules.client_history import ClientHistory, Ids
+from emulator.core.translatable import N_
 
 Severity = Literal["error", "warning", "info"]
 
@@ -31,8 +32,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "ignored-retry-after",
         "error",
-        "A request was sent again before the Retry-After of a 429 was over",
-        "After a 429 wait as many seconds as its Retry-After header says, then try again.",
+        N_("A request was sent again before the Retry-After of a 429 was over"),
+        N_("After a 429 wait as many seconds as its Retry-After header says, then try again."),
         RETRIES,
         lambda history: any(each.status == 429 for each in history.requests),
         retries.ignored_waits,
@@ -40,8 +41,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "unsafe-retry",
         "error",
-        "A request that may have succeeded was sent again without its first Idempotency-Key",
-        "Give every request that must not be done twice an Idempotency-Key, and keep that key when you try again.",
+        N_("A request that may have succeeded was sent again without its first Idempotency-Key"),
+        N_("Give every request that must not be done twice an Idempotency-Key, and keep that key when you try again."),
         RETRIES,
         lambda history: any(each.status >= 500 or each.status == 409 for each in history.of(*retries.CREATING)),
         retries.unsafe_retries,
@@ -49,8 +50,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "idempotency-key-reused",
         "error",
-        "An Idempotency-Key was used for two different requests",
-        "A key stands for one attempt at one thing: make a new one, such as a UUID, for the next.",
+        N_("An Idempotency-Key was used for two different requests"),
+        N_("A key stands for one attempt at one thing: make a new one, such as a UUID, for the next."),
         REFUNDS,
         lambda history: any(each.key for each in history.requests),
         retries.reused_keys,
@@ -58,9 +59,11 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "secret-exposed",
         "error",
-        "A secret was put into a URL or a body",
-        "Send secret keys only in the Authorization header, and never send a webhook secret: URLs and bodies are "
-        "logged. Replace a secret that was sent.",
+        N_("A secret was put into a URL or a body"),
+        N_(
+            "Send secret keys only in the Authorization header, and never send a webhook secret: URLs and bodies are "
+            "logged. Replace a secret that was sent."
+        ),
         KEYS,
         lambda history: history.requests,
         secrets.exposed_secrets,
@@ -68,8 +71,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "forged-webhook-believed",
         "error",
-        "A webhook that was tampered with was accepted",
-        "Recompute the signature over the raw body, compare in constant time, and reject what does not match.",
+        N_("A webhook that was tampered with was accepted"),
+        N_("Recompute the signature over the raw body, compare in constant time, and reject what does not match."),
         DELIVERIES,
         lambda history: history.tampered or history.forged,
         webhooks.accepted_tampered,
@@ -77,8 +80,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "webhook-without-tls",
         "error",
-        "Webhooks are sent over plain HTTP",
-        "Register an https:// address; http:// is for a receiver on the machine it is developed on.",
+        N_("Webhooks are sent over plain HTTP"),
+        N_("Register an https:// address; http:// is for a receiver on the machine it is developed on."),
         ENDPOINTS,
         lambda history: history.endpoints,
         webhooks.endpoints_that(webhooks.is_plain),
@@ -86,8 +89,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "retried-refusal",
         "warning",
-        "A request with a permanent error was sent again unchanged",
-        "Of the 4xx, retry only a 429. Fix the request, key or id first; after a 409, fetch the existing object.",
+        N_("A request with a permanent error was sent again unchanged"),
+        N_("Of the 4xx, retry only a 429. Fix the request, key or id first; after a 409, fetch the existing object."),
         RETRIES,
         retries.permanent_errors,
         retries.retried_refusals,
@@ -95,8 +98,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "retried-too-soon",
         "warning",
-        "A request that failed with a 5xx was tried again too soon",
-        "Wait longer each time: 1 second, then 2, 4 and 8.",
+        N_("A request that failed with a 5xx was tried again too soon"),
+        N_("Wait longer each time: 1 second, then 2, 4 and 8."),
         RETRIES,
         lambda history: any(each.status >= 500 for each in history.requests),
         retries.hasty_retries,
@@ -104,8 +107,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "retried-too-often",
         "warning",
-        "A request that kept failing with a 5xx was tried again more than three times",
-        "Stop after three retries and raise an alert.",
+        N_("A request that kept failing with a 5xx was tried again more than three times"),
+        N_("Stop after three retries and raise an alert."),
         RETRIES,
         lambda history: any(each.status >= 500 for each in history.requests),
         retries.stubborn_retries,
@@ -113,8 +116,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "refund-without-key",
         "warning",
-        "A refund was asked for without an Idempotency-Key",
-        "Send a new Idempotency-Key, such as a UUID, with each refund; without it a repeated call refunds twice.",
+        N_("A refund was asked for without an Idempotency-Key"),
+        N_("Send a new Idempotency-Key, such as a UUID, with each refund; without it a repeated call refunds twice."),
         REFUNDS,
         lambda history: history.of("createRefund"),
         retries.keyless_refunds,
@@ -122,9 +125,11 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "completion-unconfirmed",
         "warning",
-        "A checkout session was paid, and the shop never checked that it was",
-        "A buyer who is back at your success_url has proved nothing: read the session and deliver once it is complete, "
-        "or listen to checkout.session.completed.",
+        N_("A checkout session was paid, and the shop never checked that it was"),
+        N_(
+            "A buyer who is back at your success_url has proved nothing: read the session and deliver once it is "
+            "complete, or listen to checkout.session.completed."
+        ),
         SESSIONS,
         lambda history: any(lists.completed(history)),
         lists.unconfirmed,
@@ -132,8 +137,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "polling",
         "warning",
-        "One object was read again and again while it did not change",
-        "Register a webhook endpoint and wait for the event.",
+        N_("One object was read again and again while it did not change"),
+        N_("Register a webhook endpoint and wait for the event."),
         "Events",
         lambda history: history.of(*lists.WAITING),
         lists.polling,
@@ -141,8 +146,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "secret-key-in-browser",
         "warning",
-        "A secret key was used by a page in a browser",
-        "Call the service from your server; in a browser everybody can read the key.",
+        N_("A secret key was used by a page in a browser"),
+        N_("Call the service from your server; in a browser everybody can read the key."),
         KEYS,
         lambda history: history.requests,
         secrets.from_browsers,
@@ -150,8 +155,11 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "slow-webhook-answer",
         "warning",
-        "A webhook was answered after more than five seconds, or not in time",
-        "Answer 200 at once and do the work afterwards: what takes longer than ten seconds has failed and comes again.",
+        N_("A webhook was answered after more than five seconds, or not in time"),
+        N_(
+            "Answer 200 at once and do the work afterwards: what takes longer than ten seconds has failed and comes "
+            "again."
+        ),
         DELIVERIES,
         webhooks.attempted,
         webhooks.slow,
@@ -159,8 +167,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "webhook-not-acknowledged",
         "warning",
-        "A webhook was rejected by its receiver",
-        "Answer 200 to every genuine delivery, also to one you have no use for; ask only for the types you need.",
+        N_("A webhook was rejected by its receiver"),
+        N_("Answer 200 to every genuine delivery, also to one you have no use for; ask only for the types you need."),
         DELIVERIES,
         webhooks.attempted,
         webhooks.unacknowledged,
@@ -168,8 +176,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "webhook-basic",
         "warning",
-        "Webhooks are authenticated by a password",
-        "BASIC sends the secret with each delivery and vouches for no body. Choose HMAC_SHA256.",
+        N_("Webhooks are authenticated by a password"),
+        N_("BASIC sends the secret with each delivery and vouches for no body. Choose HMAC_SHA256."),
         ENDPOINTS,
         lambda history: history.endpoints,
         webhooks.endpoints_that(webhooks.is_basic),
@@ -177,8 +185,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "webhook-certificate-unchecked",
         "warning",
-        "Webhooks are sent without checking the certificate of the receiver",
-        "Leave ssl_verification on; it is to be off only while developing with a certificate you signed yourself.",
+        N_("Webhooks are sent without checking the certificate of the receiver"),
+        N_("Leave ssl_verification on; it is to be off only while developing with a certificate you signed yourself."),
         ENDPOINTS,
         lambda history: history.endpoints,
         webhooks.endpoints_that(webhooks.is_unchecked),
@@ -186,8 +194,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "first-page-only",
         "info",
-        "A list had more pages than the one that was read",
-        "To read everything, follow pagination.next; to read only the newest, set page_size.",
+        N_("A list had more pages than the one that was read"),
+        N_("To read everything, follow pagination.next; to read only the newest, set page_size."),
         LISTS,
         lists.long_lists,
         lists.first_pages,
@@ -195,8 +203,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "small-pages",
         "info",
-        "A long list was read a few objects at a time",
-        "Use page_size=100 when reading the whole list.",
+        N_("A long list was read a few objects at a time"),
+        N_("Use page_size=100 when reading the whole list."),
         LISTS,
         lists.long_lists,
         lists.small_pages,
@@ -204,8 +212,11 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "beyond-the-specification",
         "info",
-        "Operations were used that only this sandbox has",
-        "Fine for setting up a test. In the application use what the service has: it answers these with SANDBOX_ONLY.",
+        N_("Operations were used that only this sandbox has"),
+        N_(
+            "Fine for setting up a test. In the application use what the service has: it answers these with "
+            "SANDBOX_ONLY."
+        ),
         "Endpoints",
         lambda history: history.requests,
         secrets.beyond,

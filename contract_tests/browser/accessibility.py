@@ -1,0 +1,56 @@
+"""What axe finds on a page: WCAG 2.2 AA and best practice, at four widths and in both themes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from axe_playwright_python.sync_playwright import Axe
+
+RULES = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
+
+AXE = """tags => axe.run({ resultTypes: ["violations"], runOnly: tags }).then(({ violations }) =>
+    violations.map(({ id, nodes }) =>
+        `${id}: ${nodes.slice(0, 3).map(({ html }) => html.slice(0, 150)).join("  ")}`))"""
+
+
+class View(NamedTuple):
+    """A window, in CSS pixels: a browser at 200 % shows half as many of them."""
+
+    name: str
+    width: int
+    height: int
+
+
+PHONE = View("320 px", 320, 780)
+TABLET = View("768 px", 768, 1024)
+ZOOMED = View("1280 px at 200 %", 640, 450)
+DESK = View("1280 px", 1280, 900)
+
+# In this order, a page is seen in CI at one width in light and at the next but one in dark.
+VIEWS = (PHONE, TABLET, ZOOMED, DESK)
+THEMES = ("light", "dark")
+
+
+def sample(number: int) -> Iterable[tuple[View, str]]:
+    """Two of the eight ways to see a page; four pages in a row have all eight between them."""
+    return ((VIEWS[number % 4], "light"), (VIEWS[(number + 2) % 4], "dark"))
+
+
+def every() -> Iterable[tuple[View, str]]:
+    """All eight ways to see a page."""
+    return ((view, theme) for view in VIEWS for theme in THEMES)
+
+
+def violations(tab: Any, ways: Iterable[tuple[View, str]]) -> list[str]:
+    """What axe finds on a page in each of these ways, with the first elements; and whether it is wider than a phone."""
+    tab.evaluate(Axe().axe_script)
+    found = []
+    for view, theme in ways:
+        tab.emulate_media(color_scheme=theme, reduced_motion="reduce")
+        tab.set_viewport_size({"width": view.width, "height": view.height})
+        found += [f"{view.name}, {theme}: {each}" for each in tab.evaluate(AXE, list(RULES))]
+    tab.set_viewport_size({"width": PHONE.width, "height": PHONE.height})
+    if tab.evaluate("document.documentElement.scrollWidth > innerWidth"):
+        found.append("wider than a phone")
+    return found
