@@ -107,7 +107,7 @@ def test_it_goes_back_by_steps(sandbox: Sandbox) -> None:
 
 
 def test_steps_include_a_request_that_was_answered_last_but_began_first(sandbox: Sandbox, receiver: Receiver) -> None:
-    """It waited for a webhook whose receiver asked for something itself meanwhile."""
+    """It waited for a webhook, and the receiver of the webhook sent a request of its own first."""
     session = sandbox.session()
 
     def call_back(_: Received) -> Reply:
