@@ -89,7 +89,7 @@ class Collector:
         return reproduce(found.recording, found.shown, self._worlds[url], seconds)
 
     def steps(self, seconds: float) -> Iterator[int]:
-        """The numbers of steps of some stories, as many as there is time for; one of each state before a second of any."""
+        """The numbers of steps of as many stories as there is time for; one of each state before a second of any."""
         deadline = time.monotonic() + seconds
         order = random.Random(7)
         queues = [order.sample(each, len(each)) for each in self.reproduced.values()]
