@@ -115,7 +115,7 @@ def test_time_that_passes_at_the_service_passes_beside_it() -> None:
     assert proxy.findings.compared == 6
 
 
-def test_a_date_tells_the_time_where_no_object_does(tmp_path: Path) -> None:
+def test_a_date_shows_the_time_where_no_object_does(tmp_path: Path) -> None:
     """A session that has expired: the answer is an error, so only its ``Date`` shows the time."""
     file, line = tmp_path / "run.jsonl", {"description": "Basket", "unit_amount": 2000, "quantity": 2}
     with serving(NOTHING) as server, proxying(server.url, record=file) as proxy, through(proxy) as http:
