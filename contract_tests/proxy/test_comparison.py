@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from click.testing import CliRunner
 
 from contract_tests.calibration.deviations import DEVIATIONS
 from contract_tests.calibration.random_requests import RandomRequests
@@ -14,6 +17,7 @@ from contract_tests.calibration.second import NOTHING, Draw, client, serving
 from contract_tests.client import http_client
 from contract_tests.proxy.running import RunningProxy, proxying
 from contract_tests.sandbox import RunningServer
+from emulator.cli.main import cli
 
 KEY = {"Authorization": "Bearer sk_test_compare"}
 
@@ -109,6 +113,33 @@ def test_time_that_passes_at_the_service_passes_beside_it() -> None:
         assert len(http.get("/transactions/").json()["data"]) == 2
     assert proxy.kinds == set()
     assert proxy.findings.compared == 6
+
+
+def test_a_date_shows_the_time_where_no_object_does(tmp_path: Path) -> None:
+    """A session that has expired: the answer is an error, so only its ``Date`` shows the time."""
+    file, line = tmp_path / "run.jsonl", {"description": "Basket", "unit_amount": 2000, "quantity": 2}
+    with serving(NOTHING) as server, proxying(server.url, record=file) as proxy, through(proxy) as http:
+        body = {"currency": "XAF", "success_url": "https://shop.example.com/", "line_items": [line]}
+        session = post(http, "/checkout-sessions/", body)["id"]
+        control(server, "/clock/advance", by="2d")
+        assert http.post(f"/checkout-sessions/{session}/expire/").status_code == 422
+    assert proxy.kinds == {("expireCheckoutSession", "status")}
+    lines = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    dates = ["2026-01-01T00:00:00.000Z", "2026-01-03T00:00:00.000Z"]
+    dated = [lines[0], *({**line, "date": date} for line, date in zip(lines[1:], dates, strict=True))]
+    file.write_text("".join(f"{json.dumps(line)}\n" for line in dated), "utf-8")
+    ended = CliRunner().invoke(cli, ["play", str(file)], standalone_mode=False)
+    assert ended.return_value == 0, ended.output
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("{}", "it is no HAR"), ('{"type": "start", "service": "x"}\n{"type": "request"}', "line 2 is no request")],
+)
+def test_a_file_that_is_no_recording_is_explained(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "run.jsonl").write_text(text)
+    ended = CliRunner().invoke(cli, ["play", str(tmp_path / "run.jsonl")], standalone_mode=False)
+    assert message in str(ended.exception)
 
 
 def test_what_a_buyer_does_on_a_page_is_done_beside_it() -> None:

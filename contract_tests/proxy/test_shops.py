@@ -77,6 +77,30 @@ def test_nothing_differs_and_no_secret_is_recorded(shop: ExampleShop, tmp_path: 
     assert file.stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.breaks_the_document
+def test_the_command_shows_each_difference_and_reports_when_it_is_ended(tmp_path: Path) -> None:
+    port_file = tmp_path / "port"
+    program = str(Path(sys.executable).with_name("payments-emulator"))
+    draw = NOTHING._replace(switched={"main_currency": "EUR"})
+    with (
+        serving(draw) as server,
+        subprocess.Popen(
+            [program, "proxy", "--upstream", server.url, "--port", "0", "--port-file", port_file],
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as proxy,
+    ):
+        assert proxy.stdout
+        assert [line for line in iter(proxy.stdout.readline, "Ready.\n") if not line] == []
+        with client(f"http://127.0.0.1:{port_file.read_text().strip()}") as http:
+            http.post("/customers/", json={"email": "a@example.com", "name": "Awa Diop"})
+        assert proxy.stdout.readline() == "1. POST /v1/customers/: currency is 'EUR', the emulator's 'XAF' (B-30)\n"
+        proxy.terminate()
+        report = proxy.stdout.read()
+    assert "createCustomer\n  1 × currency: 'EUR', the emulator's 'XAF'  B-30\nB-30 Customers: " in report
+    assert proxy.returncode == 1
+
+
 @contextmanager
 def shop_served(key: str) -> Iterator[tuple[Any, str]]:
     """The Python shop with its webhooks' URL. It is registered before it knows the secret, so pings get a 200."""

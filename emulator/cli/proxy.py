@@ -105,7 +105,8 @@ class _Run:
         from emulator.proxy.proxy_server import INBOX, PAGE, ProxyOutcome, ProxyServer
 
         outcome = ProxyOutcome(self._take, self._side_by_side.findings, self._last)
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0)) if not command else None
+        if not command:
+            signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
         with start_errors():
             server = ProxyServer(targets, outcome, chosen["host"], chosen["port"])
         with serving(server):

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple, Protocol
 
 from emulator.calibration.observations import error_of
-from emulator.proxy import told_time
+from emulator.proxy import service_time
 from emulator.proxy.comparison import Comparison, Difference
 from emulator.proxy.decided_by import Route
 from emulator.proxy.id_map import IdMap
@@ -107,7 +107,7 @@ class WorldBeside:
 
     def find_event(self, event: Mapping[str, Any]) -> Compared | None:
         """Compare an event with the same one here; None if this world has not emitted it."""
-        self._move_to(max(told_time.normal(str(event.get("created_at"))), default=""))
+        self._move_to(max(service_time.normal(str(event.get("created_at"))), default=""))
         self._outside.follow(_object_of(event))
         theirs = _object_of(event)
         for ours in self._events(str(event.get("type"))):
@@ -126,11 +126,11 @@ class WorldBeside:
     # -- time
 
     def _follow_time(self, passed: PassedRequest, body: Any) -> None:
-        told = told_time.latest(body)
-        if told and passed.date and passed.status == 201:
-            self._trusts_dates = told_time.agree(passed.date, told)
-        dated = passed.date if self._trusts_dates or (not self._now and told is None) else None
-        instant = max(filter(None, (told, dated)), default="")
+        shown = service_time.latest(body)
+        if shown and passed.date and passed.status == 201:
+            self._trusts_dates = service_time.agree(passed.date, shown)
+        dated = passed.date if self._trusts_dates or (not self._now and shown is None) else None
+        instant = max(filter(None, (shown, dated)), default="")
         if not self._comparison.begun and instant:
             # What the first answer shows was there before, unless the request made it.
             self._comparison.begun = instant if passed.method != "GET" else _after(instant)

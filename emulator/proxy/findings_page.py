@@ -62,7 +62,7 @@ def as_html(findings: Findings, last: Iterable[ProxyFinding], upstream: str) -> 
         ("No.", "Request", "Field", "Service", "Emulator", "Decisions"),
         ((each.number, each.request, each.field, *_rest(each)) for each in last),
     )
-    _table(body, "Not compared", ("Times", "Why"), ((count, why) for why, count in findings.skipped.items()))
+    _table(body, "Not compared", ("Times", "Why"), ((count, why) for why, count in [*findings.skipped.items()]))
     return f"<!doctype html>\n{tostring(page, encoding='unicode', method='html')}\n"
 
 

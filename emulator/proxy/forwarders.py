@@ -16,7 +16,7 @@ from emulator import limits
 from emulator.errors import ApiError
 from emulator.proxy.fetching import FetchedAnswer, fetched, send_fetched, whole_body
 from emulator.proxy.passed import Passed, PassedRequest, PassedWebhook
-from emulator.proxy.told_time import of_date
+from emulator.proxy.service_time import of_date
 from emulator.web.context import ContextLayer, RequestContext
 from emulator.web.response import send_response
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from emulator.engine.decisions import decisions
-from emulator.engine.redaction import redact_value
 from emulator.proxy.comparison import Difference
+from emulator.proxy.masking import masked_field
 
 SHOWN = 80
 """Characters of a value that are shown."""
@@ -34,7 +34,8 @@ class ProxyFinding(NamedTuple):
         cls, number: int, request: str, operation: str, difference: Difference, decisions: tuple[str, ...]
     ) -> ProxyFinding:
         """The finding of a difference."""
-        one, other = redact_value(difference.service), redact_value(difference.emulator)
+        name = difference.field.rpartition(".")[2]
+        one, other = masked_field(name, difference.service), masked_field(name, difference.emulator)
         return cls(number, request, operation, difference.field, difference.place, one, other, decisions)
 
     def __str__(self) -> str:

@@ -30,6 +30,11 @@ def masked(passed: Passed) -> Passed:
     return msgspec.structs.replace(passed, body=_text(passed.body))
 
 
+def masked_field(name: str, value: Any) -> Any:
+    """The value of a field without secrets."""
+    return _field(name, redact_value(value))
+
+
 def _text(text: str) -> str:
     """A body: JSON is masked as a value, anything else as text."""
     try:

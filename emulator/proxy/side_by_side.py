@@ -12,7 +12,7 @@ from emulator.proxy.decided_by import decisions_of, decisions_of_event, route_of
 from emulator.proxy.grouped_findings import Findings, ProxyFinding
 from emulator.proxy.passed import Passed, PassedRequest, PassedWebhook, json_or_text
 
-MAX_WAITING = 1_000
+MAX_WAITING = 50
 """Events that may wait for the request that emits them here; what comes beyond is not compared."""
 
 
@@ -74,8 +74,12 @@ class SideBySide:
         if event.get("type") in (None, "webhook.ping") or event.get("id") in self._events:
             return
         self._events.add(str(event.get("id")))
-        if not self._compared_event(passed.number, event) and len(self._waiting) < MAX_WAITING:
+        if self._compared_event(passed.number, event):
+            return
+        if len(self._waiting) < MAX_WAITING:
             self._waiting.append((passed.number, event))
+        else:
+            self.findings.skip("more events wait for what causes them than there is room for")
 
     def _compared_event(self, number: int, event: Mapping[str, Any]) -> bool:
         """Compare an event, if a world has emitted it."""
