@@ -13,6 +13,7 @@ from contract_tests.sandbox import Sandbox
 from contract_tests.strategies.examinee import Examinee
 from emulator import strategies
 from emulator.document.operations import operation_specs
+from emulator.event_types import EVENTS
 from emulator.strategies.body_forms import forms
 
 EXAMPLES = int(os.environ.get("PAYMENTS_EMULATOR_STRATEGY_EXAMPLES", "150"))
@@ -40,6 +41,23 @@ def test_generated_bodies_are_answered_as_labelled(examinee: Examinee) -> None:
     assert len(seen) >= EXAMPLES
     assert seen.count(True) > EXAMPLES / 10
     assert seen.count(False) > EXAMPLES / 10
+
+
+def test_all_events_are_selected_alone_and_every_event_can_be() -> None:
+    """Rejected by the service otherwise; few generated bodies have both, so the test above may not meet one."""
+    allowed = strategies.OPERATIONS["updateWebhook"].schema["properties"]["events"]["items"]["enum"]
+    seen: set[str] = set()
+
+    @generated
+    @given(body=strategies.valid("updateWebhook"))
+    def selected(body: strategies.GeneratedBody) -> None:
+        events = body.value.get("events", [])
+        assert "*" not in events or events == ["*"]
+        seen.update(events)
+
+    selected()
+    assert {*EVENTS, "*"} == set(allowed)
+    assert {"*"} < seen <= set(allowed)
 
 
 def test_each_operation_with_a_body_has_strategies() -> None:

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
+from emulator.event_types import EVENTS
 from emulator.strategies import format_texts
 from emulator.strategies.body_operations import BodyOperation
-from emulator.strategies.schema_values import Overrides, Values
+from emulator.strategies.schema_values import SHORT, Overrides, Values
 
 CURRENCIES = st.sampled_from(["XAF", "XOF", "EUR", "USD"])
 COUNTRIES = st.sampled_from(["GA", "CM", "CI", "SN", "CG", "TD", "BJ", "TG", "BF", "ML", "FR", "US"])
@@ -31,6 +32,9 @@ LINES = st.fixed_dictionaries(
 CARD_NUMBERS = st.sampled_from(["4242424242424242", "4242 4242 4242 4242", "5555555555554444"])
 IBANS = st.sampled_from(["FR14 2004 1010 0505 0001 3M02 606", "FR7630006000011234567890189"])
 
+SELECTED_EVENTS = st.just(["*"]) | st.lists(st.sampled_from([*EVENTS]), min_size=1, max_size=SHORT, unique=True)
+"""Events of a webhook endpoint: all, or some types without ``*``."""
+
 REFERENCES = frozenset(["customer", "payment_method", "plan", "product", "products", "transaction", "url"])
 """Fields that name something that must exist; ``url`` is a receiver that answers the ping of a webhook endpoint."""
 
@@ -38,6 +42,7 @@ ANY: Overrides = {
     "amount": AMOUNTS,
     "country": COUNTRIES,
     "currency": CURRENCIES,
+    "events": SELECTED_EVENTS,
     "exp_year": st.integers(2090, 2098),
     "iban": IBANS,
     "line_items[]": LINES,
