@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from contract_tests.testing.test_plugin import PLUGIN, run, suite
+from contract_tests.testing.test_plugin import PLUGIN, suite
 
 __all__ = ["suite"]
 
@@ -43,6 +43,12 @@ INI = """
 """
 
 
+def run(suite: pytest.Pytester, *options: str, **files: str) -> pytest.RunResult:
+    """Run pytest in a process of its own: a run inside this one would forget modules that later tests need."""
+    suite.makepyfile(**files)
+    return suite.runpytest_subprocess(*PLUGIN, *options)
+
+
 def listed(text: str) -> list[tuple[str, bool]]:
     """Each test with its result in a report, and whether its charts are shown at once."""
     found = re.findall(r"<details( open)?><summary>(test_\S+: \w+)</summary>", text)
@@ -65,21 +71,21 @@ def test_each_world_is_drawn_whichever_worker_ran_the_test(suite: pytest.Pyteste
     ids = re.findall(r' id="([^"]+)"', alone)
     assert len(set(ids)) == len(ids)
     file.unlink()
-    suite.runpytest_subprocess(*PLUGIN, "-n", "2").assert_outcomes(passed=2, failed=1, errors=1)
+    run(suite, "-n", "2", test_shop=SUITE).assert_outcomes(passed=2, failed=1, errors=1)
     assert file.read_text("utf-8") == alone
 
 
 def test_a_report_that_cannot_be_written_ends_the_run_at_its_start(suite: pytest.Pytester, tmp_path: Path) -> None:
-    suite.makepyfile(test_shop="def test_shop(payments): pass")
-    result = suite.runpytest_inprocess(*PLUGIN, "--payments-report", str(tmp_path))
+    result = run(suite, "--payments-report", str(tmp_path), test_shop="def test_shop(payments): pass")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"ERROR: payments_report: {tmp_path}: Is a directory"])
 
 
 def test_without_the_option_nothing_is_written(suite: pytest.Pytester) -> None:
-    run(suite, "--payments-report", "own.html", test_shop="def test_shop(payments): pass").assert_outcomes(passed=1)
+    module = "def test_shop(payments): pass"
+    run(suite, "--payments-report", "own.html", test_shop=module).assert_outcomes(passed=1)
     written = suite.path / "own.html"
     assert "1 test used a world" in written.read_text("utf-8")
     written.unlink()
-    suite.runpytest_inprocess(*PLUGIN).assert_outcomes(passed=1)
+    run(suite, test_shop=module).assert_outcomes(passed=1)
     assert [*suite.path.glob("*.html")] == []

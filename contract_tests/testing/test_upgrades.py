@@ -6,7 +6,7 @@ import pytest
 
 from contract_tests.docs.pages import samples
 from contract_tests.state import golden
-from contract_tests.testing.test_plugin import run, suite
+from contract_tests.testing.test_run_report import run, suite
 
 __all__ = ["suite"]
 
