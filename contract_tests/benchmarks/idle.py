@@ -13,8 +13,6 @@ from contract_tests.benchmarks.load import request
 from contract_tests.benchmarks.measures import Row, Size
 from contract_tests.benchmarks.servers import EMULATOR, HEADERS, Server, running
 
-QUIET_SECONDS = 10
-
 ASKED = 50
 """Times that a page is asked for; the figure is the median."""
 
@@ -27,8 +25,8 @@ def idle(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
         name = f"{size.idle_worlds:,} idle worlds"
         yield Row(f"{name}: memory", "MiB", None, server.memory() / 2**20, None, "≤ 400 MiB with 30,000")
         before = server.processor_seconds()
-        time.sleep(QUIET_SECONDS)
-        share = (server.processor_seconds() - before) / QUIET_SECONDS
+        time.sleep(size.quiet_seconds)
+        share = (server.processor_seconds() - before) / size.quiet_seconds
         yield Row(f"{name}: of a core", "%", None, share * 100, None, "≤ 1 %")
         bare, ours = (_page_ms(each) for each in (single, server))
         yield Row(f"{name}: a buyer's page that is not there", "ms", bare, ours, ours / bare, "≤ 2 ×")

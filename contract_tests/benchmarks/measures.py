@@ -18,7 +18,7 @@ from emulator.engine.journal import MAX_UNITS
 class Size(NamedTuple):
     """How much is done. A round is one load of ``requests`` requests on each server, one after the other.
 
-    ``seconds`` is how long a world is overloaded.
+    ``seconds`` is how long a world is overloaded, ``quiet_seconds`` how long idle worlds are watched.
     ``subscriptions`` are advanced by a year, ``lives`` are those whose ``years`` are walked in different steps.
     Peers, some of which are slow, get fewer loads, each as many requests as it answers in ``peer_seconds``, with
     ``present`` objects in each at first. ``blocks`` of units of work are done with and without the ledger.
@@ -40,6 +40,7 @@ class Size(NamedTuple):
     blocks: int = 100
     idle_worlds: int = 30_000
     seconds: float = 60
+    quiet_seconds: float = 10
     kills: int = 10
     objects_on_overview: int = 20_000
 

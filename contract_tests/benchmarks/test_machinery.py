@@ -22,6 +22,7 @@ TINY = Size(
     blocks=2,
     idle_worlds=20,
     seconds=0.5,
+    quiet_seconds=0.2,
     kills=1,
     objects_on_overview=20,
 )

@@ -114,7 +114,7 @@ def go(work: Workshop, url: str) -> None:
     work.write("go.mod", GO_MOD)
     work.story("story.go", "main.go")
     work.sample("go", "sample/main.go", url)
-    offline = {"GOFLAGS": "-mod=mod", "GOPROXY": "off", "GOCACHE": str(work.folder / "cache")}
+    offline = {"GOFLAGS": "-mod=mod", "GOPROXY": "off"}
     work.run("go", "vet", ".", "./payments", "./sample", env=offline)
     work.run("go", "run", ".", url, env=offline)
     work.run("go", "run", "./sample", env=offline)

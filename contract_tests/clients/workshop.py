@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -74,16 +75,27 @@ class Tools:
         self.node = folder / "node_modules" / ".bin"
         path = f"{self.bin}{os.pathsep}{os.environ['PATH']}"
         # Programs that run for seconds are done before the slower compiler of the JVM has paid off.
-        self.environment = {**os.environ, "PATH": path, "JAVA_OPTS": "-XX:TieredStopAtLevel=1"}
+        options = {"JAVA_OPTS": "-XX:TieredStopAtLevel=1"}
+        # Go compiles its library once, for all steps and for the next run.
+        self.environment = {**os.environ, "PATH": path, "GOCACHE": str(folder.absolute() / "go"), **options}
 
     def install(self) -> None:
         """Install everything that has a version here, unless it is there; clear away what was made before."""
         shutil.rmtree(self.folder / "work", ignore_errors=True)
         if self.node.is_dir():
             return
+        # Side by side: both wait for the network, and for one core.
+        with ThreadPoolExecutor() as pool:
+            installing = [pool.submit(each) for each in (self._install_from_npm, self._install_from_pypi)]
+        for each in installing:
+            each.result()
+
+    def _install_from_npm(self) -> None:
+        run("npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", self.folder, *NODE_TOOLS)
+
+    def _install_from_pypi(self) -> None:
         run(sys.executable, "-m", "venv", self.folder / "venv")
         run(self.bin / "pip", "install", "--quiet", *PYTHON_TOOLS, *OF_GENERATED)
-        run("npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", self.folder, *NODE_TOOLS)
 
     @property
     def generator_jar(self) -> Path:
