@@ -2,8 +2,8 @@
 
 When a test's world closes, an object of each kind in each of its states is reproduced as ``payments-emulator
 reproduce`` does it: the recording of its causes is played in a fresh world and the object there compared with it. At
-the end some of them are shrunk for ``--seconds`` in all (60), one of each state before a second of any, to count their
-steps. The report names the objects that were not equal.
+the end some of them, of every state alike, are shrunk for ``--seconds`` in all (60), to count their steps. The report
+names the objects that were not equal.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Collector:
         return reproduce(found.recording, found.shown, self._worlds[url], seconds)
 
     def steps(self, seconds: float) -> Iterator[int]:
-        """The numbers of steps of as many stories as there is time for; one of each state before a second of any."""
+        """The numbers of steps of some stories, as many as there is time for; of every state alike."""
         deadline = time.monotonic() + seconds
         order = random.Random(7)
         queues = [order.sample(each, len(each)) for each in self.reproduced.values()]

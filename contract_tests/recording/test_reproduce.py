@@ -36,7 +36,7 @@ def test_an_object_that_is_not_there_is_a_mistake(played: Played) -> None:
 
 
 def test_what_a_recording_cannot_have_is_no_difference(local_server: LocalServer, played: Played) -> None:
-    """A test account stands for an account, a call of the control API for a buyer's page, which an event names."""
+    """A test account stands for an account, a call of the control API for a buyer's page, an inbox for an endpoint."""
     with Emulator(key="sk_test_masked", clock="2026-01-01T00:00:00Z", server=local_server) as payments:
         customer = payments.api.post("/v1/customers/", {"email": "a@example.com", "name": "Awa"})["id"]
         account = {"type": "bank_transfer", "iban": "GB33BUKB20201555555555"}
@@ -57,7 +57,11 @@ def test_what_a_recording_cannot_have_is_no_difference(local_server: LocalServer
         payments.settle()
         events = payments.api.get("/_emulator/events", object=paid)["data"]
         assert events[0]["request"]
+        assert payments.webhooks.secret
+        endpoint = payments.api.get("/v1/webhooks/")["data"][0]
+        payments.api.post(f"/v1/webhooks/{endpoint['id']}/test/", {})
+        tried = payments.api.get("/_emulator/events")["data"][0]
         world = Played(payments, played.story)
-        for id in (method["id"], events[0]["id"]):
+        for id in (method["id"], events[0]["id"], tried["id"]):
             ended = world.cli("reproduce", id, "--as", "pytest", "--seconds", "60")
             assert ended.status == 0, ended.errors

@@ -17,8 +17,10 @@ from emulator.resources.customers import card_numbers, ibans
 
 # Twelve to nineteen digits, perhaps in groups, are a card number, unless a plus makes them a phone number.
 _CARD = re.compile(r"(?<![\d+])(?:\d[ -]?){8,15}(\d[ -]?\d[ -]?\d[ -]?\d)(?!\d)")
-# With other separators they are one if the check digit is right.
-_SPACED_CARD = re.compile(r"(?<![\d+])\d(?:[ \u00a0\u2007\u2009\u202f./\u2013-]{0,2}\d){12,18}(?!\d)")
+# With other separators they are one if the check digit is right. The port of a receiver on this machine begins none.
+_SPACED_CARD = re.compile(
+    r"(?<![\d+])(?<!//127\.0\.0\.1:)(?<!//localhost:)\d(?:[ \u00a0\u2007\u2009\u202f./\u2013-]{0,2}\d){12,18}(?!\d)"
+)
 _ACCOUNT = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]){7,26}( ?[A-Z0-9]){4}\b")
 _SMALL_ACCOUNT = re.compile(r"(?i)\b[A-Z]{2}\d{2}(?:[ .-]?[A-Z0-9]){11,30}\b")
 _ESCAPE = re.compile(r"\\u(00[2-7][0-9a-fA-F])")

@@ -49,7 +49,7 @@ class SilentSender(WebhookSender):
         return HttpResult(status_code=status, body=answer.decode(), duration_ms=0)
 
 
-class _SimulatedConnection:
+class _RequestConnection:
     """The connection of one request, as an injected fault cuts it."""
 
     def __init__(self) -> None:
@@ -128,7 +128,7 @@ class FreshWorld:
             "server": ("127.0.0.1", 1),
         }
         messages: list[Message] = []
-        connection = scope[CONNECTION_KEY] = _SimulatedConnection()
+        connection = scope[CONNECTION_KEY] = _RequestConnection()
 
         async def receive() -> Message:
             if connection.is_cut:

@@ -1,0 +1,35 @@
+"""The red button in a real browser: by keyboard, counting while requests come, and the test as a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from contract_tests.browser.test_console import Surf, assert_same_page, faults, opened
+from contract_tests.sandbox import Sandbox
+
+
+def test_a_recording_is_made_by_keyboard_and_downloaded(sandbox: Sandbox, surf: Surf) -> None:
+    tab = opened(surf, sandbox, "requests")
+    tab.get_by_test_id("record").press("Enter")
+    expect(tab.get_by_test_id("recorded")).to_have_text("Recording: 0 requests")
+    tab.get_by_label("Form").focus()
+    tab.keyboard.type("curl")
+    sandbox.api.post("/customers/", {"email": "awa@example.com", "name": "Awa"})
+    expect(tab.get_by_test_id("recorded")).to_have_text("Recording: 1 request")
+    expect(tab.get_by_label("Form")).to_be_focused()
+    expect(tab.get_by_label("Form")).to_have_value("curl")
+    assert_same_page(tab)
+    tab.evaluate(Axe().axe_script)
+    assert faults(tab) == []
+    tab.get_by_test_id("stop-recording").press("Enter")
+    expect(tab.get_by_test_id("notice")).to_have_text("1 request was recorded.")
+    tab.evaluate(Axe().axe_script)
+    assert faults(tab) == []
+    with tab.expect_download() as download:
+        tab.get_by_test_id("download").press("Enter")
+    assert download.value.suggested_filename == "recorded.sh"
+    text = Path(download.value.path()).read_text("utf-8")
+    assert "awa@example.com" in text
