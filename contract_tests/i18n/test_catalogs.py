@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 from babel.messages.catalog import Catalog, Message
+from babel.messages.extract import DEFAULT_KEYWORDS
 from babel.messages.pofile import read_po
 
 from emulator.i18n import catalogs
@@ -84,6 +86,20 @@ def test_messages_are_found_everywhere(messages: dict[Key, Message]) -> None:
     assert (None, "Download the invoice as PDF") in messages, "of a template"
     assert ("action", "Open") in messages
     assert (None, ("every month", "every {count} months")) in messages
+
+
+def test_no_message_stands_inside_an_f_string() -> None:
+    """``pybabel`` does not find it there before Python 3.12."""
+    inside = [
+        f"{file.relative_to(ROOT)}:{call.lineno}"
+        for file in sorted((ROOT / "emulator").rglob("*.py"))
+        for text in ast.walk(ast.parse(file.read_text("utf-8")))
+        if isinstance(text, ast.JoinedStr)
+        for call in ast.walk(text)
+        if isinstance(call, ast.Call) and getattr(call.func, "attr", getattr(call.func, "id", "")) in DEFAULT_KEYWORDS
+        if call.args and isinstance(call.args[0], ast.Constant)
+    ]
+    assert inside == []
 
 
 @pytest.mark.parametrize("code", TRANSLATED)

@@ -80,7 +80,7 @@ class _InvoiceLayout:
         for number, page in enumerate(self.sheet.canvas.pages, 1):
             self._foot(page, number)
         return self.sheet.canvas.pdf(
-            title=f"{self.gettext('Invoice')} {self.invoice.invoice_number}",
+            title=" ".join((self.gettext("Invoice"), self.invoice.invoice_number)),
             author=self.document.merchant,
             language=self.document.language,
             created=self.invoice.updated_at,
@@ -111,7 +111,7 @@ class _InvoiceLayout:
         sheet.put(self.document.merchant, NAME, LEFT, 270)
         if seller is not None:
             sheet.y += 3
-            tax = [f"{self.gettext('Tax number')} {seller.tax_number}"] if seller.tax_number else []
+            tax = [" ".join((self.gettext("Tax number"), seller.tax_number))] if seller.tax_number else []
             for text in (*seller.address, *seller.contact, *tax):
                 sheet.put(text, QUIET, LEFT, 250, to_left=True)
 
