@@ -36,6 +36,11 @@ def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
     return _TABS.sub(_tabs, linked)
 
 
+def on_page_content(html: str, **_: Any) -> str:
+    """A table whose corner is empty has no header there, which would have no name."""
+    return html.replace("<th></th>", "<td></td>")
+
+
 def on_post_build(config: Any, **_: Any) -> None:
     """Copy the pictures that pages of the guide show."""
     site, pictures = Path(config["site_dir"]), Path(__file__).parent / "images"

@@ -9,9 +9,13 @@ from axe_playwright_python.sync_playwright import Axe
 
 RULES = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
 
-AXE = """tags => axe.run({ resultTypes: ["violations"], runOnly: tags }).then(({ violations }) =>
-    violations.map(({ id, nodes }) =>
-        `${id}: ${nodes.slice(0, 3).map(({ html }) => html.slice(0, 150)).join("  ")}`))"""
+AXE = """async (tags) => {
+    // What a page does about a new size, it does before the next frame.
+    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    const { violations } = await axe.run({ resultTypes: ["violations"], runOnly: tags });
+    return violations.map(({ id, nodes }) =>
+        `${id}: ${nodes.slice(0, 3).map(({ html }) => html.slice(0, 150)).join("  ")}`);
+}"""
 
 
 class View(NamedTuple):

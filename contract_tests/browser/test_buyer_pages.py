@@ -211,6 +211,18 @@ def test_it_can_be_paid_by_keyboard_alone(sandbox: Sandbox, surf: Surf) -> None:
     expect(tab).to_have_url(THANKS)
 
 
+def test_the_text_of_a_link_that_looks_like_a_button_is_in_its_middle(sandbox: Sandbox, surf: Surf) -> None:
+    ended = session(sandbox)
+    sandbox.api.post(f"/checkout-sessions/{ended['id']}/expire/")
+    middles = """(link) => {
+        const text = document.createRange();
+        text.selectNodeContents(link);
+        return [link, text].map((each) => each.getBoundingClientRect()).map(({ top, bottom }) => (top + bottom) / 2);
+    }"""
+    outer, inner = surf(ended["url"]).locator("a.button").first.evaluate(middles)
+    assert abs(outer - inner) < 2
+
+
 def test_on_a_phone_nothing_is_wider_than_the_screen(sandbox: Sandbox, surf: Surf) -> None:
     long = {"description": "W" * 2000, "unit_amount": 15000}
     tab = surf(session(sandbox, line_items=[long])["url"], **PHONE_SIZED)

@@ -108,6 +108,7 @@ def test_a_wrong_field_is_marked_named_and_has_the_focus(sandbox: Sandbox, surf:
     expect(currency).to_be_focused()
     expect(currency).to_have_attribute("aria-invalid", "true")
     expect(tab.get_by_test_id("notice")).to_contain_text("Main currency: ")
+    expect(currency.locator("+ .wrong")).to_be_in_viewport()
     currency.fill("EUR")
     tab.get_by_test_id("save-settings").click()
     expect(tab.get_by_test_id("notice")).to_have_text("The settings are changed.")
@@ -117,6 +118,18 @@ def test_a_wrong_field_is_marked_named_and_has_the_focus(sandbox: Sandbox, surf:
     tab.get_by_test_id("arrange-fault").click()
     expect(tab.get_by_test_id("notice")).to_have_text("Choose what is to go wrong.")
     expect(tab.get_by_label("Answer this error")).to_be_focused()
+
+
+def test_the_navigation_and_the_result_of_an_action_stay_in_view(sandbox: Sandbox, surf: Surf) -> None:
+    tab = opened(surf, sandbox, "settings")
+    tab.get_by_test_id("save-settings").scroll_into_view_if_needed()
+    assert tab.evaluate("scrollY") > 200
+    assert tab.locator("nav.side").bounding_box()["y"] >= 0
+    tab.get_by_test_id("save-settings").click()
+    notice = tab.get_by_test_id("notice")
+    expect(notice).to_have_text("The settings are changed.")
+    header = tab.locator("header").first.bounding_box()
+    assert notice.bounding_box()["y"] >= header["y"] + header["height"]
 
 
 def test_the_world_is_rewound_to_before_a_request(sandbox: Sandbox, surf: Surf) -> None:

@@ -88,6 +88,20 @@ def test_an_empty_world_has_every_page_in_french(sandbox: Sandbox, path: str) ->
     assert "Vue d’ensemble" in page.text
 
 
+def test_a_world_without_objects_is_welcomed_and_has_no_next_job(sandbox: Sandbox) -> None:
+    """Until its first object: moving the clock is no reason to stop."""
+    with visiting(sandbox) as visitor:
+        for _ in range(2):
+            page = visitor.open()
+            assert 'data-testid="to-next" disabled' in page.html
+            assert "A world of your own" in page.text
+            visitor.do("advance", by="1d")
+        sandbox.subscribe()
+        page = visitor.open()
+    assert 'data-testid="to-next" disabled' not in page.html
+    assert "A world of your own" not in page.text
+
+
 def test_statuses_are_in_the_readers_language(sandbox: Sandbox) -> None:
     subscription = sandbox.subscribe(FAILING_PHONE)
     assert sandbox.api.get(f"/subscriptions/{subscription['id']}/")["status"] == "past_due"

@@ -169,18 +169,26 @@ document.addEventListener("submit", async (event) => {
   }
 });
 
-// The fields that the notice names are marked, and the first has the focus; its text calls a field as its label does.
+// The fields that the notice names are marked, and the first has the focus, with the text below it, which calls a field as its
+// label does.
 function markWrong(form) {
   for (const field of all("[aria-invalid]", form)) field.removeAttribute("aria-invalid");
+  for (const text of all(".wrong")) text.remove();
   const notice = document.querySelector("#notice [data-fields]");
   for (const name of (notice?.dataset.fields ?? "").split(" ").filter(Boolean)) {
     const field = [...form.elements].find((each) => each.type !== "hidden" && isAbout(each.name.split(":")[0], name));
     if (!field) continue;
     field.setAttribute("aria-invalid", "true");
-    field.setAttribute("aria-errormessage", "notice");
+    field.setAttribute("aria-errormessage", "wrong");
     if (field.labels?.length) notice.textContent = notice.textContent.replace(`${name}: `, `${field.labels[0].textContent.trim()}: `);
   }
-  form.querySelector("[aria-invalid]")?.focus();
+  const first = form.querySelector("[aria-invalid]");
+  if (!first) return;
+  const text = document.createElement("p");
+  text.id = text.className = "wrong";
+  text.textContent = notice.textContent;
+  first.after(text);
+  first.focus();
 }
 
 const isAbout = (field, name) => field === name || field.startsWith(`${name}.`) || name.startsWith(`${field}.`);
