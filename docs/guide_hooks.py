@@ -29,7 +29,7 @@ OPEN = {"en": "Open in your world", "fr": "Ouvrir dans votre monde"}
 
 def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
     """Links below each sample with requests; blocks between ``<!-- tabs: A, B -->`` and its end become tabs."""
-    markdown = markdown.replace('"../images/', f'"{"../" * page.url.count("/")}images/')
+    markdown = _PICTURE.sub(rf'"{"../" * page.url.count("/")}images/\1"', markdown)
     language = "fr" if page.file.src_uri.startswith("fr/") else "en"
     key = next(iter(_KEY.findall(markdown)), None)
     linked = _SAMPLE.sub(lambda match: match[0] + _links(match["text"], key, language), markdown)

@@ -203,7 +203,7 @@ def test_the_example_shop_is_a_good_receiver() -> None:
         (["localhost:1/hooks?token=t0ken"], "no receiver answers at http://localhost:1/hooks: cannot connect"),
         (["localhost:1", "--method", "HMAC"], "'HMAC' is not one of 'HMAC_SHA256', 'JWT', 'BASIC'"),
         (["localhost:1", "--method", "BASIC"], "give the id that your receiver expects with --webhook"),
-        (["localhost:1", "--timeout", "0"], "0<x<=60"),
+        (["localhost:1", "--timeout", "0"], "0.0: must be more than 0, at most 60"),
         (["localhost:1", "--webhook", "wh one"], "an id such as"),
     ],
 )

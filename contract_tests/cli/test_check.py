@@ -120,7 +120,7 @@ def test_json_says_all_of_it(stranger: str, small: object) -> None:
         (["ftp://example.com"], "is not an http:// or https:// URL"),
         (["http://127.0.0.1:1"], "cannot be reached"),
         (["--key", "sk_prod_shop"], "give it the key of a test App"),
-        (["--examples", "0"], "not in the range"),
+        (["--examples", "0"], "0: must be 1 to 10000"),
     ],
 )
 def test_what_cannot_be_checked_is_reported_in_one_line(arguments: list[str], message: str) -> None:

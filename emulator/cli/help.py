@@ -16,19 +16,23 @@ WIDEST, BROADEST_NAME = 100, 26
 """Columns of the widest help, and of the widest name that has its description beside it."""
 
 _NUMBER = r"-?\d+(?:\.\d+)?"
-_RANGE = re.compile(rf"(?<=[\[ ])(?:({_NUMBER})<=?)?x(?:([<>]=?)({_NUMBER}))?(?=[\].])")
+_RANGE = re.compile(rf"(?<=[\[ ])(?:({_NUMBER})(<=?))?x(?:([<>]=?)({_NUMBER}))?(?=[\].])")
 _BESIDE_DEFAULT = re.compile(r"(\[default: [^;\]]*); [^\]]*\]")
 _RELATIONS = {">=": "at least", ">": "more than", "<=": "at most", "<": "less than"}
 
 
 def in_words(text: str) -> str:
     """A text in which the ranges of click are words: ``1 to 64`` for ``1<=x<=64``; beside a default there is none."""
-    return _RANGE.sub(_limits, _BESIDE_DEFAULT.sub(r"\1]", text))
+    return _RANGE.sub(_limits, _BESIDE_DEFAULT.sub(r"\1]", text)).replace(" is not in the range ", ": must be ")
 
 
 def _limits(match: re.Match[str]) -> str:
-    least, relation, most = match.groups()
-    return f"{least} to {most}" if least is not None else f"{_RELATIONS[relation]} {most}" if relation else match[0]
+    least, above, relation, most = match.groups()
+    if least is None:
+        return f"{_RELATIONS[relation]} {most}" if relation else match[0]
+    if relation is None:
+        return f"{_RELATIONS['>' + above[1:]]} {least}"
+    return f"{least} to {most}" if above == "<=" == relation else f"more than {least}, {_RELATIONS[relation]} {most}"
 
 
 class Formatter(click.HelpFormatter):
