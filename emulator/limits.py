@@ -52,4 +52,7 @@ INBOX_BYTES = Limit("Bodies that the inboxes of a world store", 8 * MIB, "bytes"
 ANSWER_HEAD = Limit("Head of a webhook receiver's answer", 64 * KIB, "bytes", "the delivery fails")
 ANSWER_BODY = Limit("Body of a webhook receiver's answer", 4 * KIB, "bytes", "the rest is not read")
 SNAPSHOT = Limit("Imported snapshot", 64 * MIB, "bytes", "400")
+WORLDS = Limit(
+    "Open worlds, unless `--max-worlds` says otherwise", 20_000, "worlds", "the longest unused is dropped or put away"
+)
 SNAPSHOTS = Limit("Snapshots of a world", 100, "snapshots", "422")

@@ -21,13 +21,13 @@ from emulator.core.world import World
 from emulator.engine.clock import RUNNING, Clock, ClockMode
 from emulator.engine.engine import Engine
 from emulator.engine.fixtures import Fixtures, Start
-from emulator.engine.idle_worlds import MAX_WORLDS
 from emulator.engine.mailer import Mailer, SmtpServer
 from emulator.engine.reference_data import ReferenceData
 from emulator.engine.share import ALONE, Share
 from emulator.engine.trace_contexts import Traces
 from emulator.engine.webhook_sender import ANSWER_TIME, WebhookSender
 from emulator.errors import ApiError
+from emulator.limits import WORLDS
 from emulator.profile import Profile
 from emulator.resources.app.keys import Key
 from emulator.resources.app.settings import merged
@@ -104,7 +104,7 @@ class Options:
     otlp: str | None = None
     state: str = "memory"
     report: RequestReport | None = None
-    max_worlds: int = MAX_WORLDS
+    max_worlds: int = WORLDS.most
     share: Share = ALONE
     answer_time: float = ANSWER_TIME
     clock: type[Clock] = Clock

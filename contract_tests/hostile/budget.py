@@ -301,6 +301,19 @@ def answer_body(target: Target, amount: int) -> str:
     return f"{len(attempt['response_body'])} read"
 
 
+def worlds(target: Target, amount: int) -> str:
+    """Whether as many worlds stay open as keys were used, that of ``target`` included; others are closed at a tick."""
+    keys = [b"sk_test_many%d" % number for number in range(amount - 1)]
+    for start in range(0, len(keys), 500):
+        some = keys[start : start + 500]
+        with target.line() as line:
+            line.say(b"".join(LIST + b"\r\nHost: localhost\r\nAuthorization: Bearer %b\r\n\r\n" % key for key in some))
+            assert {_said(line) for _ in some} == {"200"}
+    while (count := target.http.get("/_emulator/health").json()["apps"]) > limits.WORLDS.most:
+        pass
+    return "all open" if count >= amount else "no more than the limit"
+
+
 def snapshot(target: Target, amount: int) -> str:
     return target.status("PUT", "/_emulator/snapshots/x", b"{}".ljust(amount))
 
@@ -318,7 +331,7 @@ def fixture(target: Target, amount: int) -> str:
 class Row(NamedTuple):
     """One row of the budget: its limit, the play, what comes of the limit itself and of ``times`` as much.
 
-    Ten times as many connections are more than a client gets from its system.
+    Ten times as many connections are more than a client gets from its system; ten times as many worlds take minutes.
     """
 
     limit: Limit
@@ -365,6 +378,7 @@ ROWS = (
     Row(limits.INBOX_BYTES, inbox_bytes, "128 stored", "128 stored"),
     Row(limits.ANSWER_HEAD, answer_head, "an answer", "a failure"),
     Row(limits.ANSWER_BODY, answer_body, "4096 read", "4096 read"),
+    Row(limits.WORLDS, worlds, "all open", "no more than the limit", times=1.5),
     Row(limits.SNAPSHOT, snapshot, "422", "400"),
     Row(limits.SNAPSHOTS, snapshots, "201", "422"),
     Row(limits.BODY, fixture, "200", "400", "Uploaded fixture"),

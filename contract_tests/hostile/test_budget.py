@@ -12,14 +12,14 @@ from contract_tests.sandbox import RunningServer
 from emulator import limits
 from emulator.limits import Limit
 
-SHORTER = {"CONNECTIONS": 60, "HEAD_SECONDS": 1, "BODY_SECONDS": 1}
+SHORTER = {"CONNECTIONS": 60, "HEAD_SECONDS": 1, "BODY_SECONDS": 1, "WORLDS": 60}
 """Limits that take long to reach, and what they are for these tests. The command measures the real ones."""
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[RunningServer]:
     allow_open_files(8192)
-    server = RunningServer(strict=False)
+    server = RunningServer(strict=False, max_worlds=SHORTER["WORLDS"])
     yield server
     server.stop()
 

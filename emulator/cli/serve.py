@@ -19,6 +19,7 @@ from emulator.cli.parameter_types import ClockStart, ProfileFile, ReadingValue, 
 from emulator.cli.request_lines import RequestLines
 from emulator.cli.server_process import allow_open_files, stop_with_stdin, tune_garbage_collector
 from emulator.cli.server_start import forget_port, introduce, public_url, start_errors, write_port
+from emulator.limits import WORLDS
 
 if TYPE_CHECKING:
     from emulator.sandbox import Options
@@ -83,7 +84,7 @@ OPTIONS = (
     option(
         "--max-worlds",
         type=click.IntRange(1, 1_000_000),
-        default=20_000,
+        default=WORLDS.most,
         metavar="N",
         help="Worlds open at a time.",
     ),

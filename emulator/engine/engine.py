@@ -13,7 +13,7 @@ from emulator.engine import snapshots
 from emulator.engine.clock import Clock
 from emulator.engine.directory import Directory
 from emulator.engine.fixtures import Start
-from emulator.engine.idle_worlds import MAX_WORLDS, SWEEP_SECONDS, is_like, longest_unused, may_be_empty
+from emulator.engine.idle_worlds import SWEEP_SECONDS, is_like, longest_unused, may_be_empty
 from emulator.engine.inbox import Inbox
 from emulator.engine.mailer import Mailer
 from emulator.engine.persistence import WorldPersistence
@@ -25,6 +25,7 @@ from emulator.engine.time_slice import TimeSlice
 from emulator.engine.trace_contexts import Traces
 from emulator.engine.webhook_sender import WebhookSender
 from emulator.errors import ApiError
+from emulator.limits import WORLDS
 from emulator.resources.app.keys import Key
 from emulator.state.serialization import InvalidState, StoredWorld
 from emulator.state.store import CorruptStore, LeasedElsewhere, StorageError, Store
@@ -61,7 +62,7 @@ class Engine:
         mailer: Mailer | None = None,
         store: Store | None = None,
         *,
-        max_worlds: int = MAX_WORLDS,
+        max_worlds: int = WORLDS.most,
         traces: Callable[[str], Traces] | None = None,
         share: Share = ALONE,
     ) -> None:

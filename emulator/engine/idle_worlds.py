@@ -12,9 +12,6 @@ from emulator.core.world import World
 from emulator.engine.clock import Clock
 from emulator.engine.runtime import Runtime
 
-MAX_WORLDS = 20_000
-"""Worlds that are open at the same time, unless ``--max-worlds`` says otherwise."""
-
 EMPTY_SECONDS = 3600.0
 """Seconds (real time) after its last request when a world that holds nothing is dropped."""
 
