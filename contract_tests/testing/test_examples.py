@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import subprocess
@@ -42,6 +43,24 @@ def test_the_shop_in_a_framework(shop: str, tests: int, command: tuple[str, ...]
     ended = run(shop, *command)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert f"{tests} passed" in ended.stdout
+
+
+def imported(file: Path) -> set[str]:
+    """The packages that a module imports, by the names they are imported by."""
+    nodes = list(ast.walk(ast.parse(file.read_text("utf-8"))))
+    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    names += [node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module]
+    return {name.partition(".")[0] for name in names}
+
+
+@pytest.mark.parametrize("shop", sorted(SHOPS.glob("*/requirements.txt")), ids=lambda file: file.parent.name)
+def test_a_shop_installs_what_it_imports(shop: Path) -> None:
+    """All is installed where these tests run; a reader has what requirements.txt names."""
+    modules = sorted(shop.parent.glob("*.py"))
+    ours = {module.stem for module in modules} | {"emulator"}
+    others = set().union(*map(imported, modules)) - ours - sys.stdlib_module_names
+    assert others
+    assert others <= set(shop.read_text("utf-8").split())
 
 
 ANOTHER_SUCCESS = re.compile(
