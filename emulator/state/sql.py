@@ -61,9 +61,14 @@ class SqlStore:
             OF_RECORD[0] == sa.bindparam("of"), OF_RECORD[1] == sa.bindparam("k"), OF_RECORD[2] == sa.bindparam("i")
         )
         self._head = sa.update(WORLDS).where(WORLDS.c.id == sa.bindparam("of")).values(head=sa.bindparam("text"))
-        with self._opening():
-            self._connect()
-            prepare(self._connection, alone)
+        try:
+            with self._opening():
+                self._connect()
+                prepare(self._connection, alone)
+        except BaseException:
+            # A pool of one connection would keep it open.
+            engine.dispose()
+            raise
 
     def _connect(self) -> None:
         self._connection = self._engine.connect()

@@ -75,8 +75,11 @@ def opened(path: Path) -> sa.Engine:
     return engine
 
 
-def check_file(path: Path) -> None:
-    """Read a file without changing it. Raises :class:`CorruptStore` if it is damaged or not the emulator's."""
+def check_file(path: Path, check: str = "quick_check") -> None:
+    """Read a file without changing it. Raises :class:`CorruptStore` if it is damaged or not the emulator's.
+
+    ``quick_check`` reads every page; ``integrity_check`` also compares the indexes with the rows.
+    """
     if not path.exists() or path.stat().st_size == 0:
         return
     with path.open("rb") as file:
@@ -88,7 +91,7 @@ def check_file(path: Path) -> None:
             if not sa.inspect(connection).has_table(FORMAT.name):
                 raise CorruptStore(f"{path}: is a SQLite database, but not one of the emulator")
             format_of(connection)
-            verdict = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar()
+            verdict = connection.exec_driver_sql(f"PRAGMA {check}(1)").scalar()
             if verdict != "ok":
                 raise CorruptStore(f"{path}: is damaged: {' '.join(str(verdict).split())}")
     except sa.exc.DBAPIError as error:
@@ -101,11 +104,7 @@ def check_file(path: Path) -> None:
 
 def read(path: Path) -> serialization.Content:
     """Everything in a file, every page of which is checked. Raises :class:`CorruptStore`."""
-    check_file(path)
-    with reading(path).connect() as connection:
-        verdict = connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar()
-    if verdict != "ok":
-        raise CorruptStore(f"{path}: is damaged: {' '.join(str(verdict).split())}")
+    check_file(path, "integrity_check")
     return contents(reading(path), str(path))
 
 
