@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import pytest
 
+from contract_tests.receiver import Receiver, Reply
 from contract_tests.recording.conftest import Played
 from emulator.testing import Emulator, LocalServer
 
@@ -65,3 +68,21 @@ def test_what_a_recording_cannot_have_is_no_difference(local_server: LocalServer
         for id in (method["id"], events[0]["id"], tried["id"]):
             ended = world.cli("reproduce", id, "--as", "pytest", "--seconds", "60")
             assert ended.status == 0, ended.errors
+
+
+def test_a_delivery_that_failed_is_reproduced(local_server: LocalServer, played: Played) -> None:
+    """The inbox in the place of the receiver fails as that one did, until the delivery is given up."""
+    with (
+        closing(Receiver()) as receiver,
+        Emulator(key="sk_test_failing", clock="2026-01-01T00:00:00Z", server=local_server) as payments,
+    ):
+        receiver.reply = lambda received: Reply(200 if received.is_ping else 503)
+        body = {"name": "Shop", "url": receiver.url, "events": ["customer.created"]}
+        payments.api.post("/v1/webhooks/", body)
+        payments.api.post("/v1/customers/", {"email": "a@example.com", "name": "Awa"})
+        payments.clock.advance("30d")
+        failed = payments.api.get("/_emulator/objects", kind="webhook_delivery", status="failed")["data"][0]
+        assert {attempt["status_code"] for attempt in failed["attempts"]} == {503}
+        ended = Played(payments, played.story).cli("reproduce", failed["id"], "--as", "pytest", "--seconds", "60")
+        assert ended.status == 0, ended.errors
+        assert '"status": 503' in ended.output

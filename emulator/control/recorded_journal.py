@@ -25,6 +25,7 @@ from emulator.recording.builder import MOVE
 from emulator.recording.exchanges import CausedEvent, Exchange, ObjectList, RecordedStart
 from emulator.recording.id_search import ID, request_ids
 from emulator.resources.app.settings import Settings
+from emulator.resources.webhooks.deliveries import WebhookDelivery
 
 BASES = {"service": "/v1", "control": "/_emulator"}
 """Where the paths of each document begin."""
@@ -182,6 +183,12 @@ class JournalReader:
     def shown(self, id: str) -> Any:
         """An object as the service shows it, as a JSON value. Raises 404 if there is none."""
         return msgspec.to_builtins(to_wire(objects.find(self._world, id)))
+
+    def receiver_status(self, endpoint: str) -> int | None:
+        """The HTTP status that an endpoint's receiver answered each time; None if it was not always the same."""
+        deliveries = self._world.table(WebhookDelivery).where("webhook", endpoint)
+        statuses = {attempt.status_code for delivery in deliveries for attempt in delivery.attempts}
+        return statuses.pop() if len(statuses) == 1 else None
 
     def _record(self, id: str) -> Record | None:
         try:

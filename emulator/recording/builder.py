@@ -10,11 +10,10 @@ from typing import Any
 
 import msgspec
 
-from emulator.recording import buyer_pages
+from emulator.recording import buyer_pages, receivers
 from emulator.recording.exchanges import CausedEvent, Exchange, Lookup, ObjectList, RecordedStart, Wanted
 from emulator.recording.id_search import ID, ids_in, request_ids
 from emulator.recording.model import (
-    URL,
     Call,
     ClockMove,
     ExpectedField,
@@ -47,12 +46,6 @@ NAMES: Mapping[str, str] = {
 
 HEADERS = ("emulator-answer", "origin", "prefer")
 """Headers of requests to the service that make a difference."""
-
-INBOXES = "/_emulator/inbox/"
-
-INBOX = f"{Reference(URL)}{INBOXES}recorded"
-"""Where webhooks of a recorded endpoint go: a test must not need, or disturb, the application of the recorded world."""
-
 
 MAX_EVENTS = 100
 """Events that are expected one by one where nothing else is; of more, none is."""
@@ -181,6 +174,8 @@ class Builder:
         call = self._call(exchange)
         self._added[number] = len(self._steps)
         self._steps.append(call)
+        if (manner := receivers.manner(exchange, self._lookup)) is not None:
+            self._steps.append(manner)
 
     def _call(self, exchange: Exchange) -> Call:
         done = buyer_pages.control_call(exchange.path, exchange.body) if exchange.operation is None else None
@@ -189,8 +184,7 @@ class Builder:
         if done is not None:
             operation, path, parameters, body, status = done.operation, done.path, {"id": done.id}, done.body, 200
         if operation in ("createWebhook", "updateWebhook") and isinstance(body, dict) and "url" in body:
-            own = str(body["url"]).removeprefix(self._start.url)
-            body = {**body, "url": f"{Reference(URL)}{own}" if own.startswith(INBOXES) else INBOX}
+            body = {**body, "url": receivers.inbox(str(body["url"]), exchange, self._lookup, self._start.url)}
 
         def referring(value: Any) -> Any:
             return self._referring(value, exchange.place)

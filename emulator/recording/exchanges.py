@@ -91,3 +91,6 @@ class Lookup(Protocol):
 
     def reading(self, id: str) -> tuple[str, str] | None:
         """The operation that reads an object and its path, with ``{id}``; None if there is no such object."""
+
+    def receiver_status(self, endpoint: str) -> int | None:
+        """The HTTP status that an endpoint's receiver answered each time; None if it was not always the same."""
