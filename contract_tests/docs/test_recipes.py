@@ -26,8 +26,16 @@ CHECKS = (
     "contract_tests/docs/test_tables.py",
     "contract_tests/i18n/test_catalogs.py",
 )
-ABOUT_OTHERS = ("contract_tests/document/test_bundles.py", "contract_tests/drift/test_command_line.py")
-"""Tests that take long and examine nothing that a recipe changes: how bundles are stored, and the command line."""
+ABOUT_OTHERS = (
+    "contract_tests/document/test_bundles.py",
+    "contract_tests/document/test_openapi31.py",
+    "contract_tests/drift/test_command_line.py",
+    "contract_tests/drift/test_private_names.py",
+)
+"""Tests that take long and examine nothing that a recipe changes.
+
+They are about how bundles are stored, how schemas become those of OpenAPI 3.1, the command line, and other packages.
+"""
 
 
 class Patch(NamedTuple):
