@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import settings
@@ -11,7 +11,25 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from contract_tests.core.toys import FIELDS, LABELS, Toy
+from emulator.core import parts, tables
+from emulator.core.parts import Parts
 from emulator.core.tables import Table
+
+
+def contents(held: Any) -> Any:
+    """What a part of a table holds, however it is divided."""
+    match held:
+        case Parts():
+            return dict(zip(held.all_keys(), held.all_values(), strict=True))
+        case dict():
+            return {field: contents(each) for field, each in held.items()}
+    return held
+
+
+def divide(patch: pytest.MonkeyPatch, size: int) -> None:
+    """Let a part have so many entries at most."""
+    for module in (parts, tables):
+        patch.setattr(module, "PART", size)
 
 
 class TableMachine(RuleBasedStateMachine):
@@ -110,9 +128,8 @@ class TableMachine(RuleBasedStateMachine):
         fresh = Table(self.kind)
         for number, toy in self.model.values():
             fresh.add(toy, number)
-        assert {name: getattr(self.table, name) for name in Table.__slots__} == {
-            name: getattr(fresh, name) for name in Table.__slots__
-        }
+        for name in {*Table.__slots__} - {"_last_date", "_last_number"}:
+            assert contents(getattr(self.table, name)) == contents(getattr(fresh, name))
 
 
 class Marble(Toy, frozen=True, kw_only=True):
@@ -127,6 +144,42 @@ class UnpagedMachine(TableMachine):
     kind = Marble
 
 
+class DividedMachine(TableMachine):
+    """It reads the same when its mappings are in many parts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.patch = pytest.MonkeyPatch()
+        divide(self.patch, 2)
+
+    def teardown(self) -> None:
+        self.patch.undo()
+
+    @rule()
+    def copy(self) -> None:
+        """From here on the copy is used."""
+        self.table = self.table.copy()
+
+
+def test_growth_moves_no_more_than_one_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is in full parts stays where it is, and parts that nothing is left of are given up."""
+    divide(monkeypatch, 10)
+    table = Table(Marble)
+    toys = [Marble(id=f"toy_{number}", label=str(number)) for number in range(95)]
+    for number, toy in enumerate(toys):
+        table.add(toy, number)
+    held = [table.slots, table.indexes["colour"], table.unique["label"]]
+    assert [len(each) for each in held] == [5, 1, 5]
+    assert [{len(part) for part in each.older} for each in held] == [{10}, set(), {10}]
+    assert len(table) == 95
+    for toy in toys[:93]:
+        table.remove(toy)
+    assert list(table) == toys[93:]
+    assert [len(each.older) for each in held] == [0, 0, 0]
+
+
 TestTable = TableMachine.TestCase
+TestDivided = DividedMachine.TestCase
+TestDivided.settings = settings(max_examples=40)
 TestUnpaged = UnpagedMachine.TestCase
 TestUnpaged.settings = settings(max_examples=20)

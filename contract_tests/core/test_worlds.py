@@ -30,7 +30,12 @@ def image(world: World) -> bytes:
             [msgspec.structs.asdict(record) for record in table],
             table.order,
             sorted(table.slots.items()),
-            {field: sorted((str(value), slots) for value, slots in ix.items()) for field, ix in table.indexes.items()},
+            {
+                field: sorted(
+                    (str(value), slots) for value, slots in zip(index.all_keys(), index.all_values(), strict=True)
+                )
+                for field, index in table.indexes.items()
+            },
             {field: sorted(found.items()) for field, found in table.unique.items()},
         ]
         for kind in world.kinds

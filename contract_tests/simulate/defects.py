@@ -92,7 +92,7 @@ def _under_way_only(world: World, owner: Any) -> Any:
 def _last_numbers(world: World, changes: Any) -> Iterator[RowChange]:
     numbers = {(type(change.record), change.record.id): change.number for change in changes}
     for (kind, id), number in numbers.items():
-        slot = world.table(kind).slots.get(id)
+        slot = world.table(kind).slots[id]
         yield RowChange(kind.kind, id, slot.number if slot else number, row_of(slot.record) if slot else None)
 
 

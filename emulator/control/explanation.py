@@ -112,9 +112,9 @@ class Explanation:
             return [self._record]
         table, id, kind = self._world.table(Event), self._record.id, self._record.kind
         # A world has many events: only those of the types for this kind of object are searched.
-        types = [type for type in table.indexes["type"] if type not in EVENTS or EVENTS[type].object == kind]
+        types = [type for type in table.indexes["type"].all_keys() if type not in EVENTS or EVENTS[type].object == kind]
         found = [event for type in types for event in table.where("type", type) if event.about == id]
-        return sorted(found, key=lambda event: table.slots[event.id])
+        return sorted(found, key=table.place)
 
     def _emails(self) -> list[Email]:
         if self._record.kind not in ABOUT:

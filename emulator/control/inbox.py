@@ -42,7 +42,8 @@ async def index(engine: Engine, runtime: Runtime, name: str, query: Query) -> Pa
 
 async def inboxes(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
     """GET /inboxes: those that received something, that an endpoint sends to, or whose manner was set; by name."""
-    received = {name: runtime.inbox.table.where("inbox", name) for name in runtime.inbox.table.indexes["inbox"]}
+    table = runtime.inbox.table
+    received = {name: table.where("inbox", name) for name in table.indexes["inbox"].all_keys()}
     names = sorted({*received, *runtime.inbox.rules, *_addressed(runtime.world)})
     page, size = query["page"], query["page_size"]
     shown = [_summary(runtime, name, received.get(name, [])) for name in names[(page - 1) * size : page * size]]

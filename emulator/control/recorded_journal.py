@@ -161,7 +161,7 @@ class JournalReader:
     def _records_at(self, record: Record, place: int) -> list[tuple[Record, int]]:
         """The records of the same kind when there were ``place`` units of work, with their numbers in creation."""
         kind = type(record)
-        found = {id: (slot.record, slot.number) for id, slot in self._world.table(kind).slots.items()}
+        found = {slot.record.id: (slot.record, slot.number) for slot in self._world.table(kind).slots.all_values()}
         for unit in reversed(self._units[self._place(place) :]):
             for change in reversed(unit.unit.changes):
                 if not isinstance(change.record, kind):

@@ -47,7 +47,7 @@ def _check_counters(world: World) -> None:
     """Counters behind the records would give out numbers and ids again that are taken."""
     # The id of a stored response is an Idempotency-Key, which the client chose.
     own = [table for table in world.tables() if table.kind is not StoredResponse]
-    drawn = sum(RANDOM_ID.fullmatch(id) is not None for table in own for id in table.slots)
+    drawn = sum(RANDOM_ID.fullmatch(id) is not None for table in own for id in table.slots.all_keys())
     least = {
         # Their number and not the highest one: that only orders records of a kind, and a file may have left gaps.
         "record": sum(map(len, world.tables())),

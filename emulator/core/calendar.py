@@ -71,6 +71,7 @@ def seconds_between(start: Timestamp, end: Timestamp) -> float:
     return (parse(end) - parse(start)).total_seconds()
 
 
+@lru_cache(maxsize=4096)
 def step(anchor: Timestamp, interval: str, count: int) -> Timestamp:
     """``count`` intervals (day, week, month, year) after the anchor, the day clamped to its month's end (B-42).
 

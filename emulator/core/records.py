@@ -21,6 +21,14 @@ HIDDEN: Final = _Hidden()
 Metadata = Mapping[str, str | int | float | bool]
 
 
+def no_metadata() -> Metadata:
+    """The metadata of records that have none: one empty mapping for all. Nothing writes into a record's metadata."""
+    return _NO_METADATA
+
+
+_NO_METADATA: Metadata = {}
+
+
 class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A frozen value with an id. Fields have the names and the order they have in the JSON sent to clients.
 

@@ -10,7 +10,7 @@ import msgspec
 
 from emulator.core.calendar import Timestamp
 from emulator.core.records import R, Record
-from emulator.core.tables import Table
+from emulator.core.tables import Slot, Table
 from emulator.core.unit_of_work import Change, UnitOfWork
 
 
@@ -23,11 +23,10 @@ class Tables(dict[type[Record], Table[Any]]):
     def __init__(self, kinds: tuple[type[Record], ...]) -> None:
         super().__init__()
         self.kinds = kinds
+        self._empty = _empty(kinds)
 
     def __missing__(self, kind: type[Record]) -> Table[Any]:
-        if kind not in self.kinds:
-            raise KeyError(kind)
-        return _empty(kind)
+        return self._empty[kind]
 
     def make(self, kind: type[Record]) -> Table[Any]:
         """The table for the first record of a kind. Raises ``KeyError`` for a kind that this world does not hold."""
@@ -43,8 +42,8 @@ class Tables(dict[type[Record], Table[Any]]):
 
 
 @cache
-def _empty(kind: type[Record]) -> Table[Any]:
-    return Table(kind)
+def _empty(kinds: tuple[type[Record], ...]) -> dict[type[Record], Table[Any]]:
+    return {kind: Table(kind) for kind in kinds}
 
 
 class Repository:
@@ -88,12 +87,18 @@ class Repository:
 
     def get(self, kind: type[R], id: str | None) -> R | None:
         """The record of this kind with this id, or None."""
-        slot = self._tables[kind].slots.get(id)  # type: ignore[arg-type]  # None may be looked up; no record has it as its id
+        slots = self._tables[kind].slots
+        slot = slots.get(id)  # type: ignore[arg-type]  # None may be looked up; no record has it as its id
+        if slot is None and slots.older:
+            slot = slots[id]  # type: ignore[index]  # as above
         return None if slot is None else slot.record
 
     def require(self, kind: type[R], id: str | None) -> R:
         """The record that another one refers to, so that it must exist. Raises ``KeyError`` if it does not."""
-        return self._tables[kind].slots[id].record  # type: ignore[index, no-any-return]  # id as in get; each table holds records of its own kind
+        slot: Slot[R] | None = self._tables[kind].slots[id]  # type: ignore[index]  # id as in get
+        if slot is None:
+            raise KeyError(id)
+        return slot.record
 
     # -- changing, inside a unit of work
 

@@ -3,25 +3,77 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import cache
-from typing import Any, Generic, Self
+from typing import Any, Generic, Self, cast
 
 import msgspec
 
+from emulator.core.parts import PART, Parts
 from emulator.core.records import R, Record
 
 
-class Slot(msgspec.Struct, Generic[R], order=True, gc=False):
+class Slot(msgspec.Struct, Generic[R], gc=False):
     """A record's place in the order of its table: by ``created_at``, then by its number in the order of creation.
 
     A record that replaces another takes over its slot.
     """
 
-    created_at: str
     number: int
     record: R
+
+    def __lt__(self, other: Slot[R]) -> bool:
+        here, there = getattr(self.record, "created_at", ""), getattr(other.record, "created_at", "")
+        return self.number < other.number if here == there else here < there
+
+
+class Index(Parts[Any, Slot[R] | list[Slot[R]]]):
+    """The slots of a table by the value of one field, those of each value in order; null is not indexed.
+
+    A value that one record has is stored with its slot itself: in some indexes each value is of one record, and a list
+    takes more memory than a slot. Each method that adds returns where the next value goes, as :meth:`grown` does.
+    """
+
+    __slots__ = ()
+
+    def run(self, value: object) -> list[Slot[R]]:
+        """The slots of the records that have this value, oldest first. The list is not to be changed."""
+        run = self[value] if self.older else self.get(value)
+        if run is None:
+            return []
+        return run if isinstance(run, list) else [run]
+
+    def added(self, value: object, slot: Slot[R]) -> Self:
+        """File a slot under a value."""
+        run = self[value] if self.older else self.get(value)
+        if isinstance(run, list):
+            _insert(run, slot)
+            return self
+        if value is None:
+            return self
+        newest = self if len(self) < PART else self.grown()
+        if run is None:
+            newest[value] = slot
+        else:
+            self.discard(value)
+            newest[value] = [run, slot] if run < slot else [slot, run]
+        return newest
+
+    def removed(self, value: object, slot: Slot[R]) -> Self:
+        """Take out a slot that is filed under this value."""
+        run = self[value] if self.older else self.get(value)
+        if isinstance(run, list):
+            _remove(run, slot)
+            if len(run) == 1:
+                self.discard(value)
+                return self.added(value, run[0])
+        elif run is not None:
+            self.discard(value)
+        return self
+
+    def copied(self, slots: Parts[str, Slot[R]]) -> Self:
+        """An index of the slots with the same ids among these."""
+        return self.mapped(lambda run: _same(run, slots) if isinstance(run, list) else _same([run], slots)[0])
 
 
 _NONE: dict[str, Any] = {}
@@ -38,8 +90,9 @@ class Table(Generic[R]):
 
     __slots__ = (
         "_dated",
+        "_last_date",
+        "_last_number",
         "_paged",
-        "_pairs",
         "_slot_fields",
         "checked",
         "checks_additions",
@@ -55,60 +108,62 @@ class Table(Generic[R]):
         self.kind = kind
         self._paged = kind.paged
         self._dated, self.stamped, self._slot_fields = _traits(kind)
+        # The latest date and the highest number of any record so far: a new one beyond both comes last in every list.
+        self._last_date, self._last_number = "", 0
         self.checked = kind.checked
         self.checks_additions = "id" in kind.checked
-        self.slots: dict[str, Slot[R]] = {}
+        self.slots: Parts[str, Slot[R]] = Parts()
         self.order: list[Slot[R]] = []
-        self.indexes: dict[str, dict[Any, list[Slot[R]]]] = (
-            {field: defaultdict(list) for field in kind.indexes} if kind.indexes else _NONE
+        self.indexes: dict[str, Index[R]] = {field: Index() for field in kind.indexes} if kind.indexes else _NONE
+        self.unique: dict[str, Parts[Any, Slot[R]]] = (
+            {field: Parts() for field in kind.unique} if kind.unique else _NONE
         )
-        self._pairs = tuple(self.indexes.items())
-        self.unique: dict[str, dict[Any, Slot[R]]] = {field: {} for field in kind.unique} if kind.unique else _NONE
 
     def copy(self) -> Self:
         """A table of the same records; changes to one table do not reach the other."""
         duplicate = type(self)(self.kind)
-        slots = duplicate.slots = {
-            id: Slot(slot.created_at, slot.number, slot.record) for id, slot in self.slots.items()
-        }
-
-        def copied(run: list[Slot[R]]) -> list[Slot[R]]:
-            return [slots[slot.record.id] for slot in run]
-
-        duplicate.order = copied(self.order)
-        for field, index in self.indexes.items():
-            duplicate.indexes[field].update((key, copied(run)) for key, run in index.items())
+        slots = duplicate.slots = self.slots.mapped(lambda slot: Slot(slot.number, slot.record))
+        duplicate.order = _same(self.order, slots)
+        duplicate._last_number, duplicate._last_date = self._last_number, self._last_date
+        duplicate.indexes = {field: index.copied(slots) for field, index in self.indexes.items()}
         duplicate.unique = {
-            field: {key: slots[slot.record.id] for key, slot in index.items()} for field, index in self.unique.items()
+            field: found.mapped(lambda slot: _same([slot], slots)[0]) for field, found in self.unique.items()
         }
         return duplicate
 
     def __len__(self) -> int:
-        return len(self.slots)
+        return self.slots.size() if self.slots.older else len(self.slots)
 
     def __iter__(self) -> Iterator[R]:
-        return iter([slot.record for slot in (self.order if self.kind.paged else sorted(self.slots.values()))])
+        slots = self.order if self._paged else sorted(self.slots.all_values())
+        return iter([slot.record for slot in slots])
 
     def unordered(self) -> list[R]:
         """Every record, in no particular order. Unlike iteration it sorts nothing if the kind is not paged."""
-        return [slot.record for slot in self.slots.values()]
+        return [slot.record for slot in self.slots.all_values()]
 
     def get(self, id: str) -> R | None:
-        slot = self.slots.get(id)
+        slot = self.slots[id]
         return None if slot is None else slot.record
+
+    def place(self, record: R) -> Slot[R]:
+        """The slot of a record of this table, by which records can be put in order. Raises as :meth:`remove` does."""
+        slot = self.slots[record.id]
+        if slot is None or slot.record is not record:
+            raise RuntimeError(f"{record.id} has been changed or removed since it was read; look it up again")
+        return slot
 
     def oldest(self) -> R | None:
         """The record that was created first."""
         return self.order[0].record if self.order else None
 
     def where(self, field: str, value: object) -> list[R]:
-        """The records whose indexed field has this value, oldest first."""
-        run = self.indexes[field].get(value)
-        return [slot.record for slot in run] if run else []
+        """The records whose indexed field has this value, oldest first; none for null, which is not indexed."""
+        return [slot.record for slot in self.indexes[field].run(value)]
 
     def find(self, field: str, value: object) -> R | None:
         """The record whose unique field has this value."""
-        slot = self.unique[field].get(self._key(field, value))
+        slot = self.unique[field][self._key(field, value)]
         return None if slot is None else slot.record
 
     def add(self, record: R, number: int) -> None:
@@ -118,18 +173,25 @@ class Table(Generic[R]):
         """
         if self.unique:
             self._require_unique(record)
-        slot = Slot(record.created_at if self._dated else "", number, record)  # type: ignore[attr-defined]  # _dated says that the kind has created_at
-        if self.slots.setdefault(record.id, slot) is not slot:
+        slot = Slot(number, record)
+        slots = self.slots
+        if len(slots) >= PART:
+            slots = self.slots = slots.grown()
+        if (slots.older and slots[record.id] is not None) or slots.setdefault(record.id, slot) is not slot:
             raise ValueError(f"there is a {self.kind.kind} {record.id} already")
-        insert: Callable[..., None] = insort
+        date = record.created_at if self._dated else ""  # type: ignore[attr-defined]  # _dated says that the kind has it
+        is_newest = number > self._last_number and date >= self._last_date
+        self._last_number, self._last_date = max(number, self._last_number), max(date, self._last_date)
         if self._paged:
-            insert = _inserter(self.order, slot)
-            insert(self.order, slot)
-        for field, index in self._pairs:
-            insert(index[getattr(record, field)], slot)
-        for field, found in self.unique.items():
-            if (value := getattr(record, field)) is not None:
-                found[self._key(field, value)] = slot
+            self.order.append(slot) if is_newest else _insert(self.order, slot)
+        for field, index in self.indexes.items():
+            value = getattr(record, field)
+            if is_newest and isinstance(run := index.get(value), list):
+                run.append(slot)
+            elif value is not None:
+                self.indexes[field] = index.added(value, slot)
+        if self.unique:
+            self._add_unique(record, slot)
 
     def replace(self, old: R, new: R, changed: Collection[str] | None = None) -> None:
         """Put a record in the place of ``old``; it gets a new slot if ``created_at`` or a unique value differs.
@@ -137,39 +199,35 @@ class Table(Generic[R]):
         ``changed`` names the fields that may differ; by default, all may. Raises ``RuntimeError``, as :meth:`remove`
         does, if ``old`` is not, or no longer, the record of that id.
         """
-        slot = self._slot_of(old)
+        slot = self.place(old)
         fields = self.kind.__struct_fields__ if changed is None else changed
-        if not self._slot_fields.isdisjoint(fields) and _indexes_changed(old, new, self._slot_fields):
+        if not self._slot_fields.isdisjoint(fields) and _differ(old, new, self._slot_fields):
             self._require_unique(new)
             self.remove(old)
             self.add(new, slot.number)
             return
-        for field in self.indexes.keys() & fields:
-            before, after = getattr(old, field), getattr(new, field)
-            if before != after:
-                index = self.indexes[field]
-                _remove(index, before, slot)
-                run = index[after]
-                _inserter(run, slot)(run, slot)
+        for field, index in self.indexes.items():
+            if field in fields and (before := getattr(old, field)) != (after := getattr(new, field)):
+                self.indexes[field] = index.removed(before, slot).added(after, slot)
         slot.record = new
 
     def remove(self, record: R) -> int:
         """Remove a record; returns its number in the order of creation."""
-        slot = self._slot_of(record)
-        del self.slots[record.id]
-        if self.kind.paged:
-            del self.order[bisect_left(self.order, slot)]
+        slot = self.place(record)
+        self.slots.discard(record.id)
+        if self._paged:
+            _remove(self.order, slot)
         for field, index in self.indexes.items():
-            _remove(index, getattr(record, field), slot)
+            self.indexes[field] = index.removed(getattr(record, field), slot)
         for field, found in self.unique.items():
-            found.pop(self._key(field, getattr(record, field)), None)
+            found.discard(self._key(field, getattr(record, field)))
         return slot.number
 
-    def _slot_of(self, record: R) -> Slot[R]:
-        slot = self.slots.get(record.id)
-        if slot is None or slot.record is not record:
-            raise RuntimeError(f"{record.id} has been changed or removed since it was read; look it up again")
-        return slot
+    def _add_unique(self, record: R, slot: Slot[R]) -> None:
+        for field, found in self.unique.items():
+            if (value := getattr(record, field)) is not None:
+                self.unique[field] = found.grown()
+                self.unique[field][self._key(field, value)] = slot
 
     def _key(self, field: str, value: Any) -> Any:
         """The form in which unique values are compared."""
@@ -180,7 +238,7 @@ class Table(Generic[R]):
 
     def _require_unique(self, record: R) -> None:
         for field, found in self.unique.items():
-            slot = found.get(self._key(field, getattr(record, field)))
+            slot = found[self._key(field, getattr(record, field))]
             if slot is not None and slot.record.id != record.id:
                 raise ValueError(f"another {self.kind.kind} has the {field} of {record.id}")
 
@@ -196,20 +254,26 @@ def _traits(kind: type[Record]) -> tuple[bool, bool, frozenset[str]]:
     return dated, "updated_at" in kind.__struct_fields__, fields
 
 
-def _indexes_changed(old: Record, new: Record, fields: Iterable[str]) -> bool:
+def _differ(old: Record, new: Record, fields: Iterable[str]) -> bool:
     return any(getattr(old, field) != getattr(new, field) for field in fields)
 
 
-def _inserter(run: list[Slot[R]], slot: Slot[R]) -> Callable[[list[Slot[R]], Slot[R]], None]:
-    """How to insert a slot in order: new records go to the end; only undo and edited dates need a search."""
-    return list.append if not run or run[-1] < slot else insort
+def _same(run: list[Slot[R]], slots: Parts[str, Slot[R]]) -> list[Slot[R]]:
+    """The slots with the same ids among others, which have them all."""
+    return [cast("Slot[R]", slots[slot.record.id]) for slot in run]
 
 
-def _remove(index: dict[Any, list[Slot[R]]], value: object, slot: Slot[R]) -> None:
-    run = index[value]
-    if run[-1] is slot:  # most often it is the newest that changes
+def _insert(run: list[Slot[R]], slot: Slot[R]) -> None:
+    """Insert a slot in order."""
+    if not run or run[-1] < slot:
+        run.append(slot)
+    else:
+        insort(run, slot)
+
+
+def _remove(run: list[Slot[R]], slot: Slot[R]) -> None:
+    """Remove a slot; most often it is the newest one that changes, or the oldest."""
+    if run[-1] is slot:
         run.pop()
     else:
-        del run[bisect_left(run, slot)]
-    if not run:
-        del index[value]
+        del run[0 if run[0] is slot else bisect_left(run, slot)]

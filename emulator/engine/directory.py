@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
+from emulator.core.parts import Parts
 from emulator.core.records import Record
 from emulator.core.unit_of_work import UnitOfWork
 from emulator.core.world import World
@@ -33,7 +34,7 @@ class Directory:
     """
 
     def __init__(self) -> None:
-        self._owners: dict[str, Key] = {}
+        self._owners: Parts[str, Key] = Parts()
         # Snapshots of one world may be restored in others, which then have objects with the same ids.
         self._further_owners: defaultdict[str, list[Key]] = defaultdict(list)
         self._apps: dict[str, Key] = {}
@@ -42,7 +43,7 @@ class Directory:
 
     def owner(self, id: str) -> Key | None:
         """The key of the world that has the object with this id; of several, the first that got it."""
-        return self._owners.get(id)
+        return self._owners[id]
 
     def of_app(self, app: str | None) -> Key | None:
         """The key of the world whose App has this id."""
@@ -83,11 +84,15 @@ class Directory:
                 self._note_domains(world)
 
     def _add_owner(self, id: str, key: Key) -> None:
-        if self._owners.setdefault(id, key) != key and key not in self._further_owners[id]:
+        owner = self._owners[id]
+        if owner is None:
+            self._owners = self._owners.grown()
+            self._owners[id] = key
+        elif owner != key and key not in self._further_owners[id]:
             self._further_owners[id].append(key)
 
     def _remove_owner(self, id: str, key: Key) -> None:
-        owners = [each for each in (self._owners.pop(id, None), *self._further_owners.pop(id, ())) if each != key]
+        owners = [each for each in (self._owners.discard(id), *self._further_owners.pop(id, ())) if each != key]
         for each in filter(None, owners):
             self._add_owner(id, each)
 

@@ -87,7 +87,7 @@ def row_changes(world: World, changes: Iterable[Change]) -> Iterator[RowChange]:
         if change.number:  # a record that was only changed has the one it had
             known.add(change.number)
     for (kind, id), former in numbers.items():
-        slot = world.table(kind).slots.get(id)
+        slot = world.table(kind).slots[id]
         for number in former - ({slot.number} if slot else set()):
             yield RowChange(kind.kind, id, number, None)
         if slot is not None:
@@ -108,7 +108,7 @@ def id_of(row: Any) -> str:
 def all_rows(world: World) -> dict[str, list[tuple[int, Any]]]:
     """Every record of a world as it is stored, by kind."""
     return {
-        table.kind.kind: [(table.slots[record.id].number, row_of(record)) for record in table]
+        table.kind.kind: [(table.place(record).number, row_of(record)) for record in table]
         for table in world.tables()
         if len(table)
     }

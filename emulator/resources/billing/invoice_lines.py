@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -35,7 +36,7 @@ def line(*, product: str | None, description: str, quantity: int, unit_amount: i
         description=description,
         quantity=quantity,
         unit_amount=unit_amount,
-        amount=quantity * unit_amount,
+        amount=unit_amount if quantity == 1 else quantity * unit_amount,  # one object for both numbers
     )
 
 
@@ -51,13 +52,16 @@ def priced(world: World, items: Sequence[Mapping[str, Any]], currency: str) -> I
     return tuple(line(**msgspec.structs.asdict(each)) for each in sold)
 
 
-def totals(world: World, lines: InvoiceLines) -> dict[str, Any]:
+def totals(world: World, lines: InvoiceLines) -> Mapping[str, Any]:
     """The amounts of an invoice with these lines (minor units), and the rate of its tax in per cent.
 
     Tax is that rate of the subtotal, half up (B-23, B-65).
     """
-    subtotal = sum(line.amount for line in lines)
-    rate = settings(world).tax_rate
+    return _totals(sum(line.amount for line in lines), settings(world).tax_rate)
+
+
+@lru_cache(maxsize=4096)  # plans have few prices and many subscribers, whose invoices share these numbers
+def _totals(subtotal: int, rate: float) -> Mapping[str, Any]:
     tax = money.percent(subtotal, rate)
     sums = {"subtotal": subtotal, "tax_amount": tax, "total": subtotal + tax, "amount_remaining": subtotal + tax}
     # A float whatever number was set: a stored invoice is read back with one.

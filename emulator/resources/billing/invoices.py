@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from emulator.core import calendar
 from emulator.core.jobs import Job
-from emulator.core.records import HIDDEN, Metadata, Record
+from emulator.core.records import HIDDEN, Metadata, Record, no_metadata
 from emulator.core.state_machine import StateMachine
 from emulator.core.translatable import N_
 from emulator.core.world import World
@@ -52,7 +52,7 @@ class Invoice(Record, frozen=True, kw_only=True):
     payment_url: str | None = None
     pdf_url: str | None = None
     line_items: InvoiceLines
-    metadata: Metadata = msgspec.field(default_factory=dict)
+    metadata: Metadata = msgspec.field(default_factory=no_metadata)
     livemode: bool
     created_at: str
     updated_at: str
@@ -118,7 +118,7 @@ def draft(
         due_date=due_date,
         description=description,
         footer=footer,
-        metadata=metadata or {},
+        metadata=metadata or no_metadata(),
         subscription=subscription,
         tax_rate=sums["tax_rate"],
     )

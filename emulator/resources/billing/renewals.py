@@ -14,6 +14,7 @@ from emulator.resources.catalog.plans import SubscriptionPlan
 from emulator.resources.catalog.products import Product
 from emulator.resources.customers import payment_methods
 from emulator.resources.customers.customer_records import Customer
+from emulator.resources.customers.payment_details import ONE_TYPE
 from emulator.resources.payments import charging, current_payment, payment_intents
 
 # -- jobs
@@ -160,7 +161,7 @@ def collect(world: World, subscription: Subscription, invoice: Invoice) -> None:
         world,
         method,
         subtotal=invoice.subtotal,
-        payment_method_types=(method.type,),
+        payment_method_types=ONE_TYPE[method.type],
         amount=invoice.amount_remaining,
         currency=invoice.currency,
         customer=invoice.customer,

@@ -69,6 +69,9 @@ FIELDS = {
 EVERY_TYPE = tuple(FIELDS)
 """The types of payment method that are allowed by default."""
 
+ONE_TYPE: Mapping[str, tuple[str, ...]] = {type: (type,) for type in FIELDS}
+"""The list of each type alone, which the intents of all renewals share."""
+
 
 def allowed(types: Iterable[str]) -> tuple[str, ...]:
     """The allowed types of payment method: those given, without duplicates, or every type if none is given."""

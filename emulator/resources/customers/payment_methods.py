@@ -9,7 +9,7 @@ import msgspec
 
 from emulator.core.handlers import get_handler, get_or_404
 from emulator.core.jobs import Job
-from emulator.core.records import HIDDEN, Metadata, Record
+from emulator.core.records import HIDDEN, Metadata, Record, no_metadata
 from emulator.core.state_machine import StateMachine
 from emulator.core.translatable import N_
 from emulator.core.validation import Body, Violations
@@ -37,7 +37,7 @@ class PaymentMethod(Record, frozen=True, kw_only=True):
     status: str = "active"
     is_default: bool = False
     details: Mapping[str, Any]
-    metadata: Metadata = msgspec.field(default_factory=dict)
+    metadata: Metadata = msgspec.field(default_factory=no_metadata)
     livemode: bool
     created_at: str
     updated_at: str
@@ -81,7 +81,7 @@ def add(
             type=instrument.type,
             is_default=is_default,
             details=instrument.details,
-            metadata=metadata or {},
+            metadata=metadata or no_metadata(),
             livemode=world.livemode,
             created_at=world.now,
             updated_at=world.now,

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from emulator.core.events import Event
 from emulator.core.handlers import get_handler, list_handler
-from emulator.core.records import HIDDEN, Metadata, Record
+from emulator.core.records import HIDDEN, Metadata, Record, no_metadata
 from emulator.core.state_machine import StateMachine
 from emulator.core.translatable import N_
 from emulator.core.world import World
@@ -60,7 +60,7 @@ class PaymentIntent(Record, frozen=True, kw_only=True):
     invoice: str | None = None
     subscription: str | None = None
     transaction: str | None = None
-    metadata: Metadata = msgspec.field(default_factory=dict)
+    metadata: Metadata = msgspec.field(default_factory=no_metadata)
     canceled_at: str | None = None
     livemode: bool
     created_at: str

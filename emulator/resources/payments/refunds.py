@@ -10,7 +10,7 @@ import msgspec
 from emulator.core import calendar
 from emulator.core.handlers import get_handler, get_or_404, list_handler
 from emulator.core.jobs import Job
-from emulator.core.records import Metadata, Record
+from emulator.core.records import Metadata, Record, no_metadata
 from emulator.core.state_machine import StateMachine
 from emulator.core.translatable import N_
 from emulator.core.validation import Body, Violations
@@ -44,7 +44,7 @@ class Refund(Record, frozen=True, kw_only=True):
     failure_reason: str | None = None
     payment_method_type: str
     refunded_at: str | None = None
-    metadata: Metadata = msgspec.field(default_factory=dict)
+    metadata: Metadata = msgspec.field(default_factory=no_metadata)
     livemode: bool
     created_at: str
     updated_at: str

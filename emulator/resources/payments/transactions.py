@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Annotated, Any, ClassVar
 
 import msgspec
@@ -11,7 +12,7 @@ from msgspec.structs import replace
 from emulator.core import money
 from emulator.core.handlers import Page, Query, apply_patch, get_handler, get_or_404, list_handler, sublist_handler
 from emulator.core.jobs import Job
-from emulator.core.records import HIDDEN, Metadata, Record
+from emulator.core.records import HIDDEN, Metadata, Record, no_metadata
 from emulator.core.state_machine import StateMachine
 from emulator.core.translatable import N_
 from emulator.core.world import World
@@ -52,7 +53,7 @@ class Transaction(Record, frozen=True, kw_only=True):
     payment_method_type: str
     operator: str | None = None
     processed_at: str | None = None
-    metadata: Metadata = msgspec.field(default_factory=dict)
+    metadata: Metadata = msgspec.field(default_factory=no_metadata)
     livemode: bool
     created_at: str
     updated_at: str
@@ -88,7 +89,7 @@ def open_deposit(
     """Create a pending deposit of ``amount`` minor units with the fees of the App's pricing plan (B-56)."""
     own = settings(world)
     fee_rate = FEE_RATES[own.pricing_plan]
-    fee, commission = money.percent(amount, fee_rate), money.percent(amount, own.commission_rate)
+    fee, commission, net_amount = _shares(amount, fee_rate, own.commission_rate)
     deposit = Transaction(
         id=world.new_id(Transaction),
         app=world.app,
@@ -97,7 +98,7 @@ def open_deposit(
         fee_rate=fee_rate,
         commission=commission,
         commission_rate=own.commission_rate,
-        net_amount=amount - fee - commission,
+        net_amount=net_amount,
         currency=currency,
         status="pending",
         payment_method_type=details.type,
@@ -115,6 +116,13 @@ def open_deposit(
         metadata=metadata,
     )
     return STATE_MACHINE.create(world, "open", deposit)
+
+
+@lru_cache(maxsize=4096)  # equal deposits share these numbers
+def _shares(amount: int, fee_rate: float, commission_rate: float) -> tuple[int, int, int]:
+    """Fee, commission and net amount of a deposit, minor units (B-56)."""
+    fee, commission = money.percent(amount, fee_rate), money.percent(amount, commission_rate)
+    return fee, commission, amount - fee - commission
 
 
 def approve_until_settled(world: World, transaction: Transaction) -> Transaction:
