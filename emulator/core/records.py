@@ -94,6 +94,16 @@ def to_wire(value: Any) -> Any:
     return value.public_view() if isinstance(value, Record) else value
 
 
+def list_to_wire(values: list[Any]) -> list[Any]:
+    """Each value as :func:`to_wire` gives it, without a call for each where all are records of one kind."""
+    kinds = set(map(type, values))
+    kind = kinds.pop() if len(kinds) == 1 else object
+    if not issubclass(kind, Record) or kind.public_view is not Record.public_view:
+        return [to_wire(value) for value in values]
+    hidden = hidden_fields(kind)
+    return [msgspec.structs.replace(record, **hidden) for record in values] if hidden else values
+
+
 def pick(record: Record, *fields: str) -> dict[str, Any]:
     """Only these fields of a record, for responses that hold only a few (B-21)."""
     return {name: getattr(record, name) for name in fields}

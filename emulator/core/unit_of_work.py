@@ -47,6 +47,11 @@ class UnitOfWork(msgspec.Struct, gc=False):
     checked: list[Change] = []
     failed_checks: list[CheckFailed] = []
 
+    @property
+    def changed_nothing(self) -> bool:
+        """Whether it only read: there is nothing to store, to report or to perform."""
+        return not (self.changes or self.effects or self.cleared)
+
     def touches(self, id: str) -> bool:
         """Whether it added, changed or removed the record with this id."""
         return any(change.record.id == id for change in self.changes)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Generator, Mapping
+from contextlib import suppress
 from functools import cached_property
 from inspect import isgenerator
 from typing import Any, cast
@@ -42,7 +42,7 @@ class Runtime:
     """Puts the parts together and serves requests. Each part is given those parts that it calls, and no others.
 
     A world without ``persistence`` lasts as long as the process. ``last_used`` is when its last request was answered
-    (real time, in seconds of the event loop's clock); 0 before the first.
+    (real time, in seconds of the event loop's clock); 0 before the first. ``users``: requests that are served now.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Runtime:
         self.runner.observers.append(self._on_commit)
         self.runner.when_undone.append(self.journal.add_undone)
         self._driven = 0
-        self._users = 0
+        self.users = 0
         self.last_used = 0.0
 
     # What most worlds never use is made with the first use.
@@ -119,13 +119,15 @@ class Runtime:
         A command that is a generator yields effects whose outcome it must know; each stretch between two is a unit of
         work. Raises what the command raises, with none of that unit committed.
         """
-        await self.catch_up()
+        if self.runner.is_behind(self.runner.due_until()):
+            await self.catch_up()
         result = self.runner.commit(command, arguments, cause)
         if isgenerator(result):
             result = await self._drive(cast("Steps", result), cause)
         # The command is committed. A job that cannot be stored now stays planned, and is no reason to report failure.
-        with suppress(StorageError):
-            await self.runner.run_until(self.world.now)
+        if self.runner.is_behind(self.world.now):
+            with suppress(StorageError):
+                await self.runner.run_until(self.world.now)
         return result
 
     async def _drive(self, steps: Steps, cause: str | None) -> Any:
@@ -139,21 +141,15 @@ class Runtime:
             self._driven -= 1
         return outcome
 
-    @contextmanager
-    def in_use(self) -> Iterator[None]:
+    def in_use(self) -> Use:
         """A request is served: while the context lasts, the world is not given up."""
-        self._users += 1
-        try:
-            yield
-        finally:
-            self._users -= 1
-            self.last_used = asyncio.get_running_loop().time()
+        return Use(self)
 
     @property
     def is_in_use(self) -> bool:
         """Whether anything is under way: a request, a stream, an advance, due jobs, deliveries or emails."""
         others = (self.advances.is_under_way, self.outbox.is_under_way, self.broker.is_followed)
-        return self._users > 0 or any(others) or self.runner.scheduler.is_working_on(self.runner)
+        return self.users > 0 or any(others) or self.runner.scheduler.is_working_on(self.runner)
 
     @property
     def is_busy(self) -> bool:
@@ -213,3 +209,19 @@ def _step(world: World, steps: Steps, answer: HttpResult) -> tuple[bool, Any]:
         return False, steps.send(answer)
     except StopIteration as end:
         return True, end.value
+
+
+class Use:
+    """The use of a world by one request. A class, since a generator as a context manager takes three times as long."""
+
+    __slots__ = ("_runtime",)
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+
+    def __enter__(self) -> None:
+        self._runtime.users += 1
+
+    def __exit__(self, *_: object) -> None:
+        self._runtime.users -= 1
+        self._runtime.last_used = asyncio.get_running_loop().time()

@@ -73,9 +73,12 @@ class UnitRunner:
 
         What takes longer than some milliseconds is left to the scheduler, and until then the world lags.
         """
-        if not self.scheduler.is_working_on(self) and self.run_slice():
-            self.scheduler.add(self)
-        self.world.now = max(self.world.now, self.now())
+        instant = self.clock.now()
+        if self.is_behind(instant):
+            if not self.scheduler.is_working_on(self) and self.run_slice():
+                self.scheduler.add(self)
+            instant = self.now()
+        self.world.now = max(self.world.now, instant)
 
     def run_slice(self) -> bool:
         """Run due jobs for some milliseconds; whether more are due."""
@@ -163,6 +166,8 @@ class UnitRunner:
             self.result.jobs += 1
 
     def _committed(self, unit: UnitOfWork) -> None:
+        if unit.changed_nothing:
+            return
         if self.persistence:
             self.persistence.add(self.world, self.clock, unit)
         self._directory.on_commit(self.world, unit)

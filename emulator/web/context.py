@@ -111,6 +111,9 @@ class RequestContext:
 
     def header_values(self, name: bytes) -> list[str]:
         """The values of all headers of this lower-case name, in the order they were sent."""
+        if len(self.headers) == len(self.raw_headers):  # no name stands twice
+            value = self.headers.get(name)
+            return [] if value is None else [value.decode("latin-1")]
         return [bytes(value).decode("latin-1") for key, value in self.raw_headers if key == name]
 
     def authorization(self) -> str | None:
@@ -122,6 +125,8 @@ class RequestContext:
 
     def require_single(self, *names: str) -> None:
         """Raise 400 for a header that may be sent once and was sent twice (B-05)."""
+        if len(self.headers) == len(self.raw_headers):
+            return
         for name in names:
             if len(self.header_values(name.lower().encode())) > 1:
                 message = f"{name}: there is more than one such header"
@@ -168,6 +173,6 @@ class ContextLayer:
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         return self.handle(scope[SCOPE_KEY], scope, receive, send)
 
-    async def handle(self, context: RequestContext, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer the request, or pass it on."""
+    def handle(self, context: RequestContext, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        """Answer the request, or pass it on. It need not be a coroutine itself, each of which costs every request."""
         raise NotImplementedError

@@ -6,6 +6,8 @@ sent, and browsers withhold the responses from the page: a secret key does not b
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from emulator.engine.engine import Engine
@@ -31,15 +33,14 @@ class Cors(ContextLayer):
         self._app = app
         self._engine = engine
 
-    async def handle(self, context: RequestContext, scope: Scope, receive: Receive, send: Send) -> None:
+    def handle(self, context: RequestContext, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         context.find_runtime = self._runtime_of_key
         origin = context.header(b"origin")
         if origin is None:
-            await self._app(scope, receive, send)
-        elif _is_preflight(context) and self._allows(self._runtime_of_key(context), origin):
-            await send_response(Response(204, b"", _preflight_headers(context, origin)), send)
-        else:
-            await self._app(scope, receive, self._with_headers(context, send, origin))
+            return self._app(scope, receive, send)
+        if _is_preflight(context) and self._allows(self._runtime_of_key(context), origin):
+            return send_response(Response(204, b"", _preflight_headers(context, origin)), send)
+        return self._app(scope, receive, self._with_headers(context, send, origin))
 
     def _with_headers(self, context: RequestContext, send: Send, origin: str) -> Send:
         """A ``send`` that adds the headers if the world, which is known by then, opens to this origin."""

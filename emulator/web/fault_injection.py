@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from contextlib import suppress
 
 import msgspec
@@ -33,16 +33,19 @@ class FaultInjection:
         self._forced_errors = forced_errors
         self._paths = paths
 
-    async def handle(
+    def handle(
+        self, context: RequestContext, runtime: Runtime, scope: Scope, receive: Receive, send: Send
+    ) -> Awaitable[None]:
+        """Pass the request on, unless a fault is to be injected."""
+        if not _faults(runtime.world):
+            return self._app(scope, receive, send)
+        return self._handle(context, runtime, scope, receive, send)
+
+    async def _handle(
         self, context: RequestContext, runtime: Runtime, scope: Scope, receive: Receive, send: Send
     ) -> None:
-        """Pass the request on, unless a fault is to be injected."""
-        faults = runtime.world.table(Fault).where("about", REQUEST)
-        if not faults:
-            await self._app(scope, receive, send)
-            return
         raw = b""
-        if any(fault.match.customer for fault in faults):
+        if any(fault.match.customer for fault in _faults(runtime.world)):
             raw, receive = await read_ahead(receive)
         candidate = _Candidate(runtime.world, context, self._paths.get(context.operation_id), raw)
         fault: Fault | None = await runtime.serve(pick_fault, {"about": REQUEST, "fits": candidate.fits}, None)
@@ -89,6 +92,11 @@ class FaultInjection:
             await self._app(scope, receive, send)
         except ApiError as error:
             await send_response(context.error_response(error), send)
+
+
+def _faults(world: World) -> list[Fault]:
+    """The faults that are to be injected into requests."""
+    return world.table(Fault).where("about", REQUEST)
 
 
 class _Candidate:

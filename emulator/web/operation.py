@@ -80,9 +80,11 @@ class OperationHandler:
 
     async def handle(self, context: RequestContext, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or raise the :class:`ApiError` of everything that is wrong with it."""
-        context.raw = await read_body(context, receive, self._max_bytes) if self._body_schema else b""
-        body = await _parsed(context.raw)
         violations: list[Violation] = []
+        body: dict[str, Any] = {}
+        if self._body_schema:
+            context.raw = await read_body(context, receive, self._max_bytes)
+            body = await _parsed(context.raw)
         query = self._query(context.query_string, violations) if self._parameters or context.query_string else {}
         if self._body_schema:
             body = self._validated(body, self._body_schema, context, violations)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 from urllib.parse import quote, urlencode
 
 from emulator.core.handlers import Page
-from emulator.core.records import to_wire
+from emulator.core.records import list_to_wire
 from emulator.web.context import RequestContext
 from emulator.web.query import fields
 
@@ -17,7 +18,7 @@ def envelope(page: Page[Any], context: RequestContext) -> dict[str, Any]:
     previous = min(page.page - 1, pages)
     return {
         "object": "list",
-        "data": [to_wire(record) for record in page.data],
+        "data": list_to_wire(page.data),
         "pagination": {
             "count": page.count,
             "total_pages": pages,
@@ -31,5 +32,11 @@ def envelope(page: Page[Any], context: RequestContext) -> dict[str, Any]:
 
 def _url(context: RequestContext, number: int) -> str:
     """The URL of this request with another page number and the same other parameters."""
-    others = [(name, value) for name, value in fields(context.query_string) if name != "page"]
-    return f"{context.base_url}{quote(context.path)}?{urlencode([*others, ('page', number)])}"
+    return f"{context.base_url}{_target(context.path, context.query_string)}{number}"
+
+
+@lru_cache(maxsize=64)
+def _target(path: str, query: bytes) -> str:
+    """Path and query of a list, up to the page number."""
+    others = [(name, value) for name, value in fields(query) if name != "page"]
+    return f"{quote(path)}?{urlencode([*others, ('page', '')])}"

@@ -19,6 +19,11 @@ class PlainParser:
     def __init__(self, parser: Any, plain_head: Callable[[], bytes]) -> None:
         self._parser = parser
         self._plain_head = plain_head
+        # What uvicorn asks of each request.
+        self.get_http_version = parser.get_http_version
+        self.get_method = parser.get_method
+        self.should_upgrade = parser.should_upgrade
+        self.should_keep_alive = parser.should_keep_alive
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._parser, name)

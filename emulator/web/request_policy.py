@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -27,18 +27,31 @@ class RequestPolicy(ContextLayer):
         self._forced_errors = forced_errors
         self._fault_injection = FaultInjection(app, paths, forced_errors)
 
-    async def handle(self, context: RequestContext, scope: Scope, receive: Receive, send: Send) -> None:
+    def handle(self, context: RequestContext, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         runtime: Runtime = scope[RUNTIME_KEY]
         context.require_single("Idempotency-Key", "Origin")
         # A request without a key comes from a link in an email. The merchant's customer opens it, not their server.
         if b"authorization" in context.headers:
             apply_security_profiles(context, runtime)
-        with within_limits(runtime):
+        limits = within_limits(runtime)
+        if limits is UNLIMITED and HEADER_KEY not in context.headers:
+            return self._fault_injection.handle(context, runtime, scope, receive, send)
+        return self._limited(limits, context, scope, receive, send)
+
+    async def _limited(
+        self,
+        limits: AbstractContextManager[None],
+        context: RequestContext,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+    ) -> None:
+        with limits:
             if HEADER_KEY in context.headers:
                 context.raw, _ = await read_ahead(receive)
                 if (error := self._forced_errors.asked_for(context)) is not None:
                     raise error
-            await self._fault_injection.handle(context, runtime, scope, receive, send)
+            await self._fault_injection.handle(context, scope[RUNTIME_KEY], scope, receive, send)
 
 
 def within_limits(runtime: Runtime) -> AbstractContextManager[None]:

@@ -59,7 +59,8 @@ class RootApp:
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         context = scope[SCOPE_KEY] = RequestContext(self._base_url, self._new_request_id, scope)
-        context.base_url = self._reached_at(context, scope)
+        # Where the client reached us, for links it is to follow: of its ``Host``, if that is valid.
+        context.base_url = _base_url(scope["scheme"], context.headers.get(b"host", b"")) or self._base_url
         log = RequestLog(context, self._report)
         started = False
 
@@ -102,13 +103,15 @@ class RootApp:
                 await send({"type": "lifespan.shutdown.complete"})
                 return
 
-    def _reached_at(self, context: RequestContext, scope: Scope) -> str:
-        """The URL that the client reached us at, for links it is to follow: of its ``Host``, if that is valid."""
-        host = context.header(b"host")
-        return f"{scope['scheme']}://{host}" if host and is_host(host) else self._base_url
-
 
 _HOST = re.compile(r"([A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(:(?P<port>[0-9]{1,5}))?", re.ASCII)
+
+
+@lru_cache(maxsize=256)
+def _base_url(scheme: str, header: bytes) -> str | None:
+    """The URL of what a ``Host`` header names; None for an invalid one."""
+    host = header.decode("latin-1")
+    return f"{scheme}://{host}" if is_host(host) else None
 
 
 @lru_cache(maxsize=256)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 from urllib.parse import unquote
 
@@ -46,8 +46,8 @@ class OperationLayer(ContextLayer, RoutedMiddleware[API]):
         self._operations: Mapping[str, Any] = api.operations
         return cast("API", api)
 
-    async def handle(self, context: RequestContext, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._operations[context.operation_id].handle(context, scope, receive, send)
+    def handle(self, context: RequestContext, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        return cast("Awaitable[None]", self._operations[context.operation_id].handle(context, scope, receive, send))
 
 
 class Router(ContextLayer, SpecMiddleware):
@@ -69,7 +69,7 @@ class Router(ContextLayer, SpecMiddleware):
                 for spelling in (path, *item[method].get("x-also", ())):
                     self._node_of(spelling).operations[method.upper()] = item[method]["operationId"]
 
-    async def handle(self, context: RequestContext, scope: Scope, receive: Receive, send: Send) -> None:
+    def handle(self, context: RequestContext, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         parameters: dict[str, str] = {}
         node = self._find(segments(scope), parameters)
         if node is None:
@@ -84,7 +84,7 @@ class Router(ContextLayer, SpecMiddleware):
             raise ApiError("METHOD_NOT_ALLOWED", headers={"Allow": allow}, method=context.method, allow=allow)
         context.operation_id = operation_id
         context.path_params = parameters
-        await self.app(scope, receive, send)
+        return self.app(scope, receive, send)
 
     def _node_of(self, path: str) -> PathSegment:
         node = self._root

@@ -141,7 +141,8 @@ async def execute(
     if key is not None:
         request = IdempotentRequest(key, context, operation.status)
         return await request.execute(context, runtime, operation.function, arguments)
-    await context.hold()
+    if context.hold_ms:
+        await context.hold()
     result = await runtime.serve(operation.function, arguments, context.request_id)
     return await invoice_pdf_response(result) if isinstance(result, InvoiceDocument) else result
 

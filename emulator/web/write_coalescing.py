@@ -15,6 +15,7 @@ class CoalescingTransport:
 
     def __init__(self, transport: Any) -> None:
         self._transport = transport
+        self.is_closing = transport.is_closing
         self._loop = asyncio.get_running_loop()
         self._parts: list[bytes] = []
 
