@@ -113,7 +113,7 @@ class _CaseRuns:
         for case in cases:
             if found := self.differences(case, clean):
                 advised = (advice(part, clean, self.endings[case.name]) for part in parts(case))
-                yield SweepFinding(case, found, "; ".join(dict.fromkeys(advised)))
+                yield SweepFinding(case, found, list(dict.fromkeys(advised)))
 
 
 def _unsuitable(clean: Ending) -> str | None:
@@ -130,5 +130,14 @@ def _chosen(every: list[Case], only: Sequence[str]) -> list[Case]:
         return every
     found = {name: named(name, every) for name in only}
     if unknown := [name for name, case in found.items() if case is None]:
-        raise LookupError(f"{unknown[0]} is no case of this story")
+        raise LookupError(_unknown(unknown[0], every))
     return [case for case in found.values() if case]
+
+
+def _unknown(name: str, every: list[Case]) -> str:
+    """What the story has instead of a case."""
+    number = name.partition(":")[0]
+    near = [case.name for case in every if str(case.place.number) == number]
+    last = max((case.place.number for case in every), default=0)
+    has = f"at {number} it has {', '.join(near)}" if near else f"its places are 1 to {last}"
+    return f"{name} is no case of this story; {has}"
