@@ -14,7 +14,7 @@ import click
 from emulator.cli.exec import handling, past_proxies
 from emulator.cli.options import DEFAULT_KEY, option, variable
 from emulator.cli.output_files import OUTPUT_FILE, write_text
-from emulator.cli.progress import Progress
+from emulator.cli.progress_line import ProgressLine
 from emulator.cli.repeated import RepeatableCommand, repeating
 from emulator.cli.serve import make_server, serve
 from emulator.cli.server_thread import serving
@@ -95,7 +95,7 @@ def doubt(
     for name in (*only, *skip):
         if name not in DOUBTS:
             raise click.BadParameter(f"{name}: there is no such wrong service; --list shows them", param_hint="'NAME'")
-    shown, commands = Progress(quiet=as_json), CapturedCommands()
+    shown, commands = ProgressLine(quiet=as_json), CapturedCommands()
     limits = RunLimits(jobs, budget, shown.show, commands.stop)
     # SIGTERM too is to end the commands under way.
     with handling(signal.default_int_handler):

@@ -21,7 +21,7 @@ from emulator.cli.exec import handling
 from emulator.cli.help import SandboxCommand
 from emulator.cli.options import DEFAULT_KEY, option
 from emulator.cli.output_files import OUTPUT_FILE, write_text
-from emulator.cli.progress import Progress
+from emulator.cli.progress_line import ProgressLine
 from emulator.cli.serve import serve
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def _limited(plan: ExamPlan, area: str, stop: Callable[[], None] = lambda: None)
     """How many runs an area may have at a time; their number is shown on a terminal."""
     from emulator.runs import RunLimits
 
-    shown = Progress(quiet=plan.quiet, title=f"{area}: ")
+    shown = ProgressLine(quiet=plan.quiet, title=f"{area}: ")
     try:
         yield RunLimits(plan.jobs, progress=shown.show, stop=stop)
     finally:

@@ -15,7 +15,7 @@ import click
 from emulator.cli.exec import handling, past_proxies
 from emulator.cli.options import DEFAULT_KEY, option, variable
 from emulator.cli.output_files import OUTPUT_FILE, write_text
-from emulator.cli.progress import Progress
+from emulator.cli.progress_line import ProgressLine
 from emulator.cli.repeated import RepeatableCommand, repeating
 from emulator.cli.serve import make_server, serve
 from emulator.cli.server_thread import serving
@@ -92,7 +92,7 @@ def sweep(
 
     seeded = {**chosen, "seed": 0 if chosen["seed"] is None else chosen["seed"], "state": "memory", "port": 0}
     runs = CommandRuns(command, shlex.split(check), key, afterwards, seeded)
-    shown = Progress(quiet=as_json)
+    shown = ProgressLine(quiet=as_json)
     try:
         # SIGTERM too is to end the commands under way.
         with handling(signal.default_int_handler):

@@ -8,7 +8,7 @@ import time
 import click
 
 
-class Progress:
+class ProgressLine:
     """The line. ``quiet``: nothing is shown; ``title`` stands before the numbers."""
 
     def __init__(self, *, quiet: bool, title: str = "") -> None:
