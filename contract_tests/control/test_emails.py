@@ -102,6 +102,8 @@ def test_emails_name_the_plan_and_show_the_product(sandbox: Sandbox) -> None:
         assert "Gold" in text(sandbox, email)
         assert "Rice" in text(sandbox, email)
         assert f'src="{picture}"' in html(sandbox, email)
+    failed = next(email for email in outbox(sandbox) if email["kind"] == "renewal_failed")
+    assert "Rice · Gold" in text(sandbox, failed)
 
 
 @pytest.mark.parametrize("body", [{}, {"auto_send": False}])

@@ -70,6 +70,24 @@ def test_a_forged_or_altered_request_is_recognised(sandbox: Sandbox, http: httpx
     assert [verdict["webhook"] for verdict in verdicts] == [*[endpoint["id"]] * 3, None]
 
 
+@pytest.mark.parametrize(("method", "scheme"), [("JWT", "Bearer"), ("BASIC", "Basic")])
+def test_other_credentials_than_the_endpoints_are_recognised(
+    sandbox: Sandbox, http: httpx.Client, method: str, scheme: str
+) -> None:
+    sandbox.endpoint(url(sandbox), security_profile=method)
+    sandbox.customer()
+    _, genuine = stored(sandbox)
+    body = genuine["body"].encode()
+    for given in (f"{scheme} bm9ib2R5Om5vYm9keQ==", f"{scheme} a.b.c", scheme):
+        http.post(
+            url(sandbox, "copy"),
+            params={"app": sandbox.key.removeprefix("sk_test_")},
+            content=body,
+            headers={"authorization": given},
+        )
+    assert [request["signature"]["valid"] for request in stored(sandbox, "copy")] == [False] * 3
+
+
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"])
 @pytest.mark.parametrize("body", [b"", b"\xff\x00", b"{", b"a=1", b"[" * 100_000], ids=len)
 def test_any_method_and_any_body_will_do(sandbox: Sandbox, http: httpx.Client, method: str, body: bytes) -> None:

@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from contract_tests.contract import Contract
-from contract_tests.receiver import Receiver
+from contract_tests.receiver import Receiver, Reply
 from contract_tests.sandbox import RunningServer, Sandbox
 
 
@@ -117,6 +117,26 @@ def test_a_browser_names_the_world_in_the_address(sandbox: Sandbox) -> None:
         assert response.headers["content-type"] == "text/event-stream"
         sandbox.customer()
         assert "event" in dict(stream.until(lambda kind, data: kind == "event"))
+
+
+def test_a_delivery_is_streamed_when_an_attempt_has_ended_or_none_will_be_made(
+    sandbox: Sandbox, receiver: Receiver
+) -> None:
+    """Not when it is only planned, as one that is retried manually."""
+    endpoint = sandbox.endpoint(receiver.url)
+    receiver.reply = lambda _: Reply(500)
+    sandbox.customer()
+    sandbox.settle()
+    [delivery] = sandbox.deliveries(endpoint)
+    with listening(sandbox) as stream:
+        path = f"/webhooks/{endpoint['id']}"
+        sandbox.api.post(f"{path}/disable/")
+        sandbox.advance("1d")
+        sandbox.api.post(f"{path}/enable/")
+        sandbox.api.post(f"{path}/deliveries/{delivery['id']}/retry/")
+        heard = stream.until(lambda kind, data: kind == "delivery" and data["attempt_count"] == 2)
+    streamed = [(data["id"], data["status"], data["attempt_count"]) for kind, data in heard if kind == "delivery"]
+    assert streamed == [(delivery["id"], "failed", 1), (delivery["id"], "failed", 2)]
 
 
 def test_other_worlds_are_not_streamed(sandbox: Sandbox, server: RunningServer) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -27,7 +28,7 @@ def test_a_suite_that_does_not_look_at_the_amount_does_not_notice(tmp_path: Path
     assert ended.output.splitlines() == [
         "no test fails when a refund says `succeeded` for less than was asked",
         "    Assert the amount of the refund.",
-        "    again: --only refund-short",
+        f"    again: payments-emulator doubt --only refund-short -- {shlex.join(SUITE)}",
         "",
         "0 %: 0 of 1 wrong services were noticed; 0 others do not concern the command.",
     ]
@@ -46,6 +47,11 @@ def test_one_that_looks_does_and_a_lower_score_can_be_enough() -> None:
 def test_a_command_that_sends_nothing_is_not_said_to_be_good() -> None:
     ended = doubt("--", sys.executable, "-c", "")
     assert (ended.status, ended.output) == (1, "No wrong service concerns what the command does.\n")
+
+
+def test_the_budget_ends_the_search() -> None:
+    ended = doubt("--budget", "0", "--only", "refund-short", "--", *SUITE)
+    assert (ended.status, ended.output) == (1, "No wrong service was tried.\nThe budget ended before 1 of them.\n")
 
 
 def test_all_are_listed_and_another_name_is_a_usage_error() -> None:

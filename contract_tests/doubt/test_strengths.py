@@ -12,6 +12,7 @@ from emulator.doubt.doubt_report import DoubtReport
 from emulator.doubt.seams import Doubt
 from emulator.doubt.search import DoubtRun, doubt
 from emulator.doubt.table import DOUBTS
+from emulator.runs import ONE_AT_A_TIME, RunLimits
 from emulator.testing import Emulator
 
 
@@ -46,7 +47,7 @@ def thorough(payments: Emulator) -> None:
     assert paid["fee"] > 0
 
 
-def doubted(play: Play, story: Story, **options: Any) -> DoubtReport:
+def doubted(play: Play, story: Story, limits: RunLimits = ONE_AT_A_TIME, **options: Any) -> DoubtReport:
     def run(row: Doubt | None) -> DoubtRun:
         name = "" if row is None else row.name
         try:
@@ -54,7 +55,7 @@ def doubted(play: Play, story: Story, **options: Any) -> DoubtReport:
         except AssertionError as error:
             return DoubtRun(str(error), {name})
 
-    return doubt(run, DOUBTS, **options)
+    return doubt(run, DOUBTS, limits, **options)
 
 
 def test_the_score_rises_with_what_a_suite_looks_at(play: Play) -> None:
@@ -91,7 +92,7 @@ def test_a_suite_that_fails_by_itself_is_not_doubted(play: Play) -> None:
 
 
 def test_the_budget_ends_the_search(play: Play) -> None:
-    report = doubted(play, no_asserts, budget=0)
+    report = doubted(play, no_asserts, RunLimits(budget=0))
     assert (report.asked, report.remaining > 10) == (0, True)
     assert not report.passes(80)
 

@@ -58,6 +58,14 @@ IBAN = "fr7630006000011234567890189"
         ('{"note":"to fr76-3000-6000-0112-3456-7890-189"}', '{"note":"to ****"}'),
         ('{"iban":"not one"}', '{"iban":"****"}'),
         ('{"secret":"whsec_Ab12","password":"x"}', '{"secret":"whsec_****","password":"****"}'),
+        (
+            '{"pan":"12345","card_number":"12345","number":"12345"}',
+            '{"pan":"****2345","card_number":"****2345","number":"****2345"}',
+        ),
+        (
+            '{"cvc":"1","cvv":"1","pin":"1","account_number":"1"}',
+            '{"cvc":"***","cvv":"***","pin":"***","account_number":"****"}',
+        ),
         (f'{{"number":"{PAN}","number":"x"}}', '{"number":"****4242","number":"x"}'),
         (f'{{"number":"{PAN}"', '{"number":"****4242"'),
         (f'{{"number":"{ESCAPED}"', '{"number":"****4242"'),

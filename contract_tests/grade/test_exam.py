@@ -17,14 +17,15 @@ from emulator.doubt.table import DOUBTS
 from emulator.grade import areas, exam_formats
 from emulator.grade.exam import Exam
 from emulator.grade.page import as_html
-from emulator.sweep.findings import SweepFinding, SweepReport
+from emulator.sweep.findings import Advice, SweepFinding, SweepReport
 from emulator.sweep.placed_faults import Place, cases
 
 ROWS = list(DOUBTS.values())
 PLACE = Place("request", 5, "POST /v1/refunds/")
 LOST = next(case for case in cases([PLACE]) if case.kind.name == "drop-after")
+SENT_AGAIN = Advice("It was sent again.", "Send a request again")
 SWEPT = areas.of_sweep(
-    SweepReport([PLACE], 6, [SweepFinding(LOST, ("2 refunds <b> instead of 1", "more"), "Send a key.")])
+    SweepReport([PLACE], 6, [SweepFinding(LOST, ("2 refunds <b> instead of 1", "more"), [SENT_AGAIN])])
 )
 DOUBTED = areas.of_doubt(DoubtReport(ROWS[:3], ROWS[3:4], ROWS[4:]))
 UNASKED = areas.CERTIFY._replace(not_asked="Start your receiver.")
@@ -45,7 +46,7 @@ def test_the_areas_come_first_then_each_finding_with_what_fixes_it() -> None:
     assert (
         "sweep (guide: sweep)\n"
         "  - request 5, POST /v1/refunds/: answer lost after it was executed: 2 refunds <b> instead of 1\n"
-        "    Send a key."
+        "    It was sent again. (how to fix it: guide, Sweep, Send a request again)"
     ) in text
     assert "certify (guide: signatures)\n    Start your receiver." in text
     assert f"  - {ROWS[3].sentence}\n    {ROWS[3].look}" in text

@@ -22,6 +22,7 @@ from contract_tests.hostile.crowd import (
     pour,
 )
 from contract_tests.sandbox import Sandbox
+from emulator import limits
 
 MIB = 1024 * 1024
 
@@ -95,3 +96,10 @@ def test_as_many_headers_as_fit_are_read(sandbox: Sandbox) -> None:
     with connect(sandbox.url) as line:
         line.sendall(start + f"Authorization: Bearer {sandbox.key}\r\n".encode() + b"X-Flood: 1\r\n" * 900 + b"\r\n")
         assert heard(line)[9:12] == b"200"
+
+
+def test_one_header_too_many_is_named(sandbox: Sandbox) -> None:
+    start = b"GET /v1/customers/ HTTP/1.1\r\nHost: sandbox\r\nConnection: close\r\n"
+    with connect(sandbox.url) as line:
+        line.sendall(start + b"X-Flood: 1\r\n" * (limits.HEADERS.most - 1) + b"\r\n")
+        assert f"The request has more than {limits.HEADERS.most} headers." in heard(line).decode()

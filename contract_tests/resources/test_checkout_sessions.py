@@ -27,6 +27,7 @@ def test_a_new_session_is_open_and_has_a_page(sandbox: Sandbox) -> None:
     assert (session["mode"], session["status"], session["payment_intent"]) == ("payment", "open", None)
     assert (session["amount_total"], session["amount_subtotal"]) == (30000, 30000)
     assert session["url"] == f"{sandbox.url}/checkout/{session['id']}"
+    assert session["cancel_url"] == "https://shop.example.com/cart"
     assert session["line_items"] == [{"product": None, **LINE, "amount_total": 30000}]
     assert session["payment_method_types"] == EVERY_TYPE
     assert session["expires_at"] == "2026-01-01T00:30:00.000Z"

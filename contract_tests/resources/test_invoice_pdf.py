@@ -268,6 +268,9 @@ JPEG = b64decode(
 )
 """One grey pixel."""
 
+LONG_COMMENT = b"\xff\xfe" + struct.pack(">H", 602) + b"a" * 600
+"""A part of a JPEG that needs both bytes of its length."""
+
 LOGOS = {
     "grey": uri(picture(40, 20, 0)),
     "rgb": uri(picture(40, 20, 2)),
@@ -275,6 +278,7 @@ LOGOS = {
     "grey with transparency": uri(picture(40, 20, 4)),
     "rgb with transparency": uri(picture(40, 20, 6)),
     "jpeg": uri(JPEG, "jpeg"),
+    "jpeg with a long comment": uri(JPEG[:2] + LONG_COMMENT + JPEG[2:], "jpeg"),
 }
 
 
@@ -298,6 +302,13 @@ def test_the_pixels_of_a_logo_are_those_of_its_file(sandbox: Sandbox) -> None:
     names = {"/Predictor": 15, "/Colors": 3, "/Columns": 40, "/BitsPerComponent": 8}
     parameters = DictionaryObject({NameObject(name): NumberObject(value) for name, value in names.items()})
     assert image.get_object().get_data() == FlateDecode.decode(packed, parameters)
+
+
+def test_a_logo_of_another_form_is_rejected_with_those_there_are(sandbox: Sandbox) -> None:
+    answer = sandbox.control.request(
+        "PATCH", "/app", json={"settings": {"merchant": {"logo": "https://example.com/a"}}}
+    )
+    assert "must begin with data:image/png;base64, or data:image/jpeg;base64," in answer.json()["message"]
 
 
 @pytest.mark.parametrize(

@@ -63,12 +63,38 @@ def test_an_invoice_paid_manually_has_an_account_of_its_own(harness: RulesHarnes
     assert books(harness) == {"buyers": -5000, "paid manually": 5000}
 
 
-def test_a_net_amount_that_is_not_the_rest_is_undone(harness: RulesHarness) -> None:
+@pytest.mark.parametrize("part", ["net_amount", "fee", "commission"])
+def test_parts_that_are_not_the_amount_are_undone(harness: RulesHarness, part: str) -> None:
     harness.run(hosted_payments.pay_invoice, id=invoice(harness).id, payment=CARD)
     (deposit,) = harness.world.table(Transaction)
     with pytest.raises(Imbalance, match=rf"books of {deposit.id} by 1 XAF"):
-        change(harness, deposit, net_amount=deposit.net_amount + 1)
+        change(harness, deposit, **{part: getattr(deposit, part) + 1})
     assert harness.world.table(Transaction).get(deposit.id) is deposit
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "added", "account"),
+    [
+        (Transaction, "net_amount", 100, "books"),
+        (Transaction, "fee", 1, "books"),
+        (Customer, "total_spent", 1, "spending"),
+        (Invoice, "amount_paid", -1, "payments"),
+    ],
+)
+def test_a_payment_with_a_wrong_amount_in_one_record_is_undone(
+    harness: RulesHarness, kind: type[Any], field: str, added: int, account: str
+) -> None:
+    """In the unit of work of the payment itself; 100 is twice the commission of one per cent."""
+    unpaid = invoice(harness)
+
+    def pay_wrongly(world: World) -> None:
+        hosted_payments.pay_invoice(world, id=unpaid.id, payment=CARD)
+        (record,) = world.table(kind)
+        world.replace(record, **{field: getattr(record, field) + added})
+
+    with pytest.raises(Imbalance, match=rf"{account} of \w+ by -?{abs(added)} XAF"):
+        harness.run(pay_wrongly)
+    assert harness.world.require(Invoice, unpaid.id) == unpaid
 
 
 def test_totals_of_a_customer_follow_its_transactions(harness: RulesHarness) -> None:
@@ -94,6 +120,13 @@ def test_an_invoice_is_not_paid_without_money(harness: RulesHarness) -> None:
     unpaid = invoice(harness)
     with pytest.raises(Imbalance, match=rf"payments of {unpaid.id} by -5000 XAF"):
         change(harness, unpaid, status="paid", amount_paid=5000)
+
+
+def test_an_invoice_gives_no_money_back(harness: RulesHarness) -> None:
+    harness.run(hosted_payments.pay_invoice, id=invoice(harness).id, payment=CARD)
+    (paid,) = harness.world.table(Invoice)
+    with pytest.raises(Imbalance, match=rf"payments of {paid.id} by 1000 XAF"):
+        change(harness, paid, amount_paid=4000)
 
 
 def test_a_session_is_not_complete_without_money(harness: RulesHarness) -> None:

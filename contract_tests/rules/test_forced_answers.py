@@ -132,6 +132,19 @@ def test_an_error_about_a_field_names_one_of_the_operation(sandbox: Sandbox, cod
     assert answer["errors"] == {field: [message.format(other=other)]}
 
 
+def test_a_duplicate_sku_is_that_of_the_product_that_has_it(sandbox: Sandbox) -> None:
+    skus = {sku: sandbox.product(metadata={"sku": sku})["id"] for sku in ("A1", "B1", "C1")}
+    headers = {"Emulator-Answer": "DUPLICATE_SKU"}
+    answer = sandbox.api.rejected("POST", "/products/", 409, "DUPLICATE_SKU", json=BASKET, headers=headers)
+    assert answer["errors"] == {"metadata.sku": [f"is the sku of {skus['B1']} already"]}
+
+
+def test_an_error_about_a_state_of_what_is_not_there_yet_names_its_kind(sandbox: Sandbox) -> None:
+    headers = {"Emulator-Answer": "INVALID_STATUS_TRANSITION"}
+    answer = sandbox.api.rejected("POST", "/products/", 422, "INVALID_STATUS_TRANSITION", json=BASKET, headers=headers)
+    assert answer["message"] == "This product is canceled: it cannot change."
+
+
 def test_a_refund_names_the_rest_of_its_transaction_and_a_capture_what_was_authorised(sandbox: Sandbox) -> None:
     """Less than is asked for, since what is left is enough for this request."""
     deposit = sandbox.deposit()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from contract_tests.client import Client
+from contract_tests.client import Client, http_client
 from contract_tests.contract import Contract
 from contract_tests.sandbox import RunningServer
 
@@ -86,6 +86,14 @@ def test_a_read_only_key_may_read(calling: Any) -> None:
 @pytest.mark.parametrize("name", ["expired_cards_suite", "readonly_tests", "revoked-shop", "disabledx1", "expired1x"])
 def test_a_name_that_begins_with_the_word_is_a_name(calling: Any, name: str) -> None:
     assert calling(f"sk_test_{name}").get("/customers/")["data"] == []
+
+
+def test_a_request_that_the_name_rejects_is_in_the_journal(server: RunningServer, calling: Any) -> None:
+    key = "sk_test_paymentsoff3"
+    calling(key).rejected("POST", "/payment-links/", 403, "COMPANY_PAYMENTS_DISABLED", json={})
+    with http_client(base_url=server.url, headers={"Authorization": f"Bearer {key}"}) as http:
+        journal = http.get("/_emulator/requests").json()["data"]
+    assert [(row["operation"], row["status"]) for row in journal] == [("createPaymentLink", 403)]
 
 
 def test_the_message_says_that_the_name_did_it(calling: Any) -> None:

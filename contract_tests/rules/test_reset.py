@@ -46,5 +46,6 @@ def test_an_idempotency_key_is_forgotten(sandbox: Sandbox) -> None:
 def test_a_production_key_may_not(sandbox: Sandbox) -> None:
     """Authentication rule 3: 403 PERMISSION_DENIED."""
     live = Client(sandbox.url, sandbox.api.contract, sandbox.key.replace("sk_test_", "sk_prod_"))
-    live.rejected("POST", "/reset", 403, "PERMISSION_DENIED")
+    answer = live.rejected("POST", "/reset", 403, "PERMISSION_DENIED")
+    assert answer["message"] == "Only a sandbox can be reset; this is a production key."
     live.close()

@@ -91,9 +91,33 @@ def test_one_case_is_run_again_alone(tmp_path: Path) -> None:
     ]
 
 
-def test_a_case_that_the_story_does_not_have_is_a_usage_error() -> None:
-    ended = sweep("--only", "99:lost", "--", *CLIENT)
-    assert (ended.returncode, "99:lost is no case of this story" in ended.stderr) == (2, True)
+def test_faults_with_one_cause_are_one_paragraph() -> None:
+    tried = (f"--only={case}" for case in ("3:drop-after", "5:drop-after", "5:error-after"))
+    paragraphs = sweep(*tried, "--", *CLIENT, "careless").stdout.split("\n\n")
+    lines = paragraphs[1].splitlines()
+    assert paragraphs[0].startswith("request 3, POST /v1/subscriptions/: answer lost after it was executed\n    ")
+    assert lines[:2] == [
+        "request 5, POST /v1/refunds/: answer lost after it was executed",
+        "request 5, POST /v1/refunds/: executed, but answered 500",
+    ]
+    assert "    2 refunds succeeded (2,000 XAF) instead of 1 (1,000 XAF)" in lines
+    assert [line for line in lines if line.startswith("    after error-after also: error of the audit: ")]
+    assert lines[-3:-1] == [
+        "    POST /v1/refunds/ was sent again without an Idempotency-Key",
+        "    how to fix it: guide, Sweep, Send a request again",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("case", "instead"),
+    [
+        ("99:lost", "its places are 1 to 5"),
+        ("1:lost", "at 1 it has 1:drop-before, 1:drop-after, 1:error-after, 1:garbled, 1:timeout, 1:slow, 1:throttled"),
+    ],
+)
+def test_a_case_that_the_story_does_not_have_is_a_usage_error(case: str, instead: str) -> None:
+    ended = sweep("--only", case, "--", *CLIENT)
+    assert (ended.returncode, f"{case} is no case of this story; {instead}" in ended.stderr) == (2, True), ended.stderr
 
 
 def test_a_command_that_fails_by_itself_is_not_swept() -> None:

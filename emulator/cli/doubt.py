@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -10,15 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from emulator.cli.captured import run_captured
-from emulator.cli.exec import past_proxies
-from emulator.cli.help import SandboxCommand
+from emulator.cli.exec import handling, past_proxies
 from emulator.cli.options import DEFAULT_KEY, option, variable
 from emulator.cli.output_files import OUTPUT_FILE, write_text
+from emulator.cli.progress_line import ProgressLine
+from emulator.cli.repeated import RepeatableCommand, repeating
 from emulator.cli.serve import make_server, serve
 from emulator.cli.server_thread import serving
 
 if TYPE_CHECKING:
+    from emulator.cli.captured import CapturedCommands
     from emulator.doubt.seams import Doubt
     from emulator.doubt.search import DoubtRun
     from emulator.grade.exam_recorder import ExamRecorder
@@ -27,6 +29,8 @@ LEFT_OUT = ("port", "port_file", "state", "quiet", "verbose", "log_format", "str
 """Options of ``serve`` that each run has for itself: a free port, worlds in memory, answers that may be wrong."""
 
 PARAMETERS = [each for each in serve.params if each.name not in LEFT_OUT]
+
+INTERRUPTED = 130
 
 SLOWER = 10
 """How many times longer than with the right service a run may take."""
@@ -44,7 +48,7 @@ def listed(context: click.Context, _: click.Parameter, wanted: bool) -> None:
         context.exit(0)
 
 
-@click.command(cls=SandboxCommand, params=PARAMETERS, context_settings={"allow_interspersed_args": False})
+@click.command(cls=RepeatableCommand, params=PARAMETERS, context_settings={"allow_interspersed_args": False})
 @option("--key", default=DEFAULT_KEY, metavar="KEY", help="API key for COMMAND.")
 @click.option("--fail-on", type=click.FloatRange(0, 100), default=100, metavar="PERCENT", help="Fail below this score.")
 @click.option("--only", multiple=True, metavar="NAME", help="Only this wrong service; repeatable.")
@@ -79,31 +83,41 @@ def doubt(
     COMMAND, a test suite, runs once with the right service, then once with each service that is wrong in one way and
     that concerns it, each time in a sandbox of its own with the same seed. A run that passes has not noticed.
 
-    Exit status 1 where the score, the percentage that was noticed, is less than --fail-on (100).
+    Exit status 1 where the score, the percentage that was noticed, is less than --fail-on (100); 130 after Ctrl-C, with
+    what was found before.
     """
     # Imported here: the help of this command needs none of them.
+    from emulator.cli.captured import CapturedCommands
     from emulator.doubt.search import doubt as run_doubt
     from emulator.doubt.table import DOUBTS
+    from emulator.runs import RunLimits
 
     for name in (*only, *skip):
         if name not in DOUBTS:
             raise click.BadParameter(f"{name}: there is no such wrong service; --list shows them", param_hint="'NAME'")
-    show = progress(quiet=as_json)
-    report = run_doubt(
-        player(command, key, chosen), DOUBTS, only=only, skip=skip, budget=budget, workers=jobs, progress=show
-    )
+    shown, commands = ProgressLine(quiet=as_json), CapturedCommands()
+    limits = RunLimits(jobs, budget, shown.show, commands.stop)
+    # SIGTERM too is to end the commands under way.
+    with handling(signal.default_int_handler):
+        report = run_doubt(player(command, key, chosen, commands), DOUBTS, limits, only=only, skip=skip)
+    shown.end()
+    report = report._replace(repeat=repeating(command))
     if junit is not None:
         write_text(junit, report.as_junit())
     click.echo(report.as_json() if as_json else report.text())
-    return int(not report.passes(fail_on))
+    return INTERRUPTED if report.interrupted else int(not report.passes(fail_on))
 
 
 def player(
-    command: Sequence[str], key: str, chosen: Mapping[str, Any], recorder: ExamRecorder | None = None
+    command: Sequence[str],
+    key: str,
+    chosen: Mapping[str, Any],
+    commands: CapturedCommands,
+    recorder: ExamRecorder | None = None,
 ) -> Callable[[Doubt | None], DoubtRun]:
     """The function that runs the command once, in a sandbox of its own with a service that is wrong or right.
 
-    ``recorder`` looks at the worlds of the right one.
+    It is one of ``commands``. ``recorder`` looks at the worlds of the right one.
     """
     from emulator.doubt.search import DoubtRun
     from emulator.doubt.table import DOUBTS
@@ -122,7 +136,7 @@ def player(
             recorder.attach(server.sandbox.engine)
         with serving(server):
             started = time.monotonic()
-            failure = _failure(command, variables, time_limit)
+            failure = _failure(commands, command, variables, time_limit)
         if row is None:
             time_limit = max(PATIENCE, SLOWER * (time.monotonic() - started))
             if recorder:
@@ -138,23 +152,18 @@ def environment(url: str, key: str, token: str | None) -> dict[str, str]:
     return {variable(name): value for name, value in values.items() if value} | past_proxies(url)
 
 
-def _failure(command: Sequence[str], variables: Mapping[str, str], time_limit: float | None) -> str | None:
+def _failure(
+    commands: CapturedCommands, command: Sequence[str], variables: Mapping[str, str], time_limit: float | None
+) -> str | None:
     """Why the command failed, in one line; None if it did not."""
     # Imported here: the help of a command line needs no processes.
     from subprocess import TimeoutExpired
 
     try:
-        status, output = run_captured(command, variables, time_limit)
+        status, output = commands.run(command, variables, time_limit)
     except OSError as error:
         raise click.ClickException(f"{command[0]}: cannot be run: {error.strerror}") from None
     except TimeoutExpired:
         return f"no end within {time_limit:g} s"
     last = output.strip().splitlines()[-1:]
     return None if status == 0 else ", ".join([f"exit status {status}", *last])
-
-
-def progress(*, quiet: bool) -> Callable[[int, int], None]:
-    """Shows the number of runs on a terminal, on one line."""
-    if quiet or not os.isatty(2):
-        return lambda done, of: None
-    return lambda done, of: click.echo(f"\r{done} of {of} runs" + ("\n" if done == of else ""), nl=False, err=True)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import click
 
 from emulator import junit
-from emulator.cli.captured import run_captured
+from emulator.cli.captured import CapturedCommands
 from emulator.cli.output_files import write_text
 from emulator.cli.serve import make_server
 from emulator.cli.server_thread import serving
@@ -55,26 +55,39 @@ def run_all(
     app: str,
     environment: Environment,
     chosen: Mapping[str, Any],
+    *,
     choose: Callable[[list[OtherValue]], list[OtherValue]] = lambda others: others,
+    progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> list[CommandRun]:
     """Run the command under the readings chosen for an App, then under each other value, each in its own sandbox.
 
-    ``choose`` may leave values out.
+    ``choose`` may leave values out. ``progress`` is called with the runs done so far and all. Ctrl-C ends the runs.
 
     There is one run for each core at a time. Where the first one fails, the others are tried all the same: another
     value may be the one that the command expects.
     """
-    first = CommandRun(None, None, *_ended(command, environment, chosen))
+    commands = CapturedCommands()
+    first = CommandRun(None, None, *_ended(commands, command, environment, chosen))
+    others = choose([*_other_values(app, chosen)])
+    runs = [first]
     with TemporaryDirectory() as folder, ThreadPoolExecutor(_cores()) as pool:
 
         def run(other: OtherValue) -> CommandRun:
             # A fixture file, after those of the user: it has the last word.
             file = Path(folder, "-".join(other)).with_suffix(".json")
             file.write_text(json.dumps({"settings": {"readings": dict([other])}}), "utf-8")
-            ended = _ended(command, environment, {**chosen, "fixtures": (*chosen["fixtures"], file)})
+            ended = _ended(commands, command, environment, {**chosen, "fixtures": (*chosen["fixtures"], file)})
             return CommandRun(*other, *ended, depends=bool(ended[0]) != bool(first.status))
 
-        return [first, *pool.map(run, choose([*_other_values(app, chosen)]))]
+        try:
+            for ended in pool.map(run, others):
+                runs.append(ended)
+                progress(len(runs), 1 + len(others))
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+            commands.stop()
+            raise
+    return runs
 
 
 def _cores() -> int:
@@ -95,12 +108,14 @@ def _other_values(app: str, chosen: Mapping[str, Any]) -> Iterator[OtherValue]:
         yield from ((name, value) for value in reading.values if value != present[name])
 
 
-def _ended(command: Sequence[str], environment: Environment, chosen: Mapping[str, Any]) -> tuple[int, str]:
+def _ended(
+    commands: CapturedCommands, command: Sequence[str], environment: Environment, chosen: Mapping[str, Any]
+) -> tuple[int, str]:
     """Run the command with a sandbox of its own to its end; its exit status and what it printed."""
     server = make_server(**{**chosen, "port": 0})
     with serving(server):
         # An OSError is reported by exec.
-        return run_captured(command, environment(server))
+        return commands.run(command, environment(server))
 
 
 def report(runs: Sequence[CommandRun], *, as_json: bool, junit_file: Path | None) -> int:

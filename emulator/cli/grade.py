@@ -5,23 +5,28 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from emulator.cli.captured import run_captured
-from emulator.cli.doubt import LEFT_OUT, environment
+from emulator.cli.doubt import INTERRUPTED, LEFT_OUT, environment
 from emulator.cli.doubt import player as doubt_player
+from emulator.cli.exec import handling
 from emulator.cli.help import SandboxCommand
 from emulator.cli.options import DEFAULT_KEY, option
 from emulator.cli.output_files import OUTPUT_FILE, write_text
+from emulator.cli.progress_line import ProgressLine
 from emulator.cli.serve import serve
 
 if TYPE_CHECKING:
     from emulator.grade.exam import Area, Exam
+    from emulator.runs import RunLimits
 
 PARAMETERS = [each for each in serve.params if each.name not in LEFT_OUT]
 
@@ -45,6 +50,7 @@ class ExamPlan(NamedTuple):
     most: int | None
     jobs: int
     chosen: dict[str, Any]
+    quiet: bool
 
 
 @click.command(cls=SandboxCommand, params=PARAMETERS, context_settings={"allow_interspersed_args": False})
@@ -91,7 +97,7 @@ def grade(
     sweep, certify, audit, coverage, doubt and readings. The report has no times, ids or paths of a run: the same code
     gets the same report.
 
-    Exit status 1 where the mark, the mean of the areas that were asked, is less than --fail-on (100).
+    Exit status 1 where the mark, the mean of the areas that were asked, is less than --fail-on (100); 130 after Ctrl-C.
     """
     # Imported here: the help of this command needs none of them.
     from emulator.grade import exam_formats
@@ -102,7 +108,14 @@ def grade(
 
     seed = 0 if chosen["seed"] is None else chosen["seed"]
     own = {**chosen, "seed": seed, "state": "memory", "port": 0, "strict": False}
-    exam = examine(ExamPlan(command, shlex.split(story), key, receiver, secret, skip, most, jobs, own))
+    plan = ExamPlan(command, shlex.split(story), key, receiver, secret, skip, most, jobs, own, quiet=as_json)
+    try:
+        # SIGTERM too is to end the commands under way.
+        with handling(signal.default_int_handler):
+            exam = examine(plan)
+    except KeyboardInterrupt:
+        click.echo("Interrupted: an exam that is not finished has no mark.", err=True)
+        return INTERRUPTED
     files = {html: as_html, junit: exam_formats.as_junit, sarif: as_sarif, badge: exam_formats.badge}
     for file, written in files.items():
         if file is not None:
@@ -121,15 +134,19 @@ def examined_file(command: Sequence[str]) -> str:
 
 def examine(plan: ExamPlan) -> Exam:
     """Ask everything that can be asked."""
+    from emulator.cli.captured import CapturedCommands
     from emulator.doubt.search import doubt
     from emulator.doubt.table import DOUBTS
     from emulator.grade import areas
     from emulator.grade.exam import Exam
     from emulator.grade.exam_recorder import ExamRecorder
 
-    recorder = ExamRecorder()
-    play = doubt_player(plan.command, plan.key, plan.chosen, recorder)
-    doubted = doubt(play, DOUBTS, skip=plan.skip, most=plan.most, workers=plan.jobs)
+    recorder, commands = ExamRecorder(), CapturedCommands()
+    play = doubt_player(plan.command, plan.key, plan.chosen, commands, recorder)
+    with _limited(plan, "doubt", commands.stop) as limits:
+        doubted = doubt(play, DOUBTS, limits, skip=plan.skip, most=plan.most)
+    if doubted.interrupted:
+        raise KeyboardInterrupt
     if doubted.failure:
         return Exam((), doubted.failure)
     return Exam(
@@ -144,6 +161,18 @@ def examine(plan: ExamPlan) -> Exam:
     )
 
 
+@contextmanager
+def _limited(plan: ExamPlan, area: str, stop: Callable[[], None] = lambda: None) -> Iterator[RunLimits]:
+    """How many runs an area may have at a time; their number is shown on a terminal."""
+    from emulator.runs import RunLimits
+
+    shown = ProgressLine(quiet=plan.quiet, title=f"{area}: ")
+    try:
+        yield RunLimits(plan.jobs, progress=shown.show, stop=stop)
+    finally:
+        shown.end()
+
+
 def _swept(plan: ExamPlan) -> Area:
     from emulator.cli.sweep import CommandRuns
     from emulator.doubt.search import sample
@@ -155,7 +184,11 @@ def _swept(plan: ExamPlan) -> Area:
         return areas.SWEEP._replace(not_asked=NO_STORY)
     runs = CommandRuns(plan.story, (), plan.key, "2d", plan.chosen)
     chosen = sample([case.name for case in cases(runs.play(None).places)], plan.most)
-    return areas.of_sweep(sweep(runs.play, only=chosen, workers=plan.jobs, stop=runs.stop))
+    with _limited(plan, "sweep", runs.stop) as limits:
+        report = sweep(runs.play, limits, only=chosen)
+    if report.interrupted:
+        raise KeyboardInterrupt
+    return areas.of_sweep(report)
 
 
 def _certified(plan: ExamPlan) -> Area:
@@ -179,7 +212,14 @@ def _read(plan: ExamPlan) -> Area:
     def variables(server: Any) -> dict[str, str]:
         return environment(server.url, plan.key, plan.chosen["control_token"])
 
-    runs = run_all(
-        plan.command, plan.key.split("_", 2)[-1], variables, plan.chosen, lambda others: sample(others, plan.most)
-    )
+    app = plan.key.split("_", 2)[-1]
+    with _limited(plan, "readings") as limits:
+        runs = run_all(
+            plan.command,
+            app,
+            variables,
+            plan.chosen,
+            choose=lambda others: sample(others, plan.most),
+            progress=limits.progress,
+        )
     return areas.of_readings(runs)

@@ -6,18 +6,17 @@ import os
 import re
 import shlex
 import signal
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from emulator.cli.completion import PROGRAM
 from emulator.cli.exec import handling, past_proxies
-from emulator.cli.help import SandboxCommand
 from emulator.cli.options import DEFAULT_KEY, option, variable
 from emulator.cli.output_files import OUTPUT_FILE, write_text
+from emulator.cli.progress_line import ProgressLine
+from emulator.cli.repeated import RepeatableCommand, repeating
 from emulator.cli.serve import make_server, serve
 from emulator.cli.server_thread import serving
 
@@ -43,25 +42,13 @@ SHOWN_APPS = 3
 ERROR = re.compile(r"(Uncaught )?[\w.]*(Error|Exception)\b.*: ")
 """How programs begin the line that names an error; Node's last line is its version."""
 
-NOT_REPEATED = ("--only", "--junit", "--control-token", "--budget", "--jobs")
-"""Options with a value that the line to repeat one case leaves out."""
-
 # Each run has a sandbox of its own on a free port, in memory.
 NOT_OURS = ("port", "port_file", "state", "exit_with_stdin", "workers")
 
 PARAMETERS = [each for each in serve.params if each.name not in NOT_OURS]
 
 
-class SweptCommand(SandboxCommand):
-    """The command, which remembers its own arguments for the line that repeats one case."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Remember the arguments before they are taken apart."""
-        ctx.meta["sweep.arguments"] = tuple(args)
-        return super().parse_args(ctx, args)
-
-
-@click.command(cls=SweptCommand, params=PARAMETERS, context_settings={"allow_interspersed_args": False})
+@click.command(cls=RepeatableCommand, params=PARAMETERS, context_settings={"allow_interspersed_args": False})
 @option("--key", default=DEFAULT_KEY, metavar="KEY", help="API key for COMMAND.")
 @click.option("--check", default="", metavar="COMMAND", help="Run afterwards; output and status must stay the same.")
 @click.option("--only", multiple=True, metavar="CASE", help="Only this case, such as 4:drop-after; repeatable.")
@@ -100,24 +87,24 @@ def sweep(
     Exit status 1 where a run ended differently, 130 after Ctrl-C, with what was found before.
     """
     # Imported here: the help of this command needs no driver.
+    from emulator.runs import RunLimits
     from emulator.sweep.driver import sweep as run_sweep
 
     seeded = {**chosen, "seed": 0 if chosen["seed"] is None else chosen["seed"], "state": "memory", "port": 0}
     runs = CommandRuns(command, shlex.split(check), key, afterwards, seeded)
-    shown = Progress(quiet=as_json)
+    shown = ProgressLine(quiet=as_json)
     try:
         # SIGTERM too is to end the commands under way.
         with handling(signal.default_int_handler):
-            report = run_sweep(
-                runs.play, only=only, budget=budget, workers=jobs, with_pairs=pairs, progress=shown.show, stop=runs.stop
-            )
+            limits = RunLimits(jobs, budget, shown.show, runs.stop)
+            report = run_sweep(runs.play, limits, only=only, with_pairs=pairs)
     except LookupError as error:
         raise click.BadParameter(str(error), param_hint="'--only'") from None
     shown.end()
     # A command that fails because it finds no sandbox says so itself.
     if report.runs and not report.places and (report.failure or "").startswith("it sends no request"):
         raise click.ClickException(runs.why_nothing_was_seen())
-    report = report._replace(repeat=repeating(click.get_current_context().meta["sweep.arguments"], len(command)))
+    report = report._replace(repeat=repeating(command))
     if junit is not None:
         write_text(junit, report.as_junit())
     click.echo(report.as_json() if as_json else report.text())
@@ -187,19 +174,6 @@ class CommandRuns:
         return status, output.strip()
 
 
-def repeating(arguments: Sequence[str], command_length: int) -> str:
-    """The command line that repeats one case, which is written ``{case}``."""
-    split = len(arguments) - command_length
-    options = [each for each in arguments[:split] if each not in ("--", "--json", "--pairs")]
-    stays = [
-        each
-        for number, each in enumerate(options)
-        if each.partition("=")[0] not in NOT_REPEATED and (number == 0 or options[number - 1] not in NOT_REPEATED)
-    ]
-    line = shlex.join([PROGRAM, "sweep", "--only", "CASE", *stays, "--", *arguments[split:]])
-    return line.replace("CASE", "{case}", 1)
-
-
 def _failure(status: int, output: str) -> str | None:
     """Why the command failed, in one line: its last one that names an error, else its last one."""
     if status == 0:
@@ -211,31 +185,3 @@ def _failure(status: int, output: str) -> str | None:
 
 def _outcome(status: int, output: str) -> str:
     return output if status == 0 else f"exit status {status}, {output}"
-
-
-class Progress:
-    """Shows on a terminal, on one line, how many runs were made and about how long the others take."""
-
-    def __init__(self, *, quiet: bool) -> None:
-        self._is_shown = not quiet and os.isatty(2)
-        self._started: float | None = None
-        self._first = 0
-
-    def show(self, done: int, of: int) -> None:
-        """After each run; called from several threads."""
-        now = time.monotonic()
-        if self._started is None:
-            self._started, self._first = now, done
-        if self._is_shown:
-            click.echo(f"\r\033[K{estimate(done, of, self._first, now - self._started)}", nl=False, err=True)
-
-    def end(self) -> None:
-        """Remove the line."""
-        if self._is_shown and self._started is not None:
-            click.echo("\r\033[K", nl=False, err=True)
-
-
-def estimate(done: int, of: int, first: int, seconds: float) -> str:
-    """How far the runs are, ``seconds`` after the run with the number ``first``."""
-    left = f", about {seconds / (done - first) * (of - done):.0f} s left" if done > first else ""
-    return f"{done} of {of} runs{left}"

@@ -34,13 +34,14 @@ def sweep_story(
 ) -> None:
     """Sweep a story that the program at the other end of standard input and output plays."""
     # Imported here: the list of commands needs no driver.
+    from emulator.runs import RunLimits
     from emulator.sweep.driver import sweep
 
     def play(case: Case | None) -> Ending:
         return _played(case, afterwards, control_token)
 
     try:
-        report = sweep(play, only=only, budget=budget, with_pairs=pairs)._replace(repeat=REPEAT)
+        report = sweep(play, RunLimits(budget=budget), only=only, with_pairs=pairs)._replace(repeat=REPEAT)
     except LookupError as error:
         raise click.BadParameter(str(error), param_hint="'only'") from None
     _send({"report": json.loads(report.as_json()), "text": report.text()})

@@ -9,11 +9,14 @@ from typing import Any, NamedTuple
 from emulator import junit
 from emulator.doubt.seams import Doubt
 
+NONE_CONCERNS = "No wrong service concerns what the command does."
+
 
 class DoubtReport(NamedTuple):
     """``failure`` is that of the command with the right service; then nothing else was tried.
 
     ``untouched`` are the rows that do not concern the command, ``remaining`` counts those that were not tried.
+    ``repeat`` asks one row again; ``{case}`` stands for its name.
     """
 
     noticed: Sequence[Doubt]
@@ -21,6 +24,8 @@ class DoubtReport(NamedTuple):
     untouched: Sequence[Doubt]
     remaining: int = 0
     failure: str | None = None
+    interrupted: bool = False
+    repeat: str = "--only {case}"
 
     @property
     def asked(self) -> int:
@@ -42,18 +47,18 @@ class DoubtReport(NamedTuple):
             yield f"The command fails with the right service, so nothing else was tried: {self.failure}"
             return
         for row in self.unnoticed:
-            yield from (row.sentence, f"    {row.look}", f"    again: --only {row.name}", "")
+            yield from (row.sentence, f"    {row.look}", f"    again: {self.repeat.replace('{case}', row.name)}", "")
         yield self._result()
         if self.remaining:
-            yield f"The budget ended before {self.remaining} of them."
+            yield f"{'Interrupted' if self.interrupted else 'The budget ended'} before {self.remaining} of them."
 
     def _result(self) -> str:
-        if not self.asked and not self.remaining:
-            return "No wrong service concerns what the command does."
-        score = f"{int(self.score)} %: " if self.asked else ""
+        if not self.asked:
+            return "No wrong service was tried." if self.remaining else NONE_CONCERNS
         others = len(self.untouched)
         concern = "1 other does not concern" if others == 1 else f"{others} others do not concern"
-        return f"{score}{len(self.noticed)} of {self.asked} wrong services were noticed; {concern} the command."
+        noticed = f"{len(self.noticed)} of {self.asked} wrong services were noticed"
+        return f"{int(self.score)} %: {noticed}; {concern} the command."
 
     def text(self) -> str:
         """The report as one text."""
@@ -69,6 +74,7 @@ class DoubtReport(NamedTuple):
                 "untouched": [row.name for row in self.untouched],
                 "remaining": self.remaining,
                 "failure": self.failure,
+                "interrupted": self.interrupted,
             }
         )
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple, TypeVar
 
 from emulator.doubt.doubt_report import DoubtReport
 from emulator.doubt.seams import Doubt
+from emulator.runs import ONE_AT_A_TIME, RunLimits, Runs
 
 
 class DoubtRun(NamedTuple):
@@ -27,38 +26,28 @@ RunCommand = Callable[[Doubt | None], DoubtRun]
 def doubt(
     play: RunCommand,
     doubts: Mapping[str, Doubt],
+    limits: RunLimits = ONE_AT_A_TIME,
     *,
     only: Sequence[str] = (),
     skip: Sequence[str] = (),
     most: int | None = None,
-    budget: float | None = None,
-    workers: int = 1,
-    progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> DoubtReport:
     """Run the command with the right service, then with each wrong one that concerns it.
 
-    ``only`` and ``skip`` are names of rows. Of more than ``most`` rows a sample is tried, always the same. ``budget``
-    is in seconds (real time): no run starts later. ``progress`` is called with the runs done so far and all.
+    ``only`` and ``skip`` are names of rows. Of more than ``most`` rows a sample is tried, always the same. Ctrl-C ends
+    the search; the report has what was found before.
     """
-    deadline = None if budget is None else time.monotonic() + budget
-    right = play(None)
+    runs = Runs[Doubt, DoubtRun](play, limits)
     wanted = [row for row in doubts.values() if row.name not in skip and (not only or row.name in only)]
+    try:
+        right = play(None)
+    except KeyboardInterrupt:
+        return DoubtReport((), (), (), remaining=len(wanted), interrupted=True)
     if right.failure is not None:
         return DoubtReport((), (), (), failure=right.failure)
     concerning = sample([row for row in wanted if row.name in right.reached], most)
-    played: dict[str, DoubtRun] = {}
-
-    def run(row: Doubt) -> None:
-        if deadline is None or time.monotonic() < deadline:
-            played[row.name] = play(row)
-            progress(len(played), len(concerning))
-
-    with ThreadPoolExecutor(workers) as pool:
-        try:
-            list(pool.map(run, concerning))
-        except KeyboardInterrupt:
-            # What was found so far is reported.
-            pool.shutdown(cancel_futures=True)
+    runs.play_all(concerning)
+    played = runs.endings
     # A row that was not reached this time says nothing about the command.
     asked = [row for row in concerning if row.name in played and row.name in played[row.name].reached]
     return DoubtReport(
@@ -66,6 +55,7 @@ def doubt(
         unnoticed=[row for row in asked if played[row.name].failure is None],
         untouched=[row for row in wanted if row.name not in right.reached],
         remaining=len(concerning) - len(played),
+        interrupted=runs.interrupted,
     )
 
 

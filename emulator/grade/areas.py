@@ -19,7 +19,6 @@ READINGS = Area("readings", "Do the tests pass whichever way the specification i
 EXPECTED: Mapping[str, str] = {"accepted": "accepted", "refused": "rejected"}
 """How sentences name what ``certify --json`` expects of a receiver."""
 
-FIX_SWEEP = "Repeat requests with the same Idempotency-Key, handle each event once, and ask for what did not arrive."
 FIX_READING = "Do not depend on how this sentence of the specification is read (/docs/decisions)."
 
 GOES_WRONG: Mapping[str, tuple[str, str]] = {
@@ -41,7 +40,7 @@ def of_sweep(report: SweepReport) -> Area:
         ExamFinding(
             finding.case.kind.name,
             f"{finding.case.sentence}: {finding.differences[0]}",
-            finding.advice or FIX_SWEEP,
+            finding.fix,
         )
         for finding in report.findings
     ]

@@ -32,6 +32,11 @@ class Group(NamedTuple):
     def __str__(self) -> str:
         return f"{_plural(self.kind)} {self.status}".rstrip()
 
+    def counted(self, part: Sum) -> str:
+        """``1 refund succeeded``."""
+        noun = _singular(self.kind) if part.number == 1 else _plural(self.kind)
+        return f"{part.number} {noun} {self.status}".rstrip() + _amount(self, part)
+
 
 class Sum(NamedTuple):
     """How many objects a group has, and their amount in minor units."""
@@ -91,7 +96,7 @@ def differences(clean: Digest, other: Digest) -> Iterator[str]:
     for group in sorted({*clean.sums, *other.sums}, key=str):
         wanted, found = clean.sums.get(group, Sum()), other.sums.get(group, Sum())
         if wanted.number != found.number:
-            yield f"{found.number} {group}{_amount(group, found)} instead of {wanted.number}{_amount(group, wanted)}"
+            yield f"{group.counted(found)} instead of {wanted.number}{_amount(group, wanted)}"
         elif wanted.amount != found.amount:
             yield f"{group}:{_amount(group, found)} instead of{_amount(group, wanted)}"
     numbers, others = totals(clean), totals(other)
@@ -110,11 +115,15 @@ def totals(digest: Digest) -> Counter[str]:
 
 
 def _amount(group: Group, part: Sum) -> str:
-    return f" ({part.amount:,} {group.currency})" if group.currency else ""
+    return f" ({part.amount:,} {group.currency})" if group.currency and part.number else ""
+
+
+def _singular(kind: str) -> str:
+    return kind.replace("_", " ")
 
 
 def _plural(kind: str) -> str:
-    words = kind.replace("_", " ")
+    words = _singular(kind)
     return f"{words}es" if words.endswith("s") else f"{words}s"
 
 

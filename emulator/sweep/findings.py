@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 from typing import Any, NamedTuple
 
 from emulator import junit
@@ -54,12 +53,28 @@ class Ending(NamedTuple):
     was_reset: bool = False
 
 
+class Advice(NamedTuple):
+    """How to fix what a fault shows: a section of the guide, and the cause where the requests show it."""
+
+    cause: str | None
+    section: str
+
+    def __str__(self) -> str:
+        fix = GUIDE.format(self.section)
+        return f"{self.cause} ({fix})" if self.cause else fix
+
+
 class SweepFinding(NamedTuple):
-    """A case with another end than the clean run, in which way it differs, and how to fix it."""
+    """A case with another end than the clean run, in which way it differs, and how to fix it; two ways for a pair."""
 
     case: Case
     differences: tuple[str, ...]
-    advice: str
+    advice: Sequence[Advice]
+
+    @property
+    def fix(self) -> str:
+        """How to fix it, on one line."""
+        return "; ".join(map(str, self.advice))
 
     def as_json(self) -> dict[str, Any]:
         """The finding for programs."""
@@ -72,8 +87,51 @@ class SweepFinding(NamedTuple):
             "fault": kind.name,
             "sentence": self.case.sentence,
             "differences": list(self.differences),
-            "advice": self.advice,
+            "advice": self.fix,
         }
+
+
+class FindingGroup:
+    """Findings with one cause: at the same places, with the same sections of the guide, and a difference in common."""
+
+    def __init__(self, first: SweepFinding) -> None:
+        self._findings = [first]
+        self._common = first.differences
+
+    def includes(self, finding: SweepFinding) -> bool:
+        """Whether a finding has the same cause; then it is added."""
+        common = tuple(each for each in self._common if each in finding.differences)
+        if not common or _origin(finding) != _origin(self._findings[0]):
+            return False
+        self._findings.append(finding)
+        self._common = common
+        return True
+
+    def lines(self, repeat: str) -> Iterator[str]:
+        """The group for people: what went wrong, what followed, why, and how to repeat and fix it."""
+        yield from (finding.case.sentence for finding in self._findings)
+        yield from (f"    {each}" for each in self._common)
+        for finding in self._findings:
+            others = (each for each in finding.differences if each not in self._common)
+            yield from (f"    after {finding.case.kind.name} also: {each}" for each in others)
+        advice = [each for finding in self._findings for each in finding.advice]
+        yield from (f"    {cause}" for cause in dict.fromkeys(each.cause for each in advice) if cause)
+        yield from (f"    {GUIDE.format(section)}" for section in dict.fromkeys(each.section for each in advice))
+        yield f"    again: {repeat.replace('{case}', self._findings[0].case.name)}"
+
+
+def _origin(finding: SweepFinding) -> tuple[Any, ...]:
+    second = finding.case.second
+    return finding.case.place, second and second.place, {each.section for each in finding.advice}
+
+
+def grouped(findings: Sequence[SweepFinding]) -> list[FindingGroup]:
+    """The findings by cause, in their order: several faults at one place often have the same."""
+    groups: list[FindingGroup] = []
+    for finding in findings:
+        if not any(group.includes(finding) for group in groups):
+            groups.append(FindingGroup(finding))
+    return groups
 
 
 class SweepReport(NamedTuple):
@@ -113,10 +171,8 @@ class SweepReport(NamedTuple):
             yield from self._found()
 
     def _found(self) -> Iterator[str]:
-        # Several faults at one place often have the same consequence: it is reported once.
-        for _, group in groupby(self.findings, lambda finding: (finding.case.place, finding.differences)):
-            yield from self._described(list(group))
-            yield ""
+        for group in grouped(self.findings):
+            yield from (*group.lines(self.repeat), "")
         places = Counter(place.about for place in self.places)
         counted = [_count(places["request"], "request"), _count(places["delivery"], "delivery"), f"{self.runs} runs"]
         yield f"{', '.join(counted)}: {self._result()}"
@@ -127,17 +183,6 @@ class SweepReport(NamedTuple):
         if self.remaining:
             ended = "Interrupted" if self.interrupted else "The budget ended"
             yield f"{ended} before {_count(self.remaining, 'run')}."
-
-    def _described(self, findings: Sequence[SweepFinding]) -> Iterator[str]:
-        """Findings with the same consequence, for people."""
-        yield from (finding.case.sentence for finding in findings)
-        yield from (f"    {each}" for each in findings[0].differences)
-        # The advice that names a cause is longer than a mere reference.
-        yield f"    {max((finding.advice for finding in findings), key=len)}"
-        yield f"    again: {self.repeat.replace('{case}', findings[0].case.name)}"
-
-    def _text(self, findings: Sequence[SweepFinding]) -> str:
-        return "\n".join(self._described(findings))
 
     def _result(self) -> str:
         if not self.findings:
@@ -170,13 +215,14 @@ class SweepReport(NamedTuple):
     def as_junit(self) -> str:
         """The report as JUnit XML: a failed test case for each finding, and one for the runs without any."""
         cases = [
-            junit.TestCase(
-                each.case.sentence, [junit.TestFailure(each.differences[0], "\n".join(self._described([each])))]
-            )
+            junit.TestCase(each.case.sentence, [junit.TestFailure(each.differences[0], self._alone(each))])
             for each in self.findings
         ]
         whole = [junit.TestFailure(next(self.lines()))] if self.failure or self.unstable else []
         return junit.report("sweep", "sweep", [*cases, junit.TestCase("every other run", whole)], tests=str(self.runs))
+
+    def _alone(self, finding: SweepFinding) -> str:
+        return "\n".join(FindingGroup(finding).lines(self.repeat))
 
 
 def compare(clean: Ending, other: Ending) -> tuple[str, ...]:
@@ -194,11 +240,10 @@ def compare(clean: Ending, other: Ending) -> tuple[str, ...]:
     return tuple(found)
 
 
-def advice(case: Case, clean: Ending, other: Ending) -> str:
-    """How to fix what the fault of a case shows: the guide's section, and the cause where the requests show it."""
-    section = GUIDE.format(case.kind.section)
+def advice(case: Case, clean: Ending, other: Ending) -> Advice:
+    """How to fix what the fault of a case shows."""
     cause = _repetition(case, clean, other) if case.place.about == REQUEST else None
-    return f"{cause} ({section})" if cause else section
+    return Advice(cause, case.kind.section)
 
 
 def _repetition(case: Case, clean: Ending, other: Ending) -> str | None:

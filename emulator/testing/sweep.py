@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+from emulator.runs import RunLimits
 from emulator.sweep.digest import digest
 from emulator.sweep.driver import sweep
 from emulator.sweep.findings import AuditNote, Ending, SentWrite, SweepReport
@@ -60,7 +61,7 @@ def sweep_story(
                 failure = one_line(error)
             return finish(world.api, case, failure, check, afterwards)
 
-    report = sweep(play, only=only, budget=budget, with_pairs=pairs)._replace(repeat=REPEAT)
+    report = sweep(play, RunLimits(budget=budget), only=only, with_pairs=pairs)._replace(repeat=REPEAT)
     if report.interrupted:
         raise KeyboardInterrupt(report.text())
     if not report.passed:
