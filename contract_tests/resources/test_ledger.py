@@ -7,14 +7,20 @@ from typing import Any
 import pytest
 
 from contract_tests.rules_harness import RulesHarness
+from emulator.core.records import Record
+from emulator.core.unit_of_work import Change, UnitOfWork
 from emulator.core.world import World
 from emulator.resources import ledger
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.checkout import hosted_payments
 from emulator.resources.customers.customer_records import Customer
 from emulator.resources.ledger import Imbalance
+from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.transactions import Transaction
 from emulator.resources.registry import OPERATIONS
+
+PARTIES = (Transaction, PaymentIntent, Customer, Invoice)
+"""The records of a payment that have an amount."""
 
 CARD = {"method": {"type": "bank_card", "number": "4242424242424242", "exp_month": 12, "exp_year": 2030, "cvc": "123"}}
 
@@ -72,29 +78,49 @@ def test_parts_that_are_not_the_amount_are_undone(harness: RulesHarness, part: s
     assert harness.world.table(Transaction).get(deposit.id) is deposit
 
 
+def changed(change: Change) -> dict[str, Any]:
+    """The fields that a change set, and their values."""
+    values = {name: getattr(change.new, name) for name in change.new.__struct_fields__}
+    return {name: value for name, value in values.items() if getattr(change.old, name, None) != value}
+
+
 @pytest.mark.parametrize(
     ("kind", "field", "added", "account"),
     [
         (Transaction, "net_amount", 100, "books"),
         (Transaction, "fee", 1, "books"),
+        (PaymentIntent, "amount_received", 1, "payments"),
         (Customer, "total_spent", 1, "spending"),
         (Invoice, "amount_paid", -1, "payments"),
     ],
 )
 def test_a_payment_with_a_wrong_amount_in_one_record_is_undone(
-    harness: RulesHarness, kind: type[Any], field: str, added: int, account: str
+    harness: RulesHarness, kind: type[Record], field: str, added: int, account: str
 ) -> None:
-    """In the unit of work of the payment itself; 100 is twice the commission of one per cent."""
-    unpaid = invoice(harness)
+    """The changes of a payment, made again in another world; 100 is twice the commission of one per cent."""
+    units: list[UnitOfWork] = []
+    harness.observers.append(lambda _, unit: units.append(unit))
+    harness.run(hosted_payments.pay_invoice, id=invoice(harness).id, payment=CARD)
+    changes = [each for each in units[-1].changes if isinstance(each.new, PARTIES)]
+    last = max(index for index, each in enumerate(changes) if type(each.new) is kind)
 
-    def pay_wrongly(world: World) -> None:
-        hosted_payments.pay_invoice(world, id=unpaid.id, payment=CARD)
-        (record,) = world.table(kind)
-        world.replace(record, **{field: getattr(record, field) + added})
+    def pay(world: World, *, wrongly: bool) -> None:
+        for index, each in enumerate(changes):
+            fields = changed(each)
+            if wrongly and index == last:
+                fields[field] = getattr(each.new, field) + added
+            if each.old is None:
+                world.add(each.new)
+            else:
+                world.replace(world.require(type(each.new), each.new.id), **fields)
 
+    again = RulesHarness(commission_rate=1)
+    unpaid = invoice(again)
     with pytest.raises(Imbalance, match=rf"{account} of \w+ by -?{abs(added)} XAF"):
-        harness.run(pay_wrongly)
-    assert harness.world.require(Invoice, unpaid.id) == unpaid
+        again.run(pay, wrongly=True)
+    assert again.world.require(Invoice, unpaid.id) == unpaid
+    again.run(pay, wrongly=False)
+    assert again.world.require(Invoice, unpaid.id).amount_paid == 5000
 
 
 def test_totals_of_a_customer_follow_its_transactions(harness: RulesHarness) -> None:

@@ -184,6 +184,11 @@ def test_the_table_is_complete() -> None:
     assert set(dunning.JOBS) == {"invoice.voided", "invoice.payment_canceled"}
 
 
+def cancellations(harness: RulesHarness) -> int:
+    """How many were announced by an event."""
+    return sum(event.type == "subscription.canceled" for event in harness.world.table(Event))
+
+
 @pytest.mark.parametrize(("state", "step", "outcome"), CELLS)
 def test_each_state_meets_each_step(state: str, step: str, outcome: str) -> None:
     """B-47: a command outside the table is rejected with its code; a job or an event never is."""
@@ -191,7 +196,7 @@ def test_each_state_meets_each_step(state: str, step: str, outcome: str) -> None
     id = STATES[state](harness).id
     harness.advance(hours=1)
     before = harness.subscription(id)
-    everything = harness.everything()
+    everything, announced = harness.everything(), cancellations(harness)
     if outcome in REJECTED:
         with pytest.raises(ApiError) as raised:
             STEPS[step](harness, id)
@@ -201,8 +206,21 @@ def test_each_state_meets_each_step(state: str, step: str, outcome: str) -> None
     after = harness.subscription(id)
     assert (harness.everything() == everything) == (outcome in (".", "!", "!!"))
     assert after.status == (before.status if outcome in ("=", ".", "!", "!!") else outcome)
+    ended = after.status == "canceled" != before.status
+    assert cancellations(harness) == announced + ended
     harness.advance(days=400)
     assert harness.failed_jobs() == []
+
+
+@pytest.mark.parametrize("state", ["trialing", "active", "past_due", "unpaid", "paused"])
+def test_a_scheduled_cancellation_is_taken_back_in_any_live_state(state: str) -> None:
+    """B-47. Most come into the state after it was scheduled."""
+    harness = RulesHarness()
+    subscription = harness.subscription(STATES[state](harness).id)
+    harness.run(lambda world: world.replace(subscription, cancel_at_period_end=True))
+    STEPS["patch-take-back"](harness, subscription.id)
+    after = harness.subscription(subscription.id)
+    assert (after.status, after.cancel_at_period_end) == (subscription.status, False)
 
 
 @pytest.mark.parametrize("state", STATES)
