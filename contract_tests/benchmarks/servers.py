@@ -21,6 +21,7 @@ HEADERS = {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json"}
 ROOT = Path(__file__).resolve().parents[2]
 
 BARE = ("bare", ("-m", "contract_tests.benchmarks.bare"))
+RAW = ("raw ASGI", (*BARE[1], "--raw"))
 BUSY = ("bare", (*BARE[1], "--busy"))
 EMULATOR = ("emulator", ("-m", "emulator.cli.main", "serve", "--quiet", "--port", "0"))
 FROZEN = ("emulator", (*EMULATOR[1], "--clock", "frozen@2026-01-01T00:00:00Z"))
@@ -97,9 +98,9 @@ class Server:
         return int(re.search(rf"{field}:\s+(\d+) kB", status)[1]) * 1024  # type: ignore[index]  # every process has it
 
     def processor_seconds(self) -> float:
-        """Seconds of a core that it has used."""
-        user, system = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()[11:13]
-        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+        """Seconds of a core that its threads have used, in user mode and in the kernel."""
+        tasks = Path(f"/proc/{self._process.pid}/task").glob("*/schedstat")
+        return sum(int(task.read_text().split()[0]) for task in tasks) / 1e9
 
     def kill(self) -> None:
         """End it at once, without a chance to store anything."""

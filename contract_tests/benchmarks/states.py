@@ -19,7 +19,7 @@ from statistics import median
 from contract_tests import postgres
 from contract_tests.benchmarks import load
 from contract_tests.benchmarks.load import Result, request
-from contract_tests.benchmarks.measures import creates
+from contract_tests.benchmarks.measures import Row, Size, beside, creates
 from contract_tests.benchmarks.servers import EMULATOR, Server, running
 
 Figures = dict[tuple[str, int, str], Result]
@@ -68,6 +68,20 @@ def _compare(
         (state, objects, name): Result(*(median(values) for values in zip(*found, strict=True)))
         for state, found in results.items()
     }
+
+
+def stored(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
+    """A create with each kind of state beside one in memory, which stands in the place of the bare application."""
+    with servers() as (memory, *others):
+        for server in (memory, *others):
+            _send(pool, server, creates("fill", size.few))
+        each: dict[str, list[float]] = defaultdict(list)
+        for _ in range(size.rounds):
+            for server in (memory, *others):
+                each[server.name].append(1e6 / _send(pool, server, creates("round", size.requests)).rate)
+        for server in others:
+            aim = "≤ 3 ×" if server.name == "postgresql" else ""
+            yield beside(f"create, {server.name} beside memory", "µs", each["memory"], each[server.name], aim)
 
 
 def _gets(server: Server, how_many: int) -> list[bytes]:

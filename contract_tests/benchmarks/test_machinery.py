@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from contract_tests.benchmarks import __main__ as command
+from contract_tests.benchmarks import profile
 from contract_tests.benchmarks.comparison import Standing
-from contract_tests.benchmarks.measures import Row, Size, beside
+from contract_tests.benchmarks.limits import limits
+from contract_tests.benchmarks.measures import Row, Size, beside, of_runs
 
 TINY = Size(
     starts=1,
@@ -29,8 +31,10 @@ TINY = Size(
 
 
 def test_every_measure_gives_its_figures() -> None:
-    # The room of an installation takes packages from the index and minutes, whatever the size; a paint takes a browser.
-    rows = list(command.rows([name for name in command.MEASURES if name not in ("room", "paint")], TINY))
+    # The room of an installation takes packages from the index and minutes, whatever the size; a paint takes a browser,
+    # and two processes take wrk and seconds.
+    left_out = ("room", "paint", "workers", "states", "servers")
+    rows = list(command.rows([name for name in command.MEASURES if name not in left_out], TINY))
     assert [row.measure for row in rows if row.unit in ("/s", "KiB", "MiB")] == [
         "memory at start",
         "memory per customer",
@@ -61,9 +65,32 @@ def test_the_table_has_a_line_for_each_row_with_its_ratio(capsys: pytest.Capture
     ]
 
 
+def test_several_runs_are_one_table_of_medians_with_their_spread() -> None:
+    runs = [
+        [beside("GET", "/s", [100], [figure], raw=[300]), Row("peak", "MiB", None, figure, None)]
+        for figure in (60, 90, 70)
+    ]
+    rated, peak = of_runs(runs)
+    assert (rated.raw, rated.bare, rated.emulator, rated.ratio, rated.spread) == (300, 100, 70, 0.7, (0.6, 0.9))
+    assert (peak.bare, peak.emulator, peak.spread) == (None, 70, (60, 90))
+    page = command.page([rated, peak], [], command.Run(3, 1), limits([rated, peak]))
+    assert "| GET one | bare |" in page
+    assert "| GET | /s | 300 | 100 | 70.00 | 0.70 (0.60 to 0.90) |  |" in page
+    assert "| peak | MiB | – | – | 70.00 (60.00 to 90.00) | – |  |" in page
+
+
+def test_the_profile_counts_the_same_instructions_each_time() -> None:
+    first, second = profile.profiles(), profile.profiles()
+    whole = {(each.of, each.server): sum(each.parts.values()) for each in first}
+    # Ids are computed by the page, so that some draws take more.
+    assert whole == pytest.approx({(each.of, each.server): sum(each.parts.values()) for each in second}, rel=0.02)
+    assert whole["GET one", "raw ASGI"] < whole["GET one", "bare"] < whole["GET one", "emulator"]
+
+
 def test_the_page_says_how_many_times_as_much_the_emulator_does() -> None:
     standings = [Standing("ours", {"create": 900.0}), Standing("theirs", {"create": 300.0}), Standing("gone", {}, "no")]
-    page = command.page([beside("start", "ms", [100], [200], "≤ 2 ×")], standings)
-    assert "| start | ms | 100 | 200 | 2.00 | ≤ 2 × |" in page
+    page = command.page([beside("start", "ms", [100], [200], "≤ 2 ×")], standings, command.Run(1, 2.4), "why")
+    assert "| start | ms | – | 100 | 200 | 2.00 | ≤ 2 × |" in page
+    assert "measured in\n2 minutes" in page
     assert "| theirs | 300/s (3.0 ×) | – | – |" in page
     assert "gone: not measured (no)" in page

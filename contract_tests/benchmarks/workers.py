@@ -1,21 +1,29 @@
-"""Requests a second with one process, and with ``--workers 2``: two worlds, each asked by a wrk of its own.
+"""Requests a second with one process, with ``--workers 2``, and with two servers on one PostgreSQL database.
 
-Run it with ``python -m contract_tests.benchmarks.workers [ROUNDS SECONDS]``, by default 3 4. It needs Debian's wrk,
-whose load costs little: one in Python would take the second core from the second worker.
+Two worlds, each asked by a wrk of its own: its load costs little, while one in Python would take the second core from
+the second process. Where Debian's wrk, or PostgreSQL, is not installed there is nothing to measure.
 """
 
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
-import sys
 import tempfile
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
-from statistics import median
 
+from contract_tests import postgres
+from contract_tests.benchmarks.measures import Row, Size, beside
 from contract_tests.benchmarks.servers import EMULATOR, Server, running
 from emulator.engine.share import Share
 from emulator.resources.app.keys import Key
+
+KINDS = ("list", "create")
+
+Place = tuple[Server, str]
+"""A server, and the App whose world there is asked."""
 
 SHARE = Share(0, 2)
 APPS = [
@@ -37,32 +45,47 @@ end
 """
 
 
-def rate(server: Server, what: str, number: int, seconds: int) -> float:
-    """Answers a second of both worlds together, over eight connections each."""
+def rate(places: Sequence[Place], what: str, number: int, seconds: int) -> float:
+    """Answers a second of all places together, over eight connections each."""
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder) / "create.lua"
         script.write_text(CREATE.format(round=f"{what}{number}"))
         own = ["-s", str(script)] if what == "create" else []
-        url = f"http://127.0.0.1:{server.port}/v1/customers/"
-        command = ["wrk", "-t", "1", "-c", "8", "-d", f"{seconds}s", *own, url, "-H"]
-        keys = [f"Authorization: Bearer sk_test_{app}" for app in APPS]
-        loads = [subprocess.Popen([*command, key], stdout=subprocess.PIPE, text=True) for key in keys]
+        loads = [subprocess.Popen(_command(place, own, seconds), stdout=subprocess.PIPE, text=True) for place in places]
         said = [load.communicate()[0] for load in loads]
     if any("Non-2xx" in text for text in said):
         raise RuntimeError(said)
     return sum(float(match[1]) for text in said if (match := re.search(r"Requests/sec: +([\d.]+)", text)))
 
 
-def main(rounds: int = 3, seconds: int = 4) -> None:
-    """Print the medians, and their ratio."""
-    kinds = [EMULATOR, ("two workers", (*EMULATOR[1], "--workers", "2"))]
-    with running(*kinds) as (one, two):
-        for what in ("list", "create"):
-            pairs = [(rate(one, what, number, seconds), rate(two, what, number, seconds)) for number in range(rounds)]
-            single, double = (median(figures) for figures in zip(*pairs, strict=True))
-            ratio = median(both / alone for alone, both in pairs)
-            print(f"{what:8}{single:12,.0f}{double:12,.0f}{ratio:8.2f}")
+def _command(place: Place, own: Sequence[str], seconds: int) -> list[str]:
+    server, app = place
+    url = f"http://127.0.0.1:{server.port}/v1/customers/"
+    key = f"Authorization: Bearer sk_test_{app}"
+    return ["wrk", "-t", "1", "-c", "8", "-d", f"{seconds}s", *own, url, "-H", key]
 
 
-if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+def workers(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
+    """Two workers beside one process, which stands in the place of the bare application."""
+    if shutil.which("wrk") is None:
+        return
+    with running(EMULATOR, ("two workers", (*EMULATOR[1], "--workers", "2"))) as (one, two):
+        sides = [[(server, app) for app in APPS] for server in (one, two)]
+        yield from _compare("two workers beside one", sides, "≥ 1.7 ×", size)
+
+
+def two_servers(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
+    """Two servers on one PostgreSQL database beside one server, which makes sure of every commit."""
+    if shutil.which("wrk") is None or postgres.programs() is None:
+        return
+    with postgres.running(sync=True) as url:
+        kind = ("emulator", (*EMULATOR[1], "--state", url))
+        with running(kind, kind, kind) as (one, left, right):
+            sides = [[(one, "shop-a"), (one, "shop-b")], [(left, "shop-c"), (right, "shop-d")]]
+            yield from _compare("PostgreSQL, two servers beside one", sides, "≥ 1.6 ×", size)
+
+
+def _compare(name: str, sides: Sequence[Sequence[Place]], aim: str, size: Size) -> Iterator[Row]:
+    for what in KINDS:
+        pairs = [[rate(side, what, number, size.wrk_seconds) for side in sides] for number in range(size.peer_rounds)]
+        yield beside(f"{name}: {what}", "/s", *zip(*pairs, strict=True), aim=aim)

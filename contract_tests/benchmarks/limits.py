@@ -1,0 +1,49 @@
+"""What limits each figure: the part of the page that explains the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from contract_tests.benchmarks import profile
+from contract_tests.benchmarks.measures import Row
+
+HEAD = """
+## What limits each figure
+
+Bytecode instructions of one request, on each server, and of one renewal, by the part of the program they are in; they
+are the same on every machine. Of the calls to C, the network and the kernel are the same for all servers.
+"""
+
+LIMITS = {
+    "start to first answer": "Imports, mostly Connexion's and Starlette's: the document is a prepared bundle, and what"
+    " few servers use (schemas, control API, console, pages) is built with its first request.",
+    "--help": "The start of Python and click: commands are imported when they are called.",
+    "exec -- true": "One start of a server.",
+    "memory": "Starlette and Connexion at start; then a customer, the event and the slots that order both.",
+    "GET one": "The request path. Beside the HTTP server it finds the operation, the world and its App's rules, draws"
+    " an id, stores the request in the journal and counts it for the coverage: many short calls, of which none"
+    " dominates.",
+    "list 20": "JSON. The page of records is prepared in one call, and all else is that of a GET.",
+    "create": "Three records with their indexes, a unit of work that can be undone, the request's body searched for"
+    " secrets before the journal has it, and the coverage of its changes.",
+    "two workers": "The cores: with two of them, the two processes share these with the load itself.",
+    "PostgreSQL, two servers": "The cores again, and the database's own processes on them.",
+    "create, postgresql": "The commit: each unit of work is made sure of on the disk before its answer, one after the"
+    " other. Several in one commit would share that wait.",
+    "1,000 subscriptions": "Records: a renewal makes nine and replaces seven.",
+    "10,000 subscriptions": "As above, and memory.",
+    "50,000 subscriptions": "As above; another world waits while a table of half a million entries grows.",
+    "1,000 worlds": "The records and parts of a new world; with a webhook, the HTTP exchange with its receiver.",
+    "overview": "The browser's own start of a page.",
+}
+"""What limits the measures whose names begin so: in sentences, where no profile says it."""
+
+
+def limits(measured: Sequence[Row]) -> str:
+    """The section: the profile, and a sentence for each group of measures on the page."""
+    said = [
+        f"- **{name}**: {sentence}"
+        for name, sentence in LIMITS.items()
+        if any(row.measure.startswith(name) for row in measured)
+    ]
+    return "\n".join([HEAD, profile.markdown(profile.profiles()), "", *said])
