@@ -112,6 +112,15 @@ def test_the_guide_is_searched(tab: Any) -> None:
     expect(tab.locator("#found")).to_be_hidden()
 
 
+def test_the_controls_of_a_french_page_are_french(tab: Any, served: str) -> None:
+    tab.goto(f"{served}fr/webhooks/")
+    expect(tab.locator("#theme")).to_have_text("Thème du système")
+    expect(tab.locator(".copy").first).to_have_text("Copier")
+    expect(tab.locator("#menu a").first).to_have_text("Démarrer")
+    tab.locator("#find").fill("qqqqqq")
+    expect(tab.locator("#found")).to_have_text("Aucun résultat.")
+
+
 def test_a_theme_that_was_chosen_stays(tab: Any) -> None:
     theme = tab.locator("#theme")
     expect(theme).to_have_text("System theme")
