@@ -20,7 +20,10 @@ _REQUEST = re.compile(
 )
 _KEY = re.compile(r"sk_test_[A-Za-z0-9_-]+")
 _TABS = re.compile(r"<!-- tabs: (?P<names>[^>]+) -->\n(?P<blocks>.*?)<!-- end of tabs -->\n", re.S)
-_BLOCK = re.compile(r"(?:<!-- [^>]+ -->\n)?^```\w+\n.*?^```$", re.S | re.M)
+_BLOCK = re.compile(
+    r"(?:<!-- [^>]+ -->\n)?^```\w+\n.*?^```$(?:\n\n```text\n.*?^```$)?(?:\n+<p class=\"open\">[^\n]*</p>)?", re.S | re.M
+)
+"""A sample with its answer and the links below it."""
 
 _PICTURE = re.compile(r'"(?:\.\./)*images/([\w-]+\.webp)"')
 

@@ -63,6 +63,18 @@ def test_the_console(sandbox: Sandbox, surf: Surf, ways: Ways) -> None:
     assert flat(wrong) == []
 
 
+def test_the_console_in_french_is_no_wider_than_a_phone(sandbox: Sandbox, surf: Surf) -> None:
+    """French words are longer, on buttons above all."""
+    tab = surf("about:blank", viewport={"width": PHONE.width, "height": PHONE.height}, locale="fr-FR")
+    wide = []
+    for path in full_world(sandbox):
+        tab.goto(address(sandbox, path))
+        if tab.evaluate("document.documentElement.scrollWidth > innerWidth"):
+            wide.append(path or "overview")
+    assert tab.locator("html").get_attribute("lang") == "fr"
+    assert wide == []
+
+
 def buyer_pages(sandbox: Sandbox) -> dict[str, str]:
     """The URLs of pages as they open."""
     products = [sandbox.product(name=name)["id"] for name in ("Basket", "Mat")]

@@ -54,8 +54,18 @@ def test_samples_in_several_languages_are_tabs(tab: Any, served: str) -> None:
     expect(tab.get_by_role("tabpanel", name="TypeScript")).to_contain_text("timingSafeEqual")
     tab.get_by_role("tab", name="Python").click()
     tab.goto(f"{served}webhooks/")
-    expect(tab.get_by_role("tabpanel", name="Python")).to_be_visible()
-    expect(tab.get_by_role("tabpanel", name="Node")).to_be_hidden()
+    expect(tab.get_by_role("tabpanel", name="Python").first).to_be_visible()
+    expect(tab.get_by_role("tabpanel", name="Node")).to_have_count(0)
+
+
+def test_a_tab_with_requests_has_their_answer_and_their_links(tab: Any, served: str) -> None:
+    tab.goto(f"{served}failures/")
+    panel = tab.get_by_role("tabpanel", name="curl").first
+    expect(panel).to_contain_text('"code":"INSUFFICIENT_FUNDS"')
+    expect(panel.locator(".open a").first).to_have_text("POST /v1/customers/")
+    tab.get_by_role("tab", name="Node").first.click()
+    expect(panel).to_be_hidden()
+    expect(tab.get_by_role("tabpanel", name="Node").first).to_contain_text("withPayments")
 
 
 def test_without_a_script_all_languages_show(surf: Surf, served: str) -> None:
@@ -110,6 +120,15 @@ def test_the_guide_is_searched(tab: Any) -> None:
     expect(tab.locator("#found")).to_have_text("Nothing was found.")
     tab.keyboard.press("Escape")
     expect(tab.locator("#found")).to_be_hidden()
+
+
+def test_the_controls_of_a_french_page_are_french(tab: Any, served: str) -> None:
+    tab.goto(f"{served}fr/webhooks/")
+    expect(tab.locator("#theme")).to_have_text("Thème du système")
+    expect(tab.locator(".copy").first).to_have_text("Copier")
+    expect(tab.locator("#menu a").first).to_have_text("Démarrer")
+    tab.locator("#find").fill("qqqqqq")
+    expect(tab.locator("#found")).to_have_text("Aucun résultat.")
 
 
 def test_a_theme_that_was_chosen_stays(tab: Any) -> None:

@@ -156,6 +156,8 @@ def test_events_are_printed_with_the_latest_at_the_end(sandbox: Sandbox, cli: Cl
     assert [each["type"] for each in cli("events", "--limit", "2", "--json").objects] == CHARGE[1:]
     assert [line.split()[1] for line in cli("events", "--type", "invoice.paid").lines] == ["invoice.paid"]
     assert [line.split()[1] for line in cli("events", "--object", subscription).lines] == ["subscription.created"]
+    unknown = cli("events", "--object", "cust_nope")
+    assert (unknown.output, unknown.errors) == ("", "No event is about cust_nope.\n")
 
 
 def test_more_than_a_page_of_them(sandbox: Sandbox, cli: Cli) -> None:

@@ -10,8 +10,8 @@ import pytest
 from contract_tests.console.visitor import Visitor, visiting, within
 from contract_tests.html import Page
 from contract_tests.sandbox import CARD, FAILING_PHONE, Sandbox
-from emulator.console.statuses import STATUSES
 from emulator.console.views import PAGES
+from emulator.i18n.statuses import STATUSES
 from emulator.resources.registry import STATE_MACHINES
 
 NASTY = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)> {{ 7*7 }} </textarea></pre> \u202e 😀"
@@ -265,7 +265,7 @@ def test_an_object_is_explained(sandbox: Sandbox) -> None:
     assert why.startswith("Why is it in this state? When Requests Clock and jobs Money and states Webhooks Emails")
     assert "POST /v1/subscriptions/" in why
     assert "Subscription renews" in why
-    assert "open → paid pay amount_paid 0 -> 5000" in why
+    assert "open → paid amount_paid 0 → 5000" in why
     assert "no longer covers" not in why
     assert f"/_emulator/console/objects/{invoice}?app={visitor.app}" in page.links
     assert "Pourquoi cet état ? Quand Requêtes Horloge et tâches Argent et états" in french.said("why")
@@ -280,7 +280,7 @@ def test_a_repeated_cause_is_one_row_with_a_count(sandbox: Sandbox) -> None:
         why = visitor.open(f"objects/{subscription}").said("why")
     assert "2 Jan 2026 00:00 × 3 until 6 Jan 2026 00:00" in why
     assert why.count("Failed charge is retried") == 2
-    assert "past due → unpaid give up" in why
+    assert "past due → unpaid no retry is left" in why
 
 
 def test_a_chain_that_is_not_whole_says_so(sandbox: Sandbox) -> None:
@@ -299,7 +299,7 @@ def test_of_a_long_chain_the_last_episodes_stand_open(sandbox: Sandbox) -> None:
     with visiting(sandbox) as visitor:
         page = visitor.open(f"objects/{customer}")
     assert "37 earlier episodes" in page.said("why")
-    assert "changed lastname 18 -> 19" in page.said("why")
+    assert "changed lastname 18 → 19" in page.said("why")
 
 
 def test_the_audit_names_what_shows_a_mutation(sandbox: Sandbox) -> None:

@@ -106,6 +106,25 @@ def test_emails_name_the_plan_and_show_the_product(sandbox: Sandbox) -> None:
     assert "Rice · Gold" in text(sandbox, failed)
 
 
+def test_an_email_says_what_is_to_be_paid_and_how_to_reach_the_merchant(sandbox: Sandbox) -> None:
+    """B-67: the lines, the tax, and the address and contact of the App's settings."""
+    merchant = {"address": ["BP 7", "Libreville"], "email": "shop@example.com", "phone": "+24101000000"}
+    sandbox.settings(tax_rate=18, merchant={"tax_number": None, "logo": None, **merchant})
+    lines = [{"description": "Basket", "unit_amount": 1500, "quantity": 2}, {"description": "Mat", "unit_amount": 900}]
+    bill = sandbox.api.post("/invoices/", {"customer": sandbox.customer()["id"], "line_items": lines})
+    sandbox.api.post(f"/invoices/{bill['id']}/finalize/", {"auto_send": True})
+    subscribe(sandbox, trial_period_days=2)
+    sandbox.advance("1d")
+    for shown in (text, html):
+        invoice = shown(sandbox, only_email(sandbox, "invoice"))
+        for part in ("Basket", "FCFA 3,000", "Mat", "FCFA 900", "Tax (18%)", "FCFA 702", "FCFA 4,602"):
+            assert part in invoice.replace("\N{NO-BREAK SPACE}", " ")
+        trial = shown(sandbox, only_email(sandbox, "trial_ending"))
+        assert "If you do not want to continue, contact" in trial
+        for email in (invoice, trial):
+            assert "BP 7, Libreville · shop@example.com · +24101000000" in email
+
+
 @pytest.mark.parametrize("body", [{}, {"auto_send": False}])
 def test_else_it_is_not(sandbox: Sandbox, body: Any) -> None:
     sandbox.api.post(f"/invoices/{draft(sandbox)['id']}/finalize/", body)

@@ -79,7 +79,10 @@ def test_messages_are_found_everywhere(messages: dict[Key, Message]) -> None:
         ("emulator", "rendering"),
         ("emulator", "resources"),
         ("emulator", "world_charts"),
+        ("fixtures", "keys.yaml"),
         ("fixtures", "magic.yaml"),
+        ("fixtures", "readings.yaml"),
+        ("openapi", "schemas"),
     }
     assert (None, "PayPal rejects the payment.") in messages, "of a fixture"
     assert (None, "Overview") in messages, "of a table"

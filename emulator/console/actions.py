@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from emulator.console import labels, request_body
+from emulator.console import error_texts, labels, request_body
 from emulator.console.api_client import ApiRequestError
 from emulator.console.mount import CONSOLE, HOME, PHONES
 from emulator.console.object_actions import OBJECT_ACTIONS
 from emulator.console.request import ConsoleRequest
-from emulator.console.statuses import status_name
 from emulator.i18n.language import Language
+from emulator.i18n.statuses import status_name
 
 
 class Action(NamedTuple):
@@ -96,7 +96,7 @@ async def operate(request: ConsoleRequest, form: Mapping[str, str]) -> Notice:
     try:
         await request.call(action.method, path, body=None if action.method == "DELETE" else request_body.body(form))
     except ApiRequestError as error:
-        return Notice(False, error.message, error.fields)
+        return _failed(request, error)
     return Notice(True, request.language.gettext("Done: {action}.", action=request.language.gettext(action.label)))
 
 
@@ -110,8 +110,12 @@ async def perform(request: ConsoleRequest, name: str, form: Mapping[str, str]) -
             await request.call("POST", "/_emulator/snapshots", body={"name": BEFORE_RESTORE})
         answer = await request.call(action.method, _path(action, form), body=_body(action, form))
     except ApiRequestError as error:
-        return Notice(False, error.message, error.fields)
+        return _failed(request, error)
     return Notice(True, request.language.gettext(labels.DONE[name], **_values(request.language, answer)))
+
+
+def _failed(request: ConsoleRequest, error: ApiRequestError) -> Notice:
+    return Notice(False, error_texts.translated(request.language, error.message, error.fields), error.fields)
 
 
 def _path(action: Action, form: Mapping[str, str]) -> str:

@@ -56,8 +56,9 @@ def breakable(text: str) -> Markup:
 
 
 def short_instants(text: str) -> str:
-    """A text whose instants have no more than minutes, and no time of day where it is midnight."""
-    return re.sub(r"T(\d\d:\d\d):\d\d\.\d{3}Z", lambda at: "" if at[1] == "00:00" else f" {at[1]}", text)
+    """A text of changes whose instants have no more than minutes, and no time of day where it is midnight."""
+    short = re.sub(r"T(\d\d:\d\d):\d\d\.\d{3}Z", lambda at: "" if at[1] == "00:00" else f" {at[1]}", text)
+    return short.replace(" -> ", " → ")
 
 
 def tree(value: Any, *, page_of: UrlOf, depth: int = 0) -> Markup:

@@ -41,6 +41,9 @@ ACCOUNTS: Mapping[str, str] = {
     "fees": N_("Fees"),
     "commissions": N_("Commissions"),
     "paid manually": N_("Paid manually"),
+    "spending": N_("Spending"),
+    "deposits": N_("Deposits"),
+    "payments": N_("Payments"),
 }
 """The books of the ledger."""
 
@@ -81,6 +84,16 @@ LANES: Mapping[str, str] = {
 }
 """The lanes of the chain that explains an object."""
 
+EMAILS: Mapping[str, str] = {
+    "invoice": N_("Invoice"),
+    "receipt": N_("Receipt"),
+    "renewal_failed": N_("Failed renewal"),
+    "trial_ending": N_("End of a trial"),
+    "subscription_canceled": N_("Canceled subscription"),
+    "refund": N_("Refund"),
+}
+"""The kinds of email."""
+
 CHANGES: Mapping[str, str] = {
     "created": N_("created"),
     "updated": N_("updated"),
@@ -101,6 +114,46 @@ SEVERITIES: Mapping[str, str] = {
     "info": N_("info"),
 }
 """The severities of the audit's findings."""
+
+SETTINGS: Mapping[str, str] = {
+    "main_currency": N_("Main currency"),
+    "currencies": N_("Currencies"),
+    "countries": N_("Countries"),
+    "pricing_plan": N_("Pricing plan"),
+    "commission_rate": N_("Commission rate"),
+    "tax_rate": N_("Tax rate"),
+    "minimum_amount": N_("Minimum amount"),
+    "maximum_amount": N_("Maximum amount"),
+    "rate_limit": N_("Rate limit"),
+    "concurrency_limit": N_("Concurrency limit"),
+    "renewal_retry_days": N_("Renewal retry days"),
+    "reactivation_days": N_("Reactivation days"),
+    "operator_delay": N_("Operator delay"),
+    "mobile_money": N_("Mobile money prompts"),
+    "refund_review": N_("Refund review"),
+    "refund_expiry_days": N_("Refund expiry days"),
+    "webhook_http": N_("Webhooks over HTTP"),
+    "trusted_proxies": N_("Trusted proxies"),
+    "merchant": N_("Merchant"),
+}
+"""The settings of an App, but for its readings."""
+
+READINGS: Mapping[str, str] = {
+    "search_nothing_found": N_("Search without results"),
+    "metadata_values": N_("Metadata values"),
+    "renewal_without_method": N_("Renewal without a method"),
+    "past_due_periods": N_("Periods while past due"),
+    "success_url": N_("Success URL"),
+    "anonymous_customer": N_("Anonymous customer"),
+    "payment_received": N_("Payment received"),
+    "webhook_success": N_("Webhook success"),
+    "webhook_retry": N_("Webhook retry"),
+    "cors_without_domains": N_("CORS without domains"),
+    "unknown_fields": N_("Unknown fields"),
+    "error_shape": N_("Shape of errors"),
+    "refund_timing": N_("Refund timing"),
+}
+"""The readings."""
 
 HORIZONS: Mapping[str, str] = {
     "P1W": N_("1 week"),

@@ -10,8 +10,8 @@ from emulator.console.api_client import CONTROL
 from emulator.console.columns import COLUMNS
 from emulator.console.next_steps import next_steps
 from emulator.console.request import FEW, ConsoleRequest, Reader, TemplateAndValues
-from emulator.console.statuses import status_name
 from emulator.i18n.language import Language
+from emulator.i18n.statuses import status_name
 from emulator.resources.registry import STATE_MACHINES
 
 NAVIGATION = {"event": "events", "webhook_endpoint": "webhooks", "webhook_delivery": "webhooks"}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from starlette.responses import Response
 
+from emulator.console import error_texts
 from emulator.console.actions import Notice
 from emulator.console.api_client import CONTROL, ApiRequestError
 from emulator.console.request import ConsoleRequest, Reader, TemplateAndValues
@@ -29,7 +30,7 @@ async def stop(request: ConsoleRequest, form: Mapping[str, str]) -> tuple[Notice
     try:
         state = await request.call("POST", f"{CONTROL}/recording/stop")
     except ApiRequestError as error:
-        return Notice(False, error.message), None
+        return Notice(False, error_texts.translated(request.language, error.message)), None
     if state["until_request"] is None:
         return Notice(False, request.language.gettext("Nothing was recorded: no request came since the start.")), None
     marks = {"since": state["since_request"], "until": state["until_request"]}

@@ -11,10 +11,10 @@ from emulator.console import filters, labels, static
 from emulator.console.columns import COLUMNS, IN_NAMES, MONEY, PILLS, tone
 from emulator.console.mount import HOME
 from emulator.console.request import ConsoleRequest
-from emulator.console.statuses import status_name
 from emulator.html import templates
 from emulator.html.headers import content_security_policy, private_headers
 from emulator.html.request import remember_language
+from emulator.i18n.statuses import status_name, transition_name
 from emulator.i18n.terms import PAYMENT_METHOD_TYPES
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ def page(request: ConsoleRequest, template: str, status: int = 200, **values: An
         "here": request.here,
         "instant": partial(filters.instant, language=request.language),
         "status_name": partial(status_name, request.language),
+        "transition_name": partial(transition_name, request.language),
         "id_link": partial(filters.id_link, page_of=url_of, names=values.get("names", filters.NO_NAMES)),
         "linked": partial(filters.linked, page_of=url_of),
         "tree": partial(filters.tree, page_of=url_of),

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 
+from emulator.console import error_texts
 from emulator.console.actions import Notice
 from emulator.console.api_client import ApiRequestError
 from emulator.console.request import ConsoleRequest
@@ -28,7 +29,7 @@ async def send(request: ConsoleRequest, form: Mapping[str, str]) -> tuple[Notice
     try:
         answer = await request.response(method, target, body=body)
     except ApiRequestError as error:
-        return Notice(False, error.message), error.request_id
+        return Notice(False, error_texts.translated(request.language, error.message)), error.request_id
     return Notice(True, request.language.gettext("Sent: {status}.", status=answer.status_code)), answer.headers.get(
         "request-id"
     )

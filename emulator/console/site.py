@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from emulator.console import (
     actions,
     downloads,
+    error_texts,
     filters,
     labels,
     phone_page,
@@ -129,10 +130,11 @@ class Console:
         }
 
     async def _error_page(self, request: ConsoleRequest, error: ApiRequestError) -> Response:
+        problem = error_texts.translated(request.language, error.message)
         try:
-            return page(request, "problem.html", error.status, **await self._frame(request), problem=error.message)
+            return page(request, "problem.html", error.status, **await self._frame(request), problem=problem)
         except ApiRequestError:  # without a world there is no header
-            return page(request, "apart.html", error.status, problem=error.message, wrong=False)
+            return page(request, "apart.html", error.status, problem=problem, wrong=False)
 
     async def _not_found(self, http: Request, error: Exception) -> Response:
         request = ConsoleRequest(http, self._api)

@@ -21,7 +21,7 @@ async def show(engine: Engine, runtime: Runtime, id: str, query: Mapping[str, An
     """GET /explain/{id}."""
     await runtime.catch_up()
     record, language = find(runtime.world, id), language_of(query["language"])
-    explanation = Explanation(runtime, record)
+    explanation = Explanation(runtime, record, language)
     explanation.build()
     chain = sorted(explanation.steps, key=lambda step: step.at)
     return {

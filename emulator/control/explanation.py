@@ -8,15 +8,15 @@ from typing import Literal
 
 import msgspec
 
-from emulator.control import explanation_text
 from emulator.control.causality import Causality, LoggedUnit
-from emulator.control.explanation_text import StepText
+from emulator.control.explanation_text import StepText, StepTexts
 from emulator.core.calendar import Timestamp
 from emulator.core.events import Event
 from emulator.core.jobs import FailedJob, Job
 from emulator.core.records import Record
 from emulator.engine.runtime import Runtime
 from emulator.event_types import EVENTS
+from emulator.i18n.language import Language
 from emulator.resources.simulation.emails import Email
 from emulator.resources.webhooks.deliveries import WebhookDelivery
 from emulator.resources.webhooks.endpoints import WebhookEndpoint
@@ -70,11 +70,12 @@ class Explanation:
     ``_step_ids`` maps the ids of requests, jobs and events to the step that stands for them.
     """
 
-    def __init__(self, runtime: Runtime, record: Record) -> None:
+    def __init__(self, runtime: Runtime, record: Record, language: Language) -> None:
         self.steps: list[ExplanationStep] = []
         self.complete = True
         self._world = runtime.world
         self._record = record
+        self._texts = StepTexts(language)
         self._causality = Causality(runtime.journal)
         self._step_ids: dict[str, str] = {}
 
@@ -151,7 +152,7 @@ class Explanation:
                 self._add_change(logged, number, trigger)
 
     def _add_change(self, logged: LoggedUnit, number: int, trigger: Event | None) -> None:
-        text = explanation_text.of_change(logged.unit.changes[number], self._emitted(logged, number))
+        text = self._texts.of_change(logged.unit.changes[number], self._emitted(logged, number))
         if text is not None:
             cause = self._reason(logged, trigger)
             self._add("transition", self._instant(logged, cause), text, cause=cause, object=self._record.id)
@@ -175,7 +176,7 @@ class Explanation:
 
     def _add_event(self, event: Event, cause: str | None) -> str:
         if event.id not in self._step_ids:
-            text = explanation_text.of_event(event, self._record.id)
+            text = self._texts.of_event(event, self._record.id)
             self._add("event", event.created_at, text, cause=cause, id=event.id, object=event.about)
             if self._concerns(event):
                 self._add_deliveries(event)
@@ -189,12 +190,12 @@ class Explanation:
     def _add_delivery(self, delivery: WebhookDelivery) -> None:
         endpoint = self._world.get(WebhookEndpoint, delivery.webhook)
         url = delivery.webhook if endpoint is None else endpoint.url
-        attempts = [(each.at, explanation_text.of_attempt(delivery, each, url)) for each in delivery.attempts]
-        for at, text in attempts or [(delivery.created_at, explanation_text.of_waiting(delivery, url))]:
+        attempts = [(each.at, self._texts.of_attempt(delivery, each, url)) for each in delivery.attempts]
+        for at, text in attempts or [(delivery.created_at, self._texts.of_waiting(delivery, url))]:
             self._add("delivery", at, text, cause=delivery.event, id=delivery.id, object=delivery.webhook)
 
     def _add_email(self, email: Email, cause: str | None) -> None:
-        text = explanation_text.of_email(email)
+        text = self._texts.of_email(email)
         self._add("email", email.created_at, text, cause=cause, id=email.id, object=self._record.id)
 
     def _add_unlogged(self, record: Event | Email) -> None:
@@ -203,7 +204,7 @@ class Explanation:
             self._add_email(record, None)
             return
         if record.request is not None and record.request not in self._step_ids:
-            self._add_request(record.request, record.created_at, f"emitted {record.type}")
+            self._add_request(record.request, record.created_at, self._texts.emitted(record.type))
         self._add_event(record, record.request)
 
     # -- causes
@@ -218,12 +219,14 @@ class Explanation:
         return self._step_ids[job.id]
 
     def _action(self, logged: LoggedUnit) -> str:
-        """What a unit of work did to the object, in two words; empty if it did not change it."""
+        """What a unit of work did to the object; empty if it did not change it."""
         match self._record:
             case Event(type=type) | WebhookDelivery(event_type=type):
-                return f"emitted {type}"
+                return self._texts.emitted(type)
         id = self._record.id
-        return "created it" if logged.created(id) else "changed it" if logged.unit.touches(id) else ""
+        if logged.created(id):
+            return self._texts.created()
+        return self._texts.changed() if logged.unit.touches(id) else ""
 
     def _planner(self, job: Job | FailedJob) -> str | None:
         """The step that planned a job. Equal jobs, each planned by the one before, become one step."""
@@ -241,18 +244,18 @@ class Explanation:
             return None
         if logged.job is not None:
             return self._step_ids[logged.job.id]
-        return self._request_of(logged, f"planned job {job.name}")
+        return self._request_of(logged, self._texts.planned(job.name))
 
     def _add_jobs(self, jobs: list[Job], cause: str | None, action: str = "") -> str:
         """Add one step for equal jobs, in order."""
         first = jobs[0]
-        text = explanation_text.of_jobs(first.name, first.about, len(jobs), action)
+        text = self._texts.of_jobs(first.name, first.about, len(jobs), action)
         self._add("job", first.due, text, cause=cause, id=first.id, object=first.about)
         self._step_ids.update((job.id, first.id) for job in jobs)
         return first.id
 
     def _add_failed_job(self, job: FailedJob) -> None:
-        text, cause = explanation_text.of_failure(job), self._planner(job)
+        text, cause = self._texts.of_failure(job), self._planner(job)
         self._add("job", job.due, text, cause=cause, id=job.id, object=job.about)
 
     def _request_of(self, logged: LoggedUnit, action: str) -> str | None:
@@ -269,7 +272,7 @@ class Explanation:
         entry = self._causality.request(id)
         self.complete &= entry is not None
         instant = entry.checkpoint.now if entry else at or self._world.now
-        self._add("request", instant, explanation_text.of_request(entry, action), id=id)
+        self._add("request", instant, self._texts.of_request(entry, action), id=id)
 
     def _add(
         self,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from emulator.control import explanation_text
 from emulator.control.causality import Causality, LoggedUnit
+from emulator.control.explanation_text import StepTexts
 from emulator.core.events import Event
 from emulator.core.handlers import Page, Query
 from emulator.core.unit_of_work import UnitOfWork
@@ -15,6 +15,8 @@ from emulator.engine.engine import Engine
 from emulator.engine.failures import Failure, NumberedUnit
 from emulator.engine.logged_request import LoggedRequest
 from emulator.engine.runtime import Runtime
+from emulator.i18n.catalogs import SOURCE
+from emulator.i18n.language import language_of
 from emulator.resources import ledger
 from emulator.resources.ledger import Imbalance, Posting
 
@@ -119,7 +121,7 @@ def _logged(numbered: NumberedUnit) -> LoggedUnit:
 def _cause(logged: LoggedUnit, request: LoggedRequest | None) -> dict[str, Any]:
     """The job that a unit of work ran, or else the request that it belongs to."""
     if (job := logged.job) is not None:
-        return {"id": job.id, "summary": explanation_text.of_jobs(job.name, job.about, 1).summary}
+        return {"id": job.id, "summary": StepTexts(language_of(SOURCE)).of_jobs(job.name, job.about, 1).summary}
     if request is None:
         return {"id": logged.unit.cause, "summary": "a request that is no longer in the journal"}
     return {"id": request.id, "summary": f"{request.method} {request.target}"}

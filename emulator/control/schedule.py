@@ -11,6 +11,7 @@ from emulator.core import calendar
 from emulator.core.calendar import Timestamp
 from emulator.core.handlers import Page
 from emulator.core.jobs import Job
+from emulator.core.translatable import N_
 from emulator.core.world import World
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
@@ -18,27 +19,33 @@ from emulator.engine.time_slice import TimeSlice
 from emulator.errors import invalid_field
 
 SUMMARIES = {
-    "checkout_session.answer": "The operator answers whether the payment method can be saved.",
-    "checkout_session.expire": "The checkout session was not paid in time; it expires.",
-    "invoice.mail": "The invoice is emailed to its customer.",
-    "invoice.overdue": "The day after the invoice's due date begins; if it is still open, it is overdue.",
-    "invoice.payment_canceled": "The merchant canceled the payment of a renewal, which counts as a failed charge.",
-    "invoice.voided": "The invoice was voided; a subscription that waited for it goes on.",
-    "payment_intent.answer": "The operator answers the payment.",
-    "payment_intent.canceled": "The merchant canceled the payment; the checkout session that waited for it goes on.",
-    "payment_method.expire": "The card's last month is over; it expires.",
-    "payment_method.removed": "Subscriptions that charged the removed method charge the customer's default instead.",
-    "refund.answer": "The operator answers the refund.",
-    "refund.expire": "The operator never answered; the refund expires.",
-    "refund.send": "The refund's review is over; it is sent to the operator.",
-    "subscription.charge": "The subscription's first period is charged.",
-    "subscription.expire": "The subscription's end date is reached; it expires.",
-    "subscription.renew": "The subscription's period ends; it renews unless it is paused, owes or is to be canceled.",
-    "subscription.retry": "The subscription's failed charge is tried again.",
-    "subscription.trial_notice": "The end of the subscription's trial is announced.",
-    "transaction.dispute": "The buyer disputes the transaction.",
-    "transaction.settle": "The transaction is settled.",
-    "webhook.attempt": "The webhook delivery is tried again.",
+    "checkout_session.answer": N_("The operator answers whether the payment method can be saved."),
+    "checkout_session.expire": N_("The checkout session was not paid in time; it expires."),
+    "invoice.mail": N_("The invoice is emailed to its customer."),
+    "invoice.overdue": N_("The day after the invoice's due date begins; if it is still open, it is overdue."),
+    "invoice.payment_canceled": N_("The merchant canceled the payment of a renewal, which counts as a failed charge."),
+    "invoice.voided": N_("The invoice was voided; a subscription that waited for it goes on."),
+    "payment_intent.answer": N_("The operator answers the payment."),
+    "payment_intent.canceled": N_(
+        "The merchant canceled the payment; the checkout session that waited for it goes on."
+    ),
+    "payment_method.expire": N_("The card's last month is over; it expires."),
+    "payment_method.removed": N_(
+        "Subscriptions that charged the removed method charge the customer's default instead."
+    ),
+    "refund.answer": N_("The operator answers the refund."),
+    "refund.expire": N_("The operator never answered; the refund expires."),
+    "refund.send": N_("The refund's review is over; it is sent to the operator."),
+    "subscription.charge": N_("The subscription's first period is charged."),
+    "subscription.expire": N_("The subscription's end date is reached; it expires."),
+    "subscription.renew": N_(
+        "The subscription's period ends; it renews unless it is paused, owes or is to be canceled."
+    ),
+    "subscription.retry": N_("The subscription's failed charge is tried again."),
+    "subscription.trial_notice": N_("The end of the subscription's trial is announced."),
+    "transaction.dispute": N_("The buyer disputes the transaction."),
+    "transaction.settle": N_("The transaction is settled."),
+    "webhook.attempt": N_("The webhook delivery is tried again."),
 }
 """What each job does, in one sentence."""
 

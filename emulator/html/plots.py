@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from emulator.i18n.language import Language
+from emulator.i18n.statuses import STATUSES
 
 LEFT, WIDTH, RIGHT = 215, 680, 50
 """Pixels of a plot: the names of rows, the time, and what stands behind it."""
@@ -117,6 +118,7 @@ SHARED = {
     "plot_row": ROW,
     "plot_states": STATES,
     "plot_whole": WHOLE,
+    "statuses": STATUSES,
     "shown": shown,
 }
 """What the macros find in the environment of templates."""

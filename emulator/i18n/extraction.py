@@ -1,4 +1,4 @@
-"""Extraction of messages from fixtures, for ``pybabel extract`` (see ``babel.toml``)."""
+"""Extraction of messages from YAML files, for ``pybabel extract`` (see ``babel.toml``)."""
 
 from __future__ import annotations
 
@@ -9,16 +9,24 @@ from typing import Any
 ExtractedMessage = tuple[int, str, str, list[str]]
 
 
-def magic_values(
+def texts(
     file: BufferedIOBase, keywords: Collection[str], comment_tags: Collection[str], options: Mapping[str, Any]
 ) -> Iterator[ExtractedMessage]:
-    """What each magic value of ``fixtures/magic.yaml`` means, one value a line."""
+    """The texts of a YAML file that stand in the fields which the option ``fields`` names, or anywhere below them."""
     # Loaded on first use, as in the rest of the emulator.
     import yaml
 
     root = yaml.compose(file.read().decode())
-    for _, values in root.value if root else ():
-        for value in values.value:
-            for field, text in value.value:
-                if field.value == "meaning":
-                    yield text.start_mark.line + 1, "gettext", text.value, []
+    for text in _texts(root, options["fields"].split()) if root else ():
+        yield text.start_mark.line + 1, "gettext", text.value, []
+
+
+def _texts(node: Any, fields: Collection[str], is_named: bool = False) -> Iterator[Any]:
+    if node.id == "mapping":
+        for name, value in node.value:
+            yield from _texts(value, fields, is_named or name.value in fields)
+    elif node.id == "sequence":
+        for each in node.value:
+            yield from _texts(each, fields, is_named)
+    elif is_named:
+        yield node

@@ -183,10 +183,11 @@ def _trial_ending(email: Email, builder: EmailBuilder) -> EmailContent:
     return EmailContent(
         builder.gettext("Your trial at {merchant} ends on {day}", day=day),
         builder.gettext("Your trial ends on {day}", day=day),
-        [
-            builder.gettext("Your subscription ends with it. Nothing will be charged.")
-            if ends
-            else builder.gettext("Your first payment of {amount} is due on that day.", amount=amount)
+        [builder.gettext("Your subscription ends with it. Nothing will be charged.")]
+        if ends
+        else [
+            builder.gettext("Your first payment of {amount} is due on that day.", amount=amount),
+            builder.gettext("If you do not want to continue, contact {merchant} before then."),
         ],
         builder.subscribed(subscription),
     )

@@ -180,7 +180,7 @@ function markWrong(form) {
     if (!field) continue;
     field.setAttribute("aria-invalid", "true");
     field.setAttribute("aria-errormessage", "wrong");
-    if (field.labels?.length) notice.textContent = notice.textContent.replace(`${name}: `, `${field.labels[0].textContent.trim()}: `);
+    if (field.labels?.length) notice.textContent = notice.textContent.replace(new RegExp(`${name.replaceAll(".", "\\.")}(?=\\s?: )`), field.labels[0].textContent.trim());
   }
   const first = form.querySelector("[aria-invalid]");
   if (!first) return;
