@@ -80,6 +80,7 @@ WRONG: list[tuple[str, Any]] = [
     ("readings", {"payment_received": "never"}),
     ("readings", {"no_such_reading": "any"}),
     ("no_such_setting", 1),
+    ("merchant", {"no_such_field": 1}),
 ]
 
 

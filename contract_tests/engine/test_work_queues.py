@@ -37,6 +37,28 @@ def test_what_is_put_in_while_others_are_canceled_is_handled(rounds: int) -> Non
     assert handled == ["later"]
 
 
+def test_closing_ends_when_what_is_handled_has_been_canceled() -> None:
+    """As a connection to a receiver, which is closed before the server is."""
+    cleared: list[str] = []
+
+    async def handle(item: str) -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0)
+            cleared.append(item)
+
+    async def play() -> list[str]:
+        queues = WorkQueues(handle)
+        queues.put("a key", "delivery")
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        await queues.close()
+        return list(cleared)
+
+    assert asyncio.run(play()) == ["delivery"]
+
+
 def test_items_that_wait_for_nothing_let_others_run() -> None:
     """Deliveries that a fault loses are sent nowhere: a thousand of them hold up no request of another world."""
     handled: list[int] = []

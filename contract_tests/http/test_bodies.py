@@ -97,6 +97,21 @@ def test_a_malformed_body_is_400(sandbox: Sandbox, body: bytes) -> None:
     assert sandbox.api.get("/customers/")["data"] == []
 
 
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (b"[" * 100_000, "it is nested too deeply"),
+        (nested(65), "it is nested too deeply"),
+        (b"\xff", "it is not UTF-8"),
+        (AWA.replace(b"Awa", b"\\ud800"), "a string holds an unpaired surrogate"),
+    ],
+    ids=["brackets", "levels", "bytes", "surrogate"],
+)
+def test_the_message_says_what_is_malformed(sandbox: Sandbox, body: bytes, reason: str) -> None:
+    error = sandbox.api.rejected("POST", "/customers/", 400, "VALIDATION_ERROR", content=body, headers=JSON)
+    assert error["message"].rstrip(".") == f"The body must be a JSON object: {reason}"
+
+
 WELL_FORMED = {
     "white space around": b" \r\n\t" + AWA + b" \n",
     "escaped keys": AWA.replace(b"email", b"\\u0065mail"),

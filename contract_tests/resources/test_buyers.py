@@ -85,8 +85,10 @@ def test_a_buyer_who_takes_time_keeps_the_session_processing(sandbox: Sandbox) -
     sandbox.api.rejected("POST", f"/{path}/expire/", 422, "INVALID_STATUS_TRANSITION")
     with sandbox.expect(*DONE):
         sandbox.advance("60s")
-    pay_rejected(sandbox, path, 422, "INVALID_STATUS_TRANSITION")
-    sandbox.api.rejected("POST", f"/{path}/expire/", 422, "INVALID_STATUS_TRANSITION")
+    error = pay_rejected(sandbox, path, 422, "INVALID_STATUS_TRANSITION")
+    assert error["message"] == "This checkout session is complete: it cannot be paid."
+    error = sandbox.api.rejected("POST", f"/{path}/expire/", 422, "INVALID_STATUS_TRANSITION")
+    assert error["message"] == "This checkout session is complete: it cannot expire."
     assert sandbox.api.get("/payment-intents/")["pagination"]["count"] == 1
 
 
@@ -509,7 +511,8 @@ def test_an_invoice_is_paid_by_its_buyer(sandbox: Sandbox) -> None:
 def test_only_what_is_owed_can_be_paid(sandbox: Sandbox, status: str) -> None:
     invoice = invoice_of(sandbox)
     sandbox.control.patch(f"/objects/{invoice['id']}", {"status": status})
-    pay_rejected(sandbox, f"invoices/{invoice['id']}", 422, "INVALID_STATUS_TRANSITION")
+    error = pay_rejected(sandbox, f"invoices/{invoice['id']}", 422, "INVALID_STATUS_TRANSITION")
+    assert error["message"] == f"This invoice is {status}: it cannot be paid."
 
 
 def test_one_payment_of_an_invoice_at_a_time(sandbox: Sandbox) -> None:

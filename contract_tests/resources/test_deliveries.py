@@ -13,6 +13,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+import httpx
 import jwt
 import pytest
 import trustme
@@ -796,6 +797,13 @@ def test_without_ssl_verification_any_certificate_will_do(sandbox: Sandbox, tls_
     assert untold["attempts"][0]["error"] == "the certificate is not trusted"
     assert untold["next_attempt_at"] == instants(MINUTE)[-1]
     assert len(tls_receiver.deliveries) == 1
+
+
+def test_a_url_without_a_path_is_called_at_its_root(sandbox: Sandbox, receiver: Receiver) -> None:
+    sandbox.endpoint(str(httpx.URL(receiver.url).copy_with(raw_path=b"")))
+    sandbox.customer()
+    sandbox.settle()
+    assert {each.path for each in receiver.received} == {"/"}
 
 
 @pytest.fixture

@@ -300,6 +300,7 @@ def test_paying_manually(sandbox: Sandbox) -> None:
     invoice = open_invoice(sandbox)
     with sandbox.expect("invoice.paid"):
         answer = sandbox.api.post(f"/invoices/{invoice['id']}/pay/")
+        assert "invoice.overdue" not in {job["kind"] for job in sandbox.control.get("/schedule")["data"]}
         sandbox.advance("60d")
     assert answer == retrieved(sandbox, invoice)
     assert (answer["status"], answer["amount_paid"], answer["amount_remaining"]) == ("paid", 2500, 0)

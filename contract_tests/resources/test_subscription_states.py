@@ -208,6 +208,8 @@ def test_each_state_meets_each_step(state: str, step: str, outcome: str) -> None
     assert after.status == (before.status if outcome in ("=", ".", "!", "!!") else outcome)
     ended = after.status == "canceled" != before.status
     assert cancellations(harness) == announced + ended
+    if ended:
+        assert (after.failed_at, after.failures, after.unpaid_invoice) == (None, 0, None)
     harness.advance(days=400)
     assert harness.failed_jobs() == []
 

@@ -194,6 +194,8 @@ def test_other_urls_are_rejected(sandbox: Sandbox, url: str) -> None:
         "[fe80::1]",
         "[::ffff:169.254.169.254]",
         "metadata.google.internal",
+        "metadata.goog",
+        "instance-data.ec2.internal",
         "METADATA.google.internal.",
     ],
 )
