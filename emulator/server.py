@@ -79,9 +79,9 @@ class Server:
 
     def discard(self, key: str) -> None:
         """Discard the world of a secret key and wait until that is done; for any thread but the server's own."""
-        if self._uvicorn and self._uvicorn.loop:
-            discarding = self.sandbox.engine.discard(keys.read(f"Bearer {key}"))
-            asyncio.run_coroutine_threadsafe(discarding, self._uvicorn.loop).result()
+        world, engine = keys.read(f"Bearer {key}"), self.sandbox.engine
+        if self._uvicorn and self._uvicorn.loop and world in engine.runtimes:
+            asyncio.run_coroutine_threadsafe(engine.discard(world), self._uvicorn.loop).result()
 
 
 def config(app: ASGIApp, root_app: RootApp, uds: Path | None = None) -> uvicorn.Config:

@@ -12,10 +12,11 @@ import time
 from collections.abc import Callable
 
 import pytest
+from freezegun import freeze_time
 
 from contract_tests.benchmarks.worlds import one
 from emulator.engine.runtime import Runtime
-from emulator.testing import LocalServer
+from emulator.testing import Emulator, LocalServer
 from emulator.testing.collector import WebhookCollector
 
 MANY = 40
@@ -60,3 +61,19 @@ def test_nothing_stays_of_many_worlds(webhooks: bool) -> None:
     assert comes_true(lambda: len(os.listdir("/proc/self/fd")) <= files)
     server.stop()
     assert comes_true(lambda: no_more_than(before_all)), (held(), before_all)
+
+
+@freeze_time("2026-01-01")  # so that no connection is idle for too long on a busy machine
+def test_worlds_share_a_connection() -> None:
+    server = LocalServer()
+    try:
+        addresses = set()
+        for number in range(3):
+            with Emulator(key=f"sk_test_shared-{number}", server=server) as world:
+                answer = world.client.get("/v1/customers/")
+                addresses.add(answer.extensions["network_stream"].get_extra_info("client_addr"))
+            with pytest.raises(RuntimeError, match="closed"):
+                world.client.get("/v1/customers/")
+        assert len(addresses) == 1
+    finally:
+        server.stop()

@@ -180,8 +180,10 @@ class Table(Generic[R]):
         if (slots.older and slots[record.id] is not None) or slots.setdefault(record.id, slot) is not slot:
             raise ValueError(f"there is a {self.kind.kind} {record.id} already")
         date = record.created_at if self._dated else ""  # type: ignore[attr-defined]  # _dated says that the kind has it
-        is_newest = number > self._last_number and date >= self._last_date
-        self._last_number, self._last_date = max(number, self._last_number), max(date, self._last_date)
+        if is_newest := number > self._last_number and date >= self._last_date:
+            self._last_number, self._last_date = number, date
+        else:
+            self._last_number, self._last_date = max(number, self._last_number), max(date, self._last_date)
         if self._paged:
             self.order.append(slot) if is_newest else _insert(self.order, slot)
         for field, index in self.indexes.items():

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from emulator.core.parts import Parts
 from emulator.core.records import Record
-from emulator.core.unit_of_work import UnitOfWork
+from emulator.core.unit_of_work import Change, UnitOfWork
 from emulator.core.world import World
 from emulator.resources.app.client_ip import domain
 from emulator.resources.app.keys import Key
@@ -74,14 +74,17 @@ class Directory:
     def on_commit(self, world: World, unit: UnitOfWork) -> None:
         """Note the changes of a unit of work."""
         for change in unit.changes:
-            kind = type(change.record)
-            if kind in PUBLIC_KINDS:
-                if change.old is None:
-                    self._add_owner(change.record.id, _key(world))
-                elif change.new is None:
-                    self._remove_owner(change.record.id, _key(world))
-            elif kind in ORIGIN_KINDS:
+            record = change.new or change.old
+            if type(record) in PUBLIC_KINDS:
+                self._note_owner(change, self._apps.get(world.app) or _key(world))  # one key for all of its objects
+            elif type(record) in ORIGIN_KINDS:
                 self._note_domains(world)
+
+    def _note_owner(self, change: Change, key: Key) -> None:
+        if change.old is None:
+            self._add_owner(change.record.id, key)
+        elif change.new is None:
+            self._remove_owner(change.record.id, key)
 
     def _add_owner(self, id: str, key: Key) -> None:
         owner = self._owners[id]

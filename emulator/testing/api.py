@@ -61,10 +61,16 @@ class Api:
 
     ``client`` is the httpx client underneath. ``check`` is called before each request, ``after`` after each
     success of the methods below; both may raise. The control token comes from ``PAYMENTS_EMULATOR_CONTROL_TOKEN``.
+    ``connections`` are used in place of connections of the client's own.
     """
 
     def __init__(
-        self, url: str, key: str, check: Callable[[], None] = lambda: None, after: Callable[[], None] = lambda: None
+        self,
+        url: str,
+        key: str,
+        check: Callable[[], None] = lambda: None,
+        after: Callable[[], None] = lambda: None,
+        connections: httpx.BaseTransport | None = None,
     ) -> None:
         self._after = after
         self.client = httpx.Client(
@@ -74,6 +80,7 @@ class Api:
             # Loopback needs no proxy and, without TLS, no certificates, which take 20 ms to load.
             trust_env=False,
             verify=url.startswith("https:"),
+            transport=connections,
             event_hooks={"request": [lambda request: check()]},
         )
 

@@ -78,7 +78,9 @@ class BaseEmulator:
         self.key: str = key or os.environ.get("PAYMENTS_EMULATOR_KEY", DEFAULT_KEY)
         if self._shared or not url or (clock, seed, settings, fixtures) != (None, None, None, ()):
             self._begin(start)
-        self.api = Api(self.url, self.key, lambda: self.server.follow(self.key), self._raise_error)
+        self.api = Api(
+            self.url, self.key, lambda: self.server.follow(self.key), self._raise_error, self.server.connections
+        )
         self.clock = WorldClock(self.api)
         self.events = Events(self.api, self.clock)
         self.emails = Emails(self.api)

@@ -36,6 +36,7 @@ class RemoteServer:
     def __init__(self, url: str) -> None:
         self.url = url.rstrip("/")
         self.receiver = Receiver()
+        self.connections: httpx.BaseTransport | None = None
         self._starts: dict[str, WorldOptions] = {}
         self._followed: dict[str, FollowedTravel] = {}
 

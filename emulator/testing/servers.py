@@ -11,6 +11,8 @@ from emulator.testing.time_travel import Travel, innermost
 from emulator.testing.world_options import WorldOptions
 
 if TYPE_CHECKING:
+    from httpx import BaseTransport
+
     from emulator.engine.fixtures import Start
     from emulator.engine.runtime import Runtime
 
@@ -19,10 +21,14 @@ TIME_LIMIT = 300
 
 
 class AnyServer(Protocol):
-    """What a world needs of its server. ``receiver`` receives the webhooks that tests collect."""
+    """What a world needs of its server.
+
+    ``receiver`` receives the webhooks that tests collect. ``connections`` are those that its worlds share, if any.
+    """
 
     url: str
     receiver: Receiver
+    connections: BaseTransport | None
 
     def begin(self, key: str, options: WorldOptions) -> None:
         """Start a new world for this key with these options."""
@@ -53,6 +59,7 @@ class LocalServer:
         # Imported on first use: only suites that use a server pay for loading it.
         from emulator.sandbox import Options
         from emulator.server import Server
+        from emulator.testing.connections import SharedConnections
         from emulator.testing.following_clock import FollowingClock
 
         self._starts: dict[str, Start] = {}
@@ -60,6 +67,8 @@ class LocalServer:
         self._server = Server(Options(**chosen), "127.0.0.1", 0)
         self.url = self._server.url
         self.receiver = Receiver()
+        self._connections = SharedConnections()
+        self.connections: BaseTransport | None = self._connections
         self._ended = threading.Event()
         self._failure: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="payments-emulator", daemon=True)
@@ -130,6 +139,7 @@ class LocalServer:
     def stop(self) -> None:
         """Stop serving and wait until that is done."""
         self.receiver.close()
+        self._connections.disconnect()
         self._server.stop()
         self._thread.join(TIME_LIMIT)
         if self._thread.is_alive():
