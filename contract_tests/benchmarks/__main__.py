@@ -139,6 +139,7 @@ BESIDE_PEERS = """
 ## Beside peers
 
 Answers per second with {present} objects in each at first; in brackets, how many times as many the emulator gives.
+stripe-mock (a Go program) and PaperTiger (for Elixir) are not measured: pip and npm cannot install them.
 """
 
 
