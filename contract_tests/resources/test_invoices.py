@@ -72,6 +72,12 @@ def test_numbers_are_given_in_order_with_their_year(sandbox: Sandbox) -> None:
     assert draft(sandbox)["invoice_number"] == "INV-2027-000002"
 
 
+def test_a_product_whose_price_is_free_needs_one(sandbox: Sandbox) -> None:
+    product = sandbox.product(price_type="free")
+    error = rejected(sandbox, 422, "INVALID_FIELD", line_items=[{"product": product["id"]}])
+    assert error["errors"] == {"line_items.0.unit_amount": ["is required beside a product whose price is free"]}
+
+
 @pytest.mark.parametrize(
     ("fields", "status", "code", "param"),
     [
