@@ -303,7 +303,8 @@ def test_a_total_of_nothing_is_paid_on_finalization(sandbox: Sandbox) -> None:
 
 def test_paying_manually(sandbox: Sandbox) -> None:
     """States: open to paid, event invoice.paid; no money is moved."""
-    invoice = open_invoice(sandbox)
+    invoice = open_invoice(sandbox, due_date="2026-01-15")
+    assert "invoice.overdue" in {job["kind"] for job in sandbox.control.get("/schedule")["data"]}
     with sandbox.expect("invoice.paid"):
         answer = sandbox.api.post(f"/invoices/{invoice['id']}/pay/")
         assert "invoice.overdue" not in {job["kind"] for job in sandbox.control.get("/schedule")["data"]}
