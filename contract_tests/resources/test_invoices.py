@@ -72,6 +72,12 @@ def test_numbers_are_given_in_order_with_their_year(sandbox: Sandbox) -> None:
     assert draft(sandbox)["invoice_number"] == "INV-2027-000002"
 
 
+def test_a_product_whose_price_is_free_needs_one(sandbox: Sandbox) -> None:
+    product = sandbox.product(price_type="free")
+    error = rejected(sandbox, 422, "INVALID_FIELD", line_items=[{"product": product["id"]}])
+    assert error["errors"] == {"line_items.0.unit_amount": ["is required beside a product whose price is free"]}
+
+
 @pytest.mark.parametrize(
     ("fields", "status", "code", "param"),
     [
@@ -297,7 +303,8 @@ def test_a_total_of_nothing_is_paid_on_finalization(sandbox: Sandbox) -> None:
 
 def test_paying_manually(sandbox: Sandbox) -> None:
     """States: open to paid, event invoice.paid; no money is moved."""
-    invoice = open_invoice(sandbox)
+    invoice = open_invoice(sandbox, due_date="2026-01-15")
+    assert "invoice.overdue" in {job["kind"] for job in sandbox.control.get("/schedule")["data"]}
     with sandbox.expect("invoice.paid"):
         answer = sandbox.api.post(f"/invoices/{invoice['id']}/pay/")
         assert "invoice.overdue" not in {job["kind"] for job in sandbox.control.get("/schedule")["data"]}

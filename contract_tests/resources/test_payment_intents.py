@@ -59,6 +59,15 @@ def test_confirm_may_bring_the_method(sandbox: Sandbox) -> None:
     assert (paid["status"], paid["payment_method"], paid["customer"]) == ("succeeded", method["id"], method["customer"])
 
 
+def test_a_method_that_was_deleted_is_not_charged(sandbox: Sandbox) -> None:
+    method = sandbox.method()
+    intent = sandbox.intent(method)
+    sandbox.api.delete(f"/payment-methods/{method['id']}/")
+    path = f"/payment-intents/{intent['id']}/confirm/"
+    error = sandbox.api.rejected("POST", path, 404, "PAYMENT_METHOD_NOT_FOUND")
+    assert error["param"] == "payment_method"
+
+
 def test_confirm_may_bring_another_method(sandbox: Sandbox) -> None:
     customer = sandbox.customer()
     intent = sandbox.intent(sandbox.method(customer, number="4000 0000 0000 0002"))

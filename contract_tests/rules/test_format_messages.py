@@ -13,6 +13,7 @@ PHONE = "must be a phone number in E.164 form: + and 7 to 15 digits, no spaces o
 EMAIL = "must be an email address of at most 254 characters, such as name@example.com"
 INSTANT = "must be an ISO 8601 instant with an offset, such as 2026-01-31T09:30:00Z"
 DOMAIN = "must be a bare domain name: no protocol, port, path or wildcard"
+COUNTRY = "must be an ISO 3166-1 alpha-2 code in upper case"
 NETWORK = "must be an IPv4 address or a CIDR range without host bits"
 
 
@@ -34,7 +35,8 @@ NETWORK = "must be an IPv4 address or a CIDR range without host bits"
         ("/payment-intents/", "amount", "5000", "must be an integer"),
         ("/security-profiles/", "allowed_domains", ["https://shop.example.com"], DOMAIN),
         ("/security-profiles/", "allowed_ips", ["10.0.0.1/8"], NETWORK),
-        ("/security-profiles/", "blocked_countries", ["kp"], "must be an ISO 3166-1 alpha-2 code in upper case"),
+        ("/security-profiles/", "blocked_countries", ["kp"], COUNTRY),
+        *(("/security-profiles/", "blocked_countries", [region], COUNTRY) for region in ("AC", "EU", "EZ", "UN", "XK")),
     ],
 )
 def test_a_message_says_how_a_value_is_written(
