@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from contract_tests.core.toys import FIELDS, LABELS, Toy
-from emulator.core import parts, tables
-from emulator.core.parts import Parts
+from emulator.core import parted_dict, tables
+from emulator.core.parted_dict import PartedDict
 from emulator.core.tables import Table
 
 
 def contents(held: Any) -> Any:
     """What a part of a table holds, however it is divided."""
     match held:
-        case Parts():
+        case PartedDict():
             return dict(zip(held.all_keys(), held.all_values(), strict=True))
         case dict():
             return {field: contents(each) for field, each in held.items()}
@@ -28,7 +28,7 @@ def contents(held: Any) -> Any:
 
 def divide(patch: pytest.MonkeyPatch, size: int) -> None:
     """Let a part have so many entries at most."""
-    for module in (parts, tables):
+    for module in (parted_dict, tables):
         patch.setattr(module, "PART", size)
 
 

@@ -9,7 +9,7 @@ from typing import Any, Generic, Self, cast
 
 import msgspec
 
-from emulator.core.parts import PART, Parts
+from emulator.core.parted_dict import PART, PartedDict
 from emulator.core.records import R, Record
 
 
@@ -27,7 +27,7 @@ class Slot(msgspec.Struct, Generic[R], gc=False):
         return self.number < other.number if here == there else here < there
 
 
-class Index(Parts[Any, Slot[R] | list[Slot[R]]]):
+class Index(PartedDict[Any, Slot[R] | list[Slot[R]]]):
     """The slots of a table by the value of one field, those of each value in order; null is not indexed.
 
     A value that one record has is stored with its slot itself: in some indexes each value is of one record, and a list
@@ -71,7 +71,7 @@ class Index(Parts[Any, Slot[R] | list[Slot[R]]]):
             self.discard(value)
         return self
 
-    def copied(self, slots: Parts[str, Slot[R]]) -> Self:
+    def copied(self, slots: PartedDict[str, Slot[R]]) -> Self:
         """An index of the slots with the same ids among these."""
         return self.mapped(lambda run: _same(run, slots) if isinstance(run, list) else _same([run], slots)[0])
 
@@ -112,11 +112,11 @@ class Table(Generic[R]):
         self._last_date, self._last_number = "", 0
         self.checked = kind.checked
         self.checks_additions = "id" in kind.checked
-        self.slots: Parts[str, Slot[R]] = Parts()
+        self.slots: PartedDict[str, Slot[R]] = PartedDict()
         self.order: list[Slot[R]] = []
         self.indexes: dict[str, Index[R]] = {field: Index() for field in kind.indexes} if kind.indexes else _NONE
-        self.unique: dict[str, Parts[Any, Slot[R]]] = (
-            {field: Parts() for field in kind.unique} if kind.unique else _NONE
+        self.unique: dict[str, PartedDict[Any, Slot[R]]] = (
+            {field: PartedDict() for field in kind.unique} if kind.unique else _NONE
         )
 
     def copy(self) -> Self:
@@ -260,7 +260,7 @@ def _differ(old: Record, new: Record, fields: Iterable[str]) -> bool:
     return any(getattr(old, field) != getattr(new, field) for field in fields)
 
 
-def _same(run: list[Slot[R]], slots: Parts[str, Slot[R]]) -> list[Slot[R]]:
+def _same(run: list[Slot[R]], slots: PartedDict[str, Slot[R]]) -> list[Slot[R]]:
     """The slots with the same ids among others, which have them all."""
     return [cast("Slot[R]", slots[slot.record.id]) for slot in run]
 

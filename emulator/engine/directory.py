@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from emulator.core.parts import Parts
+from emulator.core.parted_dict import PartedDict
 from emulator.core.records import Record
 from emulator.core.unit_of_work import Change, UnitOfWork
 from emulator.core.world import World
@@ -34,7 +34,7 @@ class Directory:
     """
 
     def __init__(self) -> None:
-        self._owners: Parts[str, Key] = Parts()
+        self._owners: PartedDict[str, Key] = PartedDict()
         # Snapshots of one world may be restored in others, which then have objects with the same ids.
         self._further_owners: defaultdict[str, list[Key]] = defaultdict(list)
         self._apps: dict[str, Key] = {}

@@ -17,7 +17,7 @@ may meet it in five tables.
 """
 
 
-class Parts(dict[K, V | None]):
+class PartedDict(dict[K, V | None]):
     """The newest part is the dict itself; ``older`` are those that were full. ``parts[key]`` is None for no entry.
 
     The newest part answers first, without a call in Python: in a long history, most of what is read is recent. Of the
@@ -26,7 +26,7 @@ class Parts(dict[K, V | None]):
 
     __slots__ = ("older",)
 
-    def __init__(self, older: tuple[Parts[K, V], ...] = ()) -> None:
+    def __init__(self, older: tuple[PartedDict[K, V], ...] = ()) -> None:
         self.older = older
 
     def __missing__(self, key: K) -> V | None:
@@ -52,7 +52,7 @@ class Parts(dict[K, V | None]):
     def mapped(self, function: Callable[[V], V]) -> Self:
         """The same keys in the same parts, each value replaced by what the function makes of it."""
         parts = [type(self)() for _ in range(len(self.older) + 1)]
-        sources: tuple[Parts[K, V], ...] = (*self.older, self)
+        sources: tuple[PartedDict[K, V], ...] = (*self.older, self)
         for part, source in zip(parts, sources, strict=True):
             part.update((key, function(value)) for key, value in source.items() if value is not None)
         parts[-1].older = tuple(parts[:-1])
