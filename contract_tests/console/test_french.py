@@ -118,6 +118,15 @@ def test_the_errors_of_forms_are_french_too(sandbox: Sandbox) -> None:
         assert "doit" in visitor.do("advance", by="never").said("notice")
 
 
+def test_the_books_of_the_ledger_have_names_and_their_owners_links(sandbox: Sandbox) -> None:
+    customer = sandbox.subscribe()["customer"]
+    with visiting(sandbox) as visitor:
+        ledger = visitor.open("ledger", lang="fr")
+    assert "Dépenses Awa Diop" in ledger.text
+    assert f"{PLACE}objects/{customer}?app={visitor.app}" in ledger.links
+    assert " of " not in ledger.text
+
+
 def test_the_chain_of_causes_is_french(sandbox: Sandbox) -> None:
     sandbox.subscribe(FAILING_PHONE)
     sandbox.advance("20d")
