@@ -266,7 +266,15 @@ class _Server(uvicorn.Server):
 def config(served: ASGIApp) -> uvicorn.Config:
     """How uvicorn serves one of the two."""
     return uvicorn.Config(
-        served, loop="uvloop", http="httptools", ws="none", lifespan="off", log_level="warning", access_log=False
+        served,
+        loop="uvloop",
+        http="httptools",
+        ws="none",
+        lifespan="off",
+        # It is served in processes of others, too, whose logging stays as it was.
+        log_config=None,
+        log_level="warning",
+        access_log=False,
     )
 
 

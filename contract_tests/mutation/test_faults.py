@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pkgutil import resolve_name
@@ -52,12 +53,30 @@ def attempt(plain_server: RunningServer, contracts: tuple[Contract, Contract]) -
     return run
 
 
+@pytest.fixture
+def no_remembered_results() -> Iterator[None]:
+    """What the rules computed before a mutation is forgotten, and after it what they computed under it."""
+
+    def clear() -> None:
+        rules = [
+            module for name, module in sys.modules.items() if name.startswith(("emulator.core", "emulator.resources"))
+        ]
+        for value in [value for module in rules for value in vars(module).values()]:
+            if hasattr(value, "cache_clear"):
+                value.cache_clear()
+
+    clear()
+    yield
+    clear()
+
+
 @pytest.mark.parametrize("test", sorted({fault.caught_by for fault in FAULTS}))
 def test_without_a_mutation_there_is_nothing_to_notice(test: str, world_name: str, attempt: Attempt) -> None:
     attempt(test, world_name)
 
 
 @pytest.mark.breaks_the_document
+@pytest.mark.usefixtures("no_remembered_results")
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_a_mutation_is_noticed(
     fault: Fault, world_name: str, attempt: Attempt, monkeypatch: pytest.MonkeyPatch
