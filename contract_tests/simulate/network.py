@@ -18,6 +18,9 @@ LATE = 0.4
 ANSWER_TIME = 1.0
 """Seconds that receivers have to answer."""
 
+MOST_CALLS = 200
+"""Times that receivers call back in one story. What they cause is delivered to them again: it might never end."""
+
 
 class Network:
     """Stands in the place of the HTTP client that sends webhooks.
@@ -30,6 +33,7 @@ class Network:
         self.behaviours: dict[str, str] = {}
         self.received: set[str] = set()
         self.call_back: Callable[[str], Awaitable[object]]
+        self._calls = 0
 
     async def post(
         self, url: str, headers: dict[str, str], body: Any, *, verify: bool, max_bytes: int
@@ -41,7 +45,8 @@ class Network:
             await asyncio.sleep(1000 * ANSWER_TIME)
         if behaviour == "is down":
             raise RequestFailed("cannot connect")
-        if behaviour == "calls back":
+        if behaviour == "calls back" and self._calls < MOST_CALLS:
+            self._calls += 1
             # A request of its own, which goes on if the delivery does not wait for it.
             await asyncio.shield(asyncio.ensure_future(self.call_back(url)))
         status = STATUSES[behaviour]
