@@ -14,6 +14,7 @@ from contract_tests.simulate.network import Network
 from contract_tests.simulate.server import Server
 from contract_tests.simulate.virtual_time import VirtualTime
 from contract_tests.walk import expected_sums
+from emulator.core.calendar import Timestamp
 from emulator.core.events import Event
 from emulator.core.jobs import Job
 from emulator.core.unit_of_work import UnitOfWork
@@ -81,7 +82,7 @@ class Invariants(logging.Handler):
         self.disk_failed = False
         self._time, self._disk, self._network = time, disk, network
         self._states: dict[Runtime, tuple[Any, ...]] = {}
-        self._overdue: dict[Runtime, tuple[Job, float]] = {}
+        self._overdue: dict[Runtime, tuple[Job, Timestamp, float]] = {}
         # What is in a TinyDB file: what was written last or, where writing failed since then, what was to be written.
         self._written: dict[Key, Dump] = {}
         self._attempted: list[dict[Key, Dump]] = []
@@ -222,9 +223,10 @@ class Invariants(logging.Handler):
         if job is None or job.due > now or runtime.is_in_use or self.disk_failed:
             self._overdue.pop(runtime, None)
             return
-        overdue, since = self._overdue.get(runtime, (job, self._time.now))
-        since = since if overdue is job else self._time.now
-        self._overdue[runtime] = job, since
+        overdue, before, since = self._overdue.get(runtime, (job, now, self._time.now))
+        # After a rewind the same job may be due once more.
+        since = since if overdue is job and before <= now else self._time.now
+        self._overdue[runtime] = job, now, since
         if self._time.now - since > OVERDUE_SECONDS:
             self.violated("overdue", f"{runtime.world.name}: {job.name} was due at {job.due}, it is {now}")
 
