@@ -206,7 +206,7 @@ class Invariants(logging.Handler):
     def before_step(self, server: Server) -> None:
         """Remember what may not change."""
         self.touched.clear()
-        self._states = {each: _state(each) for each in server.engine.runtimes.values() if _is_still(each)}
+        self._states = {each: _state(each) for each in server.engine.runtimes.values() if is_still(each)}
 
     def after_step(self, server: Server, worlds: frozenset[str] | None) -> None:
         """``worlds`` are the names of those that the step was about; None: any."""
@@ -263,7 +263,7 @@ class Invariants(logging.Handler):
                 self.violated("deliveries", f"{world.name}: {delivery.id} succeeded and was not received")
 
 
-def _is_still(runtime: Runtime) -> bool:
+def is_still(runtime: Runtime) -> bool:
     """Whether nothing happens in a world unless it is asked for. After a disk failed, a job that is due may be left."""
     job = runtime.world.jobs.next()
     is_done = job is None or job.due > runtime.clock.now()
