@@ -174,7 +174,7 @@ class Builder:
         call = self._call(exchange)
         self._added[number] = len(self._steps)
         self._steps.append(call)
-        if (manner := receivers.manner(exchange, self._lookup)) is not None:
+        if (manner := receivers.manner(exchange, self._lookup, self._start.url)) is not None:
             self._steps.append(manner)
 
     def _call(self, exchange: Exchange) -> Call:
