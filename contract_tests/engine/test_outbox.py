@@ -1,4 +1,4 @@
-"""Webhooks and emails while the state cannot be stored: what fails once stops nothing behind it."""
+"""Webhooks and emails while the state cannot be stored: outcomes are recorded once it can, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from contract_tests.sandbox import RunningServer, Sandbox
 from emulator.core.records import Record
 from emulator.core.unit_of_work import Change
 from emulator.core.world import World
+from emulator.engine import outbox
 from emulator.engine.clock import Clock
 from emulator.engine.mailer import SmtpServer
 from emulator.engine.persistence import WorldPersistence
@@ -68,10 +69,22 @@ def fail_once(monkeypatch: pytest.MonkeyPatch, kind: type[Record]) -> None:
     monkeypatch.setattr(WorldPersistence, "_write", write_or_fail)
 
 
-def test_emails_behind_one_that_cannot_be_recorded_are_sent_and_recorded(
+def test_the_outcome_of_an_email_is_recorded_a_second_later(
     start: Start, mailbox: Mailbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The one that was sent and not recorded counts as unsent: it is sent once more at the next start."""
+    sandbox = start()
+    fail_once(monkeypatch, Email)
+    subscribe(sandbox)
+    sandbox.advance("2d")
+    assert [bool(email["sent_at"]) for email in emails(sandbox)] == [True, True, True]
+    assert len(mailbox.messages) == 3
+
+
+def test_an_email_whose_outcome_is_never_recorded_is_sent_once_more_at_the_next_start(
+    start: Start, mailbox: Mailbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those behind it are sent and recorded."""
+    monkeypatch.setattr(outbox, "TRIES", 0)
     sandbox = start()
     fail_once(monkeypatch, Email)
     subscribe(sandbox)
@@ -90,10 +103,24 @@ def emails(sandbox: Sandbox) -> list[Any]:
     return found[::-1]
 
 
-def test_deliveries_behind_one_that_cannot_be_recorded_are_sent_and_recorded(
+def test_the_outcome_of_a_delivery_is_recorded_a_second_later(
     start: Start, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The one that was sent and not recorded stays pending: it is sent once more at the next start."""
+    """It is not sent again, and those behind it arrive in order."""
+    sandbox = start()
+    endpoint = sandbox.endpoint(receiver.url)
+    fail_once(monkeypatch, WebhookDelivery)
+    made = [sandbox.customer()["id"] for _ in range(3)]
+    sandbox.advance("1s")
+    assert [delivery["status"] for delivery in sandbox.deliveries(endpoint)] == ["succeeded"] * 3
+    assert sent(receiver) == made
+
+
+def test_a_delivery_whose_outcome_is_never_recorded_is_sent_once_more_at_the_next_start(
+    start: Start, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those behind it are sent and recorded."""
+    monkeypatch.setattr(outbox, "TRIES", 0)
     sandbox = start()
     endpoint = sandbox.endpoint(receiver.url)
     fail_once(monkeypatch, WebhookDelivery)

@@ -13,7 +13,7 @@ from contract_tests.simulate.steps import draw_story
 from contract_tests.walk.walker import VARIANTS
 from emulator.control import snapshots
 from emulator.core.world import World
-from emulator.engine import logged_request
+from emulator.engine import logged_request, outbox
 from emulator.engine.engine import Engine
 from emulator.engine.history import History
 from emulator.engine.logged_request import Checkpoint
@@ -169,7 +169,7 @@ DEFECTS = (
         settings="paid by transaction",
         seed=2,
     ),
-    Defect("voiding cancels no payment", current_payment, "cancel", _nothing, ERRORS, PAYING, seed=17),
+    Defect("voiding cancels no payment", current_payment, "cancel", _nothing, ERRORS, PAYING, seed=26),
     Defect(
         "answers are not repeated",
         idempotency,
@@ -186,6 +186,16 @@ DEFECTS = (
         ("deliveries",),
         ("rewind", "customer", "receiver", "settle", "restore", "save"),
         "memory",
+    ),
+    Defect(
+        "outcomes are recorded at once or never",
+        outbox,
+        "TRIES",
+        0,
+        ("deliveries",),
+        ("disk_fails", "recover", "customer", "receiver", "sleep"),
+        "sqlite",
+        seed=3,
     ),
     Defect(
         "rows of rewound records stay",

@@ -20,6 +20,7 @@ from emulator.core.jobs import Job
 from emulator.core.unit_of_work import UnitOfWork
 from emulator.core.world import World, encode
 from emulator.engine.clock import FROZEN
+from emulator.engine.outbox import TRIES
 from emulator.engine.runtime import Runtime
 from emulator.resources import ledger
 from emulator.resources.app.keys import Key
@@ -80,6 +81,8 @@ class Invariants(logging.Handler):
         self.expected: dict[Key, Dump] = {}
         self.touched: set[Runtime] = set()
         self.disk_failed = False
+        self.failing_since: float | None = None
+        self.outcomes_are_lost = False
         self._time, self._disk, self._network = time, disk, network
         self._states: dict[Runtime, tuple[Any, ...]] = {}
         self._overdue: dict[Runtime, tuple[Job, Timestamp, float]] = {}
@@ -230,6 +233,25 @@ class Invariants(logging.Handler):
         if self._time.now - since > OVERDUE_SECONDS:
             self.violated("overdue", f"{runtime.world.name}: {job.name} was due at {job.due}, it is {now}")
 
+    # -- the disk
+
+    def disk_fails(self) -> None:
+        """From now on, or soon, nothing can be written."""
+        self.disk_failed = True
+        if self.failing_since is None:
+            self.failing_since = self._time.now
+
+    def disk_repaired(self) -> None:
+        """Outcomes that could not be recorded for too long are lost until the next start."""
+        if self.failing_since is not None and self._time.now - self.failing_since > TRIES:
+            self.outcomes_are_lost = True
+        self.failing_since = None
+
+    def restarted(self) -> None:
+        """Another process has taken up what the failing disk had left."""
+        self.disk_failed = self.outcomes_are_lost = False
+        self.failing_since = None
+
     # -- from time to time
 
     def check_all(self, server: Server) -> None:
@@ -254,7 +276,7 @@ class Invariants(logging.Handler):
     def _check_outcomes(self, runtime: Runtime) -> None:
         """Each delivery is on its way, has failed for good, or was received."""
         world = runtime.world
-        if not runtime.outbox.is_under_way and not self.disk_failed and not len(world.table(Fault)):
+        if not runtime.outbox.is_under_way and not self.outcomes_are_lost and not len(world.table(Fault)):
             for effect in deliveries.under_way(world):
                 self.violated("deliveries", f"{world.name}: {effect.delivery} is pending and not on its way")
         for delivery in world.table(WebhookDelivery):

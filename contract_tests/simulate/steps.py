@@ -468,8 +468,18 @@ async def settle(simulation: Simulation) -> None:
 @event(1, writes=(1, 2, 5, 20, 100))
 async def disk_fails(simulation: Simulation, writes: int) -> None:
     if simulation.disk.kind != "memory":
-        simulation.invariants.disk_failed = True
+        simulation.invariants.disk_fails()
         simulation.disk.fail(writes)
+
+
+@event(2)
+async def recover(simulation: Simulation) -> None:
+    """The disk writes again, and the same process goes on: what waited for it is recorded a second later."""
+    if simulation.disk.is_failing:
+        simulation.disk.repair()
+        simulation.invariants.disk_repaired()
+        await asyncio.sleep(2)
+        simulation.invariants.check_all(simulation.server)
 
 
 @event(1)
@@ -490,7 +500,7 @@ async def crash(simulation: Simulation) -> None:
             place.lost()
         if simulation.disk.kind == "tinydb":
             place.unsaved()
-    simulation.invariants.disk_failed = False
+    simulation.invariants.restarted()
     await simulation.start()
 
 
@@ -520,7 +530,7 @@ async def _restart(simulation: Simulation) -> None:
     if unsaved is not None:
         for place in simulation.places.values():
             place.unsaved()
-    simulation.invariants.disk_failed = False
+    simulation.invariants.restarted()
     await simulation.start()
 
 

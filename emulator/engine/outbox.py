@@ -6,13 +6,14 @@ import asyncio
 import logging
 import time
 from collections.abc import Iterable
+from typing import Any
 
 from emulator.core.effects import DeliverWebhook, Effect, HttpResult, PingEndpoint, SendEmail
 from emulator.core.unit_of_work import UnitOfWork
 from emulator.engine.delivery_faults import send_with_fault
 from emulator.engine.mailer import Mailer
 from emulator.engine.trace_contexts import TraceContexts, Traces
-from emulator.engine.unit_runner import UnitRunner
+from emulator.engine.unit_runner import Command, UnitRunner
 from emulator.engine.webhook_sender import WebhookSender
 from emulator.engine.work_queues import WorkQueues
 from emulator.errors import ApiError
@@ -23,6 +24,7 @@ from emulator.resources.simulation.emails import Email
 from emulator.resources.simulation.faults import DELIVERY, Fault, pick_delivery_fault
 from emulator.resources.webhooks import deliveries, signing
 from emulator.resources.webhooks.signing import SignedRequest
+from emulator.state.store import LeasedElsewhere, StorageError
 
 logger = logging.getLogger("emulator")
 
@@ -34,6 +36,9 @@ MAIL = "mail"
 
 GRACE = 0.2
 """Seconds (real time) in which a delivery under way may still be answered; then a request waiting for it gets 503."""
+
+TRIES = 30
+"""How often an outcome is recorded again, one second (real time) after the other, while the state cannot be stored."""
 
 NOT_SENT = HttpResult(status_code=None, error="not sent")
 
@@ -47,9 +52,9 @@ ARRANGED = {
 class Outbox:
     """A queue for each endpoint, in which events arrive in order of creation (B-84), and one for emails.
 
-    What cannot be recorded, because the state cannot be stored, stays pending in the world and is sent again when the
-    world is next resumed. An injected fault may hold a delivery back until a later one was made: it is in ``_held``,
-    by endpoint.
+    While the state cannot be stored, an outcome waits to be recorded, and what is behind it in its queue waits too.
+    After ``TRIES`` seconds it stays pending in the world and is sent again when the world is next resumed. An injected
+    fault may hold a delivery back until a later one was made: it is in ``_held``, by endpoint.
     """
 
     def __init__(
@@ -156,47 +161,64 @@ class Outbox:
         at = runner.now()
         request = self._sender.request(runner.world, effect, int(time.time()))
         if request is None:
-            runner.commit(deliveries.mark_missed, {"post": effect})
+            await self._commit(deliveries.mark_missed, {"post": effect})
             return NOT_SENT
-        fault = None if exempt_from_faults else self._injected_fault(effect)
+        fault = None if exempt_from_faults else await self._injected_fault(effect)
         if fault is not None and fault.then.delay is not None:
             return NOT_SENT
         if fault is not None and fault.then.reorder and effect.webhook not in self._held:
             self._held[effect.webhook] = effect
             return NOT_SENT
         request.headers.update(self._traces.sending(effect.delivery, int(request.headers["Emulator-Attempt"])))
-        result = self._arranged_outcome()
+        result = await self._arranged_outcome()
         if result is None:
             result = await (self._send(request) if fault is None else send_with_fault(fault.then, request, self._send))
         self._traces.sent(effect.delivery, result)
-        self._record_attempt(effect, request, result, at)
+        await self._record_attempt(effect, request, result, at)
         if (held := self._held.pop(effect.webhook, None)) is not None:
             await self._attempt(held, exempt_from_faults=True)
         return result
 
-    def _injected_fault(self, effect: DeliverWebhook) -> Fault | None:
+    async def _injected_fault(self, effect: DeliverWebhook) -> Fault | None:
         """The injected fault that applies to this delivery attempt, if any does."""
         if not self._runner.world.table(Fault).where("about", DELIVERY):
             return None
-        fault: Fault | None = self._runner.commit(pick_delivery_fault, {"post": effect})
+        fault: Fault | None = await self._commit(pick_delivery_fault, {"post": effect})
         return fault
 
-    def _arranged_outcome(self) -> HttpResult | None:
+    async def _arranged_outcome(self) -> HttpResult | None:
         """The outcome that was arranged for the next delivery attempts, which are then not made at all."""
         if not self._runner.world.table(Outcome).where("operation", "delivery"):
             return None
-        outcome: Outcome | None = self._runner.commit(consume_outcome, {"operation": "delivery"})
+        outcome: Outcome | None = await self._commit(consume_outcome, {"operation": "delivery"})
         return None if outcome is None else ARRANGED[outcome.result]
 
     async def _send(self, request: SignedRequest) -> HttpResult:
         return await self._sender.send(request.url, request.headers, request.body, verify=request.verify)
 
-    def _record_attempt(self, effect: DeliverWebhook, request: SignedRequest, result: HttpResult, at: str) -> None:
+    async def _record_attempt(
+        self, effect: DeliverWebhook, request: SignedRequest, result: HttpResult, at: str
+    ) -> None:
         """Record the outcome of an attempt made at an instant of the world's clock."""
         arguments = {"post": effect, "sent": request, "answer": result, "at": at}
-        self._runner.commit(deliveries.record_attempt, arguments)
+        await self._commit(deliveries.record_attempt, arguments)
         if self._runner.result:
             self._runner.result.deliveries[deliveries.is_success(self._runner.world, result)] += 1
+
+    async def _commit(self, command: Command, arguments: dict[str, Any]) -> Any:
+        """Run a command as a unit of work; again while it cannot be stored, so that nothing is sent twice for that.
+
+        Raises ``StorageError`` if it still cannot be stored after ``TRIES`` seconds, or if another process runs this
+        world now.
+        """
+        for _ in range(TRIES):
+            try:
+                return self._runner.commit(command, arguments)
+            except LeasedElsewhere:
+                raise
+            except StorageError:  # the store has logged it, once
+                await asyncio.sleep(1)
+        return self._runner.commit(command, arguments)
 
     # -- emails
 
@@ -207,7 +229,7 @@ class Outbox:
         error = await self._mailer.send(email)
         if error is not None:
             logger.warning("email %s to %s was not sent: %s", email.id, email.to, error)
-        self._runner.commit(emails.record_outcome, {"id": email.id, "error": error})
+        await self._commit(emails.record_outcome, {"id": email.id, "error": error})
 
 
 def _interrupted() -> ApiError:
