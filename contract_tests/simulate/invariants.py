@@ -276,7 +276,8 @@ class Invariants(logging.Handler):
     def _check_outcomes(self, runtime: Runtime) -> None:
         """Each delivery is on its way, has failed for good, or was received."""
         world = runtime.world
-        if not runtime.outbox.is_under_way and not self.outcomes_are_lost and not len(world.table(Fault)):
+        may_be_left = self.failing_since is not None or self.outcomes_are_lost or len(world.table(Fault))
+        if not runtime.outbox.is_under_way and not may_be_left:
             for effect in deliveries.under_way(world):
                 self.violated("deliveries", f"{world.name}: {effect.delivery} is pending and not on its way")
         for delivery in world.table(WebhookDelivery):
