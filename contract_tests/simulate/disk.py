@@ -46,6 +46,7 @@ class Disk:
         self.fails_in: int | None = None
         self.on_save: Callable[[], Callable[[], None]] = lambda: lambda: None
         self._connections: list[sqlite3.Connection] = []
+        self._pooled: list[sa.pool.ConnectionPoolEntry] = []
         self._writer: _Writer | None = None
 
     @property
@@ -71,8 +72,9 @@ class Disk:
     def crash(self) -> None:
         """Write nothing more for the process that has the files open; another one may open them."""
         self.repair()
-        for connection in self._connections:
-            connection.close()
+        for pooled in self._pooled:
+            pooled.invalidate()
+        self._pooled.clear()
         self._connections.clear()
         if self._writer is not None:
             self._writer.is_dead = True
@@ -92,8 +94,9 @@ class Disk:
         if self._count():
             raise OSError(errno.ENOSPC, "No space left on device")
 
-    def connected(self, connection: Any, _: object) -> None:
+    def connected(self, connection: Any, pooled: sa.pool.ConnectionPoolEntry) -> None:
         self._connections.append(connection)
+        self._pooled.append(pooled)
 
     def thread(self, target: Callable[[], None], **_: object) -> _Writer:
         self._writer = _Writer(self, target.__self__)  # type: ignore[attr-defined]  # a method of the store
