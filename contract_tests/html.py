@@ -18,7 +18,8 @@ Attributes = dict[str, str | None]
 class Page(HTMLParser):
     """What an answer shows. ``elements`` are the attributes of those with a ``data-testid``, by that.
 
-    ``strange`` is what a strict policy forbids: scripts and styles within elements, and links that are scripts.
+    ``strange`` is what a strict policy forbids: scripts and styles within elements, and links that are scripts. Style
+    sheets in the page are for its ``Content-Security-Policy`` to judge, in a browser.
     """
 
     def __init__(self, answer: httpx.Response) -> None:
@@ -92,4 +93,4 @@ def _together(parts: list[str]) -> str:
 
 def _strange(tag: str, known: Attributes) -> list[str]:
     found = [f"{tag} {name}" for name in known if name.startswith("on") or name == "style"]
-    return found + ([tag] if tag == "style" or str(known.get("href")).startswith("javascript:") else [])
+    return found + ([tag] if str(known.get("href")).startswith("javascript:") else [])

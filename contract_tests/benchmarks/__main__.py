@@ -120,19 +120,19 @@ HEAD = """# Benchmarks
 What `python -m contract_tests.benchmarks --runs {run.runs} --write docs/guide/benchmarks.md` measured in
 {run.minutes:.0f} minutes: {machine}. All servers run side by side and are loaded alternately, over 16 connections;
 figures are medians of the rounds, ratios medians of the rounds' own; in brackets, the least and the greatest of the
-runs. Absolute figures are those of the machine and of what else it did; read the ratios. The rates of requests are
-answers per second of the server's processor time, which is what a load gets that leaves the server no pause (`wrk -t 1
--c 16`): neither the cost of the load nor other programs count.
+runs. Absolute figures depend on the machine and on what else it did; compare the ratios. Request rates are answers per
+second of the server's processor time, so neither the load generator nor other programs count. A load that leaves the
+server no pause (`wrk -t 1 -c 16`) gets these rates.
 """
 
 BESIDE_BARE = """
 ## Beside a bare Starlette application
 
-It does the same work directly: it compares the key, validates the body, stores customers in a dict, and makes the
-payment method of a customer with a phone, and the event. It has no clock, webhooks, journal, coverage, console, guards
-or idempotency; the emulator has all of them on. The raw ASGI application calls the same functions without Starlette: no
-application is faster on this HTTP server. Where the measure is one size, one state or one number of processes beside
-another, the emulator with few objects, in memory or alone stands in the column of the bare application.
+This application does the same work directly: it compares the key, validates the body, stores customers in a dict, and
+makes the payment method of a customer with a phone, and the event. It has no clock, webhooks, journal, coverage,
+console, guards or idempotency; the emulator has all of them on. The raw ASGI application calls the same functions
+without Starlette: no application is faster on this HTTP server. Where a measure compares two sizes, stores or numbers
+of processes, the column of the bare application shows the emulator with few objects, in memory or in one process.
 """
 
 BESIDE_PEERS = """

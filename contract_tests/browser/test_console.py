@@ -26,7 +26,7 @@ def address(sandbox: Sandbox, path: str = "") -> str:
 
 def listening(tab: Any) -> None:
     """Wait until the page's script runs and hears the stream."""
-    expect(tab.locator(".live .label")).to_have_text("Live")
+    expect(tab.locator(".live")).to_have_class("live on")
 
 
 def opened(surf: Surf, sandbox: Sandbox, path: str = "") -> Any:

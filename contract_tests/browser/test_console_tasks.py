@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 from playwright.sync_api import expect
 
 from contract_tests.browser.test_console import address, app, full_world, listening
@@ -246,6 +247,21 @@ def test_nothing_moves_when_live_updates_come(sandbox: Sandbox, surf: Surf) -> N
         sandbox.customer(name=f"Late {number}")
     expect(tab.get_by_test_id("count-customer")).to_have_text("6")
     assert tab.evaluate(SHIFTS) < 0.01
+
+
+@pytest.mark.parametrize("language", ["en", "fr"])
+def test_nothing_moves_when_the_script_starts(sandbox: Sandbox, surf: Surf, language: str) -> None:
+    """It starts after the first paint, so what it adds or shows has its place before."""
+    sandbox.subscribe()
+    entry = sandbox.control.get("/requests")["data"][0]
+    customer = sandbox.api.get("/customers/")["data"][0]
+    moved = {}
+    for path in ("", f"requests/{entry['id']}", f"objects/{customer['id']}", "settings", "snapshots", "magic"):
+        tab = surf(f"{address(sandbox, path)}&lang={language}", **DESK)
+        listening(tab)
+        if shift := tab.evaluate(SHIFTS):
+            moved[path] = shift
+    assert moved == {}
 
 
 def test_every_page_is_light(sandbox: Sandbox) -> None:

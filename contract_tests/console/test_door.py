@@ -119,5 +119,5 @@ def test_another_cookie_opens_nothing(visitor: Visitor, change: str) -> None:
 
 def test_what_a_page_looks_like_is_no_secret(visitor: Visitor) -> None:
     page = visitor.open()
-    style = page.html.partition('stylesheet" href="')[2].partition('"')[0]
-    assert visitor.http.get(style).status_code == 200
+    icon = page.html.partition('rel="icon" href="')[2].partition('"')[0]
+    assert visitor.http.get(icon).status_code == 200

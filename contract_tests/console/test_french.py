@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
 from html.parser import HTMLParser
+from pathlib import Path
 
 from contract_tests.console.visitor import PLACE, visiting
 from contract_tests.html import VOID
 from contract_tests.sandbox import FAILING_PHONE, Sandbox
+from emulator.console import error_texts
 from emulator.console.labels import EMAILS, READINGS, SETTINGS
 from emulator.console.views import PAGES
 from emulator.document import bundles
 from emulator.engine.readings import readings
+from emulator.errors import ERRORS
+from emulator.i18n.language import language_of
 from emulator.i18n.statuses import TRANSITIONS
 from emulator.resources.registry import STATE_MACHINES
+from emulator.web.formats import EXPLAINED
 
 DATA = ("code", "pre", "script", "style", "textarea")
 """Elements that show what was sent or is to be sent: data, and code."""
@@ -139,3 +146,41 @@ def test_the_chain_of_causes_is_french(sandbox: Sandbox) -> None:
     assert "Échec de renouvellement" in why.said("why")
     assert 'title="la tâche subscription.retry de' in why.html
     assert f"{PLACE}objects/{subscription}" in why.html
+
+
+PACKAGES = ("control", "core", "engine", "resources", "web")
+"""The packages whose errors a form of the console can meet."""
+
+
+def written_messages() -> Iterator[str]:
+    """Each message that stands in a call which makes an error, with ``x`` for what varies."""
+    for package in PACKAGES:
+        for file in Path(error_texts.__file__).parents[1].joinpath(package).rglob("*.py"):
+            for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+                if isinstance(node, ast.Call):
+                    yield from filter(None, map(_written, _message_of(node)))
+
+
+def _message_of(call: ast.Call) -> list[ast.expr]:
+    name = getattr(call.func, "id", "")
+    if name in ("invalid_field", "missing_field"):
+        return call.args[1:2]
+    return [each.value for each in call.keywords if name == "ApiError" and each.arg == "message"]
+
+
+def _written(message: ast.expr) -> str | None:
+    """The text of a literal; None for a variable, and for a text of which only placeholders are written."""
+    parts = message.values if isinstance(message, ast.JoinedStr) else [message]
+    if isinstance(message, ast.JoinedStr | ast.Constant):
+        texts = [part.value if isinstance(part, ast.Constant) else "x" for part in parts]
+        return "".join(map(str, texts)) if any(" " in text.strip(" x:") for text in map(str, texts)) else None
+    return None
+
+
+def test_every_error_that_a_form_can_meet_has_a_french_text() -> None:
+    french = language_of("fr")
+    table = [re.sub(r"\{\w+\}", "x", row.message) for row in ERRORS.values()]
+    written = [*written_messages()]
+    assert len(written) > 80
+    texts = [*table, *written, *EXPLAINED.values()]
+    assert [text for text in texts if error_texts.translated(french, text) == text] == []

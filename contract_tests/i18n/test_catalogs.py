@@ -73,6 +73,7 @@ def test_messages_are_found_everywhere(messages: dict[Key, Message]) -> None:
         ("emulator", "console"),
         ("emulator", "control"),
         ("emulator", "core"),
+        ("emulator", "errors.py"),
         ("emulator", "html"),
         ("emulator", "i18n"),
         ("emulator", "pages"),
@@ -86,6 +87,7 @@ def test_messages_are_found_everywhere(messages: dict[Key, Message]) -> None:
     }
     assert (None, "PayPal rejects the payment.") in messages, "of a fixture"
     assert (None, "Overview") in messages, "of a table"
+    assert (None, "There is no customer {id}.") in messages, "of the table of errors"
     assert (None, "Download the invoice as PDF") in messages, "of a template"
     assert ("action", "Open") in messages
     assert (None, ("every month", "every {count} months")) in messages

@@ -20,11 +20,15 @@ from emulator.i18n.terms import PAYMENT_METHOD_TYPES
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-HEADERS = private_headers(
-    content_security_policy(
-        style_src="'self'", script_src="'self'", img_src="'self' data:", connect_src="'self'", frame_src="'self'"
+
+@cache
+def headers() -> dict[str, str]:
+    """The headers of every page."""
+    own = "'self'"
+    policy = content_security_policy(
+        style_src=static.style_source(), script_src=own, img_src=f"{own} data:", connect_src=own, frame_src=own
     )
-)
+    return private_headers(policy)
 
 
 @cache
@@ -40,6 +44,7 @@ def environment() -> Environment:
         "money_fields": MONEY,
         "pills": PILLS,
         "static": static.url,
+        "style": static.style,
         "tone": tone,
     }
     return environment
@@ -60,7 +65,7 @@ def page(request: ConsoleRequest, template: str, status: int = 200, **values: An
         "linked": partial(filters.linked, page_of=url_of),
         "tree": partial(filters.tree, page_of=url_of),
     }
-    response = HTMLResponse(environment().get_template(template).render({**shared, **values}), status, HEADERS)
+    response = HTMLResponse(environment().get_template(template).render({**shared, **values}), status, headers())
     remember_language(response, request.query.get("lang"), HOME)
     return response
 

@@ -1,4 +1,4 @@
-"""The console's style sheet, script and icon, each at a URL that changes with its content."""
+"""The console's style sheet, which stands in each page, and its script and icon, each at a URL by its content."""
 
 from __future__ import annotations
 
@@ -6,19 +6,33 @@ from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import Response
 
 from emulator.console.mount import CONSOLE
+from emulator.html.headers import hash_of
 
-TYPES = {"console.css": "text/css", "console.js": "text/javascript", "icon.svg": "image/svg+xml"}
+TYPES = {"console.js": "text/javascript", "icon.svg": "image/svg+xml"}
 
 
 @cache
 def content(name: str) -> bytes:
-    """The content of a file; the style sheet includes that of plots."""
-    plots = files("emulator.html").joinpath("templates", "plots.css").read_bytes() if name == "console.css" else b""
-    return files("emulator.console").joinpath("static", name).read_bytes() + plots
+    """The content of a file."""
+    return files("emulator.console").joinpath("static", name).read_bytes()
+
+
+@cache
+def style() -> Markup:
+    """The style sheet, that of plots included. It stands in each page, which is so painted without another request."""
+    plots = files("emulator.html").joinpath("templates", "plots.css").read_text("utf-8")
+    return Markup(content("console.css").decode() + plots)  # noqa: S704  # the package's own files
+
+
+@cache
+def style_source() -> str:
+    """The style sheet as a source of a ``Content-Security-Policy``."""
+    return hash_of(style())
 
 
 @cache

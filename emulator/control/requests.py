@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -23,7 +25,8 @@ from emulator.web.response import Response
 
 async def index(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
     """GET /requests: newest first; filters: ``status``, ``operation``, ``method``, ``api``, ``object``, ``changed``."""
-    matches = [entry for entry in reversed(runtime.journal.entries) if _fits(entry, query)]
+    tests = _tests(query)
+    matches = [entry for entry in reversed(runtime.journal.entries) if all(test(entry) for test in tests)]
     if "object" in query:
         changing = runtime.journal.changing(query["object"])
         matches = [entry for entry in matches if entry.id in changing]
@@ -35,17 +38,23 @@ async def index(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
     return Page([summary(entry) for entry in matches[first : first + size]], len(matches), page, size)
 
 
-def _fits(entry: LoggedRequest, query: Query) -> bool:
-    values = {"operation": entry.operation, "method": entry.method, "api": api_of(entry)}
-    status = str(query.get("status", entry.status)).removesuffix("xx")
-    return str(entry.status).startswith(status) and all(
-        query.get(name) in (None, value) for name, value in values.items()
-    )
+def _tests(query: Query) -> list[Callable[[LoggedRequest], bool]]:
+    """A test for each filter of one request that the query has."""
+    given = ((name, query[name]) for name in _TESTS if query.get(name) is not None)
+    return [partial(_TESTS[name], wanted) for name, wanted in given]
 
 
 def api_of(entry: LoggedRequest) -> str:
     """Which API a request was for: ``service`` or ``control``."""
-    return "control" if entry.target.startswith("/_emulator/") else "service"
+    return "control" if entry.path.startswith("/_emulator/") else "service"
+
+
+_TESTS: dict[str, Callable[[str, LoggedRequest], bool]] = {
+    "status": lambda wanted, entry: str(entry.status).startswith(wanted.removesuffix("xx")),
+    "operation": lambda wanted, entry: entry.operation == wanted,
+    "method": lambda wanted, entry: entry.method == wanted,
+    "api": lambda wanted, entry: api_of(entry) == wanted,
+}
 
 
 def changing_requests(journal: Journal) -> set[str]:

@@ -1,4 +1,4 @@
-"""Extraction of messages from YAML files, for ``pybabel extract`` (see ``babel.toml``)."""
+"""Extraction of messages from YAML files and from the table of errors, for ``pybabel extract`` (see ``babel.toml``)."""
 
 from __future__ import annotations
 
@@ -19,6 +19,16 @@ def texts(
     root = yaml.compose(file.read().decode())
     for text in _texts(root, options["fields"].split()) if root else ():
         yield text.start_mark.line + 1, "gettext", text.value, []
+
+
+def errors(
+    file: BufferedIOBase, keywords: Collection[str], comment_tags: Collection[str], options: Mapping[str, Any]
+) -> Iterator[ExtractedMessage]:
+    """The messages of the rows of ``emulator.errors``, which imports nothing that could mark them."""
+    from babel.messages.extract import extract_python
+
+    for line, _, (_, _, message, *_), _ in extract_python(file, ["ErrorSpec"], comment_tags, options):
+        yield line, "gettext", message, []
 
 
 def _texts(node: Any, fields: Collection[str], is_named: bool = False) -> Iterator[Any]:

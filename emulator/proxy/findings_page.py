@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Iterable
-from hashlib import sha256
 from xml.etree.ElementTree import Element, SubElement, tostring
 
-from emulator.html.headers import content_security_policy, public_headers
+from emulator.html.headers import content_security_policy, hash_of, public_headers
 from emulator.proxy.grouped_findings import Findings, ProxyFinding, titled
 from emulator.web.response import Response
 
@@ -22,12 +20,10 @@ td { overflow-wrap: anywhere; }
 REFRESH = 5
 """Seconds after which a browser loads the page again."""
 
-_STYLE_SOURCE = f"'sha256-{b64encode(sha256(STYLE.encode()).digest()).decode()}'"
-
 
 def response(findings: Findings, last: Iterable[ProxyFinding], upstream: str) -> Response:
     """The page as a response."""
-    headers = public_headers(content_security_policy(style_src=_STYLE_SOURCE)) | {"Cache-Control": "no-store"}
+    headers = public_headers(content_security_policy(style_src=hash_of(STYLE))) | {"Cache-Control": "no-store"}
     text = as_html(findings, last, upstream)
     return Response(200, text.encode(), headers, "text/html; charset=utf-8")
 

@@ -1,5 +1,7 @@
 // Live updates: messages of the stream refresh the parts of the page that are marked data-live. Forms act without
-// leaving the page, and keys are shortcuts. Every page works without this script.
+// leaving the page, and keys are shortcuts. Every page works without this script, and is painted before it runs.
+
+await new Promise((painted) => requestAnimationFrame(() => setTimeout(painted)));
 
 const { stream, liveOn, liveOff, copied } = document.body.dataset;
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
@@ -8,7 +10,7 @@ const shown = new WeakMap(); // each live part's HTML as the server sent it last
 // -- the clock
 
 let updatedAt = performance.now();
-const months = new Intl.DateTimeFormat(document.documentElement.lang, { month: "short", timeZone: "UTC" });
+let months; // made for the first clock that runs: a browser takes longer for it than for all the rest of this script
 const two = (number) => String(number).padStart(2, "0");
 
 function tick() {
@@ -16,6 +18,7 @@ function tick() {
     if (part.dataset.mode !== "running") continue;
     const at = new Date(Date.parse(part.dataset.now) + (performance.now() - updatedAt) * Number(part.dataset.rate));
     if (Number.isNaN(at.getTime())) continue;
+    months ??= new Intl.DateTimeFormat(document.documentElement.lang, { month: "short", timeZone: "UTC" });
     const time = part.querySelector("[data-clock] time");
     const text = `${at.getUTCDate()} ${months.format(at)} ${at.getUTCFullYear()} ${two(at.getUTCHours())}:${two(at.getUTCMinutes())}:${two(at.getUTCSeconds())}`;
     if (time.textContent !== text) time.textContent = text;
@@ -46,7 +49,6 @@ function swap(old, fresh) {
   shown.set(old, fresh.innerHTML);
   old.replaceChildren(...document.importNode(fresh, true).childNodes);
   for (const row of all("[data-key]", old)) if (!keys.has(row.dataset.key)) row.classList.add("fresh");
-  enrich(old);
   if (focused) elementAt(focused, old)?.focus({ preventScroll: true });
 }
 
@@ -57,7 +59,6 @@ function replaceMain(page) {
     if (fresh) document.getElementById(id).replaceChildren(...document.importNode(fresh, true).childNodes);
   }
   remember();
-  enrich(document.getElementById("main"));
 }
 
 // The position of the focused element, to focus its successor after the HTML around it was replaced.
@@ -131,6 +132,7 @@ function listen() {
 function showConnection(on) {
   const indicator = document.querySelector(".live");
   indicator.classList.toggle("on", on);
+  indicator.classList.toggle("off", !on);
   indicator.querySelector(".label").textContent = on ? liveOn : liveOff;
 }
 
@@ -208,12 +210,7 @@ function withoutNotice(url) {
 
 addEventListener("popstate", () => location.reload());
 
-// -- controls that need a script
-
-function enrich(within) {
-  for (const button of all("[data-copy]", within)) button.hidden = false;
-  for (const field of all("[data-file-for]", within)) field.hidden = false;
-}
+// -- controls that need a script; the style sheet hides them where none runs
 
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copy]");
@@ -347,6 +344,5 @@ document.addEventListener("keydown", (event) => {
 
 if (new URL(location.href).searchParams.has("notice")) history.replaceState(null, "", withoutNotice(location.href));
 remember();
-enrich(document);
 setInterval(tick, 250);
 if (!document.hidden) listen();

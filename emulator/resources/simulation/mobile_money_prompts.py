@@ -83,7 +83,10 @@ def _asked(world: World, number: str, id: str | None) -> PaymentIntent:
     for intent in waiting(world, number):
         if id in (None, intent.id):
             return intent
-    raise ApiError("INVALID_STATUS_TRANSITION", message=f"No {'such ' if id else ''}prompt waits on {number}.")
+    raise ApiError(
+        "INVALID_STATUS_TRANSITION",
+        message=f"No such prompt waits on {number}." if id else f"No prompt waits on {number}.",
+    )
 
 
 def _verdict(world: World, intent: PaymentIntent) -> str | None:
