@@ -149,3 +149,17 @@ def test_a_server_that_is_not_there_is_reported_without_the_password() -> None:
     with pytest.raises(CorruptStore, match=r"shop:\*\*\*@127.0.0.1") as raised:
         Parts(Options(state="postgresql://shop:secret@127.0.0.1:1/worlds"))
     assert "secret" not in str(raised.value)
+
+
+def test_a_row_that_is_removed_and_stored_again_is_the_new_one(pair: tuple[Sandbox, Sandbox]) -> None:
+    """In one unit of work, which is one statement: the response to an Idempotency-Key whose last response expired."""
+    here, there = pair
+
+    def create(sandbox: Sandbox, name: str) -> httpx.Response:
+        body = {"email": f"{name}@example.com", "name": name}
+        return sandbox.api.http.post("/customers/", json=body, headers={"Idempotency-Key": "used-twice"})
+
+    assert create(here, "ada").status_code == 201
+    here.advance("P2D")
+    second = create(here, "awa")
+    assert create(there, "awa").content == second.content

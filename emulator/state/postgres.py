@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -21,8 +21,8 @@ from sqlalchemy.exc import DBAPIError
 
 from emulator.resources.app.keys import Key
 from emulator.state import serialization
-from emulator.state.rows import METADATA, NEW, WORLDS
-from emulator.state.serialization import StoredWorld
+from emulator.state.rows import METADATA, NEW, WORLDS, in_json
+from emulator.state.serialization import RowChange, StoredWorld
 from emulator.state.sql import SqlStore, contents
 from emulator.state.store import CorruptStore, LeasedElsewhere, StorageError
 
@@ -49,7 +49,28 @@ SESSION = {
     "tcp_user_timeout": LEASE * 1000,
     "lock_timeout": PATIENCE * 1000,
     "statement_timeout": PATIENCE * 1000,
+    # A statement may be planned while the tables are empty, and the plan is used for as long as the session lasts.
+    "enable_seqscan": "off",
 }
+
+WRITE = """WITH gone AS (
+    DELETE FROM emulator_records WHERE ctid = ANY (ARRAY(
+        SELECT found.ctid FROM json_to_recordset(%(gone)s::json) AS given(kind text, id text), LATERAL (
+            SELECT records.ctid FROM emulator_records AS records
+            WHERE records.world = %(world)s AND records.kind = given.kind AND records.id = given.id OFFSET 0
+        ) AS found))
+), put AS (
+    INSERT INTO emulator_records (world, kind, id, number, data)
+    SELECT %(world)s, given.*
+    FROM json_to_recordset(%(put)s::json) AS given(kind text, id text, number bigint, data text)
+    ON CONFLICT (world, kind, id) DO UPDATE SET number = excluded.number, data = excluded.data
+)
+UPDATE emulator_worlds SET head = %(head)s WHERE id = %(world)s"""
+"""Everything that a unit of work changes, in one statement: each of several would be waited for in its turn.
+
+Rows come as JSON, so the statement is the same for any number of them. The lateral query finds each row by the primary
+key, whatever the planner assumes about the number of rows.
+"""
 
 IS_FREE = sa.text(
     "NOT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND classid = :locks AND objid = emulator_worlds.id"
@@ -86,6 +107,7 @@ class PostgresStore(SqlStore):
     """The session of one process."""
 
     shared = True
+    errors = (DBAPIError, psycopg.Error)
 
     def __init__(self, url: str) -> None:
         self._session_lost = False
@@ -117,6 +139,28 @@ class PostgresStore(SqlStore):
         except BaseException:
             self.release(key)
             raise
+
+    def _write(self, world: int, rows: Sequence[RowChange], head: str) -> None:
+        self._require_session()
+        put = [
+            {"kind": row.kind, "id": row.id, "number": row.number, "data": in_json(row.record)}
+            for row in rows
+            if row.record is not None
+        ]
+        # A record that was removed and added again is one row. PostgreSQL does not define what a statement does that
+        # changes a row twice.
+        stored = {(row["kind"], row["id"]) for row in put}
+        removed = ((row.kind, row.id) for row in rows if row.record is None)
+        gone = [{"kind": kind, "id": id} for kind, id in removed if (kind, id) not in stored]
+        self._driver.autocommit = True
+        try:
+            values = {"world": world, "gone": in_json(gone), "put": in_json(put), "head": head}
+            self._driver.execute(WRITE, values, prepare=True)
+        finally:
+            if self._driver.closed:
+                self._connection.invalidate()
+            else:
+                self._driver.autocommit = False
 
     def release(self, key: Key) -> None:
         number = self._numbers.pop(key, None)
@@ -172,7 +216,10 @@ class PostgresStore(SqlStore):
 
     @contextmanager
     def _transaction(self) -> Iterator[sa.Connection]:
-        if self._is_lost():
-            raise StorageError(f"{self.name}: the connection was lost")
+        self._require_session()
         with super()._transaction() as connection:
             yield connection
+
+    def _require_session(self) -> None:
+        if self._is_lost():
+            raise StorageError(f"{self.name}: the connection was lost")

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError
 
 from emulator.core.unit_of_work import Change
@@ -23,29 +21,27 @@ from emulator.state.rows import (
     in_json,
     prepare,
     put_in,
-    row_of,
     saved_in,
     snapshot_row,
     snapshots_in,
 )
-from emulator.state.serialization import StoredWorld, WorldHeader
+from emulator.state.serialization import RowChange, StoredWorld, WorldHeader
 from emulator.state.store import CorruptStore, LeasedElsewhere, StorageError
 
 logger = logging.getLogger("emulator")
 
-OF_RECORD = (RECORDS.c.world, RECORDS.c.kind, RECORDS.c.id)
-
 UNREADABLE = (ValueError, RecursionError, KeyError)
 """What reading a damaged database raises, beside its own errors, for instance for text that is no UTF-8."""
-
-INSERTS: dict[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
 
 
 class SqlStore:
     """Worlds in one database, on one connection, which the subclasses open and lock.
 
-    ``alone`` is a statement that keeps other processes from creating the tables at the same time.
+    ``alone`` is a statement that keeps other processes from creating the tables at the same time. ``errors`` are those
+    of the database: SQLAlchemy's and, where its driver is called directly, the driver's.
     """
+
+    errors: tuple[type[Exception], ...] = (DBAPIError,)
 
     shared = False
 
@@ -54,13 +50,6 @@ class SqlStore:
         self.name = name
         self._numbers: dict[Key, int] = {}
         self._failing = False
-        insert = INSERTS[engine.dialect.name](RECORDS)
-        data = {"number": insert.excluded.number, "data": insert.excluded.data}
-        self._put = insert.on_conflict_do_update(index_elements=OF_RECORD, set_=data)
-        self._drop = sa.delete(RECORDS).where(
-            OF_RECORD[0] == sa.bindparam("of"), OF_RECORD[1] == sa.bindparam("k"), OF_RECORD[2] == sa.bindparam("i")
-        )
-        self._head = sa.update(WORLDS).where(WORLDS.c.id == sa.bindparam("of")).values(head=sa.bindparam("text"))
         try:
             with self._opening():
                 self._connect()
@@ -92,19 +81,17 @@ class SqlStore:
     # -- changes
 
     def write(self, key: Key, world: World, changes: Iterable[Change], head: WorldHeader) -> None:
-        number = self._number(key)
-        put, gone = [], []
-        for each in serialization.row_changes(world, changes):
-            if each.record is None:
-                gone.append({"of": number, "k": each.kind, "i": each.id})
-            else:
-                put.append(row_of(number, each))
-        with self._transaction() as connection:
-            if gone:
-                connection.execute(self._drop, gone)
-            if put:
-                connection.execute(self._put, put)
-            connection.execute(self._head, {"of": number, "text": in_json(head)})
+        number, rows = self._number(key), list(serialization.row_changes(world, changes))
+        with self._reporting():
+            self._write(number, rows, in_json(head))
+
+    def _write(self, world: int, rows: Sequence[RowChange], head: str) -> None:
+        """Store changed records and the head of a world, in one transaction. Raises what the driver raises.
+
+        Every request that changes something waits for it. So the driver is called directly: SQLAlchemy would take more
+        time than the database.
+        """
+        raise NotImplementedError
 
     def replace(self, saved: StoredWorld) -> None:
         with self._transaction() as connection:
@@ -151,12 +138,17 @@ class SqlStore:
 
     @contextmanager
     def _transaction(self) -> Iterator[sa.Connection]:
-        """One transaction, undone if it fails. Repeated failures are logged once. Raises :class:`StorageError`."""
+        """One transaction, undone if it fails. Raises :class:`StorageError`."""
+        with self._reporting(), self._connection.begin():
+            yield self._connection
+
+    @contextmanager
+    def _reporting(self) -> Iterator[None]:
+        """Raises :class:`StorageError` for an error of the database. Repeated failures are logged once."""
         try:
-            with self._connection.begin():
-                yield self._connection
+            yield
             self._failing = False
-        except DBAPIError as error:
+        except self.errors as error:
             why = f"{self.name}: {describe_error(error)}"
             if not self._failing:
                 logger.error("%s", why)
@@ -186,6 +178,6 @@ def contents(engine: sa.Engine, name: str) -> serialization.Content:
         engine.dispose()
 
 
-def describe_error(error: DBAPIError) -> str:
+def describe_error(error: Exception) -> str:
     """The message of the database, on one line. Its beginning only: it may go on with the text of a damaged row."""
-    return " ".join(str(error.orig).split())[:200]
+    return " ".join(str(error.orig if isinstance(error, DBAPIError) else error).split())[:200]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -11,7 +13,8 @@ import sqlalchemy as sa
 
 from emulator.state import serialization
 from emulator.state.lock import lock_file
-from emulator.state.rows import FORMAT, format_of
+from emulator.state.rows import FORMAT, format_of, in_json
+from emulator.state.serialization import RowChange
 from emulator.state.sql import UNREADABLE, SqlStore, contents, describe_error
 from emulator.state.store import CorruptStore
 
@@ -26,9 +29,21 @@ SETTINGS = (
     "PRAGMA wal_autocheckpoint = 10000",
 )
 
+BEGIN = "BEGIN IMMEDIATE"
+"""Where several processes share the file, one that first reads could not write any more once another has."""
+
+DELETE = "DELETE FROM emulator_records WHERE world = ? AND kind = ? AND id = ?"
+
+PUT = """INSERT INTO emulator_records (world, kind, id, number, data) VALUES (?, ?, ?, ?, ?)
+ ON CONFLICT (world, kind, id) DO UPDATE SET number = excluded.number, data = excluded.data"""
+
+HEAD = "UPDATE emulator_worlds SET head = ? WHERE id = ?"
+
 
 class SqliteStore(SqlStore):
     """Worlds in one file, locked for this process, or by the one that shares it out among several."""
+
+    errors = (sa.exc.DBAPIError, sqlite3.Error)
 
     def __init__(self, path: Path, *, locked: bool = False) -> None:
         self._lock = None if locked else lock_file(path)
@@ -42,6 +57,16 @@ class SqliteStore(SqlStore):
             if isinstance(error, OSError):
                 raise CorruptStore(f"{path}: cannot be opened: {error.strerror}") from None
             raise
+
+    def _write(self, world: int, rows: Sequence[RowChange], head: str) -> None:
+        gone = [(world, row.kind, row.id) for row in rows if row.record is None]
+        put = [(world, row.kind, row.id, row.number, in_json(row.record)) for row in rows if row.record is not None]
+        driver: Any = self._connection.connection.driver_connection
+        driver.execute(BEGIN)
+        with driver:  # commits, or rolls back what fails
+            driver.executemany(DELETE, gone)
+            driver.executemany(PUT, put)
+            driver.execute(HEAD, (head, world))
 
     def compact(self) -> None:
         with self._opening():
@@ -69,8 +94,7 @@ def opened(path: Path) -> sa.Engine:
 
     @sa.event.listens_for(engine, "begin")
     def begin(connection: sa.Connection) -> None:
-        # Where several processes share the file, one that first reads could not write any more once another has.
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
+        connection.exec_driver_sql(BEGIN)
 
     return engine
 
