@@ -183,6 +183,17 @@ def test_ten_tasks_take_two_clicks_at_most_and_show_their_answer(sandbox: Sandbo
     assert {name: count for name, count in clicks.items() if count > 2} == {}
 
 
+def test_the_first_request_is_copied_from_the_welcome(sandbox: Sandbox, surf: Surf) -> None:
+    tab = surf(address(sandbox), **DESK)
+    tab.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    listening(tab)
+    tab.get_by_role("button", name="Copy").click()
+    expect(tab.get_by_role("button", name="Copied")).to_be_visible()
+    copied = tab.evaluate("navigator.clipboard.readText()")
+    assert copied == tab.locator("#welcome pre").inner_text()
+    assert copied.startswith(f"curl {sandbox.url}/v1/customers/ \\\n  -H 'Authorization: Bearer {sandbox.key}'")
+
+
 def unpaid(person: Person) -> str:
     person.tab.locator("#find").fill("Awa Diop")
     person.click(person.tab.locator("#suggestions [role=option]", has_text="unpaid"))
@@ -253,6 +264,7 @@ def test_nothing_moves_when_live_updates_come(sandbox: Sandbox, surf: Surf) -> N
 def test_nothing_moves_when_the_script_starts(sandbox: Sandbox, surf: Surf, language: str) -> None:
     """It starts after the first paint, so what it adds or shows has its place before."""
     sandbox.subscribe()
+    sandbox.settle()
     entry = sandbox.control.get("/requests")["data"][0]
     customer = sandbox.api.get("/customers/")["data"][0]
     moved = {}

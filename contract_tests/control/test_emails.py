@@ -433,7 +433,8 @@ def test_what_the_document_does_not_know_is_rejected(sandbox: Sandbox, query: An
 
 @pytest.mark.parametrize("path", ["", "/html", "/raw"])
 def test_an_unknown_email_is_not_found(sandbox: Sandbox, path: str) -> None:
-    sandbox.control.rejected("GET", f"/emails/mail_nobody{path}", 404, "NOT_FOUND")
+    error = sandbox.control.rejected("GET", f"/emails/mail_nobody{path}", 404, "NOT_FOUND")
+    assert error["message"] == "There is no email mail_nobody."
 
 
 def test_waiting_is_answered_as_soon_as_something_matches(sandbox: Sandbox) -> None:

@@ -60,6 +60,10 @@ def test_every_code_is_explained(site: httpx.Client) -> None:
     assert [code for code in CODES if f'id="{code}"' not in text] == []
 
 
+def test_no_page_makes_a_browser_ask_for_an_icon(site: httpx.Client) -> None:
+    assert [path for path in PAGES if '<link rel="icon" href="data:,">' not in site.get(path).text] == []
+
+
 def test_every_link_within_the_pages_leads_somewhere(site: httpx.Client) -> None:
     pages = {path: site.get(path).text for path in PAGES}
     links = {link for text in pages.values() for link in re.findall(r'href="(/[^"]*)"', text)}

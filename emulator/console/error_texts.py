@@ -45,6 +45,7 @@ MESSAGES: Sequence[str] = (
     N_("There is no request {id} in the journal."),
     N_("There is no such resource."),
     N_("There is no object {id}."),
+    N_("There is no email {id}."),
     N_("must be an ISO 8601 date or instant, such as 2026-01-31 or 2026-01-31T09:30:00Z; a + in a URL is written %2B"),
     N_("must be an ISO 8601 date or instant, such as 2026-01-31 or 2026-01-31T09:30:00Z"),
     N_("unknown parameter; must be one of {values}"),

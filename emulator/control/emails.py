@@ -8,10 +8,11 @@ from typing import Any
 import msgspec
 
 from emulator.control.long_poll import first_match
-from emulator.core.handlers import Page, Query, get_or_404, paginate
+from emulator.core.handlers import Page, Query, paginate
 from emulator.core.tables import Table
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
+from emulator.errors import ApiError
 from emulator.resources.simulation.emails import Email
 from emulator.web.response import Response
 
@@ -90,7 +91,10 @@ async def raw(engine: Engine, runtime: Runtime, id: str, query: Query) -> bytes:
 
 async def _found(runtime: Runtime, id: str) -> Email:
     await runtime.catch_up()
-    return get_or_404(runtime.world, Email, id)
+    email = runtime.world.get(Email, id)
+    if email is None:
+        raise ApiError("NOT_FOUND", message=f"There is no email {id[:60]}.")
+    return email
 
 
 OPERATIONS = {"listEmails": index, "getEmail": show, "getEmailHtml": html, "getEmailRaw": raw}

@@ -3,7 +3,7 @@
 
 await new Promise((painted) => requestAnimationFrame(() => setTimeout(painted)));
 
-const { stream, liveOn, liveOff, copied } = document.body.dataset;
+const { stream, copied } = document.body.dataset;
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
 const shown = new WeakMap(); // each live part's HTML as the server sent it last
 
@@ -133,7 +133,6 @@ function showConnection(on) {
   const indicator = document.querySelector(".live");
   indicator.classList.toggle("on", on);
   indicator.classList.toggle("off", !on);
-  indicator.querySelector(".label").textContent = on ? liveOn : liveOff;
 }
 
 // A browser opens few connections to one server, so hidden pages have none.
