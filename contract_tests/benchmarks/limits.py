@@ -29,8 +29,9 @@ LIMITS = {
     " secrets before the journal has it, and the coverage of its changes.",
     "two workers": "The cores: with two of them, the two processes share these with the load itself.",
     "PostgreSQL, two servers": "The cores again, and the database's own processes on them.",
-    "create, postgresql": "The commit: each unit of work is made sure of on the disk before its answer, one after the"
-    " other. Several in one commit would share that wait.",
+    "create, sqlite": "The statements of one transaction, and the JSON of its records.",
+    "create, postgresql": "One statement for each unit of work, and the driver. Answers of one moment share the wait"
+    " for the disk, in which the server goes on with other requests.",
     "1,000 subscriptions": f"Records: a renewal makes {NEW} and replaces {REPLACED}.",
     "10,000 subscriptions": "As above, and memory.",
     "50,000 subscriptions": "As above, and memory.",
