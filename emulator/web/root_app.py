@@ -100,7 +100,9 @@ class RootApp:
             return send
 
         async def send_durable(message: Message) -> None:
-            await durable()
+            # The body of a response that is no stream was complete before its head was sent.
+            if message["type"] == "http.response.start" or message.get("more_body"):
+                await durable()
             await send(message)
 
         return send_durable
