@@ -34,10 +34,9 @@ LIMITS = {
     "create, sqlite": "The statements of one transaction, and the JSON of its records.",
     "create, postgresql": "One statement for each unit of work, and the driver. Answers of one moment share the wait"
     " for the disk, in which the server goes on with other requests.",
-    "1,000 subscriptions": f"Records: a renewal makes {NEW} and replaces {REPLACED}. Of its memory, a fifth are the"
-    " versions of records that its events show, an eighth the ids, an eighth the instants, a tenth the places of records"
-    " in their tables, a fourteenth the URLs of pages; the rest are the records themselves. No single one of these is"
-    " worth half of it.",
+    "1,000 subscriptions": f"Records: a renewal makes {NEW} and replaces {REPLACED}. Of its memory, a fifth is"
+    " records in the versions they have after a change, a seventh the instants, an eighth the ids, a tenth the places"
+    " of records in their tables, a fourteenth the URLs of pages; the rest is new records. None of these is half.",
     "10,000 subscriptions": "As above, and memory.",
     "50,000 subscriptions": "As above, and memory.",
     "1,000 worlds": "The records and parts of a new world; with a webhook, the HTTP exchange with its receiver.",

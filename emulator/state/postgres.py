@@ -71,7 +71,7 @@ WRITE = """WITH gone AS (
     ON CONFLICT (world, kind, id) DO UPDATE SET number = excluded.number, data = excluded.data
 )
 UPDATE emulator_worlds SET head = %(head)s WHERE id = %(world)s"""
-"""Everything that a unit of work changes, in one statement: each of several would be waited for in its turn.
+"""Everything that a unit of work changes, in one statement: several would be waited for one after the other.
 
 Rows come as JSON, so the statement is the same for any number of them. The lateral query finds each row by the primary
 key, whatever the planner assumes about the number of rows.
@@ -126,7 +126,9 @@ class PostgresStore(SqlStore):
 
     def unleased(self) -> list[Key]:
         """The worlds whose lock is free."""
-        with self._transaction() as connection:
+        self._require_session()
+        # Asked for every second: no response waits for the disk because of it.
+        with super()._transaction() as connection:
             chosen = sa.select(WORLDS.c.key).where(IS_FREE).order_by(WORLDS.c.id)
             return [serialization.key(text) for text in connection.execute(chosen).scalars()]
 
@@ -161,7 +163,7 @@ class PostgresStore(SqlStore):
         stored = {(row["kind"], row["id"]) for row in put}
         removed = ((row.kind, row.id) for row in rows if row.record is None)
         gone = [{"kind": kind, "id": id} for kind, id in removed if (kind, id) not in stored]
-        self._driver.autocommit = True
+        self._driver.set_autocommit(True)
         try:
             values = {"world": world, "gone": in_json(gone), "put": in_json(put), "head": head}
             self._driver.execute(WRITE, values, prepare=True)
@@ -171,7 +173,7 @@ class PostgresStore(SqlStore):
             if self._driver.closed:
                 self._connection.invalidate()
             else:
-                self._driver.autocommit = False
+                self._driver.set_autocommit(False)
 
     def release(self, key: Key) -> None:
         number = self._numbers.pop(key, None)
@@ -218,7 +220,7 @@ class PostgresStore(SqlStore):
         # Connected after the other one: it would not notice a crash of the database in between.
         self._second = self._engine.raw_connection()
         flusher: Any = self._second.driver_connection
-        flusher.autocommit = True
+        flusher.set_autocommit(True)
         self._flusher = flusher
         self._session_lost = False
 
