@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import random
+import signal
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from itertools import count
 from pathlib import Path
 
 import httpx
@@ -122,6 +126,81 @@ def test_a_lost_session_loses_no_write(place: str, contracts: tuple[Contract, Co
             answer = sandbox.api.http.post("/customers/", json={"email": "b@example.com", "name": "B"})
         made.append(answer.json()["id"])
         assert [row["id"] for row in sandbox.api.get("/customers/", ordering="created_at")["data"]] == made
+    finally:
+        sandbox.close()
+        server.stop()
+
+
+def test_a_crash_of_the_database_loses_nothing_that_was_answered(
+    place: str, contracts: tuple[Contract, Contract]
+) -> None:
+    """Many requests at once wait for the disk together; those that it did not reach are not answered with success."""
+    server = RunningServer(state=place)
+    sandbox = Sandbox(server.url, KEY, *contracts)
+    answered: list[str] = []
+
+    def create(number: int) -> None:
+        body = {"email": f"{number}@example.com", "name": "Awa"}
+        answer = sandbox.api.http.post("/customers/", json=body)
+        if answer.is_success:
+            answered.append(answer.json()["id"])
+        else:
+            assert answer.json()["code"] == "DATABASE_ERROR"
+        if number == 100:
+            os.kill(victim, signal.SIGKILL)
+
+    try:
+        sandbox.customer()
+        with administrator(place) as connection, ThreadPoolExecutor(8) as clients:
+            victim = connection.info.backend_pid
+            list(clients.map(create, range(200)))
+        while not (page := sandbox.api.http.get("/customers/", params={"page_size": 100, "page": 1})).is_success:
+            assert page.json()["code"] == "DATABASE_ERROR"
+        pages = [page.json(), *(sandbox.api.get("/customers/", page_size=100, page=number) for number in (2, 3))]
+        assert len(answered) > 100
+        assert {row["id"] for each in pages for row in each["data"]} >= set(answered)
+    finally:
+        sandbox.close()
+        server.stop()
+
+
+WAITING = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND datname = current_database()"
+
+
+@contextmanager
+def commits_held(connection: psycopg.Connection) -> Iterator[None]:
+    """While the context lasts, whatever waits for the disk waits: for a second disk, on a host that is not there."""
+    try:
+        connection.execute("ALTER SYSTEM SET synchronous_standby_names = 'nowhere'")
+        connection.execute("SELECT pg_reload_conf()")
+        yield
+    finally:
+        connection.execute("ALTER SYSTEM RESET synchronous_standby_names")
+        connection.execute("SELECT pg_reload_conf()")
+
+
+def test_nothing_leaves_before_it_is_on_the_disk(
+    place: str, contracts: tuple[Contract, Contract], receiver: Receiver
+) -> None:
+    """Neither the response nor the delivery; then both."""
+    server = RunningServer(state=place)
+    sandbox = Sandbox(server.url, KEY, *contracts)
+    sandbox.endpoint(receiver.url, "customer.created")
+    try:
+        with administrator(place) as connection, ThreadPoolExecutor(1) as client:
+            with commits_held(connection):
+                for number in count():  # the first ones may be quicker than the change of the configuration
+                    response = client.submit(sandbox.customer, email=f"{number}@example.com")
+                    while not response.done() and connection.execute(WAITING).fetchone() != (1,):
+                        pass
+                    if not response.done():
+                        break
+                sent = [event["data"]["object"]["id"] for event in receiver.events]
+                assert not response.done()
+            made = response.result(60)["id"]
+        assert made not in sent
+        sandbox.settle()
+        assert receiver.events[-1]["data"]["object"]["id"] == made
     finally:
         sandbox.close()
         server.stop()

@@ -141,6 +141,11 @@ class Outbox:
         await self._deliveries.close()
         self._held.clear()
 
+    async def _stored(self) -> None:
+        """Wait until nothing that leaves can be forgotten again. Raises ``StorageError``."""
+        if self._runner.persistence:
+            await self._runner.persistence.durable()
+
     # -- webhooks
 
     async def _deliver(self, effect: DeliverWebhook) -> None:
@@ -194,6 +199,7 @@ class Outbox:
         return None if outcome is None else ARRANGED[outcome.result]
 
     async def _send(self, request: SignedRequest) -> HttpResult:
+        await self._stored()
         return await self._sender.send(request.url, request.headers, request.body, verify=request.verify)
 
     async def _record_attempt(
@@ -226,6 +232,7 @@ class Outbox:
         email = self._runner.world.get(Email, effect.email)
         if email is None or self._mailer is None:  # a reset removed it
             return
+        await self._stored()
         error = await self._mailer.send(email)
         if error is not None:
             logger.warning("email %s to %s was not sent: %s", email.id, email.to, error)

@@ -49,6 +49,10 @@ class WorldPersistence:
         """Store a snapshot under a name, as the newest one; None deletes it."""
         self._store.put_snapshot(self._key, name, None if snapshot is None else snapshots.saved(snapshot))
 
+    async def durable(self) -> None:
+        """Wait until all that was stored outlasts a crash of the store as well."""
+        await self._store.durable()
+
     def _write(self, world: World, clock: Clock, changes: Iterable[Change] = ()) -> None:
         self._store.write(self._key, world, changes, snapshots.head(world, clock))
         self._stored_state = (clock.settings, world.counters.copy())

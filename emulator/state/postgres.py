@@ -4,6 +4,10 @@ A process holds an advisory lock for every world it runs, and writes on the same
 So the session is the lease. It ends when the process dies, its host stops responding or the database restarts; then the
 worlds are free, and the process can no longer write. A process that needs a world of another process asks it for the
 world, and gets it as soon as no request is in progress there.
+
+A commit does not wait for the disk. Responses, deliveries and emails do, all those of a moment together: a second
+session waits for the disk on their behalf. It ends with the first one: after a crash of the database, nothing that was
+committed before counts as durable because of a commit after it.
 """
 
 from __future__ import annotations
@@ -21,10 +25,11 @@ from sqlalchemy.exc import DBAPIError
 
 from emulator.resources.app.keys import Key
 from emulator.state import serialization
+from emulator.state.durability import Durability
 from emulator.state.rows import METADATA, NEW, WORLDS, in_json
 from emulator.state.serialization import RowChange, StoredWorld
-from emulator.state.sql import SqlStore, contents
-from emulator.state.store import CorruptStore, LeasedElsewhere, StorageError
+from emulator.state.sql import SqlStore, contents, describe_error
+from emulator.state.store import CorruptStore, LeasedElsewhere, NotDurable, StorageError
 
 logger = logging.getLogger("emulator")
 
@@ -66,11 +71,14 @@ WRITE = """WITH gone AS (
     ON CONFLICT (world, kind, id) DO UPDATE SET number = excluded.number, data = excluded.data
 )
 UPDATE emulator_worlds SET head = %(head)s WHERE id = %(world)s"""
-"""Everything that a unit of work changes, in one statement: each of several would be waited for in its turn.
+"""Everything that a unit of work changes, in one statement: several would be waited for one after the other.
 
 Rows come as JSON, so the statement is the same for any number of them. The lateral query finds each row by the primary
 key, whatever the planner assumes about the number of rows.
 """
+
+FLUSH = "SELECT pg_logical_emit_message(true, 'payments-emulator', '')"
+"""A transaction that writes next to nothing. Its commit waits for the disk, and so for all commits before it."""
 
 IS_FREE = sa.text(
     "NOT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND classid = :locks AND objid = emulator_worlds.id"
@@ -112,12 +120,15 @@ class PostgresStore(SqlStore):
     def __init__(self, url: str) -> None:
         self._session_lost = False
         self._tried = 0.0
+        self._durability = Durability(self._flush)
         name = parsed(url).render_as_string(hide_password=True)
         super().__init__(opened(url), name, alone=sa.select(sa.func.pg_advisory_xact_lock(LOCKS, 0)))
 
     def unleased(self) -> list[Key]:
         """The worlds whose lock is free."""
-        with self._transaction() as connection:
+        self._require_session()
+        # Asked for every second: no response waits for the disk because of it.
+        with super()._transaction() as connection:
             chosen = sa.select(WORLDS.c.key).where(IS_FREE).order_by(WORLDS.c.id)
             return [serialization.key(text) for text in connection.execute(chosen).scalars()]
 
@@ -152,15 +163,17 @@ class PostgresStore(SqlStore):
         stored = {(row["kind"], row["id"]) for row in put}
         removed = ((row.kind, row.id) for row in rows if row.record is None)
         gone = [{"kind": kind, "id": id} for kind, id in removed if (kind, id) not in stored]
-        self._driver.autocommit = True
+        self._driver.set_autocommit(True)
         try:
             values = {"world": world, "gone": in_json(gone), "put": in_json(put), "head": head}
             self._driver.execute(WRITE, values, prepare=True)
+            if rows:  # clock and counters alone are stored later than they are answered
+                self._durability.committed()
         finally:
             if self._driver.closed:
                 self._connection.invalidate()
             else:
-                self._driver.autocommit = False
+                self._driver.set_autocommit(False)
 
     def release(self, key: Key) -> None:
         number = self._numbers.pop(key, None)
@@ -182,20 +195,49 @@ class PostgresStore(SqlStore):
             self._connect_again()
         return list(self._numbers)
 
+    async def durable(self) -> None:
+        try:
+            await self._durability.reached()
+        except psycopg.Error as error:
+            self._session_lost = True
+            raise NotDurable(f"{self.name}: {describe_error(error)}") from None
+
+    def close(self) -> None:
+        self._durability.close()
+        with suppress(psycopg.Error):
+            self._flush()
+        self._close_flusher()
+        super().close()
+
     # -- the session
 
     def _connect(self) -> None:
         super()._connect()
         self._driver: Any = self._connection.connection.driver_connection
         self._connection.execute(sa.text(f"LISTEN {CHANNEL}"))
+        self._connection.execute(sa.text("SET synchronous_commit = off"))
         self._connection.commit()
+        # Connected after the other one: it would not notice a crash of the database in between.
+        self._second = self._engine.raw_connection()
+        flusher: Any = self._second.driver_connection
+        flusher.set_autocommit(True)
+        self._flusher = flusher
         self._session_lost = False
+
+    def _flush(self) -> None:
+        """Wait until the disk has all that was committed. Raises ``psycopg.Error``."""
+        self._flusher.execute(FLUSH, prepare=True)
+
+    def _close_flusher(self) -> None:
+        if self._second.is_valid:
+            self._second.invalidate()
 
     def _connect_again(self) -> None:
         if time.monotonic() - self._tried < RETRY_SECONDS:
             return
         self._tried = time.monotonic()
-        with suppress(DBAPIError):
+        self._close_flusher()
+        with suppress(*self.errors):
             self._connect()
             logger.info("%s is connected again", self.name)
 
@@ -219,6 +261,8 @@ class PostgresStore(SqlStore):
         self._require_session()
         with super()._transaction() as connection:
             yield connection
+        # Reading counts, too: what is read may have been committed a moment ago, by the previous owner of a world.
+        self._durability.committed()
 
     def _require_session(self) -> None:
         if self._is_lost():

@@ -117,6 +117,9 @@ class SqlStore:
     def lease_requests(self, busy: Collection[Key]) -> list[Key]:
         return []
 
+    async def durable(self) -> None:
+        """Does nothing: commits wait for the disk as far as they ever will."""
+
     def save(self) -> None:
         """Does nothing: every change is committed at once."""
 
@@ -159,7 +162,7 @@ class SqlStore:
     def _opening(self) -> Iterator[None]:
         try:
             yield
-        except DBAPIError as error:
+        except self.errors as error:
             raise CorruptStore(f"{self.name}: {describe_error(error)}") from None
         except UNREADABLE as error:
             raise CorruptStore(f"{self.name}: {' '.join(str(error).split())}") from None

@@ -33,6 +33,15 @@ class LeasedElsewhere(StorageError):
         ApiError.__init__(self, "DATABASE_ERROR", http_status=503, message=message, retry_after=1)
 
 
+class NotDurable(StorageError):
+    """The database ended before changes were on its disk. The worlds are read again once it is there again."""
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+        message = f"The connection to the database was lost: it is not known whether the last changes are stored: {why}"
+        ApiError.__init__(self, "DATABASE_ERROR", message=message)
+
+
 class Store(Protocol):
     """Stores worlds. Every change is stored as a whole, or raises :class:`StorageError` and nothing of it is stored."""
 
@@ -74,6 +83,9 @@ class Store(Protocol):
 
         They are those that other processes ask for and that are not ``busy``, and those that it lost the lease of.
         """
+
+    async def durable(self) -> None:
+        """Wait until all that was stored so far outlasts a crash of the store as well. Raises :class:`NotDurable`."""
 
     def save(self) -> None:
         """Write pending changes at once; only a store that collects changes has any."""

@@ -159,6 +159,9 @@ class TinyDBStore:
     def lease_requests(self, busy: Collection[Key]) -> list[Key]:
         return []
 
+    async def durable(self) -> None:
+        """Does nothing: what was answered within the last second may be lost."""
+
     def save(self) -> None:
         self._hurry.set()
 

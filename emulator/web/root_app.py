@@ -23,7 +23,8 @@ class RootApp:
     """Passes requests to other ASGI applications by the prefix of their path; the last prefix must be empty.
 
     ``base_url`` is where the sandbox is reached, for requests that do not say how they reached it. ``report`` is given
-    each request that was answered.
+    each request that was answered. ``durable`` is awaited before anything is sent: it returns once all that was done
+    so far is stored for good. Where changes are stored for good at once, it is None.
     """
 
     def __init__(
@@ -35,6 +36,7 @@ class RootApp:
         stop: Callable[[], Awaitable[None]],
         base_url: str,
         report: RequestReport | None = None,
+        durable: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self._apps = apps
         self._new_request_id = new_request_id
@@ -42,6 +44,7 @@ class RootApp:
         self._stop = stop
         self._base_url = base_url
         self._report = report
+        self._durable = durable
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -73,7 +76,11 @@ class RootApp:
             await send(message)
 
         try:
-            await self._app_for(context.path)(scope, receive, send_with_id)
+            await self._app_for(context.path)(scope, receive, self._sending(send_with_id))
+        except ApiError as error:  # of ``durable``
+            if started:
+                raise
+            await send_response(context.error_response(error), send_with_id)
         except asyncio.CancelledError:
             # Only a server that stops cancels a request. A response that has started cannot be replaced by another.
             if started:
@@ -85,6 +92,20 @@ class RootApp:
                 raise
             logger.error("%s %s failed", context.method, redacted_text(context.path.encode()), exc_info=error)
             await send_response(context.error_response(ApiError("INTERNAL_ERROR")), send_with_id)
+
+    def _sending(self, send: Send) -> Send:
+        """``send``, after all that was done so far is stored for good."""
+        durable = self._durable
+        if durable is None:
+            return send
+
+        async def send_durable(message: Message) -> None:
+            # The body of a response that is no stream was complete before its head was sent.
+            if message["type"] == "http.response.start" or message.get("more_body"):
+                await durable()
+            await send(message)
+
+        return send_durable
 
     def _app_for(self, path: str) -> ASGIApp:
         for prefix, app in self._apps:
