@@ -15,9 +15,11 @@ from starlette.types import ASGIApp
 
 from emulator.console.mount import CONSOLE, before
 from emulator.control import inbox
+from emulator.core.archive import HistoryLimit
 from emulator.core.calendar import Timestamp
 from emulator.core.ids import IdSource
 from emulator.core.world import World
+from emulator.engine.archiving import Archiving
 from emulator.engine.clock import RUNNING, Clock, ClockMode
 from emulator.engine.engine import Engine
 from emulator.engine.fixtures import Fixtures, Start
@@ -77,7 +79,8 @@ class Options:
     loopback, that the control API may be called by; ``control_token`` is a token it requires. With ``any_host`` the
     service and the pages may be called by any name; with ``trust_network`` all may, and webhooks may go to any host
     over http.
-    ``state`` is where worlds are stored (:mod:`emulator.state.urls`), ``max_worlds`` how many may be open.
+    ``state`` is where worlds are stored (:mod:`emulator.state.urls`), ``max_worlds`` how many may be open, ``history``
+    how much of its past each holds in memory.
     ``smtp`` is a server that emails are also sent to, ``otlp`` the URL of a collector of traces (extra ``otel``).
     ``report`` is given each request that was answered. ``share`` says which worlds this process runs, of several that
     one server has.
@@ -105,6 +108,7 @@ class Options:
     state: str = "memory"
     report: RequestReport | None = None
     max_worlds: int = WORLDS.most
+    history: HistoryLimit | None = None
     share: Share = ALONE
     answer_time: float = ANSWER_TIME
     clock: type[Clock] = Clock
@@ -133,7 +137,9 @@ class Sandbox:
         self.reference_data = ReferenceData(self.options.geoip)
         self.seed = str(secrets.randbits(64) if self.options.seed is None else self.options.seed)
         mailer = Mailer(self.options.smtp) if self.options.smtp else None
-        self.store = open_store(self.options.state, locked=self.options.share.workers > 1)
+        self.store = open_store(
+            self.options.state, locked=self.options.share.workers > 1, archives=self.options.history is not None
+        )
         webhook_sender = self.options.parts.sender(self.options.answer_time)
         self.engine = Engine(
             self.build_world,
@@ -144,6 +150,7 @@ class Sandbox:
             max_worlds=self.options.max_worlds,
             traces=_traces(self.options.otlp) if self.options.otlp else None,
             share=self.options.share,
+            history=self.options.history,
         )
         try:
             self.engine.open_persisted()
@@ -164,7 +171,7 @@ class Sandbox:
         own_settings = self.fixtures.settings(key.name, start.fixture)
         if self.options.listed_keys_only and not self._knows(key):
             raise ApiError("INVALID_API_KEY")
-        saved = saved or self.fixtures.worlds.get(key)
+        is_stored, saved = saved is not None, saved or self.fixtures.worlds.get(key)
         clock = self.options.clock(*(start.clock or (self.options.clock_mode, self.options.clock_at)))
         world = self.options.parts.world(
             name=key.name,
@@ -176,16 +183,23 @@ class Sandbox:
             base_url=self.options.base_url,
             strict=self.options.strict,
         )
+        if self.store and (archive := self.store.archive(key)) is not None:
+            world.use_archive(archive)
         if saved is None:
             with world.unit_of_work():
                 world.add(own_settings)
             return world, clock
-        fill(world, saved)
+        self._fill(world, saved, is_stored=is_stored)
         if start.clock is None:
             clock = clock.another(world.now, saved.head.mode, saved.head.rate)
             clock.resume_from(world.now, saved.head.since)
         world.now = clock.reached(world)
         return world, clock
+
+    def _fill(self, world: World, saved: StoredWorld, *, is_stored: bool) -> None:
+        """Load a world, of one that is stored only as much as belongs in memory."""
+        history = self.options.history
+        fill(world, saved, Archiving(history).trim if history and is_stored else None)
 
     def _knows(self, key: Key) -> bool:
         """Whether the key is listed: in a fixture of the options, or among the magic keys (B-02, B-04)."""

@@ -19,6 +19,7 @@ from contract_tests.benchmarks.comparison import Standing, compare
 from contract_tests.benchmarks.comparison import markdown as peers_table
 from contract_tests.benchmarks.first_paint import first_paint
 from contract_tests.benchmarks.footprint import commands, room
+from contract_tests.benchmarks.history import history
 from contract_tests.benchmarks.idle import idle
 from contract_tests.benchmarks.limits import limits
 from contract_tests.benchmarks.loss import loss
@@ -49,7 +50,11 @@ MEASURES: dict[str, Measure] = {
     "workers": workers,
     "states": stored,
     "servers": two_servers,
+    "history": history,
 }
+
+LONG = ("history",)
+"""Measures that take many minutes; they run only where they are named."""
 
 PEERS = "peers"
 """The comparison with the peers: it installs them, so it needs pip's and npm's registries."""
@@ -62,13 +67,14 @@ PEERS = "peers"
 @click.option("--rounds", type=click.IntRange(1, 100), help="Rounds of each load; the table gives their medians.")
 @click.option("--objects", type=click.IntRange(1_001, 1_000_000), help="What counts as many objects.")
 @click.option("--subscriptions", multiple=True, type=click.IntRange(1, 100_000), help="For the clock; may be repeated.")
+@click.option("--years", type=click.IntRange(1, 100), help="For the steps of lives and the history.")
 @click.option("--write", type=click.Path(dir_okay=False, path_type=Path), help="Write the tables here, as Markdown.")
 def main(quick: bool, only: Sequence[str], write: Path | None, runs: int, **chosen: Any) -> None:
     """Measure the emulator beside a bare Starlette app that does the same work, and beside its peers."""
-    names = {"rounds": "rounds", "objects": "many", "subscriptions": "subscriptions"}
+    names = {"rounds": "rounds", "objects": "many", "subscriptions": "subscriptions", "years": "years"}
     size = (QUICK if quick else Size())._replace(**{names[name]: value for name, value in chosen.items() if value})
     click.echo(f"Python {platform.python_version()}, {os.cpu_count()} cores, {size}")
-    names_wanted = only or [*MEASURES, PEERS]
+    names_wanted = only or [*(name for name in MEASURES if name not in LONG), PEERS]
     names_measured = [name for name in names_wanted if name != PEERS]
     started = time.monotonic()
     measured = of_runs([list(show(rows(names_measured, size))) for _ in range(runs)])

@@ -191,6 +191,13 @@ def test_a_taken_port_is_reported_in_one_line(serve: Serve) -> None:
         (["--seed", "1.5"], "--seed"),
         (["--keys", "closed"], "'open', 'listed'"),
         (["--state", "floppy:x"], "floppy:x"),
+        (["--history", "0"], "a number of records, such as 100000, or of months, such as 12months"),
+        (["--history", "12weeks"], "'12weeks'"),
+        (["--history", "2000months"], "'2000months'"),
+        (
+            ["--history", "100"],
+            "--history needs a database (--state sqlite:///FILE or",
+        ),
         (["--public-url", "sandbox.local"], "--public-url"),
         (["--public-url", "ftp://sandbox.local"], "--public-url"),
         (["--public-url", "http://sandbox.local/path"], "--public-url"),

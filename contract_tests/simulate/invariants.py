@@ -53,7 +53,7 @@ class Violation(NamedTuple):
 
 def dump(runtime: Runtime) -> Dump:
     """All there is in a world, by kind and id, with the names of its snapshots."""
-    tables = {table.kind.kind: {record.id: record for record in table.unordered()} for table in runtime.world.tables()}
+    tables = {table.kind.kind: {record.id: record for record in table} for table in runtime.world.tables()}
     return {**tables, "snapshots": dict.fromkeys(runtime.history.snapshots)}
 
 

@@ -19,16 +19,21 @@ class Teller:
     def __init__(self) -> None:
         self.url = ""
         self.answers: list[bytes] = []
+        self._client = httpx.Client(timeout=60, trust_env=False)
 
     def ask(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
         """One request, which must succeed."""
         every = {"Authorization": f"Bearer {KEY}", "Host": "127.0.0.1:4747", **headers}
-        response = httpx.request(method, self.url + path, json=body, headers=every, timeout=60, trust_env=False)
+        response = self._client.request(method, self.url + path, json=body, headers=every)
         assert response.is_success, response.text
         # Ids of requests to the service are the world's own, those of control calls are not.
         mine = response.headers["request-id"].encode() if path.startswith("/v1") else b""
         self.answers.append(mine + response.content)
         return json.loads(response.content) if response.content else None
+
+    def close(self) -> None:
+        """End its connections."""
+        self._client.close()
 
     def end(self) -> bytes:
         """Everything the world is, at last."""
@@ -90,27 +95,29 @@ def steps(player: Teller) -> list[Callable[[], Any]]:
     ]
 
 
-def played_through(place: str) -> tuple[list[bytes], bytes]:
+def played_through(place: str, **options: Any) -> tuple[list[bytes], bytes]:
     """The scenario on one server: its answers, and everything the world is in the end."""
     player = Teller()
-    server = RunningServer("http://127.0.0.1:4747", state=place)
+    server = RunningServer("http://127.0.0.1:4747", state=place, **options)
     player.url = server.url
     try:
         for step in steps(player):
             step()
         return player.answers, player.end()
     finally:
+        player.close()
         server.stop()
 
 
-def with_restarts(place: str) -> tuple[list[bytes], bytes]:
+def with_restarts(place: str, **options: Any) -> tuple[list[bytes], bytes]:
     """The scenario with another server for every step."""
     player = Teller()
     for step in [*steps(player), player.end]:
-        server = RunningServer("http://127.0.0.1:4747", state=place)
+        server = RunningServer("http://127.0.0.1:4747", state=place, **options)
         player.url = server.url
         try:
             step()
         finally:
             server.stop()
+    player.close()
     return player.answers, player.answers[-1]

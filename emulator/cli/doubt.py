@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from emulator.doubt.search import DoubtRun
     from emulator.grade.exam_recorder import ExamRecorder
 
-LEFT_OUT = ("port", "port_file", "state", "quiet", "verbose", "log_format", "strict")
+LEFT_OUT = ("port", "port_file", "state", "history", "quiet", "verbose", "log_format", "strict")
 """Options of ``serve`` that each run has for itself: a free port, worlds in memory, answers that may be wrong."""
 
 PARAMETERS = [each for each in serve.params if each.name not in LEFT_OUT]

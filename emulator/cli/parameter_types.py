@@ -1,4 +1,4 @@
-"""Types of option values that say what is wrong with a value: clocks, state stores, SMTP servers, readings."""
+"""Types of option values that say what is wrong with a value: clocks, states, histories, SMTP servers, readings."""
 
 from __future__ import annotations
 
@@ -38,6 +38,22 @@ class StateUrl(click.ParamType):  # type: ignore[type-arg]  # older clicks have 
         if not is_state_url(value):
             self.fail(f"{value!r}: {FORMS}", param, ctx)
         return value
+
+
+class HistorySize(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
+    """``N`` or ``Nmonths``."""
+
+    name = "N"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The limit of a world's history in memory."""
+        # Imported here: the help of a command line needs no world.
+        from emulator.core.archive import HistoryLimit
+
+        try:
+            return HistoryLimit.parse(value)
+        except ValueError as error:
+            return self.fail(str(error), param, ctx)
 
 
 class Smtp(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one

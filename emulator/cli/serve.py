@@ -15,7 +15,7 @@ import click
 
 from emulator.cli.extras import require_extra
 from emulator.cli.options import DEFAULT_PORT, decorated, option
-from emulator.cli.parameter_types import ClockStart, ProfileFile, ReadingValue, Smtp, StateUrl
+from emulator.cli.parameter_types import ClockStart, HistorySize, ProfileFile, ReadingValue, Smtp, StateUrl
 from emulator.cli.request_lines import RequestLines
 from emulator.cli.server_process import allow_open_files, stop_with_stdin, tune_garbage_collector
 from emulator.cli.server_start import forget_port, introduce, public_url, start_errors, write_port
@@ -82,6 +82,11 @@ OPTIONS = (
         help="Where to persist worlds.",
     ),
     option(
+        "--history",
+        type=HistorySize(),
+        help="How much of its past a world holds in memory.",
+    ),
+    option(
         "--max-worlds",
         type=click.IntRange(1, 1_000_000),
         default=WORLDS.most,
@@ -145,7 +150,7 @@ def serve(*, quiet: bool, verbose: bool, log_format: str, exit_with_stdin: bool,
     payments-emulator serve --port 0 --port-file port.txt
     payments-emulator serve --clock frozen@2026-01-01T00:00:00Z --seed 7
 
-    Options come from the environment too: PAYMENTS_EMULATOR_PORT is --port. The guide explains each: /docs/guide/serve/
+    Environment too: PAYMENTS_EMULATOR_PORT is --port. Guide: /docs/guide/serve/
     """
     if quiet and verbose:
         raise click.UsageError("--quiet and --verbose contradict each other")
@@ -241,6 +246,7 @@ def make_options(chosen: dict[str, Any]) -> Options:
         state=chosen["state"],
         report=chosen.get("report"),
         max_worlds=chosen["max_worlds"],
+        history=chosen.get("history"),
         parts=chosen.get("parts") or Parts(),
     )
 

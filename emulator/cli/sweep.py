@@ -43,7 +43,7 @@ ERROR = re.compile(r"(Uncaught )?[\w.]*(Error|Exception)\b.*: ")
 """How programs begin the line that names an error; Node's last line is its version."""
 
 # Each run has a sandbox of its own on a free port, in memory.
-NOT_OURS = ("port", "port_file", "state", "exit_with_stdin", "workers")
+NOT_OURS = ("port", "port_file", "state", "history", "exit_with_stdin", "workers")
 
 PARAMETERS = [each for each in serve.params if each.name not in NOT_OURS]
 

@@ -15,6 +15,9 @@ from emulator.engine.journal import Journal
 from emulator.engine.logged_request import LoggedRequest
 from emulator.resources.simulation.emails import Email
 
+CAUSED: frozenset[type[Record]] = frozenset([Job, Event, Email])
+"""The kinds of record whose creator an explanation looks for."""
+
 
 class LoggedUnit(NamedTuple):
     """A unit of work in the journal, with its number in the world's history."""
@@ -63,7 +66,12 @@ class Causality:
 
     @cached_property
     def _creators(self) -> dict[str, LoggedUnit]:
-        return {record.id: logged for logged in self.units for record in _created(logged)}
+        return {
+            change.new.id: logged
+            for logged in self.units
+            for change in logged.unit.changes
+            if change.old is None and change.new is not None and type(change.new) in CAUSED
+        }
 
     @cached_property
     def _requests(self) -> dict[str, LoggedRequest]:
@@ -90,9 +98,3 @@ class Causality:
         while unit is not None and (planner := unit.job) is not None:
             yield planner
             unit = self.creator(planner)
-
-
-def _created(logged: LoggedUnit) -> Iterator[Record]:
-    for change in logged.unit.changes:
-        if change.old is None and isinstance(change.new, (Job, Event, Email)):
-            yield change.new

@@ -17,7 +17,7 @@ from emulator.core.records import Record
 from emulator.engine.runtime import Runtime
 from emulator.event_types import EVENTS
 from emulator.i18n.language import Language
-from emulator.resources.simulation.emails import Email
+from emulator.resources.simulation.emails import ABOUT, Email
 from emulator.resources.webhooks.deliveries import WebhookDelivery
 from emulator.resources.webhooks.endpoints import WebhookEndpoint
 
@@ -39,10 +39,6 @@ EMAIL_EVENTS: Mapping[str, str] = {
     "subscription_canceled": "subscription.canceled",
 }
 """The event that causes each kind of email; other kinds are caused by jobs."""
-
-ABOUT = ("customer", "invoice", "subscription", "transaction", "receipt", "refund")
-"""The fields of an email that hold the objects it is about."""
-
 
 Kind = Literal["request", "job", "transition", "event", "delivery", "email"]
 
@@ -112,15 +108,19 @@ class Explanation:
         if isinstance(self._record, Event):
             return [self._record]
         table, id, kind = self._world.table(Event), self._record.id, self._record.kind
+        types = {type for type in table.indexes["type"].all_keys() if type not in EVENTS or EVENTS[type].object == kind}
+        if (slots := table.mentioning(id)) is not None:
+            return [event for event in table.records(slots) if event.about == id and event.type in types]
         # A world has many events: only those of the types for this kind of object are searched.
-        types = [type for type in table.indexes["type"].all_keys() if type not in EVENTS or EVENTS[type].object == kind]
         found = [event for type in types for event in table.where("type", type) if event.about == id]
         return sorted(found, key=table.place)
 
     def _emails(self) -> list[Email]:
         if self._record.kind not in ABOUT:
             return []
-        return [email for email in self._world.table(Email) if self._concerns(email)]
+        table = self._world.table(Email)
+        slots = table.mentioning(self._record.id)
+        return [email for email in table.records(table.order if slots is None else slots) if self._concerns(email)]
 
     def _concerns(self, record: Event | Email) -> bool:
         """Whether an event or an email is about the object, or is the object."""

@@ -103,15 +103,16 @@ def _earlier(runtime: Runtime, failure: Failure, posting: Posting) -> dict[str, 
     if event is None:
         return None
     cause = "a job" if event.request is None else "a request"
-    summary = f"{cause} that is no longer in the journal, which sent {event.type} of {event.data.object.id}"
+    summary = f"{cause} that is no longer in the journal, which sent {event.type} of {event.about}"
     return {"id": event.request, "summary": summary}
 
 
 def _last_event(world: World, unit: UnitOfWork, id: str) -> Event | None:
     """The last event before a unit of work whose object has this id or refers to it."""
     before = unit.counters.get("record", 0)
-    slots = (slot for slot in reversed(world.table(Event).order) if slot.number <= before)
-    return next((slot.record for slot in slots if id.encode() in encode(slot.record.data.object)), None)
+    table = world.table(Event)
+    slots = (slot for slot in reversed(table.order) if slot.number <= before)
+    return next((event for _, event in table.read(slots) if id.encode() in encode(event.data.object)), None)
 
 
 def _logged(numbered: NumberedUnit) -> LoggedUnit:

@@ -89,8 +89,9 @@ def metrics(apps: int, runtime: Runtime) -> Iterable[Metric]:
     objects = [Sample({**app, "kind": table.kind.kind}, len(table)) for table in world.tables() if len(table)]
     yield Metric("objects", GAUGE, "Objects by kind.", objects)
     for name, (kind, help) in BY_STATUS.items():
-        statuses = Counter(record.status for record in world.table(kind))
-        samples = [Sample({**app, "status": status}, number) for status, number in sorted(statuses.items())]
+        by_status = world.table(kind).indexes["status"]
+        counts = {status: len(by_status.run(status)) for status in by_status.all_keys()}
+        samples = [Sample({**app, "status": status}, count) for status, count in sorted(counts.items()) if count]
         yield Metric(name, GAUGE, help, samples)
     yield one("snapshots", GAUGE, "Named snapshots.", len(runtime.history.snapshots))
     yield one("ledger_balanced", GAUGE, "1 if the ledger adds up, 0 otherwise.", int(not runtime.journal.failures))

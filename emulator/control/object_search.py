@@ -49,8 +49,7 @@ def _shown(hit: SearchHit) -> dict[str, Any]:
 
 def _hits(world: World, text: str, language: Language) -> Iterator[SearchHit]:
     for table in tables(world).values():
-        for slot in reversed(table.order):
-            record = slot.record
+        for _, record in table.read(reversed(table.order)):
             name = "" if isinstance(record, NAMED_BY_OTHERS) else names.name(world, record, language)
             rank = _rank(text, record.id, name)
             if rank is not None:

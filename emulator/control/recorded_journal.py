@@ -161,7 +161,8 @@ class JournalReader:
     def _records_at(self, record: Record, place: int) -> list[tuple[Record, int]]:
         """The records of the same kind when there were ``place`` units of work, with their numbers in creation."""
         kind = type(record)
-        found = {slot.record.id: (slot.record, slot.number) for slot in self._world.table(kind).slots.all_values()}
+        table = self._world.table(kind)
+        found = {record.id: (record, slot.number) for slot, record in table.read(table.in_order())}
         for unit in reversed(self._units[self._place(place) :]):
             for change in reversed(unit.unit.changes):
                 if not isinstance(change.record, kind):

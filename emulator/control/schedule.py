@@ -58,7 +58,7 @@ async def index(engine: Engine, runtime: Runtime, query: Mapping[str, Any]) -> P
     page, size = query["page"], query["page_size"]
     first = (page - 1) * size
     if "until" not in query:
-        jobs = [job for job in runtime.world.jobs.unordered() if fits(job.name, query)]
+        jobs = [job for job in runtime.world.jobs.in_memory() if fits(job.name, query)]
         soonest = heapq.nsmallest(first + size, jobs, key=lambda job: (job.due, job.sequence))
         return Page([entry(job) for job in soonest[first:]], len(jobs), page, size)
     shown, count = [], 0

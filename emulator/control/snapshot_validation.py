@@ -52,7 +52,7 @@ def _check_counters(world: World) -> None:
         # Their number and not the highest one: that only orders records of a kind, and a file may have left gaps.
         "record": sum(map(len, world.tables())),
         "draw": drawn,
-        "job": max((job.sequence for job in world.jobs.unordered()), default=0),
+        "job": max((job.sequence for job in world.jobs.in_memory()), default=0),
     }
     for name, number in least.items():
         if world.counters.get(name, 0) < number:

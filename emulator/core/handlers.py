@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from heapq import merge
 from itertools import islice
+from operator import itemgetter
 from types import NoneType
 from typing import Any, Generic, get_args, get_type_hints
 
 import msgspec
 
 from emulator.core.records import R, Record, merge_metadata
-from emulator.core.tables import Slot, Table
+from emulator.core.slots import Slot
+from emulator.core.tables import Table
 from emulator.core.validation import Body, Check, Violations
 from emulator.core.world import World
 from emulator.errors import ApiError
@@ -137,27 +140,37 @@ def list_handler(kind: type[R], filters: Mapping[str, Filter] | None = None) -> 
     return index
 
 
-def paginate(table: Table[R], query: Query, filters: Mapping[str, Filter] = BOUNDS) -> Page[R]:
+def paginate(
+    table: Table[R], query: Query, filters: Mapping[str, Filter] = BOUNDS, among: list[Slot[R]] | None = None
+) -> Page[R]:
     """One page of a table: its matches in ``ordering`` (default: newest first), ``page`` and ``page_size`` from 1.
 
-    In the default order and with filters on indexed fields only, the time depends on the size of the page alone.
+    In the default order and with filters by creation and on indexed fields only, the time depends on the size of the
+    page alone. ``among`` are the slots of all records that may match, in order, where they are known.
     """
     wanted = {name: value for name, value in query.items() if name not in PAGING and value is not None}
-    runs, rest = _best_index(table, wanted, filters)
+    runs, rest = _best_index(table, wanted, filters) if among is None else ([among], wanted)
+    runs, rest = _in_bounds(runs, rest, filters)
     ordering = query.get("ordering") or "-created_at"
     page, size = query["page"], query["page_size"]
     first = min((page - 1) * size, len(table))  # a page number may be any integer, an index may not
     if not rest and ordering == "-created_at":
-        return Page(_records(_newest(runs, first, size)), sum(map(len, runs)), page, size)
-    matches = [record for record in _records(_newest(runs)) if _fits(record, rest, filters)]
-    if ordering != "-created_at":
-        matches.reverse()
-        field = ordering.lstrip("-")
-        # Null comes first: an anonymous customer has no email (B-58).
-        matches.sort(key=lambda record: (getattr(record, field) is not None, getattr(record, field)))
-        if ordering.startswith("-"):
-            matches.reverse()  # so the order of equal values is reversed as well (B-17)
-    return Page(matches[first : first + size], len(matches), page, size)
+        return Page(table.records(_newest(runs, first, size)), sum(map(len, runs)), page, size)
+    found = ((slot, record) for slot, record in table.read(_newest(runs)) if _fits(record, rest, filters))
+    matches = [slot for slot, _ in found] if ordering == "-created_at" else _ordered(found, ordering)
+    return Page(table.records(matches[first : first + size]), len(matches), page, size)
+
+
+def _ordered(found: Iterable[tuple[Slot[R], R]], ordering: str) -> list[Slot[R]]:
+    """Slots that come newest first in another order. Records need not be in memory, so only their values are held."""
+    field = ordering.lstrip("-")
+    # Null comes first: an anonymous customer has no email (B-58).
+    keyed = [((getattr(record, field) is not None, getattr(record, field)), slot) for slot, record in found]
+    keyed.reverse()
+    keyed.sort(key=itemgetter(0))
+    if ordering.startswith("-"):
+        keyed.reverse()  # so the order of equal values is reversed as well (B-17)
+    return [slot for _, slot in keyed]
 
 
 def _best_index(
@@ -175,6 +188,26 @@ def _best_index(
     return best[1], {name: value for name, value in wanted.items() if name != best[2]}
 
 
+def _in_bounds(
+    runs: list[list[Slot[R]]], wanted: Mapping[str, Any], filters: Mapping[str, Filter]
+) -> tuple[list[list[Slot[R]]], dict[str, Any]]:
+    """The parts of ordered lists between the bounds of :data:`BOUNDS`, and the filters that remain."""
+    bounds = {name: wanted[name] for name in wanted.keys() & BOUNDS.keys() if filters.get(name) is BOUNDS[name]}
+    if not bounds:
+        return runs, dict(wanted)
+    after, before = bounds.get("created_after"), bounds.get("created_before")
+    within = []
+    for run in runs:
+        start = 0 if after is None else bisect_left(run, after, key=_created_at)
+        within.append(run[start : None if before is None else bisect_right(run, before, key=_created_at)])
+    return within, {name: value for name, value in wanted.items() if name not in bounds}
+
+
+def _created_at(slot: Slot[Any]) -> str:
+    created_at: str = slot.record.created_at
+    return created_at
+
+
 def _newest(runs: list[list[Slot[R]]], first: int = 0, size: int | None = None) -> Iterator[Slot[R]]:
     """The slots of several ordered lists, newest first."""
     stop = None if size is None else first + size
@@ -183,10 +216,6 @@ def _newest(runs: list[list[Slot[R]]], first: int = 0, size: int | None = None) 
         end = max(len(run) - first, 0)
         return reversed(run[0 if size is None else max(end - size, 0) : end])
     return islice(merge(*map(reversed, runs), reverse=True), first, stop)
-
-
-def _records(slots: Iterator[Slot[R]]) -> list[R]:
-    return [slot.record for slot in slots]
 
 
 def _fits(record: Any, wanted: Mapping[str, Any], filters: Mapping[str, Filter]) -> bool:

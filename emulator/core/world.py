@@ -187,6 +187,12 @@ class World(Repository):
         duplicate.jobs = cast("JobQueue", duplicate._tables[Job])
         return duplicate
 
+    def emptied(self) -> Self:
+        """Another world of the same App without records."""
+        duplicate = super().emptied()
+        duplicate.jobs = duplicate._tables[Job] = JobQueue()
+        return duplicate
+
     def new_id(self, kind: type[Record]) -> str:
         """An id for a new record of this kind."""
         position = self.counters["draw"] = self.counters.get("draw", 0) + 1  # as count(); inlined for speed

@@ -8,10 +8,12 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
+from emulator.core.archive import HistoryLimit
 from emulator.core.world import World
 from emulator.engine import snapshots
+from emulator.engine.archiving import Archiving
 from emulator.engine.clock import Clock
-from emulator.engine.directory import Directory
+from emulator.engine.directory import PUBLIC_KINDS, Directory
 from emulator.engine.fixtures import Start
 from emulator.engine.idle_worlds import SWEEP_SECONDS, is_like, longest_unused, may_be_empty
 from emulator.engine.inbox import Inbox
@@ -51,7 +53,8 @@ class Engine:
     ``build`` also takes a :class:`Start`, for a world that is to be reset. Each function of ``when_opened`` is called
     with a runtime that this engine runs from now on, each of ``when_discarded`` with one that it no longer runs, each
     of ``before_end`` with one whose world is about to be reset or deleted. ``traces`` makes what records the traces of
-    an App's world. Of several processes of a server this one runs the worlds of its ``share``.
+    an App's world. Of several processes of a server this one runs the worlds of its ``share``. ``history`` limits what
+    of a world's past is in memory; then the store has archives.
     """
 
     def __init__(
@@ -65,7 +68,9 @@ class Engine:
         max_worlds: int = WORLDS.most,
         traces: Callable[[str], Traces] | None = None,
         share: Share = ALONE,
+        history: HistoryLimit | None = None,
     ) -> None:
+        self._history = history
         self.reference_data = reference_data
         self.store = store
         self._build = build
@@ -106,10 +111,18 @@ class Engine:
 
     def owner(self, id: str) -> Runtime | None:
         """The runtime of the world that has an object with this id, of a kind that has a public page."""
-        key = self.directory.owner(id)
+        key = self.owner_key(id)
         with suppress(ApiError):  # it is stored, but another process runs it
             return None if key is None else self.open(key)
         return None
+
+    def owner_key(self, id: str) -> Key | None:
+        """The key of that world, which may be stored and not open."""
+        key = self.directory.owner(id)
+        if key is not None or self.store is None or self._history is None:
+            return key
+        key = self.store.holder(id, [kind.kind for kind in PUBLIC_KINDS])
+        return key if key is not None and self.share.has(key) else None
 
     def open_persisted(self) -> None:
         """Open the stored worlds that no process runs, as many as may be open. Raises ``CorruptStore``."""
@@ -141,6 +154,8 @@ class Engine:
             directory=self.directory,
             traces=self._traces and self._traces(key.name),
         )
+        if self._history:
+            runtime.runner.archiving = Archiving(self._history)
         if self.store and persistence:
             self._load_snapshots(self.store, key, runtime)
             if saved is None:

@@ -93,9 +93,11 @@ class History:
         return len(units)
 
     def snapshot(self) -> WorldSnapshot:
-        """The world as it is now. Records never change, so only their filing is copied."""
+        """The world as it is now, with all records in memory. They never change, so only their filing is copied."""
         self._runner.run_due()
-        return snapshots.take(self._runner.world.copy(), self._runner.clock)
+        world = self._runner.world.copy()
+        world.complete()
+        return snapshots.take(world, self._runner.clock)
 
     async def restore(self, snapshot: WorldSnapshot) -> None:
         """Put a snapshot in the place of the world; its history begins with it."""

@@ -77,7 +77,9 @@ class Outbox:
 
     def resume(self) -> None:
         """Take up what the stored world had not finished: deliveries that no job will attempt, and unsent emails."""
-        self._perform([*deliveries.under_way(self._runner.world), *emails.unsent(self._runner.world)])
+        world = self._runner.world
+        # Without a mailer no email is ever sent, and there may be very many.
+        self._perform([*deliveries.under_way(world), *(emails.unsent(world) if self._emails is not None else ())])
 
     def _perform(self, effects: Iterable[Effect]) -> None:
         """Queue effects; returns at once. Without a mailer, emails stay in the world."""

@@ -38,11 +38,10 @@ class WorldPersistence:
 
     def replace_world(self, snapshot: WorldSnapshot, changes: Iterable[Change] | None = None) -> None:
         """Store another world: by the changes that led to it, or, with None, in place of all that was stored."""
-        saved = snapshots.saved(snapshot)
         if changes is None:
-            self._store.replace(saved)
+            self._store.replace(snapshots.saved(snapshot))
         else:
-            self._store.write(self._key, snapshot.world, changes, saved.head)
+            self._store.write(self._key, snapshot.world, changes, snapshots.header(snapshot))
         self._stored_state = ()
 
     def store_snapshot(self, name: str, snapshot: WorldSnapshot | None) -> None:

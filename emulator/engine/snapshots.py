@@ -39,9 +39,14 @@ def export(snapshot: WorldSnapshot, *, share: bool = False) -> dict[str, Any]:
 
 def saved(snapshot: WorldSnapshot) -> StoredWorld:
     """The snapshot as it is stored. Its clock will go on from its instant, however long ago that is then."""
+    world = snapshot.world
+    return StoredWorld(Key(world.name, world.livemode), header(snapshot), serialization.all_rows(world))
+
+
+def header(snapshot: WorldSnapshot) -> WorldHeader:
+    """What is stored of a snapshot beside its records."""
     world, now, mode, rate = snapshot
-    head = WorldHeader(now=now, mode=mode, rate=rate, counters=dict(world.counters), seed=world.seed)
-    return StoredWorld(Key(world.name, world.livemode), head, serialization.all_rows(world))
+    return WorldHeader(now=now, mode=mode, rate=rate, counters=dict(world.counters), seed=world.seed)
 
 
 def head(world: World, clock: Clock) -> WorldHeader:
@@ -64,14 +69,6 @@ def restore(value: Any, into: World) -> WorldSnapshot:
 
 def load_world(saved: StoredWorld, into: World) -> WorldSnapshot:
     """The stored world, as a world like ``into``. Raises ``InvalidState``."""
-    world = _emptied(into)
+    world = into.emptied()
     serialization.fill(world, saved)
     return WorldSnapshot(world, world.now, saved.head.mode, saved.head.rate)
-
-
-def _emptied(world: World) -> World:
-    """A world of the same App without a single record."""
-    empty = world.copy()
-    with empty.unit_of_work():
-        empty.clear(keep=())
-    return empty

@@ -117,12 +117,13 @@ class PostgresStore(SqlStore):
     shared = True
     errors = (DBAPIError, psycopg.Error)
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, archives: bool = False) -> None:
         self._session_lost = False
         self._tried = 0.0
         self._durability = Durability(self._flush)
         name = parsed(url).render_as_string(hide_password=True)
-        super().__init__(opened(url), name, alone=sa.select(sa.func.pg_advisory_xact_lock(LOCKS, 0)))
+        alone = sa.select(sa.func.pg_advisory_xact_lock(LOCKS, 0))
+        super().__init__(opened(url), name, alone, archives=archives)
 
     def unleased(self) -> list[Key]:
         """The worlds whose lock is free."""

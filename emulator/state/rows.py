@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from emulator.resources.app.keys import Key
 from emulator.state import serialization
-from emulator.state.serialization import InvalidState, RowChange, StoredWorld, WorldHeader
+from emulator.state.serialization import InvalidState, RowChange, Rows, StoredWorld, WorldHeader
 
 METADATA = sa.MetaData()
 
@@ -114,22 +114,33 @@ def put_all(connection: sa.Connection, found: serialization.Content) -> None:
 # -- rows
 
 
-def saved_in(connection: sa.Connection, key: Key) -> tuple[int, StoredWorld | None]:
-    """The number of a world, and the world with its records as JSON; None for one that has nothing stored yet."""
+def saved_in(
+    connection: sa.Connection, key: Key, rows_in: Callable[[sa.Connection, int], Rows]
+) -> tuple[int, StoredWorld | None]:
+    """The number of a world, and the world with its records as JSON; None for one that has nothing stored yet.
+
+    ``rows_in`` gives the records of the world with a number.
+    """
     row = connection.execute(sa.select(WORLDS).where(WORLDS.c.key == str(key))).first()
     if row is None:
         made = connection.execute(sa.insert(WORLDS).values(key=str(key), head=NEW))
         return _number_of(made), None
     if row.head == NEW:
         return row.id, None
-    chosen = sa.select(RECORDS.c.kind, RECORDS.c.number, RECORDS.c.data).where(RECORDS.c.world == row.id)
-    rows: dict[str, list[tuple[int, msgspec.Raw]]] = {}
-    for kind, number, data in connection.execute(chosen.order_by(RECORDS.c.number)):
-        rows.setdefault(kind, []).append((number, msgspec.Raw(data)))
     try:
-        return row.id, StoredWorld(key, msgspec.json.decode(row.head, type=WorldHeader), rows)
+        head = msgspec.json.decode(row.head, type=WorldHeader)
     except msgspec.MsgspecError as error:
         raise InvalidState(f"the world {key}: {error}") from None
+    return row.id, StoredWorld(key, head, rows_in(connection, row.id))
+
+
+def all_rows(connection: sa.Connection, number: int) -> Rows:
+    """All records of a world as JSON."""
+    chosen = sa.select(RECORDS.c.kind, RECORDS.c.number, RECORDS.c.data).where(RECORDS.c.world == number)
+    rows: dict[str, list[tuple[int, msgspec.Raw]]] = {}
+    for kind, count, data in connection.execute(chosen.order_by(RECORDS.c.number)):
+        rows.setdefault(kind, []).append((count, msgspec.Raw(data)))
+    return rows
 
 
 def put_in(connection: sa.Connection, saved: StoredWorld) -> int:

@@ -8,6 +8,7 @@ creation. An exported snapshot is such a file with one world.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 from operator import itemgetter
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -25,6 +26,9 @@ from emulator.resources.app.settings import settings
 
 FORMAT = 2
 """The format that is written. Older ones are migrated when they are read, newer ones rejected."""
+
+BATCH = 5000
+"""Records that are added to a world at a time when it is loaded."""
 
 LARGEST = 2**53
 """The largest integer that every reader of JSON represents exactly."""
@@ -87,7 +91,7 @@ def row_changes(world: World, changes: Iterable[Change]) -> Iterator[RowChange]:
         if change.number:  # a record that was only changed has the one it had
             known.add(change.number)
     for (kind, id), former in numbers.items():
-        slot = world.table(kind).slots[id]
+        slot = world.table(kind).slot(id)
         for number in former - ({slot.number} if slot else set()):
             yield RowChange(kind.kind, id, number, None)
         if slot is not None:
@@ -108,30 +112,41 @@ def id_of(row: Any) -> str:
 def all_rows(world: World) -> dict[str, list[tuple[int, Any]]]:
     """Every record of a world as it is stored, by kind."""
     return {
-        table.kind.kind: [(table.place(record).number, row_of(record)) for record in table]
+        table.kind.kind: [(slot.number, row_of(record)) for slot, record in table.read(table.in_order())]
         for table in world.tables()
         if len(table)
     }
 
 
-def fill(world: World, saved: StoredWorld) -> None:
-    """Load a stored world into a world that has no records. Raises :class:`InvalidState`."""
+def fill(world: World, saved: StoredWorld, after_batch: Callable[[World], object] | None = None) -> None:
+    """Load a stored world into a world that has no records. Raises :class:`InvalidState`.
+
+    ``after_batch`` is called with the world after some thousand records each.
+    """
     known = {kind.kind: kind for kind in world.kinds}
     try:
-        with world.unit_of_work():
-            world.arrange()
-            for kind, rows in saved.rows.items():
-                if kind not in known:
-                    raise InvalidState(f"there is no kind of record {kind!r}")
-                for number, row in rows:
-                    world.add(restored(known[kind], row), number)
         world.now = calendar.normalise(saved.head.now)
+        for kind, rows in saved.rows.items():
+            if kind not in known:
+                raise InvalidState(f"there is no kind of record {kind!r}")
+            waiting = iter(rows)
+            while batch := list(islice(waiting, BATCH)):
+                _add(world, known[kind], batch)
+                if after_batch is not None:
+                    after_batch(world)
         settings(world)
     except KeyError:
         raise InvalidState("it has no settings") from None
     except (msgspec.MsgspecError, ValueError) as error:
         raise InvalidState(str(error)) from None
     world.counters = dict(saved.head.counters)
+
+
+def _add(world: World, kind: type[Record], rows: Iterable[tuple[int, Any]]) -> None:
+    with world.unit_of_work():
+        world.arrange()
+        for number, row in rows:
+            world.add(restored(kind, row), number)
 
 
 def restored(kind: type[Record], row: Any) -> Record:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
+from emulator.core.archive import Archive
 from emulator.core.unit_of_work import Change
 from emulator.core.world import World
 from emulator.resources.app.keys import Key
@@ -17,6 +18,7 @@ from emulator.state.rows import (
     RECORDS,
     SNAPSHOTS,
     WORLDS,
+    all_rows,
     as_tables,
     in_json,
     prepare,
@@ -25,7 +27,8 @@ from emulator.state.rows import (
     snapshot_row,
     snapshots_in,
 )
-from emulator.state.serialization import RowChange, StoredWorld, WorldHeader
+from emulator.state.serialization import RowChange, Rows, StoredWorld, WorldHeader
+from emulator.state.sql_archive import SqlArchive, prepare_archive
 from emulator.state.store import CorruptStore, LeasedElsewhere, StorageError
 
 logger = logging.getLogger("emulator")
@@ -37,15 +40,19 @@ UNREADABLE = (ValueError, RecursionError, KeyError)
 class SqlStore:
     """Worlds in one database, on one connection, which the subclasses open and lock.
 
-    ``alone`` is a statement that keeps other processes from creating the tables at the same time. ``errors`` are those
-    of the database: SQLAlchemy's and, where its driver is called directly, the driver's.
+    ``alone`` is a statement that keeps other processes from creating the tables at the same time. With ``archives``,
+    the records of a world need not all be in memory: :meth:`archive` reads them. ``errors`` are those of the database:
+    SQLAlchemy's and, where its driver is called directly, the driver's.
     """
 
     errors: tuple[type[Exception], ...] = (DBAPIError,)
 
     shared = False
 
-    def __init__(self, engine: sa.Engine, name: str, alone: sa.Executable | None = None) -> None:
+    def __init__(
+        self, engine: sa.Engine, name: str, alone: sa.Executable | None = None, *, archives: bool = False
+    ) -> None:
+        self._archives = archives
         self._engine = engine
         self.name = name
         self._numbers: dict[Key, int] = {}
@@ -54,6 +61,8 @@ class SqlStore:
             with self._opening():
                 self._connect()
                 prepare(self._connection, alone)
+                if archives:
+                    prepare_archive(self._connection, alone)
         except BaseException:
             # A pool of one connection would keep it open.
             engine.dispose()
@@ -71,8 +80,24 @@ class SqlStore:
 
     def load(self, key: Key) -> StoredWorld | None:
         with self._opening(), self._transaction() as connection:
-            self._numbers[key], saved = saved_in(connection, key)
+            self._numbers[key], saved = saved_in(connection, key, self._streamed if self._archives else all_rows)
         return saved
+
+    def archive(self, key: Key) -> Archive | None:
+        return SqlArchive(self._transaction, self._number(key)) if self._archives else None
+
+    def holder(self, id: str, kinds: Collection[str]) -> Key | None:
+        if not self._archives:
+            return None
+        chosen = sa.select(WORLDS.c.key).join(RECORDS, RECORDS.c.world == WORLDS.c.id)
+        with self._transaction() as connection:
+            found = connection.execute(chosen.where(RECORDS.c.kind.in_(kinds), RECORDS.c.id == id)).scalars().first()
+        return None if found is None else serialization.key(found)
+
+    def _streamed(self, connection: sa.Connection, number: int) -> Rows:
+        """The records of a world, of which few are in memory at a time; they are read after the connection is used."""
+        archive = SqlArchive(self._transaction, number)
+        return {kind: archive.rows(kind) for kind in archive.kinds(connection)}
 
     def snapshots(self, key: Key) -> dict[str, StoredWorld]:
         with self._opening(), self._transaction() as connection:

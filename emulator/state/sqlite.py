@@ -45,13 +45,13 @@ class SqliteStore(SqlStore):
 
     errors = (sa.exc.DBAPIError, sqlite3.Error)
 
-    def __init__(self, path: Path, *, locked: bool = False) -> None:
+    def __init__(self, path: Path, *, locked: bool = False, archives: bool = False) -> None:
         self._lock = None if locked else lock_file(path)
         try:
             check_file(path)
             # The file has the secrets of webhook endpoints in it, so only its owner may read it.
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-            super().__init__(opened(path), str(path))
+            super().__init__(opened(path), str(path), archives=archives)
         except BaseException as error:
             self._unlock()
             if isinstance(error, OSError):

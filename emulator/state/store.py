@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Protocol
 
+from emulator.core.archive import Archive
 from emulator.core.unit_of_work import Change
 from emulator.core.world import World
 from emulator.errors import ApiError
@@ -59,6 +60,12 @@ class Store(Protocol):
 
         Raises :class:`LeasedElsewhere` if another process runs it, and :class:`CorruptStore`.
         """
+
+    def archive(self, key: Key) -> Archive | None:
+        """What reads single records of a world that this process runs; None if the store was not opened for that."""
+
+    def holder(self, id: str, kinds: Collection[str]) -> Key | None:
+        """The world that has the object with this id, of one of these kinds, if the store has archives."""
 
     def snapshots(self, key: Key) -> dict[str, StoredWorld]:
         """The named snapshots of a world, oldest first."""

@@ -118,6 +118,12 @@ class TinyDBStore:
         with self._up_to_date() as database:
             return database.world(self._numbers[key])
 
+    def archive(self, key: Key) -> None:
+        """None: the whole file is in memory."""
+
+    def holder(self, id: str, kinds: Collection[str]) -> None:
+        """None: all ids are in memory."""
+
     def snapshots(self, key: Key) -> dict[str, StoredWorld]:
         if key not in self._numbers:
             return {}

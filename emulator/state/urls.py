@@ -31,14 +31,16 @@ def file_of(url: str) -> Path | None:
     return None
 
 
-def open_store(url: str, *, locked: bool = False) -> Store | None:
+def open_store(url: str, *, locked: bool = False, archives: bool = False) -> Store | None:
     """The store of a state URL; None for memory. Its file is ``locked`` by the caller already, or is locked now.
 
-    Raises :class:`CorruptStore`.
+    With ``archives`` it can read single records (:meth:`Store.archive`). Raises :class:`CorruptStore`.
     """
     # Imported on first use: most servers have their worlds in memory.
     from emulator.state.store import CorruptStore
 
+    if archives and (url == MEMORY or url.startswith("tinydb:")):
+        raise CorruptStore(f"--history needs a database (--state sqlite:///FILE or postgresql://…); {url} has none")
     if url == MEMORY:
         return None
     if url.startswith("tinydb:"):
@@ -49,12 +51,12 @@ def open_store(url: str, *, locked: bool = False) -> Store | None:
         with needed("sqlalchemy"):
             from emulator.state.sqlite import SqliteStore
 
-            return SqliteStore(Path(url.removeprefix("sqlite:///")), locked=locked)
+            return SqliteStore(Path(url.removeprefix("sqlite:///")), locked=locked, archives=archives)
     if url.startswith("postgresql"):
         with needed("sqlalchemy", "psycopg"):
             from emulator.state.postgres import PostgresStore
 
-            return PostgresStore(url)
+            return PostgresStore(url, archives=archives)
     raise CorruptStore(f"{url!r}: {FORMS}")
 
 

@@ -105,7 +105,7 @@ class Doors:
         directory = self._engine.directory
         answers: dict[str, Callable[[], object]] = {
             APPS: lambda: [*map(app_summary, self._engine.runtimes.values())],
-            FIND: lambda: directory.owner(value) is not None,
+            FIND: lambda: self._engine.owner_key(value) is not None,
             APP: lambda: directory.of_app(value) is not None,
             OPENS: lambda: directory.any_opens_to(value),
         }

@@ -63,7 +63,7 @@ class WorldRouter:
         if scope["method"] == "OPTIONS" and (origin := headers.get(b"origin", b"").decode("latin-1")):
             found = own if directory.any_opens_to(origin) else await self._peers.find(OPENS, origin)
         elif (match := ID.search(scope["path"])) and not scope["path"].startswith("/_emulator/"):
-            found = own if directory.owner(match[0]) else await self._peers.find(FIND, match[0])
+            found = own if self._engine.owner_key(match[0]) else await self._peers.find(FIND, match[0])
         return PAGES_WORKER if found is None else found
 
     async def _forward(self, worker: int, scope: Scope, receive: Receive, send: Send) -> None:

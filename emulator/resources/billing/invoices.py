@@ -32,6 +32,7 @@ class Invoice(Record, frozen=True, kw_only=True):
     not_found_code: ClassVar[str] = "INVOICE_NOT_FOUND"
     indexes: ClassVar[tuple[str, ...]] = ("customer", "status", "subscription")
     checked: ClassVar[frozenset[str]] = frozenset({"amount_paid"})
+    archived: ClassVar[bool] = True
 
     object: str = "invoice"
     invoice_number: str

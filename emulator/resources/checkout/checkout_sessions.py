@@ -36,6 +36,7 @@ class CheckoutSession(Record, frozen=True, kw_only=True):
     not_found_code: ClassVar[str] = "CHECKOUT_SESSION_NOT_FOUND"
     indexes: ClassVar[tuple[str, ...]] = ("status", "mode", "customer")
     checked: ClassVar[frozenset[str]] = frozenset({"status"})
+    archived: ClassVar[bool] = True
 
     object: str = "checkout_session"
     mode: str

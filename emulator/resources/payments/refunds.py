@@ -33,6 +33,7 @@ class Refund(Record, frozen=True, kw_only=True):
     not_found_code: ClassVar[str] = "REFUND_NOT_FOUND"
     indexes: ClassVar[tuple[str, ...]] = ("transaction", "status")
     checked: ClassVar[frozenset[str]] = frozenset({"status", "amount"})
+    archived: ClassVar[bool] = True
 
     object: str = "refund"
     transaction: str

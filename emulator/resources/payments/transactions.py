@@ -34,6 +34,7 @@ class Transaction(Record, frozen=True, kw_only=True):
     checked: ClassVar[frozenset[str]] = frozenset(
         {"id", "status", "amount", "amount_refunded", "fee", "commission", "net_amount"}
     )
+    archived: ClassVar[bool] = True
 
     object: str = "transaction"
     app: str

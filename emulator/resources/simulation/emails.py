@@ -26,6 +26,9 @@ from emulator.resources.payments.refunds import Refund
 from emulator.resources.payments.transactions import Transaction
 from emulator.resources.simulation import invoice_documents
 
+ABOUT = ("customer", "invoice", "subscription", "transaction", "receipt", "refund")
+"""The fields of an email that hold the objects it is about."""
+
 
 class Email(Record, frozen=True, kw_only=True):
     """One email, with the objects it is about as they were when it was written.
@@ -39,6 +42,8 @@ class Email(Record, frozen=True, kw_only=True):
     kind: ClassVar[str] = "email"
     prefix: ClassVar[str] = "mail"
     indexes: ClassVar[tuple[str, ...]] = ("topic", "to")
+    mentions: ClassVar[tuple[str, ...]] = tuple(f"{kind}.id" for kind in ABOUT)
+    archived: ClassVar[bool] = True
 
     topic: str
     to: str

@@ -47,7 +47,8 @@ class WebhookDelivery(Record, frozen=True, kw_only=True):
     kind: ClassVar[str] = "webhook_delivery"
     prefix: ClassVar[str] = "whd"
     names: ClassVar[tuple[str, str] | None] = (N_("Delivery"), N_("Deliveries"))
-    indexes: ClassVar[tuple[str, ...]] = ("webhook", "event")
+    indexes: ClassVar[tuple[str, ...]] = ("webhook", "event", "status")
+    archived: ClassVar[bool] = True
 
     object: str = "webhook_delivery"
     webhook: str
@@ -106,8 +107,8 @@ def under_way(world: World) -> list[DeliverWebhook]:
     jobs = world.table(Job)
     return [
         _deliver(delivery)
-        for delivery in world.table(WebhookDelivery)
-        if delivery.status == "pending" and not jobs.where("about", delivery.id)
+        for delivery in world.table(WebhookDelivery).where("status", "pending")
+        if not jobs.where("about", delivery.id)
     ]
 
 
