@@ -119,15 +119,16 @@ def _read(server: Server, name: str) -> Iterator[Row]:
         return server.call("GET", path, key=str(KEY))
 
     pages = call("/v1/invoices/?page_size=100")["pagination"]["total_pages"]
+    half = -(-pages // 2)
     oldest = call(f"/v1/invoices/?page_size=100&page={pages}")["data"][-1]
-    middle = call(f"/v1/invoices/?page_size=100&page={pages // 2}")["data"][0]
+    middle = call(f"/v1/invoices/?page_size=100&page={half}")["data"][0]
     asked = {
         "lists": [
-            *(f"/v1/invoices/?page_size=100&page={page}" for page in (1, pages // 2, pages)),
-            f"/v1/invoices/?status=paid&page_size=100&page={pages // 2}",
+            *(f"/v1/invoices/?page_size=100&page={page}" for page in (1, half, pages)),
+            f"/v1/invoices/?status=paid&page_size=100&page={half}",
             f"/v1/transactions/?customer={oldest['customer']}",
             f"/v1/transactions/?created_before={middle['created_at']}",
-            f"/_emulator/events?type=invoice.paid&page_size=100&page={pages // 2}",
+            f"/_emulator/events?type=invoice.paid&page_size=100&page={half}",
             f"/_emulator/emails?to={oldest['customer_email']}",
         ],
         "explain": [f"/_emulator/explain/{each['id']}" for each in (oldest, middle)],

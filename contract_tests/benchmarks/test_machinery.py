@@ -32,8 +32,8 @@ TINY = Size(
 
 def test_every_measure_gives_its_figures() -> None:
     # The room of an installation takes packages from the index and minutes, whatever the size; a paint takes a browser,
-    # and two processes take wrk and seconds.
-    left_out = ("room", "paint", "workers", "states", "servers")
+    # and two processes take wrk and seconds. Long histories have a test of their own below.
+    left_out = ("room", "paint", "workers", "states", "servers", *command.LONG)
     rows = list(command.rows([name for name in command.MEASURES if name not in left_out], TINY))
     assert [row.measure for row in rows if row.unit in ("/s", "KiB", "MiB")] == [
         "memory at start",
@@ -54,6 +54,13 @@ def test_every_measure_gives_its_figures() -> None:
         "renew a subscription: rules with the ledger",
     ]
     assert all(row.emulator > 0 for row in rows if row.unit not in ("KiB", "%", ""))
+
+
+def test_a_long_history_gives_its_figures() -> None:
+    rows = {row.measure: row.emulator for row in command.rows(["history"], TINY)}
+    name = "2 subscriptions, 1 years"
+    assert rows.keys() >= {f"{name}: {what}" for what in ("start", "lists", "explain", "one object", "peak")}
+    assert all(figure > 0 for figure in rows.values())
 
 
 def test_the_table_has_a_line_for_each_row_with_its_ratio(capsys: pytest.CaptureFixture[str]) -> None:

@@ -24,6 +24,7 @@ from contract_tests.crash_recovery.servers import Emulator, started
 from contract_tests.receiver import Receiver
 from contract_tests.sandbox import RunningServer, Sandbox
 from contract_tests.state.story import played_through, with_restarts
+from emulator.core.archive import HistoryLimit
 from emulator.sandbox import Options
 from emulator.sandbox import Sandbox as Parts
 from emulator.state import maintenance
@@ -52,6 +53,11 @@ def pair(place: str, contracts: tuple[Contract, Contract]) -> Iterator[tuple[San
 def test_the_output_of_the_scenario_is_the_same(place: str) -> None:
     """With another server for every step it ends in the same bytes as played through."""
     assert with_restarts(place) == played_through("memory")
+
+
+def test_a_limited_history_changes_nothing(place: str) -> None:
+    """What is not in memory is read from the database."""
+    assert played_through(place, history=HistoryLimit(records=1)) == played_through("memory")
 
 
 def test_nothing_is_lost_by_a_kill(place: str, tmp_path: Path) -> None:

@@ -88,6 +88,7 @@ def steps(player: Teller) -> list[Callable[[], Any]]:
         lambda: first("/v1/invoices/"),
         lambda: ask("POST", f"/v1/subscriptions/{seen['subscription']}/cancel/", {}),
         lambda: ask("GET", "/_emulator/events?page_size=100"),
+        lambda: ask("GET", f"/_emulator/events?object={seen['subscription']}"),
         lambda: ask("POST", "/_emulator/snapshots/before/restore"),
         lambda: ask("POST", "/_emulator/clock/advance", {"by": "31d"}),
         lambda: ask("DELETE", "/_emulator/snapshots/before"),
