@@ -12,12 +12,13 @@ import pytest
 
 from contract_tests.receiver import Receiver
 from contract_tests.sandbox import FAILING_PHONE, RunningServer
-from contract_tests.state.story import Teller
+from contract_tests.state.story import KEY, Teller
 from emulator.core.archive import HistoryLimit
 from emulator.resources.app.keys import Key
 from emulator.sandbox import Options
 from emulator.sandbox import Sandbox as Parts
-from emulator.state.store import CorruptStore
+from emulator.state.sql_archive import SqlArchive
+from emulator.state.store import CorruptStore, StorageError
 
 FEW = HistoryLimit(records=3)
 """So few that each request finds most of what it needs in the state."""
@@ -78,7 +79,7 @@ def looks(teller: Teller) -> Iterator[str]:
     for kind in KINDS:
         yield f"/_emulator/objects?kind={kind}&query=5000"
         found = teller.ask("GET", f"/_emulator/objects?kind={kind}&page_size=100")["data"]
-        for each in (found[0], found[-1]):
+        for each in (*found[:1], *found[-1:]):
             yield from (f"/_emulator/objects/{each['id']}", f"/_emulator/explain/{each['id']}")
             yield from (f"/_emulator/events?object={each['id']}", f"/_emulator/search?query={each['id']}")
     yield from ("/_emulator/events?page_size=100", "/_emulator/events?type=invoice.paid&page_size=3&page=2")
@@ -125,14 +126,24 @@ def test_every_answer_is_the_same(receiver: Receiver, tmp_path: Path) -> None:
     """Lists, objects, explanations, sums and exports, before and after a rewind beyond what is in memory."""
     with served("memory") as (_, teller):
         answers, shown = [*play(teller, receiver.url)], seen(teller)
-        teller.ask("POST", "/_emulator/rewind", {"steps": 3})
+        teller.ask("POST", "/_emulator/rewind", {"to": refund_request(answers)})
         rewound = seen(teller)
     with served(f"sqlite:///{tmp_path}/worlds.db", FEW) as (server, teller):
         assert [*play(teller, receiver.url)] == answers
         assert set(in_memory(server).values()) <= {1, 2, 3}
         assert_same(seen(teller), shown)
-        teller.ask("POST", "/_emulator/rewind", {"steps": 3})
+        undone = teller.ask("GET", "/_emulator/events?page_size=1&page=6")["data"][0]["id"]
+        teller.ask("POST", "/_emulator/rewind", {"to": refund_request(answers)})
         assert_same(seen(teller), rewound)
+        headers = {"Authorization": f"Bearer {KEY}"}
+        gone = httpx.get(f"{teller.url}/_emulator/objects/{undone}", headers=headers, trust_env=False, timeout=60)
+        assert gone.status_code == 404
+
+
+def refund_request(answers: list[bytes]) -> str:
+    """The id of the request that made the refund; what came after it is more than what is in memory."""
+    answer = next(answer for answer in answers if b'"object":"refund"' in answer)
+    return answer.partition(b"{")[0].decode()
 
 
 def assert_same(limited: dict[str, bytes], whole: dict[str, bytes]) -> None:
@@ -172,6 +183,30 @@ def test_what_is_old_is_refunded_shown_and_deleted(receiver: Receiver, tmp_path:
         teller.ask("POST", "/_emulator/snapshots/before/restore")
         assert httpx.get(page, trust_env=False).status_code == 200
         assert _rows(tmp_path, "receipt") == count
+
+
+def test_a_job_whose_record_cannot_be_read_stays_planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is done once the state can be read again, and is no failed job until then."""
+    with served(f"sqlite:///{tmp_path}/worlds.db", FEW) as (_, teller):
+        customer = teller.ask("POST", "/v1/customers/", {"email": "awa@example.com", "name": "Awa Diop"})["id"]
+        bill = {"customer": customer, "line_items": [{"description": "Tea", "quantity": 1, "unit_amount": 5000}]}
+        drafts = [teller.ask("POST", "/v1/invoices/", bill)["id"] for _ in range(5)]
+        teller.ask("POST", f"/v1/invoices/{drafts[0]}/finalize/", {})
+        for draft in drafts[1:]:
+            teller.ask("PATCH", f"/v1/invoices/{draft}/", {"footer": "not sent yet"})
+        monkeypatch.setattr(SqlArchive, "find", _unreadable)
+        headers = {"Authorization": f"Bearer {KEY}"}
+        advance = httpx.post(
+            f"{teller.url}/_emulator/clock/advance", json={"by": "31d"}, headers=headers, trust_env=False, timeout=60
+        )
+        assert advance.json()["code"] == "DATABASE_ERROR"
+        monkeypatch.undo()
+        advanced = teller.ask("POST", "/_emulator/clock/advance", {"by": "31d"})
+        assert (advanced["failures"], advanced["events"]) == ([], {"invoice.payment_overdue": 1})
+
+
+def _unreadable(*_: object) -> None:
+    raise StorageError("out of reach")
 
 
 def _rows(folder: Path, kind: str) -> int:
