@@ -271,7 +271,7 @@ def test_nothing_moves_when_the_script_starts(sandbox: Sandbox, surf: Surf, lang
     for path in ("", f"requests/{entry['id']}", f"objects/{customer['id']}", "settings", "snapshots", "magic"):
         tab = surf(f"{address(sandbox, path)}&lang={language}", **DESK)
         listening(tab)
-        if shift := tab.evaluate(SHIFTS):
+        if (shift := tab.evaluate(SHIFTS)) > 0.0005:  # a fraction of a pixel is rounding, not a move
             moved[path] = shift
     assert moved == {}
 

@@ -417,7 +417,7 @@ def test_the_help_shows_every_documented_option() -> None:
         assert f"--{name}" in shown
         variable = name.removeprefix("no-").replace("-", "_").upper()
         assert f"PAYMENTS_EMULATOR_{variable}" in variables
-    sentence = "Options come from the environment too: PAYMENTS_EMULATOR_PORT is --port."
+    sentence = "The variable PAYMENTS_EMULATOR_PORT is --port."
     assert sentence in " ".join(shown.split())
 
 
