@@ -40,35 +40,44 @@ class StateUrl(click.ParamType):  # type: ignore[type-arg]  # older clicks have 
         return value
 
 
-class HistorySize(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
+class Parsed(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
+    """A value whose parser says what is wrong with it, in a ``ValueError``."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """What the parser makes of the value."""
+        try:
+            return self.parsed(value)
+        except ValueError as error:
+            return self.fail(str(error), param, ctx)
+
+    def parsed(self, text: str) -> Any:
+        """What a text means. Raises ``ValueError``."""
+        raise NotImplementedError
+
+
+class HistorySize(Parsed):
     """``N`` or ``Nmonths``."""
 
     name = "N"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+    def parsed(self, text: str) -> Any:
         """The limit of a world's history in memory."""
         # Imported here: the help of a command line needs no world.
         from emulator.core.archive import HistoryLimit
 
-        try:
-            return HistoryLimit.parse(value)
-        except ValueError as error:
-            return self.fail(str(error), param, ctx)
+        return HistoryLimit.parse(text)
 
 
-class Smtp(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
+class Smtp(Parsed):
     """``smtp://user:password@host:port``, or ``smtps://``."""
 
     name = "URL"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+    def parsed(self, text: str) -> Any:
         """The SMTP server at the URL."""
         from emulator.engine.mailer import SmtpServer
 
-        try:
-            return SmtpServer.at(value)
-        except ValueError as error:
-            return self.fail(str(error), param, ctx)
+        return SmtpServer.at(text)
 
 
 class ProfileFile(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one

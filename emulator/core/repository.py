@@ -124,9 +124,7 @@ class Repository:
 
     def require(self, kind: type[R], id: str | None) -> R:
         """The record that another one refers to, so that it must exist. Raises ``KeyError`` if it does not."""
-        table = self._tables[kind]
-        slot = table.slots.get(id)  # type: ignore[arg-type]  # id as in get
-        record: R | None = table.get(id) if slot is None else slot.record  # type: ignore[arg-type]  # as above
+        record = self.get(kind, id)
         if record is None:
             raise KeyError(id)
         return record
