@@ -46,9 +46,14 @@ def behind_tls(url: str) -> Iterator[BehindTls]:
 
 async def _listening(port: int, context: ssl.SSLContext) -> asyncio.Server:
     async def relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(OSError, asyncio.CancelledError):
+        writers = [writer]
+        try:
             inner_reader, inner_writer = await asyncio.open_connection("127.0.0.1", port)
+            writers.append(inner_writer)
             await asyncio.gather(_piped(reader, inner_writer), _piped(inner_reader, writer))
+        except (OSError, asyncio.CancelledError):
+            for each in writers:
+                each.transport.abort()
 
     return await asyncio.start_server(relay, "127.0.0.1", 0, ssl=context)
 
