@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import re
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -20,6 +21,9 @@ from emulator.version import VERSION
 
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """What the system says when output, or a file, cannot be written any further."""
+
+_OPTIONAL = re.compile(r"'\[(\w+)\]'")
+"""The name of an optional argument, as click shows it in errors."""
 
 COMMANDS = LazyCommands(
     {
@@ -119,15 +123,17 @@ def run(arguments: Sequence[str]) -> object:
 
 def one_line(error: click.ClickException) -> str:
     """The error on one line; a usage error also names the help of its command."""
-    message = in_words(" ".join(error.format_message().split()))
+    message = _OPTIONAL.sub(r"'\1'", in_words(" ".join(error.format_message().split())))
     context = error.ctx if isinstance(error, click.UsageError) else None
-    return f"{message}{allowed(error)} (see '{context.command_path} --help')" if context else message
+    return f"{message}{advice(error)} (see '{context.command_path} --help')" if context else message
 
 
-def allowed(error: click.ClickException) -> str:
-    """All options of the command, after an unknown option that resembles none of them."""
+def advice(error: click.ClickException) -> str:
+    """All options of the command, after an unknown option that resembles none of them; after ``-1d`` what goes back."""
     if not isinstance(error, click.NoSuchOption) or error.possibilities or error.ctx is None:
         return ""
+    if error.option_name[1:].isdigit():
+        return " A value cannot be negative; 'rewind' and 'snapshot load' go back in time."
     options = [name for each in error.ctx.command.get_params(error.ctx) for name in each.opts if name.startswith("--")]
     return f" Allowed: {', '.join(options)}"
 
