@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import subprocess
@@ -102,6 +103,7 @@ SHOPS = {
 def built(shop: ExampleShop) -> Path:
     """The folder of what was built of a shop. Raises ``CalledProcessError`` where that fails."""
     folder = Path(tempfile.mkdtemp(prefix=f"{shop.language}-shop-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     build = [word.replace("{built}", str(folder)) for word in shop.build]
     if build:
         subprocess.run(build, cwd=shop.path, check=True)

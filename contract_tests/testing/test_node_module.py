@@ -54,6 +54,7 @@ def test_its_own_suite_passes_with_an_emulator_that_it_starts(root: Path) -> Non
     told = run(root, *NODE, TMPDIR=str(left))
     assert "# pass 19" in told
     assert "# fail 0" in told
+    assert [each.name for each in left.iterdir()] == []
 
 
 def test_it_finds_a_running_emulator(root: Path) -> None:

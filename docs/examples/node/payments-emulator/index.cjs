@@ -128,17 +128,21 @@ async function startServer(options = []) {
   child.unref();
   child.stdin.on("error", () => {}); // how the process failed is reported by its own events
   child.stdin.unref();
-  const kill = () => child.kill();
-  process.on("exit", kill);
+  const tidy = () => fs.rmSync(folder, { recursive: true, force: true });
+  const end = () => {
+    child.kill();
+    if (process.platform !== "win32") tidy(); // Windows removes no file that is open, as the log still is
+  };
+  process.on("exit", end);
   const stop = async () => {
-    process.off("exit", kill);
+    process.off("exit", end);
     if (failure === undefined) {
       await new Promise((ended) => {
         child.once("exit", ended);
         child.kill();
       });
     }
-    fs.rmSync(folder, { recursive: true, force: true });
+    tidy();
   };
   const deadline = Date.now() + START_LIMIT;
   while (!fs.existsSync(portFile)) {
