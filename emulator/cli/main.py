@@ -75,13 +75,13 @@ def cli() -> None:
     """A local sandbox of the Payments and Recurring Billing API, with a clock you can move.
 
     \b
-    payments-emulator demo                  watch a subscription renew, step by step
-    payments-emulator serve                 start the sandbox on http://127.0.0.1:4747
-    payments-emulator clock advance 31d     a month later: renewed, invoiced, paid
+    payments-emulator demo                  watch a subscription renew
+    payments-emulator serve                 start it on http://127.0.0.1:4747
+    payments-emulator clock advance 31d     a month later: renewed and paid
     payments-emulator events --follow       stream events as they happen
     payments-emulator exec -- npm test      run tests with a sandbox of their own
     payments-emulator certify URL           test your webhook receiver
-    payments-emulator check                 check a server against the OpenAPI document
+    payments-emulator check                 check a server against the document
 
     An option may come from the environment: PAYMENTS_EMULATOR_PORT=8080 stands for --port 8080.
     """
