@@ -105,9 +105,9 @@ def test_it_says_where_it_is_and_that_it_is_ready(serve: Serve, tmp_path: Path) 
     assert served.url == f"http://127.0.0.1:{port}"
     assert file.read_text() == f"{port}\n"
     assert list(tmp_path.iterdir()) == [file]
-    said = "\n".join(served.said)
-    assert f"{served.url}/_emulator/" in said
-    assert f"{served.url}/openapi.json" in said
+    named = [url.removeprefix(served.url) for url in re.findall(r"http://[^\s)]+", "\n".join(served.said))]
+    assert named == ["/v1/", "/_emulator/", "/docs/", "/openapi.json", "/docs/guide/"]
+    assert [served.get(path).status_code for path in named[1:]] == [200, 200, 200, 200]
     assert served.get("/_emulator/health").json()["status"] == "ok"
     assert served.get("/_emulator/clock").json()["now"] == "2026-01-01T00:00:00.000Z"
     assert served.end() == (0, "", "")

@@ -189,10 +189,11 @@ def test_a_page_may_load_and_run_only_our_own_files(sandbox: Sandbox) -> None:
     assert not re.findall(r'(?:src|href)="https?:', page.html)
 
 
-def test_programs_still_meet_the_control_api(sandbox: Sandbox) -> None:
+def test_its_address_answers_whatever_is_accepted_and_programs_still_meet_the_control_api(sandbox: Sandbox) -> None:
+    """The address that ``serve`` prints also answers curl and what checks links."""
     with visiting(sandbox, Accept="*/*") as visitor:
-        answer = visitor.http.get("/_emulator/")
-        assert (answer.status_code, answer.json()["code"]) == (404, "NOT_FOUND")
+        answers = [visitor.http.request(method, "/_emulator/") for method in ("GET", "HEAD")]
+        assert [answer.status_code for answer in answers] == [200, 200]
         assert visitor.http.get("/_emulator/health", headers={"Accept": "text/html"}).json()["status"] == "ok"
 
 

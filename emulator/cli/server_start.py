@@ -21,8 +21,8 @@ def introduce(url: str, keys: str, profile: Profile | None) -> None:
     key = "sk_test_demo" if keys == "open" else "KEY, one of the keys listed in the fixtures"
     click.echo(f"The service     {url}/v1/   (Authorization: Bearer {key})")
     click.echo(f"Web console     {url}/_emulator/")
-    click.echo(f"Control API     {url}/_emulator/openapi.json")
-    click.echo(f"The document    {url}/openapi.json")
+    click.echo(f"API reference   {url}/docs/   (the document: {url}/openapi.json)")
+    click.echo(f"Guide           {url}/docs/guide/")
     if profile is not None:
         click.echo(f"The profile     {profile.sentence()}")
 

@@ -14,7 +14,7 @@ PHONES = "/_emulator/phones/"
 
 
 def before(console: ASGIApp, control_api: ASGIApp) -> ASGIApp:
-    """The console for a browser's requests of ``/_emulator/`` itself and of phones, else the control API."""
+    """The console for ``/_emulator/`` itself and for a browser's requests of phones, else the control API."""
 
     async def choose(scope: Scope, receive: Receive, send: Send) -> None:
         for_console = is_page(scope["method"], scope["path"], context_of(scope).headers)
@@ -24,10 +24,13 @@ def before(console: ASGIApp, control_api: ASGIApp) -> ASGIApp:
 
 
 def is_page(method: str, path: str, headers: Mapping[bytes, bytes]) -> bool:
-    """Whether a request is for a page that shares its path with the control API.
+    """Whether a request is for a page whose path is beside, or the same as, one of the control API.
 
-    It was made by a form of a page, or accepts a page. ``headers`` has lower-case names.
+    The path of the overview belongs to that page alone. The path of a phone belongs to both: a request for the page was
+    made by its form, or accepts HTML. ``headers`` has lower-case names.
     """
+    if path == HOME and method in ("GET", "HEAD"):
+        return True
     if path != HOME and not path.startswith(PHONES):
         return False
     if method == "POST":
