@@ -177,13 +177,13 @@ def test_a_page_may_load_and_run_only_our_own_files(sandbox: Sandbox) -> None:
     with visiting(sandbox) as visitor:
         page = visitor.open()
         assert re.match(
-            "default-src 'none'; style-src 'sha256-[^ ;]+'; script-src 'self'; img-src 'self' data:; "
+            "default-src 'none'; style-src 'sha256-[^ ;]+'; script-src 'self' 'sha256-[^ ;]+'; img-src 'self' data:; "
             "connect-src 'self'; ",
             page.answer.headers["content-security-policy"],
         )
         assert page.answer.headers["cache-control"] == "no-store"
         assert page.answer.headers["x-frame-options"] == "SAMEORIGIN"
-        files = re.findall(r'(?:href|src)="(/_emulator/console/static/[^"]+)"', page.html)
+        files = re.findall(r'(?:href|data-module)="(/_emulator/console/static/[^"]+)"', page.html)
         types = {visitor.http.get(file).headers["content-type"].partition(";")[0] for file in files}
     assert types == {"text/javascript", "image/svg+xml"}
     assert not re.findall(r'(?:src|href)="https?:', page.html)

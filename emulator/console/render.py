@@ -26,7 +26,11 @@ def headers() -> dict[str, str]:
     """The headers of every page."""
     own = "'self'"
     policy = content_security_policy(
-        style_src=static.style_source(), script_src=own, img_src=f"{own} data:", connect_src=own, frame_src=own
+        style_src=static.style_source(),
+        script_src=static.script_source(),
+        img_src=f"{own} data:",
+        connect_src=own,
+        frame_src=own,
     )
     return private_headers(policy)
 
@@ -39,6 +43,7 @@ def environment() -> Environment:
     environment.globals |= {
         "columns": COLUMNS,
         "in_names": IN_NAMES,
+        "inline": static.inline,
         "labels": labels,
         "method_names": PAYMENT_METHOD_TYPES,
         "money_fields": MONEY,

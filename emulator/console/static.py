@@ -1,4 +1,8 @@
-"""The console's style sheet, which stands in each page, and its script and icon, each at a URL by its content."""
+"""The console's style sheet, which stands in each page, and its script and icon, each at a URL by its content.
+
+The first paint waits for no other request, so what it needs stands in the page: the style sheet, the icon beside the
+name, and the script that fetches the other script afterwards.
+"""
 
 from __future__ import annotations
 
@@ -30,9 +34,19 @@ def style() -> Markup:
 
 
 @cache
+def inline(name: str) -> Markup:
+    """The content of a file, to stand in a page."""
+    return Markup(content(name).decode())  # noqa: S704  # the package's own files
+
+
 def style_source() -> str:
     """The style sheet as a source of a ``Content-Security-Policy``."""
     return hash_of(style())
+
+
+def script_source() -> str:
+    """The scripts as a source of a ``Content-Security-Policy``: the one in the page, and the one that it fetches."""
+    return f"'self' {hash_of(inline('loader.js'))}"
 
 
 @cache

@@ -1,7 +1,5 @@
 // Live updates: messages of the stream refresh the parts of the page that are marked data-live. Forms act without
-// leaving the page, and keys are shortcuts. Every page works without this script, and is painted before it runs.
-
-await new Promise((painted) => requestAnimationFrame(() => setTimeout(painted)));
+// leaving the page, and keys are shortcuts. Every page works without this script.
 
 const { stream, copied } = document.body.dataset;
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
