@@ -35,7 +35,7 @@ def test_a_subscription_that_renews(sandbox: Sandbox, awa: Any, plan: Any) -> No
     assert answer["name"] == "Awa Diop · Premium · FCFA 5,000 / month"
     assert answer["summary"] == "Active: FCFA 5,000 / month. It renews on February 1, 2026."
     french = explained(sandbox, id, "fr")
-    assert french["summary"] == "Actif : 5 000 FCFA / mois. Il se renouvelle le 1 février 2026."
+    assert french["summary"] == "Actif : 5 000 FCFA / mois. Il se renouvelle le 1er février 2026."
     sandbox.api.post(f"/subscriptions/{id}/cancel/", {"cancel_at_period_end": True})
     assert explained(sandbox, id)["summary"] == (
         "It is to be canceled: it ends on February 1, 2026, and nothing more is charged."

@@ -86,12 +86,18 @@ class Language:
     # -- dates
 
     def day(self, instant: str) -> str:
-        """The day of an instant, or a day (``YYYY-MM-DD``), written in full: ``1 février 2026``."""
-        return str(library("babel.dates").format_date(date.fromisoformat(instant[:10]), "long", locale=self.code))
+        """The day of an instant, or a day (``YYYY-MM-DD``), written in full: ``1er février 2026``."""
+        dates = library("babel.dates")
+        return self._with_ordinal(dates.format_date(date.fromisoformat(instant[:10]), "long", locale=self.code))
 
     def instant(self, instant: str, pattern: str = "d MMMM y HH:mm 'UTC'") -> str:
         """An instant, in UTC: a page cannot know where its reader is. ``pattern`` is one of CLDR's."""
-        return str(library("babel.dates").format_datetime(datetime.fromisoformat(instant), pattern, locale=self.code))
+        text = library("babel.dates").format_datetime(datetime.fromisoformat(instant), pattern, locale=self.code)
+        return self._with_ordinal(text) if "MMMM" in pattern else str(text)
+
+    def _with_ordinal(self, day: str) -> str:
+        """A written day; in French the first of a month is an ordinal, which CLDR's patterns do not know."""
+        return re.sub(r"^1(?= )", "1er", day) if self.code == "fr" else day
 
     def time(self, instant: str) -> str:
         """The time of day of an instant, in UTC."""
