@@ -17,6 +17,7 @@ from pathlib import Path
 from coverage import CoverageData
 
 from contract_tests.mutants.mutations import Mutant
+from contract_tests.mutants.relevance import Relevance, words
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "build" / "mutants"
@@ -54,6 +55,7 @@ class CoverageMap:
             data = CoverageData(str(file.with_suffix(".coverage")))
             data.read()
             self._data.append(data)
+        self._relevance = Relevance(ROOT, filter(self._is_usable, self.seconds))
         self._lines: dict[str, dict[int, set[str]]] = {}
         self._paths = [str(file.relative_to(ROOT)) for file in sources()]
 
@@ -87,11 +89,11 @@ class CoverageMap:
         return test in self.seconds and test.split("::", maxsplit=1)[0] not in self.changed
 
     def _ordered(self, mutant: Mutant, tests: Iterable[str]) -> list[str]:
-        """Alternately the test whose name is closest to the mutant's words, and the fastest of the next module."""
+        """Alternately the test that is nearest to the mutant by its words, and the fastest of the next module."""
         fastest = sorted(tests, key=lambda test: (self.seconds[test], test))
         lines = (ROOT / mutant.path).read_text("utf-8").splitlines()
         near = words(f"{mutant.path} {lines[mutant.statement - 1]} {lines[mutant.line - 1]}")
-        closest = sorted(fastest, key=lambda test: -len(near & words(test)))
+        closest = sorted(fastest, key=lambda test: -self._relevance.of(test, near))
         modules: Counter[str] = Counter()
         rounds = []
         for test in fastest:
@@ -124,11 +126,6 @@ def defined(source: str, line: int) -> list[str]:
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             return [each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)]
     return []
-
-
-def words(text: str) -> set[str]:
-    """The words of identifiers, in lower case and without the plural."""
-    return {word.lower().rstrip("s") for word in re.findall("[A-Z]?[a-z]{3,}|[A-Z]{4,}", text)}
 
 
 def digest(file: Path) -> str:

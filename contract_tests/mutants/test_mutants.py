@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +11,7 @@ from contract_tests.mutants.__main__ import sample
 from contract_tests.mutants.coverage_map import ROOT
 from contract_tests.mutants.equivalent import Equivalent, Equivalents, read
 from contract_tests.mutants.mutations import Mutant, mutants
+from contract_tests.mutants.relevance import Relevance, words
 from contract_tests.mutants.report import Report
 from contract_tests.mutants.runner import NOT_COVERED, Judged, run, workers
 
@@ -78,6 +80,18 @@ def test_a_mutant_is_noticed_by_the_test_that_looks_and_by_no_other():
         found = [next(run([mutant], lambda _, tests=[test]: tests, 1, idle, 1)) for test in (looks, does_not)]
     assert [(each.outcome, each.test) for each in found] == [("killed", looks), ("survived", None)]
     assert (ROOT / path).read_text("utf-8") == source, "only the copy is changed"
+
+
+def test_the_nearest_test_is_the_one_that_has_a_rare_word_of_the_line(tmp_path: Path):
+    (tmp_path / "test_a.py").write_text(
+        "def test_first():\n    assert create(customer) == created\n\n"
+        "@parametrize('code', ['CUSTOMER_BLACKLISTED'])\ndef test_second(code):\n    assert create() == code\n"
+    )
+    first, second = tests = ["test_a.py::test_first", "test_a.py::test_second[x]"]
+    relevance = Relevance(tmp_path, tests)
+    near = words('raise ApiError("CUSTOMER_BLACKLISTED")')
+    assert max(tests, key=lambda test: relevance.of(test, near)) == second
+    assert relevance.of(first, near) > relevance.of(first, {"nothing"}) == 0
 
 
 def test_what_is_equivalent_does_not_count(monkeypatch: pytest.MonkeyPatch):
