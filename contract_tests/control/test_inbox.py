@@ -88,6 +88,19 @@ def test_other_credentials_than_the_endpoints_are_recognised(
     assert [request["signature"]["valid"] for request in stored(sandbox, "copy")] == [False] * 3
 
 
+def test_a_forged_ping_is_held_against_the_endpoint_that_it_names(sandbox: Sandbox, http: httpx.Client) -> None:
+    _, named = sandbox.endpoint(url(sandbox)), sandbox.endpoint(url(sandbox, "other"))
+    (ping,) = stored(sandbox, "other")
+    key = {"app": sandbox.key.removeprefix("sk_test_")}
+    forged = {"service-signature": "0" * 64}
+    for content in (ping["body"], ping["body"].replace("webhook.ping", "webhook.pong")):
+        http.post(url(sandbox, "copy"), params=key, content=content.encode(), headers=forged)
+    assert [(each["signature"]["valid"], each["signature"]["webhook"]) for each in stored(sandbox, "copy")] == [
+        (False, named["id"]),
+        (False, None),
+    ]
+
+
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"])
 @pytest.mark.parametrize("body", [b"", b"\xff\x00", b"{", b"a=1", b"[" * 100_000], ids=len)
 def test_any_method_and_any_body_will_do(sandbox: Sandbox, http: httpx.Client, method: str, body: bytes) -> None:

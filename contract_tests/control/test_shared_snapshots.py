@@ -96,6 +96,15 @@ def test_it_is_restored_and_goes_on_as_the_original_does(sandbox: Sandbox, expor
     assert sandbox.control.get("/ledger")["balanced"]
 
 
+def test_an_address_that_decides_a_payment_decides_it_still(sandbox: Sandbox) -> None:
+    """B-54: a magic value stays, for an invented one would succeed."""
+    sandbox.buy(sandbox.session(), {"type": "paypal", "email": "fail@x.io"})
+    sandbox.buy(sandbox.session(), {"type": "paypal", "email": "good@x.io"})
+    sandbox.control.post("/snapshots", {"name": "paid"})
+    shared = json.dumps(sandbox.control.get("/snapshots/paid", share="true"))
+    assert ("fail@x.io" in shared, "good@x.io" in shared) == (True, False)
+
+
 def test_many_short_addresses_stay_apart(sandbox: Sandbox) -> None:
     """No two customers of an App have the same email."""
     for number in range(60):

@@ -181,6 +181,7 @@ def test_without_a_server_nothing_is_sent(sandbox: Sandbox) -> None:
     [
         ("smtp://mail.example.com", SmtpServer("mail.example.com", 25, False, None, None)),
         ("smtps://mail.example.com", SmtpServer("mail.example.com", 465, True, None, None)),
+        ("smtp://mail.example.com:65535", SmtpServer("mail.example.com", 65535, False, None, None)),
         ("smtp://a:b%2Fc@[::1]:1025/", SmtpServer("::1", 1025, False, "a", "b/c")),
     ],
 )
@@ -195,7 +196,7 @@ def test_what_a_url_says(url: str, server: SmtpServer) -> None:
         "localhost:25",
         "http://localhost",
         "smtp://",
-        "smtp://h:99999",
+        "smtp://h:65536",
         "smtp://h/inbox",
         "smtp://:p@h",
         "smtp://h?x",

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
 from contract_tests.client import Client
 from contract_tests.contract import Contract
+from contract_tests.pages.buyer import Buyer
 from contract_tests.sandbox import CARD, CHARGED, FAILED, FAILING_PHONE, RunningServer, Sandbox
 
 PAID = ("payment_intent.succeeded", "transaction.succeeded")
@@ -250,6 +252,8 @@ def test_a_blacklisted_customers_payment_fails(sandbox: Sandbox) -> None:
     assert seen(sandbox, session)["status"] == "payment_failed"
     setup = sandbox.session(mode="setup", customer=customer["id"])
     assert sandbox.buy(setup)["status"] == seen(sandbox, setup)["status"] == "payment_failed"
+    with Buyer(sandbox.url, urlsplit(setup["url"]).path) as buyer:
+        assert buyer.twin()["problem"][1:] == ["x"]
 
 
 # -- what they fill in

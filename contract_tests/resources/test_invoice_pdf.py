@@ -321,6 +321,13 @@ def test_a_logo_that_cannot_be_shown_is_rejected(sandbox: Sandbox, logo: str) ->
     assert (answer.status_code, "logo" in answer.json()["message"]) == (422, True)
 
 
+def test_a_logo_that_cannot_be_read_is_rejected_with_what_can_be(sandbox: Sandbox) -> None:
+    answer = sandbox.control.request("PATCH", "/app", json={"settings": {"merchant": {"logo": uri(b"GIF89a")}}})
+    assert answer.json()["message"].endswith(
+        " is not a PNG (8 bits a channel, not interlaced) or JPEG that can be read"
+    )
+
+
 def test_it_says_where_the_merchant_is(sandbox: Sandbox) -> None:
     address = ["Immeuble Concorde", "BP 2044 Libreville"]
     sandbox.settings(merchant={"address": address, "tax_number": "GA-4711", "email": "shop@example.com"})

@@ -174,5 +174,6 @@ def test_the_starter_plan_has_no_profiles(with_settings: Callable[..., Sandbox])
     """Enforcement rule 7; B-70."""
     sandbox = with_settings(pricing_plan="starter")
     body = {"name": "Shop servers"}
-    sandbox.api.rejected("POST", "/security-profiles/", 403, "INSUFFICIENT_PERMISSIONS", json=body)
+    error = sandbox.api.rejected("POST", "/security-profiles/", 403, "INSUFFICIENT_PERMISSIONS", json=body)
+    assert error["message"] == "The Starter plan has no security profiles."
     assert sandbox.api.get("/security-profiles/")["data"] == []
