@@ -113,7 +113,8 @@ def test_of_several_prompts_the_newest_or_the_one_that_is_named(handset: Sandbox
     assert answer(handset, {"answer": "approve", "payment_intent": first["id"]})["id"] == first["id"]
     again = {"answer": "approve", "payment_intent": first["id"]}
     path = f"/phones/{PHONE}/answer"
-    handset.control.rejected("POST", path, 422, "INVALID_STATUS_TRANSITION", json=again)
+    error = handset.control.rejected("POST", path, 422, "INVALID_STATUS_TRANSITION", json=again)
+    assert error["message"] == f"No such prompt waits on {PHONE}."
     handset.control.rejected("POST", path, 404, "PAYMENT_INTENT_NOT_FOUND", json={**again, "payment_intent": "pi_1"})
     page = handset.control.get(f"/phones/{PHONE}", page=2, page_size=1)
     assert (page["data"], page["pagination"]["count"]) == ([], 1)
@@ -121,7 +122,8 @@ def test_of_several_prompts_the_newest_or_the_one_that_is_named(handset: Sandbox
 
 def test_a_phone_that_asks_nothing_cannot_be_answered(handset: Sandbox) -> None:
     path = f"/phones/{PHONE}/answer"
-    handset.control.rejected("POST", path, 422, "INVALID_STATUS_TRANSITION", json={"answer": "approve"})
+    error = handset.control.rejected("POST", path, 422, "INVALID_STATUS_TRANSITION", json={"answer": "approve"})
+    assert error["message"] == f"No prompt waits on {PHONE}."
     for number in ("7", "abc", "+0241", "+2417712345678901234"):
         handset.control.rejected("GET", f"/phones/{number}", 404, "NOT_FOUND")
         handset.control.rejected("POST", f"/phones/{number}/answer", 404, "NOT_FOUND", json={"answer": "approve"})

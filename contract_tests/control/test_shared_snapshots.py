@@ -11,11 +11,12 @@ from contract_tests.receiver import Receiver
 from contract_tests.sandbox import FAILING_PHONE, Sandbox
 
 PHONE = "+24174123456"
+STREET = "12 rue du Marché"
 PERSONAL = [
     "secrettown",
     "Ferdinand",
     "Ossengue",
-    "12 rue du Marché",
+    STREET,
     "BP 777",
     "f.ossengue",
     "74123456",
@@ -35,7 +36,7 @@ def exported(sandbox: Sandbox, receiver: Receiver) -> Any:
         phone=PHONE,
         metadata={"note": f"Ferdinand Ossengue, {email} or {PHONE}"},
     )
-    place = {"line1": "12 rue du Marché", "line2": "BP 777", "city": "secrettown", "country": "GA"}
+    place = {"line1": STREET, "line2": "BP 777", "city": "secrettown", "country": "GA"}
     sandbox.api.post(f"/customers/{customer['id']}/addresses/", {**place, "is_default": True})
     plan = sandbox.plan()["id"]
     sandbox.api.post("/subscriptions/", {"customer": customer["id"], "plan": plan}, **{"Idempotency-Key": "once"})
@@ -74,6 +75,9 @@ def test_an_invented_value_is_the_same_wherever_it_stands(sandbox: Sandbox, expo
     assert customer["metadata"]["note"] == f"{name}, {customer['email']} or {customer['phone']}"
     assert [len(word) for word in name.split()] == [len("Ferdinand"), len("Ossengue")]
     assert customer["email"] in {email["to"] for email in tables["email"]}
+    shapes = [[character.isdigit() for character in text] for text in (tables["address"][0]["line1"], STREET)]
+    assert shapes[0] == shapes[1]
+    assert {len(each["secret"]) for each in tables["webhook_endpoint"]} == {len("whsec_") + 32}
     assert customer["email"] in {intent["customer_email"] for intent in tables["payment_intent"]}
 
 

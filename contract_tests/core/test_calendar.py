@@ -121,6 +121,12 @@ def test_beyond_the_calendar_is_its_last_instant_which_no_clock_reaches(interval
     assert calendar.END < calendar.LAST
 
 
+def test_the_last_year_of_the_calendar_is_reached() -> None:
+    assert calendar.step("9998-12-31T00:00:00.000Z", "year", 1) == "9999-12-31T00:00:00.000Z"
+    assert calendar.step("9999-11-30T00:00:00.000Z", "month", 1) == "9999-12-30T00:00:00.000Z"
+    assert calendar.step("9999-12-30T00:00:00.000Z", "month", 1) == calendar.LAST
+
+
 @given(st.dates(), st.integers(0, 10**6))
 def test_days_and_midnights(date: datetime, days: int) -> None:
     day = date.isoformat()

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from emulator.core.effects import HttpResult
-from emulator.engine.http_client import RawBody
+from emulator.engine.http_client import RawBody, UrlParts
 from emulator.engine.webhook_sender import WebhookSender
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -52,6 +52,12 @@ def test_what_is_sent_is_plain_http() -> None:
         "Emulator-Attempt": "1",
         "Content-Length": "2",
     }
+
+
+def test_the_host_header_is_the_authority_of_the_url() -> None:
+    """RFC 9110: an address of IPv6 stands in brackets, and a port that is not given is left out."""
+    hosts = ("[::1]:8080", "[::1]", "shop.example:8080", "shop.example")
+    assert tuple(UrlParts.of(f"http://{host}/hook").authority for host in hosts) == hosts
 
 
 @pytest.mark.parametrize(

@@ -127,6 +127,8 @@ class _Mutator:
                 return True
             case ast.Call(func=ast.Name(id=name)):
                 return name in NOT_RUN
+            case ast.keyword(arg="frozen" | "gc"):
+                return True  # nothing assigns a field of a frozen class, and what is collected is not seen
             case ast.BinOp(op=ast.BitOr()):
                 return not in_function  # an alias of types
         return False

@@ -357,6 +357,7 @@ def test_a_paid_session_starts_a_subscription_whose_first_period_is_paid(sandbox
     assert (invoice["status"], invoice["total"], invoice["amount_paid"]) == ("paid", 5900, intent["amount"])
     now = sandbox.api.get(f"/payment-intents/{intent['id']}/")
     assert (now["subscription"], now["invoice"]) == (subscription["id"], invoice["id"])
+    assert now["payment_method"] == subscription["payment_method"]
     method = sandbox.api.get(f"/payment-methods/{subscription['payment_method']}/")
     assert (method["type"], method["is_default"]) == ("mobile_money", True)
     assert sandbox.advance_to("2026-02-01")["events"] == dict.fromkeys(CHARGED, 1)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import queue
-import sys
 import threading
-from collections import Counter
+from collections import Counter, deque
 from typing import TYPE_CHECKING
 
 import click
@@ -19,6 +17,9 @@ if TYPE_CHECKING:
 MAX_WAITING = 10_000
 """Lines that wait for a slow reader of the output; further ones are dropped, since requests must not wait for it."""
 
+MOMENT = 0.05
+"""Seconds of requests that are printed together."""
+
 PATIENCE = 1.0
 """Seconds that the end waits for the last lines to be written."""
 
@@ -27,40 +28,47 @@ OWN = ("/_emulator/", "/docs", "/openapi", "/favicon")
 
 
 class RequestLines:
-    """Prints requests, in a thread, so that none waits for a terminal or a pipe. For ``verbose`` every one."""
+    """Prints requests, in a thread, so that none waits for a terminal or a pipe. For ``verbose`` every one.
+
+    Those of a moment are printed together: to wake the thread for each one halved the rate of requests.
+    """
 
     def __init__(self, form: str, *, verbose: bool) -> None:
         self._line = json_line if form == "json" else text_line
         self._verbose = verbose
-        self._waiting: queue.Queue[str | None] = queue.Queue(MAX_WAITING)
+        self._waiting: deque[AnsweredRequest] = deque()
+        self._some = threading.Event()
+        self._ending = threading.Event()
         self._thread = threading.Thread(target=self._write, name="request-lines", daemon=True)
         self._thread.start()
 
     def report(self, request: AnsweredRequest) -> None:
         """Print a request, soon."""
         if self._verbose or request.method != "GET" or not request.path.startswith(OWN):
-            self._put(self._line(request, verbose=self._verbose))
+            if len(self._waiting) < MAX_WAITING:
+                self._waiting.append(request)
+            if not self._some.is_set():
+                self._some.set()
 
     def close(self) -> None:
         """Write what waits."""
-        self._put(None)
+        self._ending.set()
+        self._some.set()
         self._thread.join(PATIENCE)
 
-    def _put(self, line: str | None) -> None:
-        try:
-            self._waiting.put_nowait(line)
-        except queue.Full:
-            return
-
     def _write(self) -> None:
-        while (line := self._waiting.get()) is not None:
+        while self._waiting or not self._ending.is_set():
+            self._some.wait()
+            self._ending.wait(MOMENT)
+            self._some.clear()
+            requests = [self._waiting.popleft() for _ in range(len(self._waiting))]
+            lines = [self._line(each, verbose=self._verbose) for each in requests]
             try:
-                click.echo(line)
+                if lines:
+                    click.echo("\n".join(lines))
             except OSError:
                 # The reader has closed its end; the server goes on.
                 return
-            if self._waiting.empty():
-                sys.stdout.flush()
 
 
 def text_line(request: AnsweredRequest, *, verbose: bool) -> str:
