@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import threading
 from collections import Counter, deque
+from collections.abc import Iterable
+from functools import cache
 from typing import TYPE_CHECKING
 
 import click
@@ -73,17 +75,24 @@ class RequestLines:
 
 def text_line(request: AnsweredRequest, *, verbose: bool) -> str:
     """A request as a line to read: App, method, path, status, milliseconds, the events it caused."""
-    colour = "green" if request.status < 400 else "yellow" if request.status < 500 else "red"
-    happened = ", ".join(kind if n == 1 else f"{n} × {kind}" for kind, n in Counter(request.events).items())
     parts = [
         (request.app or "-").ljust(12),
         f"{request.method:6} {printable(request.path)}",
-        click.style(str(request.status), fg=colour),
+        _coloured(request.status),
         f"{request.seconds * 1000:.0f} ms",
-        happened,
+        _counted(request.events) if request.events else "",
         request.id if verbose else "",
     ]
     return "  ".join(part for part in parts if part)
+
+
+@cache
+def _coloured(status: int) -> str:
+    return click.style(str(status), fg="green" if status < 400 else "yellow" if status < 500 else "red")
+
+
+def _counted(events: Iterable[str]) -> str:
+    return ", ".join(kind if n == 1 else f"{n} × {kind}" for kind, n in Counter(events).items())
 
 
 def json_line(request: AnsweredRequest, *, verbose: bool) -> str:
