@@ -22,9 +22,9 @@ LIMITS = {
     " with its first request. Less would take a Connexion that imports less.",
     "--help": "The start of Python and click: commands are imported when they are called.",
     "exec -- true": "One start of a server.",
-    "memory": "Starlette and Connexion at start. In the environment of the tests httpx also loads its command line, with"
-    " rich and pygments, which an installation without these does not. Then a customer, the event and the slots that"
-    " order both.",
+    "memory": "Starlette and Connexion at start. In the environment of the tests httpx also loads its command line,"
+    " with rich and pygments, which an installation without these does not. Then a customer, the event and the slots"
+    " that order both.",
     "GET one": "The request path. Beside the HTTP server it finds the operation, the world and its App's rules, draws"
     " an id, stores the request in the journal and counts it for the coverage: many short calls: none of our"
     " functions has more than a thirtieth of the instructions, so the aim would take leaving a sixth of the work out.",

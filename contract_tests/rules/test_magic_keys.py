@@ -83,7 +83,9 @@ def test_a_read_only_key_may_read(calling: Any) -> None:
         client.rejected(method, path, 403, "INSUFFICIENT_PERMISSIONS", json={})
 
 
-@pytest.mark.parametrize("name", ["expired_cards_suite", "readonly_tests", "revoked-shop", "disabledx1", "expired1x", "disabledX"])
+@pytest.mark.parametrize(
+    "name", ["expired_cards_suite", "readonly_tests", "revoked-shop", "disabledx1", "expired1x", "disabledX"]
+)
 def test_a_name_that_begins_with_the_word_is_a_name(calling: Any, name: str) -> None:
     assert calling(f"sk_test_{name}").get("/customers/")["data"] == []
 
