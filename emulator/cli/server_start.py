@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from emulator.cli.output_files import explained
+from emulator.paths import guide_folder
 
 if TYPE_CHECKING:
     from emulator.profile import Profile
@@ -22,7 +23,8 @@ def introduce(url: str, keys: str, profile: Profile | None) -> None:
     click.echo(f"The service     {url}/v1/   (Authorization: Bearer {key})")
     click.echo(f"Web console     {url}/_emulator/")
     click.echo(f"API reference   {url}/docs/   (the document: {url}/openapi.json)")
-    click.echo(f"Guide           {url}/docs/guide/")
+    if guide_folder().is_dir():  # a checkout has it once it is built
+        click.echo(f"Guide           {url}/docs/guide/")
     if profile is not None:
         click.echo(f"The profile     {profile.sentence()}")
 
