@@ -18,12 +18,17 @@ WIDEST, BROADEST_NAME = 100, 26
 _NUMBER = r"-?\d+(?:\.\d+)?"
 _RANGE = re.compile(rf"(?<=[\[ ])(?:({_NUMBER})(<=?))?x(?:([<>]=?)({_NUMBER}))?(?=[\].])")
 _BESIDE_DEFAULT = re.compile(r"(\[default: [^;\]]*); [^\]]*\]")
+_OPTIONAL = re.compile(r"'\[(\w+)\]'")
 _RELATIONS = {">=": "at least", ">": "more than", "<=": "at most", "<": "less than"}
 
 
 def in_words(text: str) -> str:
-    """A text in which the ranges of click are words: ``1 to 64`` for ``1<=x<=64``; beside a default there is none."""
-    return _RANGE.sub(_limits, _BESIDE_DEFAULT.sub(r"\1]", text)).replace(" is not in the range ", ": must be ")
+    """A text in which the ranges of click are words: ``1 to 64`` for ``1<=x<=64``; beside a default there is none.
+
+    The name of an optional argument, ``'[DURATION]'`` in click's errors, has no brackets.
+    """
+    text = _OPTIONAL.sub(r"'\1'", _BESIDE_DEFAULT.sub(r"\1]", text))
+    return _RANGE.sub(_limits, text).replace(" is not in the range ", ": must be ")
 
 
 def _limits(match: re.Match[str]) -> str:

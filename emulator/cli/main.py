@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import io
 import os
-import re
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -21,9 +20,6 @@ from emulator.version import VERSION
 
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """What the system says when output, or a file, cannot be written any further."""
-
-_OPTIONAL = re.compile(r"'\[(\w+)\]'")
-"""The name of an optional argument, as click shows it in errors."""
 
 COMMANDS = LazyCommands(
     {
@@ -123,7 +119,7 @@ def run(arguments: Sequence[str]) -> object:
 
 def one_line(error: click.ClickException) -> str:
     """The error on one line; a usage error also names the help of its command."""
-    message = _OPTIONAL.sub(r"'\1'", in_words(" ".join(error.format_message().split())))
+    message = in_words(" ".join(error.format_message().split()))
     context = error.ctx if isinstance(error, click.UsageError) else None
     return f"{message}{advice(error)} (see '{context.command_path} --help')" if context else message
 
