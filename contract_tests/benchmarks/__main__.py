@@ -7,6 +7,7 @@ import platform
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +19,7 @@ from contract_tests.benchmarks.clock import clock
 from contract_tests.benchmarks.comparison import Standing, compare
 from contract_tests.benchmarks.comparison import markdown as peers_table
 from contract_tests.benchmarks.first_paint import first_paint
-from contract_tests.benchmarks.footprint import commands, room
+from contract_tests.benchmarks.footprint import commands, installed, room
 from contract_tests.benchmarks.history import history
 from contract_tests.benchmarks.idle import idle
 from contract_tests.benchmarks.limits import limits
@@ -27,7 +28,7 @@ from contract_tests.benchmarks.measures import QUICK, Row, Size, memory, of_runs
 from contract_tests.benchmarks.overload import overload
 from contract_tests.benchmarks.states import stored
 from contract_tests.benchmarks.steps import steps
-from contract_tests.benchmarks.workers import two_servers, workers
+from contract_tests.benchmarks.workers import lean, two_servers, workers
 from contract_tests.benchmarks.worlds import worlds
 
 Measure = Callable[[Size, ProcessPoolExecutor], Iterator[Row]]
@@ -47,6 +48,7 @@ MEASURES: dict[str, Measure] = {
     "overload": overload,
     "loss": loss,
     "paint": first_paint,
+    "lean": lean,
     "workers": workers,
     "states": stored,
     "servers": two_servers,
@@ -55,6 +57,9 @@ MEASURES: dict[str, Measure] = {
 
 LONG = ("history",)
 """Measures that take many minutes; they run only where they are named."""
+
+INSTALLED = ("start", "commands", "memory", "room")
+"""Measures in an environment of their own, with the package and nothing else; pip's registry is needed for it."""
 
 PEERS = "peers"
 """The comparison with the peers: it installs them, so it needs pip's and npm's registries."""
@@ -77,11 +82,15 @@ def main(quick: bool, only: Sequence[str], write: Path | None, runs: int, **chos
     names_wanted = only or [*(name for name in MEASURES if name not in LONG), PEERS]
     names_measured = [name for name in names_wanted if name != PEERS]
     started = time.monotonic()
-    measured = of_runs([list(show(rows(names_measured, size))) for _ in range(runs)])
+    with ExitStack() as environment:
+        if any(name in INSTALLED for name in names_measured):
+            size = size._replace(python=environment.enter_context(installed()))
+        measured = of_runs([list(show(rows(names_measured, size))) for _ in range(runs)])
     standings = beside_peers(size) if PEERS in names_wanted else []
     if write:
         minutes = (time.monotonic() - started) / 60
-        write.write_text(page(measured, standings, Run(runs, minutes), limits(measured)), "utf-8")
+        earlier = write.read_text("utf-8") if only and write.exists() else ""
+        write.write_text(page(measured, standings, Run(runs, minutes), earlier), "utf-8")
 
 
 def beside_peers(size: Size) -> list[Standing]:
@@ -128,39 +137,54 @@ What `python -m contract_tests.benchmarks --runs {run.runs} --write docs/guide/b
 figures are medians of the rounds, ratios medians of the rounds' own; in brackets, the least and the greatest of the
 runs. Absolute figures depend on the machine and on what else it did; compare the ratios. Request rates are answers per
 second of the server's processor time, so neither the load generator nor other programs count. A load that leaves the
-server no pause (`wrk -t 1 -c 16`) gets these rates. The emulator runs with `--quiet`: the line that it otherwise prints
-for each request takes a fifth to three tenths of a GET.
+server no pause gets these rates. The emulator runs with `--quiet`, without a line for each request. With `--only` a
+part is measured again, and the rest of the page stays.
 """
 
-BESIDE_BARE = """
-## Beside a bare Starlette application
+TITLE_BESIDE_BARE = "## Beside a bare Starlette application"
 
+BESIDE_BARE = """
 This application does the same work directly: it compares the key, validates the body, stores customers in a dict, and
 makes the payment method of a customer with a phone, and the event. It has no clock, webhooks, journal, coverage,
 console, guards or idempotency; the emulator has all of them on. The raw ASGI application calls the same functions
 without Starlette: no application is faster on this HTTP server. Where a measure compares two sizes, stores or numbers
 of processes, the column of the bare application shows the emulator with few objects, in memory or in one process.
+
+The rows of the lean application are what one measures from outside: `wrk -t 1 -c 16`, answers per second of real time,
+the emulator as it starts, with its lines. This application leaves out unique emails, the payment method, the event and
+the URLs of other pages, which are most of what a list costs in Starlette.
 """
 
+TITLE_BESIDE_PEERS = "## Beside peers"
+
 BESIDE_PEERS = """
-## Beside peers
 
 Answers per second with {present} objects in each at first; in brackets, how many times as many the emulator gives.
 stripe-mock (a Go program) and PaperTiger (for Elixir) are not measured: pip and npm cannot install them.
 """
 
 
-def page(measured: Sequence[Row], standings: Sequence[Standing], run: Run, explained: str) -> str:
-    """The tables as a Markdown document; ``explained`` says what limits the figures."""
+def page(measured: Sequence[Row], standings: Sequence[Standing], run: Run, earlier: str = "") -> str:
+    """The tables as a Markdown document. What is not measured stays as it is on an ``earlier`` page."""
     machine = f"Python {platform.python_version()}, {os.cpu_count()} cores"
-    parts = [HEAD.format(machine=machine, run=run)]
-    if measured:
-        lines = ["| measure | unit | raw ASGI | bare | emulator | ratio | aim |", "|---|---|--:|--:|--:|--:|---|"]
-        lines += [f"| {' | '.join(_cells(row))} |" for row in measured]
-        parts += [BESIDE_BARE, *lines, explained]
+    parts = [earlier.partition(TITLE_BESIDE_BARE)[0].rstrip() or HEAD.format(machine=machine, run=run).rstrip()]
+    lines = _lines_of(earlier) | {row.measure: f"| {' | '.join(_cells(row))} |" for row in measured}
+    if lines:
+        head = ["| measure | unit | raw ASGI | bare | emulator | ratio | aim |", "|---|---|--:|--:|--:|--:|---|"]
+        parts += [f"\n{TITLE_BESIDE_BARE}\n{BESIDE_BARE}", *head, *lines.values(), limits(lines)]
+    peers = earlier.partition(TITLE_BESIDE_PEERS)[2]
     if standings:
-        parts += [BESIDE_PEERS.format(present=Size().present), peers_table(standings)]
+        peers = BESIDE_PEERS.format(present=Size().present) + "\n" + peers_table(standings)
+    if peers:
+        parts += [f"\n{TITLE_BESIDE_PEERS}{peers.rstrip()}"]
     return "\n".join(parts) + "\n"
+
+
+def _lines_of(earlier: str) -> dict[str, str]:
+    """The rows of a page's first table, by their measures."""
+    table = earlier.partition(TITLE_BESIDE_BARE)[2].partition("## ")[0]
+    rows = [line for line in table.splitlines() if line.startswith("| ")]
+    return {line.split(" | ")[0].removeprefix("| "): line for line in rows[1:]}
 
 
 def _cells(row: Row) -> tuple[str, ...]:

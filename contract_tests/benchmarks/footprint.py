@@ -9,13 +9,14 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 
 from contract_tests.benchmarks.measures import Row, Size, beside
 from contract_tests.benchmarks.servers import EMULATOR, ENVIRONMENT, ROOT, running
 
-PROGRAM = (sys.executable, "-m", "emulator.cli.main")
+PROGRAM = ("-m", "emulator.cli.main")
 
 INSTALLERS = ("pip", "setuptools", "pkg_resources", "_distutils_hack")
 """What a new environment holds already."""
@@ -23,28 +24,35 @@ INSTALLERS = ("pip", "setuptools", "pkg_resources", "_distutils_hack")
 
 def commands(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
     """``--help``; ``exec -- true`` beside the start of a server; what the plugin's import adds to that of pytest."""
-    helps = [_seconds([*PROGRAM, "--help"]) * 1000 for _ in range(size.starts + 1)][1:]
+    program = (size.python, *PROGRAM)
+    helps = [_seconds([*program, "--help"]) * 1000 for _ in range(size.starts + 1)][1:]
     yield Row("--help", "ms", None, median(helps), None, "≤ 100 ms")
     serves, execs = [], []
     for _ in range(size.starts):
-        with running(EMULATOR) as (server,):
+        with running(EMULATOR, python=size.python) as (server,):
             serves.append(server.start_ms)
-        execs.append(_seconds([*PROGRAM, "exec", "--", "true"]) * 1000)
+        execs.append(_seconds([*program, "exec", "--", "true"]) * 1000)
     yield beside("exec -- true, beside a start", "ms", serves, execs, "≤ 1.5 ×")
     plugin = [_import_ms() for _ in range(size.starts + 1)][1:]
     yield Row("plugin that is not used", "ms", None, median(plugin), None, "≤ 15 ms")
 
 
 def room(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
-    """MiB of a plain installation, without pip and setuptools. It installs, so it needs an index."""
+    """MiB of a plain installation, without pip and setuptools."""
+    (packages,) = Path(size.python).parents[1].glob("lib/python*/site-packages")
+    own = [each for each in packages.iterdir() if not each.name.startswith(INSTALLERS)]
+    taken = sum(file.stat().st_blocks * 512 for each in own for file in [each, *each.rglob("*")])
+    yield Row("room of an installation", "MiB", None, taken / 2**20, None, "≤ 90 MiB")
+
+
+@contextmanager
+def installed() -> Iterator[str]:
+    """The Python of a new environment with the package alone, as its users have it. pip needs an index."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-        python = Path(folder, "bin", "python")
+        python = str(Path(folder, "bin", "python"))
         subprocess.run([python, "-m", "pip", "install", "--quiet", str(ROOT)], check=True)
-        (packages,) = Path(folder).glob("lib/python*/site-packages")
-        own = [each for each in packages.iterdir() if not each.name.startswith(INSTALLERS)]
-        taken = sum(file.stat().st_blocks * 512 for each in own for file in [each, *each.rglob("*")])
-        yield Row("room of an installation", "MiB", None, taken / 2**20, None, "≤ 90 MiB")
+        yield python
 
 
 def _seconds(command: Sequence[str]) -> float:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
+from functools import cache
 
 from contract_tests.benchmarks import profile
 from contract_tests.benchmarks.clock import NEW, REPLACED
-from contract_tests.benchmarks.measures import Row
 
 HEAD = """
 ## What limits each figure
@@ -22,9 +22,7 @@ LIMITS = {
     " with its first request. Less would take a Connexion that imports less.",
     "--help": "The start of Python and click: commands are imported when they are called.",
     "exec -- true": "One start of a server.",
-    "memory": "Starlette and Connexion at start. In the environment of the tests httpx also loads its command line,"
-    " with rich and pygments, which an installation without these does not. Then a customer, the event and the slots"
-    " that order both.",
+    "memory": "Starlette and Connexion at start. Then a customer, the event and the slots that order both.",
     "GET one": "The request path. Beside the HTTP server it finds the operation, the world and its App's rules, draws"
     " an id, stores the request in the journal and counts it for the coverage: many short calls: none of our"
     " functions has more than a thirtieth of the instructions, so the aim would take leaving a sixth of the work out.",
@@ -49,11 +47,15 @@ LIMITS = {
 """What limits the measures whose names begin so: in sentences, where no profile says it."""
 
 
-def limits(measured: Sequence[Row]) -> str:
-    """The section: the profile, and a sentence for each group of measures on the page."""
+def limits(measures: Iterable[str]) -> str:
+    """The section: the profile, and a sentence for each group of these measures."""
+    names = list(measures)
     said = [
-        f"- **{name}**: {sentence}"
-        for name, sentence in LIMITS.items()
-        if any(row.measure.startswith(name) for row in measured)
+        f"- **{name}**: {sentence}" for name, sentence in LIMITS.items() if any(each.startswith(name) for each in names)
     ]
-    return "\n".join([HEAD, profile.markdown(profile.profiles()), "", *said])
+    return "\n".join([HEAD, _profile(), "", *said])
+
+
+@cache
+def _profile() -> str:
+    return profile.markdown(profile.profiles())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -22,7 +23,8 @@ class Size(NamedTuple):
     ``subscriptions`` are advanced by a year, ``lives`` are those whose ``years`` are walked in different steps.
     Peers, some of which are slow, get fewer loads, each as many requests as it answers in ``peer_seconds``, with
     ``present`` objects in each at first. wrk loads two processes for ``wrk_seconds`` at a time. ``blocks`` of units of
-    work are done with and without the ledger.
+    work are done with and without the ledger. ``python`` is the interpreter of the environment in which starts and
+    memory are measured; one with more packages takes longer and more.
     """
 
     starts: int = 7
@@ -45,6 +47,7 @@ class Size(NamedTuple):
     quiet_seconds: float = 10
     kills: int = 10
     objects_on_overview: int = 20_000
+    python: str = sys.executable
 
 
 QUICK = Size(
@@ -115,7 +118,7 @@ def start(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
     times: dict[str, list[float]] = defaultdict(list)
     for number in range(-1, size.starts):
         for kind in (BARE, EMULATOR):
-            with running(kind) as (server,):
+            with running(kind, python=size.python) as (server,):
                 if number >= 0:
                     times[server.name].append(server.start_ms)
     yield beside("start to first answer", "ms", times["bare"], times["emulator"], "≤ 2.2 ×")
@@ -124,7 +127,7 @@ def start(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
 def memory(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
     """Resident memory after the first answer, and what each customer adds."""
     at_start, each = {}, {}
-    with running(BARE, EMULATOR) as servers:
+    with running(BARE, EMULATOR, python=size.python) as servers:
         for server in servers:
             at_start[server.name] = server.memory() / 2**20
             # What a server loads with its first requests, and the requests it stores (so many and no more), are not the

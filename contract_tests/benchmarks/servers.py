@@ -7,6 +7,7 @@ import re
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -16,14 +17,17 @@ from typing import Any
 
 import msgspec
 
-KEY = "sk_test_benchmark"
+APP = "benchmark"
+KEY = f"sk_test_{APP}"
 HEADERS = {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json"}
 ROOT = Path(__file__).resolve().parents[2]
 
 BARE = ("bare", ("-m", "contract_tests.benchmarks.bare"))
 RAW = ("raw ASGI", (*BARE[1], "--raw"))
+LEAN = ("lean", (*BARE[1], "--lean"))
 BUSY = ("bare", (*BARE[1], "--busy"))
-EMULATOR = ("emulator", ("-m", "emulator.cli.main", "serve", "--quiet", "--port", "0"))
+LOUD = ("emulator", ("-m", "emulator.cli.main", "serve", "--port", "0"))
+EMULATOR = ("emulator", (*LOUD[1], "--quiet"))
 FROZEN = ("emulator", (*EMULATOR[1], "--clock", "frozen@2026-01-01T00:00:00Z"))
 
 # An installed package has its bytecode, and here the first start leaves it for those that are measured.
@@ -57,10 +61,10 @@ def ask(name: str, port: int, wanted: Ask, timeout: float) -> Any:
 class Server:
     """One server process on a free port of the loopback interface; ``start_ms`` is the time to its first answer."""
 
-    def __init__(self, kind: Kind) -> None:
+    def __init__(self, kind: Kind, python: str) -> None:
         self.name, arguments = kind
         self._started = time.perf_counter()
-        command = [sys.executable, *arguments]
+        command = [python, *arguments]
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=ENVIRONMENT)
         self.port = 0
         self.start_ms = 0.0
@@ -70,6 +74,12 @@ class Server:
         self.port = self._announced_port()
         self.call("GET", "/v1/customers/")
         self.start_ms = (time.perf_counter() - self._started) * 1000
+        # A full pipe would stop the lines that are printed for requests.
+        threading.Thread(target=self._read_on, daemon=True).start()
+
+    def _read_on(self) -> None:
+        while self._process.stdout and self._process.stdout.read(64 * 1024):
+            pass
 
     def _announced_port(self) -> int:
         port = None
@@ -120,12 +130,12 @@ class Server:
 
 
 @contextmanager
-def running(*kinds: Kind) -> Iterator[list[Server]]:
-    """Servers side by side, stopped at the end."""
+def running(*kinds: Kind, python: str = sys.executable) -> Iterator[list[Server]]:
+    """Servers side by side, stopped at the end; ``python`` is the interpreter of the environment that they run in."""
     with ExitStack() as stack:
         servers = []
         for kind in kinds:
-            server = Server(kind)
+            server = Server(kind, python)
             stack.callback(server.stop)
             server.answered()
             servers.append(server)

@@ -7,7 +7,6 @@ import pytest
 from contract_tests.benchmarks import __main__ as command
 from contract_tests.benchmarks import profile
 from contract_tests.benchmarks.comparison import Standing
-from contract_tests.benchmarks.limits import limits
 from contract_tests.benchmarks.measures import Row, Size, beside, of_runs
 
 TINY = Size(
@@ -32,8 +31,8 @@ TINY = Size(
 
 def test_every_measure_gives_its_figures() -> None:
     # The room of an installation takes packages from the index and minutes, whatever the size; a paint takes a browser,
-    # and two processes take wrk and seconds. Long histories have a test of their own below.
-    left_out = ("room", "paint", "workers", "states", "servers", *command.LONG)
+    # and wrk takes seconds. Long histories have a test of their own below.
+    left_out = ("room", "paint", "lean", "workers", "states", "servers", *command.LONG)
     rows = list(command.rows([name for name in command.MEASURES if name not in left_out], TINY))
     assert [row.measure for row in rows if row.unit in ("/s", "KiB", "MiB")] == [
         "memory at start",
@@ -80,7 +79,7 @@ def test_several_runs_are_one_table_of_medians_with_their_spread() -> None:
     rated, peak = of_runs(runs)
     assert (rated.raw, rated.bare, rated.emulator, rated.ratio, rated.spread) == (300, 100, 70, 0.7, (0.6, 0.9))
     assert (peak.bare, peak.emulator, peak.spread) == (None, 70, (60, 90))
-    page = command.page([rated, peak], [], command.Run(3, 1), limits([rated, peak]))
+    page = command.page([rated, peak], [], command.Run(3, 1))
     assert "| GET one | bare |" in page
     assert "| GET | /s | 300 | 100 | 70.00 | 0.70 (0.60 to 0.90) |  |" in page
     assert "| peak | MiB | – | – | 70.00 (60.00 to 90.00) | – |  |" in page
@@ -96,8 +95,23 @@ def test_the_profile_counts_the_same_instructions_each_time() -> None:
 
 def test_the_page_says_how_many_times_as_much_the_emulator_does() -> None:
     standings = [Standing("ours", {"create": 900.0}), Standing("theirs", {"create": 300.0}), Standing("gone", {}, "no")]
-    page = command.page([beside("start", "ms", [100], [200], "≤ 2 ×")], standings, command.Run(1, 2.4), "why")
+    page = command.page([beside("start", "ms", [100], [200], "≤ 2 ×")], standings, command.Run(1, 2.4))
     assert "| start | ms | – | 100 | 200 | 2.00 | ≤ 2 × |" in page
     assert "measured in\n2 minutes" in page
     assert "| theirs | 300/s (3.0 ×) | – | – |" in page
     assert "gone: not measured (no)" in page
+
+
+def test_what_is_not_measured_again_stays_on_the_page() -> None:
+    first = command.page(
+        [beside("start", "ms", [100], [200]), Row("peak", "MiB", None, 7, None)],
+        [Standing("ours", {"create": 900.0}), Standing("theirs", {"create": 300.0})],
+        command.Run(3, 45),
+    )
+    faster, new = beside("start", "ms", [100], [150]), Row("new", "ms", None, 1, None)
+    again = command.page([faster, new], [], command.Run(1, 2), first)
+    peak = "| peak | MiB | – | – | 7.00 | – |  |\n"
+    assert peak in first
+    assert again == first.replace("| 200 | 2.00 |", "| 150 | 1.50 |").replace(
+        peak, f"{peak}| new | ms | – | – | 1.00 | – |  |\n"
+    )

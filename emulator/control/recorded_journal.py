@@ -18,7 +18,7 @@ from emulator.core.events import Event
 from emulator.core.records import Record, to_wire
 from emulator.core.world import encode
 from emulator.document import bundles
-from emulator.engine.logged_request import LoggedRequest, redacted_headers, redacted_text
+from emulator.engine.logged_request import LoggedRequest, redacted_headers, redacted_path, redacted_text
 from emulator.engine.runtime import Runtime
 from emulator.errors import ApiError
 from emulator.recording.builder import MOVE
@@ -207,7 +207,7 @@ def _belongs(other: Record, owner: str, record: Record) -> bool:
 
 
 def _exchange(entry: LoggedRequest, now: str, jobs_until: str | None) -> Exchange:
-    path = redacted_text(entry.path.encode())
+    path = redacted_path(entry.path)
     return Exchange(
         id=entry.id,
         operation=entry.operation,

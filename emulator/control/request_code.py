@@ -9,7 +9,7 @@ from shlex import quote as shell
 from typing import Any, NamedTuple
 from urllib.parse import quote as percent_encoded
 
-from emulator.engine.logged_request import LoggedRequest, redacted_headers, redacted_text
+from emulator.engine.logged_request import LoggedRequest, redacted_headers, redacted_path, redacted_text
 
 URL, KEY = "PAYMENTS_EMULATOR_URL", "PAYMENTS_EMULATOR_KEY"
 
@@ -41,7 +41,7 @@ def code(entry: LoggedRequest, form: str) -> str:
     except ValueError:
         body = text or None
     query = f"?{redacted_text(entry.query)}" if entry.query else ""
-    path = percent_encoded(redacted_text(entry.path.encode()), safe="/:@!$&'()*+,;=")
+    path = percent_encoded(redacted_path(entry.path), safe="/:@!$&'()*+,;=")
     return FORMS[form](SentCall(entry.method, path + query, headers, body, entry.status))
 
 

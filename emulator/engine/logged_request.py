@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 import msgspec
 
@@ -77,6 +78,12 @@ def _cut(body: bytes) -> bytes:
 def redacted_text(text: bytes) -> str:
     """A body or a path as it is shown."""
     return redact(text if len(text) < MAX_BODY_BYTES else _cut(text)).decode("utf-8", "replace")
+
+
+@lru_cache(maxsize=256)
+def redacted_path(path: str) -> str:
+    """A path as it is shown. Clients ask for few paths, again and again."""
+    return redacted_text(path.encode())
 
 
 def redacted_headers(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:

@@ -57,11 +57,18 @@ def _may_have_secrets(text: bytes) -> bool:
     """Whether ASCII text must be parsed to know; most bodies need not be."""
     lower = text.lower()
     return (
-        any(mark in lower for mark in _MARKS)
+        _has_one_of(_MARKS, lower)
         or _MANY_DIGITS.search(text) is not None
         or _LIKE_AN_ACCOUNT.search(text) is not None
-        or (any(name in lower for name in _NAMES) and _NAMED_VALUE.search(lower) is not None)
+        or (_has_one_of(_NAMES, lower) and _NAMED_VALUE.search(lower) is not None)
     )
+
+
+def _has_one_of(parts: tuple[bytes, ...], text: bytes) -> bool:
+    for part in parts:  # noqa: SIM110  # any() of a generator takes three times as long, and every body is searched
+        if part in text:
+            return True
+    return False
 
 
 def redact_value(value: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from starlette.types import Message
 
-from emulator.engine.logged_request import MAX_BODY_BYTES, LoggedRequest, redacted_body, redacted_text
+from emulator.engine.logged_request import MAX_BODY_BYTES, LoggedRequest, redacted_body, redacted_path
 from emulator.engine.runtime import Runtime
 from emulator.web.context import RequestContext
 
@@ -96,7 +96,7 @@ class RequestLog:
             id=context.request_id,
             app=runtime.world.name if runtime else None,
             method=self._method,
-            path=redacted_text(context.path.encode()),
+            path=redacted_path(context.path),
             status=self._status,
             seconds=time.perf_counter() - self._started,
             events=self._events(runtime) if runtime and self._is_recorded() else (),

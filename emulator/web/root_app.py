@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from emulator.engine.logged_request import redacted_text
+from emulator.engine.logged_request import redacted_path
 from emulator.errors import ApiError
 from emulator.web.context import SCOPE_KEY, RequestContext
 from emulator.web.request_log import RequestLog, RequestReport
@@ -90,7 +90,7 @@ class RootApp:
         except Exception as error:
             if started:
                 raise
-            logger.error("%s %s failed", context.method, redacted_text(context.path.encode()), exc_info=error)
+            logger.error("%s %s failed", context.method, redacted_path(context.path), exc_info=error)
             await send_response(context.error_response(ApiError("INTERNAL_ERROR")), send_with_id)
 
     def _sending(self, send: Send) -> Send:
