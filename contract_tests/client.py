@@ -36,6 +36,9 @@ class Client:
         faults = self.contract.faults(
             method, response.request.url.path, response.status_code, response.headers, response.content
         )
+        # An error that a header asks for is about an example, not about the request.
+        if "emulator-answer" not in response.request.headers:
+            faults += self.contract.misnamed(method, response.request.url.path, response.status_code, response.content)
         WATCH.judged.add(response.headers.get("request-id", ""))
         assert not faults, f"{method} {path} -> {response.status_code} breaks the document: {faults}"
         return response

@@ -17,6 +17,7 @@ from contract_tests.document.reader import (
     Operation,
     Part,
     Pointer,
+    alternatives,
     at,
     operations,
     properties,
@@ -25,6 +26,9 @@ from contract_tests.document.reader import (
 )
 from emulator.document import bundles
 from emulator.document.tree import component_name, pointer_of
+
+INPUT_ERRORS = {400, 409, 422}
+"""Statuses of answers that name what is wrong with a request."""
 
 ROUTING_ANSWERS = {404, 405}
 """Statuses that the stack gives where there is no operation."""
@@ -100,6 +104,48 @@ class Contract:
         if answer is None:
             return [*found, f"{operation.name} does not document status {status}: {body[:300]!r}"]
         return found + self._answer_faults(answer, headers, body)
+
+    def misnamed(self, method: str, path: str, status: int, body: bytes) -> list[str]:
+        """The names in an error that its operation does not take.
+
+        Those are left alone that it calls unknown or fixed, and names of headers, which every operation takes.
+        """
+        operation = self.operation(method, path)
+        if operation is None or status not in INPUT_ERRORS:
+            return []
+        error = json.loads(body)
+        named = dict(error.get("errors") or {})
+        if param := error.get("param"):
+            named.setdefault(param, [error["message"]])
+        return [
+            f"{name} is no field or parameter of {operation.name}: {messages}"
+            for name, messages in named.items()
+            if not name[:1].isupper()
+            and not any("unknown" in text or "cannot be changed" in text for text in messages)
+            and not self._takes(operation, name)
+        ]
+
+    def _takes(self, operation: Operation, name: str) -> bool:
+        parameters = (
+            resolved(self.document, Part((), each)).node["name"] for each in operation.node.get("parameters", ())
+        )
+        if name in parameters:
+            return True
+        media = resolved(self.document, Part((), operation.node.get("requestBody", {}))).node.get("content", {})
+        schemas = [Part((*operation.pointer, "body"), each["schema"]) for each in media.values()]
+        return any(self._has(schema, name.split(".")) for schema in schemas)
+
+    def _has(self, schema: Part, names: list[str]) -> bool:
+        schema = resolved(self.document, schema)
+        first, *others = names
+        if first.isdigit():
+            part = Part((*schema.pointer, "items"), schema.node["items"]) if "items" in schema.node else None
+        else:
+            part = properties(self.document, schema).get(first)
+        if part is None:
+            combined = (resolved(self.document, each) for each in alternatives(schema))
+            return any(_is_open(each.node) for each in (schema, *combined))
+        return not others or self._has(part, others)
 
     def event_faults(self, body: bytes) -> list[str]:
         """Everything in a webhook's body that the document does not allow."""

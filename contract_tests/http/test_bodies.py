@@ -103,9 +103,10 @@ def test_a_malformed_body_is_400(sandbox: Sandbox, body: bytes) -> None:
         (b"[" * 100_000, "it is nested too deeply"),
         (nested(65), "it is nested too deeply"),
         (b"\xff", "it is not UTF-8"),
+        (b"\xef\xbb\xbf" + AWA, "it begins with a byte order mark"),
         (AWA.replace(b"Awa", b"\\ud800"), "a string holds an unpaired surrogate"),
     ],
-    ids=["brackets", "levels", "bytes", "surrogate"],
+    ids=["brackets", "levels", "bytes", "mark", "surrogate"],
 )
 def test_the_message_says_what_is_malformed(sandbox: Sandbox, body: bytes, reason: str) -> None:
     error = sandbox.api.rejected("POST", "/customers/", 400, "VALIDATION_ERROR", content=body, headers=JSON)

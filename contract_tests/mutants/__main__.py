@@ -28,6 +28,7 @@ from contract_tests.mutants.coverage_map import FOLDER, ROOT, CoverageMap
 from contract_tests.mutants.mutations import Mutant, mutants
 from contract_tests.mutants.report import Report
 from contract_tests.mutants.runner import Judged, run, workers
+from contract_tests.mutants.together import try_together
 from contract_tests.mutants.worker import KILLED, TIMED_OUT
 
 VERDICTS = FOLDER / "verdicts.jsonl"
@@ -50,7 +51,7 @@ def sample(every: list[Mutant], number: int, seed: int) -> list[Mutant]:
 def judge(chosen: list[Mutant], options: argparse.Namespace) -> Iterator[Judged]:
     """The verdicts as they come; each is also appended to ``build/mutants/verdicts.jsonl``.
 
-    With ``--resume`` the mutants that were killed according to that file are not tried again.
+    With ``--resume`` and ``--together`` the mutants that were killed according to that file are not tried again.
     """
     recorded = CoverageMap()
     if recorded.changed:
@@ -59,12 +60,17 @@ def judge(chosen: list[Mutant], options: argparse.Namespace) -> Iterator[Judged]
     def tests(mutant: Mutant) -> list[str]:
         return [*options.tests, *recorded.tests(mutant)]
 
-    with VERDICTS.open("a+b" if options.resume else "wb") as log:
-        known = earlier(log) if options.resume else {}
+    goes_on = options.resume or options.together
+    with VERDICTS.open("a+b" if goes_on else "wb") as log:
+        known = earlier(log) if goes_on else {}
         yield from (known[each] for each in chosen if each in known)
         left = [each for each in chosen if each not in known]
         with workers(options.jobs) as idle:
-            for number, each in enumerate(run(left, tests, options.limit, idle, options.jobs), 1):
+            if options.together:
+                verdicts = try_together(left, recorded, idle, options.jobs)
+            else:
+                verdicts = run(left, tests, options.limit, idle, options.jobs)
+            for number, each in enumerate(verdicts, 1):
                 log.write(msgspec.json.encode(each) + b"\n")
                 log.flush()
                 _progress(number, len(left))
@@ -118,6 +124,9 @@ def parser() -> argparse.ArgumentParser:
         "--tests", action="append", default=[], metavar="TEST", help="run this test first, for each mutant"
     )
     made.add_argument("--resume", action="store_true", help="do not try again what the last runs found killed")
+    made.add_argument(
+        "--together", action="store_true", help="try what the last runs did not find killed again, with every test"
+    )
     made.add_argument("--build", nargs="*", metavar="FOLDER", help="record what the tests of folders execute (of all)")
     return made
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from contract_tests.mutants import together
 from contract_tests.mutants.__main__ import sample
 from contract_tests.mutants.coverage_map import ROOT
 from contract_tests.mutants.equivalent import Equivalent, Equivalents, read
@@ -14,6 +16,7 @@ from contract_tests.mutants.mutations import Mutant, mutants
 from contract_tests.mutants.relevance import Relevance, words
 from contract_tests.mutants.report import Report
 from contract_tests.mutants.runner import NOT_COVERED, Judged, run, workers
+from contract_tests.mutants.together import try_together
 
 SOURCE = '''
 """Not changed."""
@@ -72,8 +75,7 @@ def test_a_seed_always_chooses_the_same_mutants():
 def test_a_mutant_is_noticed_by_the_test_that_looks_and_by_no_other():
     path = "emulator/core/calendar.py"
     source = (ROOT / path).read_text("utf-8")
-    changed = "if (not (year > MAXYEAR)):"
-    mutant = next(each for each in mutants(path, source) if each.change(source)[1] == changed)
+    mutant = mutant_of(path, "if year > MAXYEAR:", "if (not (year > MAXYEAR)):")
     looks, does_not = (
         f"contract_tests/core/test_calendar.py::test_{name}"
         for name in ("the_example_of_the_decision", "days_and_midnights")
@@ -82,6 +84,40 @@ def test_a_mutant_is_noticed_by_the_test_that_looks_and_by_no_other():
         found = [next(run([mutant], lambda _, tests=[test]: tests, 1, idle, 1)) for test in (looks, does_not)]
     assert [(each.outcome, each.test) for each in found] == [("killed", looks), ("survived", None)]
     assert (ROOT / path).read_text("utf-8") == source, "only the copy is changed"
+
+
+DIGITS = '_DIGITS = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"'
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="mutants are tried in forks")
+def test_survivors_are_tried_at_once_and_then_each_by_what_failed(monkeypatch: pytest.MonkeyPatch):
+    noticed, unnoticed, useless = (
+        mutant_of("emulator/core/calendar.py", "if year > MAXYEAR:", "if (not (year > MAXYEAR)):"),
+        mutant_of("emulator/core/unit_of_work.py", "return False", "return None"),
+        mutant_of("emulator/core/ids.py", DIGITS, "_DIGITS = None"),
+    )
+    monkeypatch.setattr(together, "FOLDERS", ("core/test_calendar.py", "core/test_ids.py"))
+    recorded = SimpleNamespace(seconds={}, tests=lambda mutant: [])
+    with workers(1) as idle:
+        found = {each.mutant: each for each in try_together([noticed, unnoticed, useless], recorded, idle, 1)}
+    assert {each: verdict.outcome for each, verdict in found.items()} == {
+        noticed: "killed",
+        unnoticed: "survived",
+        useless: "killed",
+    }
+    assert "test_calendar" in found[noticed].test
+
+
+def mutant_of(path: str, before: str, after: str) -> Mutant:
+    source = (ROOT / path).read_text("utf-8")
+    return next(each for each in mutants(path, source) if each.change(source) == (before, after))
+
+
+def test_mutants_of_one_statement_are_never_tried_at_once():
+    every = mutants("emulator/core/ids.py", (ROOT / "emulator/core/ids.py").read_text("utf-8"))
+    made = together.groups(every)
+    assert sorted(mutant for group in made for mutant in group) == sorted(every)
+    assert all(len({each.statement for each in group}) == len(group) for group in made)
 
 
 def test_the_nearest_test_is_the_one_that_has_a_rare_word_of_the_line(tmp_path: Path):

@@ -150,6 +150,7 @@ def test_a_jwt_is_verified_by_a_library_and_vouches_for_the_body(sandbox: Sandbo
         )
         assert scheme == "Bearer"
         assert claims["body_sha256"] == hashlib.sha256(received.body).hexdigest()
+        assert claims["exp"] - claims["iat"] == 300
         assert claims["evt"] == received.event["id"]
         assert claims["jti"] == (received.event["id"] if received.is_ping else delivery["id"])
         assert "service-signature" not in received.headers

@@ -248,13 +248,13 @@ def test_no_text_breaks_it(sandbox: Sandbox, description: str, footer: str, quan
 # Whom it is from, and how it is read
 
 
-def picture(width: int, height: int, colour: int, extra: bytes = b"") -> bytes:
+def picture(width: int, height: int, colour: int, *extra: bytes) -> bytes:
     """A PNG whose rows use all five filters."""
     step = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}[colour]
     rows = b"".join(bytes([y % 5]) + bytes((x * 7 + y) % 2 for x in range(width * step)) for y in range(height))
     head = struct.pack(">IIBBBBB", width, height, 8, colour, 0, 0, 0)
-    parts = (b"IHDR" + head, extra, b"IDAT" + zlib.compress(rows), b"IEND")
-    chunks = (struct.pack(">I", len(each) - 4) + each + struct.pack(">I", zlib.crc32(each)) for each in parts if each)
+    parts = (b"IHDR" + head, *extra, b"IDAT" + zlib.compress(rows), b"IEND")
+    chunks = (struct.pack(">I", len(each) - 4) + each + struct.pack(">I", zlib.crc32(each)) for each in parts)
     return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
 
 
@@ -275,6 +275,7 @@ LOGOS = {
     "grey": uri(picture(40, 20, 0)),
     "rgb": uri(picture(40, 20, 2)),
     "palette": uri(picture(40, 20, 3, b"PLTE" + bytes(6))),
+    "palette with transparency": uri(picture(40, 20, 3, b"PLTE" + bytes(6), b"tRNS" + bytes([0, 255]))),
     "grey with transparency": uri(picture(40, 20, 4)),
     "rgb with transparency": uri(picture(40, 20, 6)),
     "jpeg": uri(JPEG, "jpeg"),
@@ -290,7 +291,16 @@ def test_it_shows_the_merchants_logo(sandbox: Sandbox, logo: str) -> None:
     [image] = page["/Resources"]["/XObject"].values()
     image = image.get_object()
     assert len(image.get_data()) >= image["/Width"] * image["/Height"]
-    assert ("/SMask" in image) == (logo in (LOGOS["grey with transparency"], LOGOS["rgb with transparency"]))
+    assert ("/SMask" in image) == (logo in [LOGOS[name] for name in LOGOS if name.endswith("with transparency")])
+
+
+def test_a_jpeg_is_as_large_as_its_frame_says(sandbox: Sandbox) -> None:
+    """Both bytes of each side count."""
+    start = JPEG.index(b"\xff\xc0") + 5
+    sandbox.settings(merchant={"logo": uri(JPEG[:start] + struct.pack(">HH", 258, 300) + JPEG[start + 4 :], "jpeg")})
+    [page] = pdfs.read(pdf_of(sandbox, an_invoice(sandbox))).pages
+    [image] = page["/Resources"]["/XObject"].values()
+    assert (image.get_object()["/Width"], image.get_object()["/Height"]) == (300, 258)
 
 
 def test_the_pixels_of_a_logo_are_those_of_its_file(sandbox: Sandbox) -> None:

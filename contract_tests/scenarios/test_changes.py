@@ -302,9 +302,13 @@ def test_the_end_date_holds_after_reactivation(sandbox: Sandbox) -> None:
     gone = sandbox.subscribe(ends_at="2026-01-10T00:00:00Z")
     for subscription in (reactivated, gone):
         act(sandbox, subscription, "cancel")
+    sandbox.advance_to("2026-01-10")
+    path = f"/subscriptions/{gone['id']}/reactivate/"
+    error = sandbox.api.rejected("POST", path, 422, "INVALID_STATUS_TRANSITION")
+    assert error["message"] == "The end date of the subscription has passed."
     sandbox.advance_to("2026-01-15")
     act(sandbox, reactivated, "reactivate")
-    sandbox.api.rejected("POST", f"/subscriptions/{gone['id']}/reactivate/", 422, "INVALID_STATUS_TRANSITION")
+    sandbox.api.rejected("POST", path, 422, "INVALID_STATUS_TRANSITION")
     sandbox.advance_to("2026-01-20")
     assert sandbox.subscription(reactivated["id"])["status"] == "expired"
     assert sandbox.subscription(gone["id"])["status"] == "canceled"
