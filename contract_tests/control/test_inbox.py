@@ -101,6 +101,19 @@ def test_a_forged_ping_is_held_against_the_endpoint_that_it_names(sandbox: Sandb
     ]
 
 
+def test_a_forged_delivery_is_held_against_the_endpoint_that_it_claims_to_come_from(
+    sandbox: Sandbox, http: httpx.Client
+) -> None:
+    named, _ = sandbox.endpoint(url(sandbox)), sandbox.endpoint(url(sandbox, "other"))
+    sandbox.customer()
+    (delivery,) = sandbox.deliveries(named)
+    forged = {"service-signature": "0" * 64, "emulator-delivery": delivery["id"]}
+    key = {"app": sandbox.key.removeprefix("sk_test_")}
+    http.post(url(sandbox, "copy"), params=key, content=b"{}", headers=forged)
+    (request,) = stored(sandbox, "copy")
+    assert (request["signature"]["valid"], request["signature"]["webhook"]) == (False, named["id"])
+
+
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"])
 @pytest.mark.parametrize("body", [b"", b"\xff\x00", b"{", b"a=1", b"[" * 100_000], ids=len)
 def test_any_method_and_any_body_will_do(sandbox: Sandbox, http: httpx.Client, method: str, body: bytes) -> None:

@@ -171,6 +171,9 @@ def test_a_strict_server_undoes_what_does_not_add_up(sandbox: Sandbox, monkeypat
     (broken,) = ledger["broken_by"]
     assert (ledger["totals"], ledger["balanced"], broken["undone"]) == ([], False, True)
     assert broken["cause"]["summary"] == f"POST /v1/payment-intents/{intent['id']}/confirm/"
+    sandbox.control.post("/reset")
+    ledger = sandbox.control.get("/ledger")
+    assert (ledger["broken_by"], ledger["balanced"]) == ([], True)
 
 
 def test_a_job_that_does_not_add_up_is_named(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:

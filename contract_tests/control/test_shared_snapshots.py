@@ -14,6 +14,7 @@ PHONE = "+24174123456"
 STREET = "12 rue du Marché"
 PERSONAL = [
     "secrettown",
+    "Woleu-Secret",
     "Ferdinand",
     "Ossengue",
     STREET,
@@ -36,7 +37,7 @@ def exported(sandbox: Sandbox, receiver: Receiver) -> Any:
         phone=PHONE,
         metadata={"note": f"Ferdinand Ossengue, {email} or {PHONE}"},
     )
-    place = {"line1": STREET, "line2": "BP 777", "city": "secrettown", "country": "GA"}
+    place = {"line1": STREET, "line2": "BP 777", "city": "secrettown", "state": "Woleu-Secret", "country": "GA"}
     sandbox.api.post(f"/customers/{customer['id']}/addresses/", {**place, "is_default": True})
     plan = sandbox.plan()["id"]
     sandbox.api.post("/subscriptions/", {"customer": customer["id"], "plan": plan}, **{"Idempotency-Key": "once"})
@@ -98,6 +99,18 @@ def test_it_is_restored_and_goes_on_as_the_original_does(sandbox: Sandbox, expor
     sandbox.advance("40d")
     assert [event["type"] for event in sandbox.events()] == later
     assert sandbox.control.get("/ledger")["balanced"]
+
+
+def test_an_invented_name_is_written_in_the_letters_of_the_original(sandbox: Sandbox) -> None:
+    scripts = {"я": ("а", "я"), "α": ("α", "ω"), "ب": ("\u0621", "\u064a"), "明": ("\u4e00", "\u9fa5"), "q": ("a", "z")}
+    made = {letter: sandbox.customer(name=f"{letter * 90} {letter * 90}")["id"] for letter in scripts}
+    sandbox.control.post("/snapshots", {"name": "scripts"})
+    shared = sandbox.control.get("/snapshots/scripts", share="true")
+    (customers,) = (table for name, table in shared.items() if name.endswith("/customer"))
+    names = {row["id"]: row["firstname"] + row["lastname"] for row in customers.values()}
+    for letter, (first, last) in scripts.items():
+        assert len(names[made[letter]]) == 180
+        assert all(first <= character <= last for character in names[made[letter]])
 
 
 def test_an_address_that_decides_a_payment_decides_it_still(sandbox: Sandbox) -> None:

@@ -60,6 +60,11 @@ def test_the_host_header_is_the_authority_of_the_url() -> None:
     assert tuple(UrlParts.of(f"http://{host}/hook").authority for host in hosts) == hosts
 
 
+def test_the_port_is_that_of_the_scheme_unless_it_is_given() -> None:
+    urls = ("http://shop.example/", "https://shop.example/", "https://shop.example:8443/")
+    assert [UrlParts.of(url).port for url in urls] == [80, 443, 8443]
+
+
 @pytest.mark.parametrize(
     ("answer", "status", "body"),
     [

@@ -28,6 +28,19 @@ def test_numbers_codes_keys_and_secrets_become_unreadable(text: str, redacted: s
     assert redact(text.encode()) == redacted.encode()
 
 
+@pytest.mark.parametrize("secret", ["sk_test_shop", "pk_prod_shop", "whsec_Ab12"])
+def test_what_is_secret_by_its_beginning_needs_nothing_else_in_the_body(secret: str) -> None:
+    assert secret not in redact(b'{"note":"' + secret.encode() + b'"}').decode()
+
+
+NAMES = ["number", "card_number", "pan", "cvc", "cvv", "pin", "iban", "secret", "password"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_secret_by_its_name_needs_nothing_else_in_the_body(name: str) -> None:
+    assert "abcde" not in redact(f'{{"{name}":"abcde12345"}}'.encode()).decode()
+
+
 PAN = "4242424242424242"
 ESCAPED = "".join(f"\\u{ord(digit):04x}" for digit in PAN)
 IBAN = "fr7630006000011234567890189"

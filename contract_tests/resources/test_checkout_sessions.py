@@ -205,6 +205,12 @@ def test_a_plan_stands_alone_on_its_line(sandbox: Sandbox, line: Any, param: str
     assert sandbox.api.rejected("POST", "/checkout-sessions/", 422, "INVALID_FIELD", json=body)["param"] == param
 
 
+def test_a_plan_goes_with_the_mode_subscription_only(sandbox: Sandbox) -> None:
+    body = sandbox.session_body(mode="payment", line_items=[{"plan": sandbox.plan()["id"]}])
+    error = sandbox.api.rejected("POST", "/checkout-sessions/", 422, "INVALID_FIELD", json=body)
+    assert error["message"] == "line_items.0.plan: goes with the mode subscription only"
+
+
 def test_only_one_line_holds_a_plan_and_no_other_period_beside_it(sandbox: Sandbox) -> None:
     """B-58."""
     line = {"plan": sandbox.plan()["id"]}

@@ -152,22 +152,23 @@ def test_a_free_product_takes_its_own_price() -> None:
 
 
 @pytest.mark.parametrize(
-    ("product", "line", "param"),
+    ("product", "line", "param", "why"),
     [
-        ({"price_type": "free"}, {}, "unit_amount"),
-        ({}, {"unit_amount": 5}, "unit_amount"),
-        ({}, {"description": "Mine"}, "description"),
-        ({"active": False}, {}, "product"),
-        ({"currency": "EUR"}, {}, "product"),
+        ({"price_type": "free"}, {}, "unit_amount", "is required beside a product whose price is free"),
+        ({}, {"unit_amount": 5}, "unit_amount", "cannot be given beside a product whose price is fixed"),
+        ({}, {"description": "Mine"}, "description", "cannot be given beside a product, whose name is billed"),
+        ({"active": False}, {}, "product", "this product is archived"),
+        ({"currency": "EUR"}, {}, "product", "is sold in EUR, not in XAF"),
     ],
 )
-def test_a_product_line_that_will_not_do(product: dict[str, Any], line: dict[str, Any], param: str) -> None:
+def test_a_product_line_that_will_not_do(product: dict[str, Any], line: dict[str, Any], param: str, why: str) -> None:
     """B-15, B-66: free without a price, fixed with one, archived, in another currency."""
     harness = RulesHarness()
     id = harness.product(**product).id
     with pytest.raises(ApiError) as raised:
         product_draft(harness, {"product": id, **line})
     assert (raised.value.code, raised.value.param) == ("INVALID_FIELD", f"line_items.0.{param}")
+    assert raised.value.message.endswith(why)
 
 
 def test_a_draft_that_bills_a_product_keeps_its_currency() -> None:

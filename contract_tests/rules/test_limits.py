@@ -163,6 +163,19 @@ def test_the_wait_is_in_whole_seconds_and_enough(per_second: float, wait: int) -
         bucket.take(wait)
 
 
+def test_each_request_that_has_ended_makes_room_for_one() -> None:
+    traffic, own = RateLimiter(), Settings(concurrency_limit=2)
+    with traffic.acquire(own, 0):
+        with traffic.acquire(own, 0):
+            pass
+        with (
+            traffic.acquire(own, 0),
+            pytest.raises(ApiError, match="TOO_MANY_REQUESTS"),
+            traffic.acquire(own, 0),
+        ):
+            pytest.fail("admitted")
+
+
 def test_one_too_many_takes_no_token() -> None:
     traffic = RateLimiter()
     own = Settings(rate_limit=RateLimit(per_second=HOURLY, burst=2), concurrency_limit=1)
