@@ -57,6 +57,14 @@ def test_only_what_matches_is_meant(sandbox: Sandbox, match: Any) -> None:
     assert len(arranged(sandbox)) == (0 if fits else 1)
 
 
+def test_it_decides_whether_a_method_is_saved(sandbox: Sandbox) -> None:
+    """B-58: nothing is paid, and a session that saves a method ends as a payment would."""
+    session = sandbox.session(mode="setup", customer=sandbox.customer()["id"])
+    arrange(sandbox, code="INSUFFICIENT_FUNDS")
+    assert sandbox.buy(session)["status"] == "payment_failed"
+    assert arranged(sandbox) == []
+
+
 def test_it_may_be_meant_for_one_customer(sandbox: Sandbox) -> None:
     awa, ben = sandbox.customer(), sandbox.customer()
     arrange(sandbox, match={"customer": ben["id"], "payment_method_type": "bank_card"})

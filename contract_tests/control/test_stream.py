@@ -55,7 +55,7 @@ def listening(sandbox: Sandbox, **query: str) -> Iterator[Stream]:
     with httpx.stream(
         "GET", f"{http.base_url}stream", params=query, headers=http.headers, timeout=60, trust_env=False
     ) as response:
-        assert response.status_code == 200
+        assert (response.status_code, response.headers["cache-control"]) == (200, "no-store")
         yield Stream(response)
 
 

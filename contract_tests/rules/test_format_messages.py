@@ -35,6 +35,7 @@ NETWORK = "must be an IPv4 address or a CIDR range without host bits"
         ("/invoices/", "line_items", {}, "must be an array"),
         ("/invoices/", "metadata", [], "must be an object"),
         ("/payment-intents/", "amount", "5000", "must be an integer"),
+        ("/subscription-plans/", "interval", "decade", "must be one of day, week, month, year"),
         ("/security-profiles/", "allowed_domains", ["https://shop.example.com"], DOMAIN),
         ("/security-profiles/", "allowed_ips", ["10.0.0.1/8"], NETWORK),
         ("/security-profiles/", "blocked_countries", ["kp"], COUNTRY),
