@@ -36,7 +36,7 @@ LIMIT = 150
 A_PROPERTY = "contract_tests/core/test_ids.py"
 """Before a test of a property, all of the emulator is imported."""
 
-SECONDS = 120
+SECONDS = 30
 """A test that takes longer hangs; its process ends and another goes on."""
 
 

@@ -211,6 +211,25 @@ def test_a_plan_goes_with_the_mode_subscription_only(sandbox: Sandbox) -> None:
     assert error["message"] == "line_items.0.plan: goes with the mode subscription only"
 
 
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ({"mode": "setup", "line_items": [{**LINE, "unit_amount": 60_000_000}] * 2}, "AMOUNT_TOO_LARGE"),
+        ({"mode": "subscription", "line_items": [{**LINE, "unit_amount": 1}]}, "AMOUNT_TOO_SMALL"),
+    ],
+)
+def test_the_sum_of_the_lines_is_bounded_in_every_mode(sandbox: Sandbox, fields: Any, code: str) -> None:
+    error = sandbox.api.rejected("POST", "/checkout-sessions/", 422, code, json=sandbox.session_body(**fields))
+    assert error["param"] == "line_items"
+
+
+def test_what_is_billed_once_beside_a_trial_is_bounded_too(sandbox: Sandbox) -> None:
+    plan = sandbox.plan(trial_period_days=7)["id"]
+    body = sandbox.session_body(mode="subscription", line_items=[{"plan": plan}, {**LINE, "unit_amount": 1}])
+    error = sandbox.api.rejected("POST", "/checkout-sessions/", 422, "AMOUNT_TOO_SMALL", json=body)
+    assert error["param"] == "line_items"
+
+
 def test_only_one_line_holds_a_plan_and_no_other_period_beside_it(sandbox: Sandbox) -> None:
     """B-58."""
     line = {"plan": sandbox.plan()["id"]}

@@ -155,6 +155,12 @@ def test_a_free_product_takes_its_own_price() -> None:
     ("product", "line", "param", "why"),
     [
         ({"price_type": "free"}, {}, "unit_amount", "is required beside a product whose price is free"),
+        (
+            {"price_type": "free"},
+            {"unit_amount": 40, "description": "Mine"},
+            "description",
+            "cannot be given beside a product, whose name is billed",
+        ),
         ({}, {"unit_amount": 5}, "unit_amount", "cannot be given beside a product whose price is fixed"),
         ({}, {"description": "Mine"}, "description", "cannot be given beside a product, whose name is billed"),
         ({"active": False}, {}, "product", "this product is archived"),

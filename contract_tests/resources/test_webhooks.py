@@ -267,6 +267,12 @@ def test_a_wrong_field_is_rejected(sandbox: Sandbox, receiver: Receiver, field: 
     assert len(receiver.received) == 1, "nothing is pinged that is rejected anyway"
 
 
+def test_types_of_events_stand_beside_no_sign_for_all(sandbox: Sandbox, receiver: Receiver) -> None:
+    body = {**HOOK, "url": receiver.url, "events": ["*", "invoice.paid"]}
+    error = sandbox.api.rejected("POST", "/webhooks/", 422, "INVALID_FIELD", json=body)
+    assert error["message"] == 'events: must be types of event, or ["*"] alone for all'
+
+
 @pytest.mark.parametrize("field", ["name", "url", "events"])
 def test_a_required_field_must_be_there(sandbox: Sandbox, receiver: Receiver, field: str) -> None:
     body = {name: value for name, value in {**HOOK, "url": receiver.url}.items() if name != field}

@@ -142,6 +142,7 @@ def test_other_keys_are_rejected(sandbox: Sandbox, key: str) -> None:
     headers = {"Idempotency-Key": key.encode("latin-1")}
     error = sandbox.api.rejected("POST", "/customers/", 400, "VALIDATION_ERROR", json=AWA, headers=headers)
     assert error["param"] == "Idempotency-Key"
+    assert error["message"] == "Idempotency-Key: must have 1 to 255 printable ASCII characters"
     assert customers(sandbox) == 0
 
 

@@ -73,7 +73,9 @@ def test_by_the_other_reading_it_is_paid_once_its_transaction_is_completed(sandb
     assert now(sandbox, invoice)["status"] == "open"
     second_payment_is_rejected(sandbox, invoice)
     for action in ("void", "pay"):
-        sandbox.api.rejected("POST", f"/invoices/{invoice['id']}/{action}/", 422, "INVALID_STATUS_TRANSITION")
+        path = f"/invoices/{invoice['id']}/{action}/"
+        error = sandbox.api.rejected("POST", path, 422, "INVALID_STATUS_TRANSITION")
+        assert error["message"] == "A payment of this invoice has succeeded and is being settled."
     with sandbox.expect("transaction.succeeded", "invoice.paid"):
         sandbox.advance("1d")
     assert deposits(sandbox) == [(5000, "completed")]
