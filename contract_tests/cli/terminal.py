@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -123,13 +124,23 @@ def processes() -> Iterator[Begin]:
                 text=True,
                 env=clean(**variables),
                 start_new_session=True,
+                preexec_fn=_hear_hang_ups if sys.platform != "win32" else None,  # noqa: PLW1509  # it takes no lock
             )
-            cleanup.callback(process.communicate)
+            # Not read to their end: what the command line left behind, if it did, still holds them.
+            for output in (process.stdout, process.stderr):
+                assert output
+                cleanup.callback(output.close)
+            cleanup.callback(process.wait)
             cleanup.callback(process.kill)
             cleanup.callback(ended_at_last(process).cancel)
             return process
 
         yield begin
+
+
+def _hear_hang_ups() -> None:
+    """Tests may run under ``nohup``, which has every process ignore SIGHUP."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def ended_at_last(process: subprocess.Popen[Any]) -> threading.Timer:
