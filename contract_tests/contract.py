@@ -131,8 +131,12 @@ class Contract:
         )
         if name in parameters:
             return True
-        media = resolved(self.document, Part((), operation.node.get("requestBody", {}))).node.get("content", {})
-        schemas = [Part((*operation.pointer, "body"), each["schema"]) for each in media.values()]
+        own = Part((*operation.pointer, "requestBody"), operation.node.get("requestBody", {}))
+        pointer, body = resolved(self.document, own)
+        schemas = (
+            Part((*pointer, "content", media, "schema"), each["schema"])
+            for media, each in body.get("content", {}).items()
+        )
         return any(self._has(schema, name.split(".")) for schema in schemas)
 
     def _has(self, schema: Part, names: list[str]) -> bool:
@@ -141,7 +145,7 @@ class Contract:
         if first.isdigit():
             part = Part((*schema.pointer, "items"), schema.node["items"]) if "items" in schema.node else None
         else:
-            part = properties(self.document, schema).get(first)
+            part = self._declared(schema).get(first)
         if part is None:
             combined = (resolved(self.document, each) for each in alternatives(schema))
             return any(_is_open(each.node) for each in (schema, *combined))
