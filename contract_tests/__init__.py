@@ -4,10 +4,13 @@ import os
 import sys
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parents[1]
+"""The folder of the checkout."""
+
 if sys.dont_write_bytecode:
     # A run starts hundreds of processes, and each would compile the package again. The cache is a folder of its own, so
     # that there is still no file beside a source.
     sys.dont_write_bytecode = False
-    sys.pycache_prefix = os.environ["PYTHONPYCACHEPREFIX"] = str(Path(__file__).parents[1] / ".pytest_cache/bytecode")
+    sys.pycache_prefix = os.environ["PYTHONPYCACHEPREFIX"] = str(ROOT / ".pytest_cache/bytecode")
     # A process that multiprocessing started has the option without the variable.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

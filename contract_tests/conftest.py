@@ -13,7 +13,7 @@ import pytest
 from hypothesis import is_hypothesis_test, settings
 
 import emulator
-from contract_tests import postgres
+from contract_tests.support import postgres
 
 pytest_plugins = ["pytester"]
 
@@ -33,31 +33,31 @@ HERE = Path(__file__).parent
 # unless PAYMENTS_EMULATOR_BROWSER_TESTS=required, as in CI: then they fail.
 collect_ignore = []
 if shutil.which("chromium") is None and os.environ.get("PAYMENTS_EMULATOR_BROWSER_TESTS") != "required":
-    collect_ignore.append("browser")
+    collect_ignore.append("surfaces/browser")
 
 # So do those of shared worlds: Debian's postgresql and nginx, and PAYMENTS_EMULATOR_SHARED_TESTS=required.
 HAS_SERVERS = postgres.programs() is not None and postgres.NGINX is not None
 if not HAS_SERVERS and os.environ.get("PAYMENTS_EMULATOR_SHARED_TESTS") != "required":
-    collect_ignore.append("shared")
+    collect_ignore.append("robustness/shared")
 
 
 FAST = {
-    "core": ("essay", "handlers", "money", "state_machine"),
-    "document": ("bundler", "examples", "schemas"),
-    "drift": (
+    "contract/core": ("essay", "handlers", "money", "state_machine"),
+    "contract/document": ("bundler", "examples", "schemas"),
+    "quality/drift": (
         *("command_line", "decisions", "faces", "golden", "imports", "kinds", "life_cycles", "magic", "records"),
         *("settings", "vocabulary"),
     ),
-    "engine": ("events", "failures", "http_client", "masking"),
-    "http": ("keys", "order"),
-    "resources": (
+    "contract/engine": ("events", "failures", "http_client", "redaction"),
+    "contract/http": ("keys", "order"),
+    "contract/resources": (
         "checkout_sessions",
         "invoices",
         "payment_intents",
         "subscription_states",
         "subscriptions",
     ),
-    "web": ("streaming", "uvicorn", "write_coalescing"),
+    "contract/web": ("streaming", "uvicorn", "write_coalescing"),
 }
 """The test modules, by folder, that are quick and together touch every part: ``pytest -m fast -n 2``."""
 
@@ -77,9 +77,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Load the fixtures, and with them everything, where tests run: not in the process that gives them to workers."""
     if hasattr(config, "workerinput") or not config.getoption("numprocesses", None):
-        config.pluginmanager.import_plugin("contract_tests.fixtures")
+        config.pluginmanager.import_plugin("contract_tests.support.fixtures")
     if config.getoption("--spec-coverage"):
-        config.pluginmanager.import_plugin("contract_tests.coverage.plugin")
+        config.pluginmanager.import_plugin("contract_tests.surfaces.coverage.plugin")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -41,7 +41,7 @@ class BuildHook(BuildHookInterface[Any]):
         return libraries
 
     def _copies(self) -> Path:
-        from emulator.i18n.catalogs import languages
+        from emulator.presentation.languages.catalogs import languages
 
         copies = Path(self.root, "build", "vendor")
         self._libraries().copy_libraries(copies, languages())

@@ -17,7 +17,7 @@ from mkdocs.config import load_config
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from emulator import Emulator
-from emulator.pages import guide
+from emulator.ui.docs import guide
 
 FOLDER = Path(__file__).parent / "images"
 MOST = 80_000

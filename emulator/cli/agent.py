@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from emulator.cli.lazy_groups import LazyGroup
-from emulator.paths import guide_pages_folder
+from emulator.document.paths import guide_pages_folder
 
 BEGIN, END = "<!-- begin: payments-emulator -->", "<!-- end: payments-emulator -->"
 """What is between these lines is the emulator's; everything else in a file stays as it is."""

@@ -16,10 +16,10 @@ from emulator.cli.options import option
 from emulator.cli.output_files import OUTPUT_FILE, explained
 
 if TYPE_CHECKING:
-    from emulator.calibration.probes import Collected
-    from emulator.calibration.runner import Help
-    from emulator.calibration.verdicts import CalibrationReport, Verdict
-    from emulator.profile import Profile
+    from emulator.checks.service.runner import Help
+    from emulator.checks.service.verdicts import CalibrationReport, Verdict
+    from emulator.document.probes import Collected
+    from emulator.document.profile import Profile
 
 LOCAL = "local"
 """The receiver's own address, for a service on this machine."""
@@ -65,10 +65,9 @@ def calibrate(*, url: str, key: str, only: tuple[str, ...], as_json: bool, **cho
     answered or not asked. Exit status 1 only with --against.
     """
     # Imported here: the help needs no probes and no HTTP client.
-    from emulator.calibration.probes import collected
+    from emulator.document.probes import collected
 
-    if key.startswith("sk_prod_"):
-        raise click.UsageError("calibrate creates objects: give it the key of a test App")
+    reject_live_key(url, key)
     if chosen["with_time"] and chosen["resume"] is None:
         raise click.UsageError("--time needs --resume FILE, from which the probes go on days later")
     known = collected()
@@ -82,6 +81,15 @@ def calibrate(*, url: str, key: str, only: tuple[str, ...], as_json: bool, **cho
     else:
         show_verdicts(report, profile)
     return _drift(chosen["against"], profile, quiet=as_json) if chosen["against"] else 0
+
+
+def reject_live_key(*given: str) -> None:
+    """Raise ``UsageError`` for a live key: what asks a service creates and deletes objects."""
+    # Imported here: the help of a command line needs no redaction.
+    from emulator.engine.redaction import has_live_key
+
+    if has_live_key(*given):
+        raise click.UsageError("it creates and deletes objects: give it the key of a test App")
 
 
 def service_url(url: str) -> str:
@@ -107,15 +115,15 @@ def _run(known: Collected, names: list[str], url: str, key: str, chosen: dict[st
     """The report of one run. What it does is shown on the standard error."""
     import httpx
 
-    from emulator.calibration.progress import CalibrationProgress
-    from emulator.calibration.runner import Runner, new_word
-    from emulator.calibration.service import Service
-    from emulator.calibration.verdicts import CalibrationReport
+    from emulator.checks.service.progress import CalibrationProgress
+    from emulator.checks.service.runner import Runner, new_word
+    from emulator.checks.service.service import Service
+    from emulator.checks.service.verdicts import CalibrationReport
 
     with ExitStack() as stack:
         helpers = stack.enter_context(_helpers(chosen))
         try:
-            progress = CalibrationProgress(chosen["resume"], url, new_word(), helpers.mask)
+            progress = CalibrationProgress(chosen["resume"], helpers.mask(url), new_word(), helpers.mask)
         except (ValueError, OSError) as error:
             raise click.ClickException(f"{chosen['resume']}: {error}") from None
         asked = [name for name in names if not helpers.missing(known.probes[name], time=chosen["with_time"])]
@@ -126,13 +134,15 @@ def _run(known: Collected, names: list[str], url: str, key: str, chosen: dict[st
         http = stack.enter_context(httpx.Client(base_url=f"{url}/v1", timeout=60))
         service = Service(http, key, chosen["rate"], chosen["max_requests"])
         verdicts = Runner(service, known, helpers, progress).run(names, time=chosen["with_time"], after=_report_one)
-        return CalibrationReport(url=url, date=f"{helpers.now():%Y-%m-%d}", requests=service.sent, verdicts=verdicts)
+        return CalibrationReport(
+            url=helpers.mask(url), date=f"{helpers.now():%Y-%m-%d}", requests=service.sent, verdicts=verdicts
+        )
 
 
 @contextmanager
 def _helpers(chosen: dict[str, Any]) -> Iterator[Help]:
-    from emulator.calibration.events import EventReceiver
-    from emulator.calibration.runner import Help
+    from emulator.checks.service.events import EventReceiver
+    from emulator.checks.service.runner import Help
     from emulator.engine.redaction import redact_value
 
     buyer = _ask_buyer if chosen["buyer"] else None
@@ -160,14 +170,14 @@ def _report_one(verdict: Verdict) -> None:
 
 def made_profile(known: Collected, report: CalibrationReport) -> Profile:
     """The profile of the service that a report is about."""
-    from emulator.calibration.learning import profile_of
+    from emulator.checks.service.learning import profile_of
     from emulator.engine.decisions import decisions
 
     return profile_of(known, report, len(decisions()))
 
 
 def _save(profile: Profile, file: Path) -> None:
-    from emulator.profile import save
+    from emulator.document.profile import save
 
     with explained(file):
         save(profile, file)
@@ -193,7 +203,7 @@ def show_verdicts(report: CalibrationReport, profile: Profile) -> None:
 
 def _drift(file: Path, profile: Profile, *, quiet: bool) -> int:
     """1 if the service is not as a profile says, with the differences on the standard output."""
-    from emulator.profile import InvalidProfile, differences, load
+    from emulator.document.profile import InvalidProfile, differences, load
 
     try:
         lines = differences(load(file), profile)

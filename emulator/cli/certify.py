@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,16 +14,21 @@ import click
 
 from emulator.cli.forwarding import PATIENCE
 from emulator.cli.listen import destination
-from emulator.cli.options import ID, as_json, option
+from emulator.cli.options import DEFAULT_KEY, ID, as_json, option, racing
 from emulator.cli.output import counted, print_line
 
 if TYPE_CHECKING:
-    from emulator.certifier.service_world import ServiceWorld
+    from emulator.checks.receiver.service_world import ServiceWorld
 
 METHODS = ("HMAC_SHA256", "JWT", "BASIC")
 
 ANYWHERE = "https://receiver.example.com/webhooks"
 """The URL of the endpoint whose deliveries are written to files."""
+
+UNREADABLE = (
+    "If the receiver reads the objects of events: they exist only with --url (PAYMENTS_EMULATOR_URL), which names the "
+    "emulator that it reads from."
+)
 
 
 @click.command()
@@ -51,8 +57,21 @@ ANYWHERE = "https://receiver.example.com/webhooks"
     metavar="FOLDER",
     help="Write the deliveries to files of this folder instead of sending them.",
 )
+@option("--url", metavar="URL", help="URL of the emulator from which the receiver reads objects, if it does.")
+@option("--key", default=DEFAULT_KEY, metavar="KEY", help="Secret key of the App there.")
+@option("--control-token", metavar="TOKEN", help="Control token that it was started with, if any.")
 @as_json
-def certify(receiver_url: str | None, *, timeout: float, export: Path | None, as_json: bool, **signing: Any) -> int:
+def certify(
+    receiver_url: str | None,
+    *,
+    timeout: float,
+    export: Path | None,
+    url: str | None,
+    key: str,
+    control_token: str | None,
+    as_json: bool,
+    **signing: Any,
+) -> int:
     """Test a webhook receiver with valid and invalid deliveries.
 
     \b
@@ -62,18 +81,42 @@ def certify(receiver_url: str | None, *, timeout: float, export: Path | None, as
     payments-emulator certify localhost:3000/hooks --method BASIC --webhook wh_5Tn8cV2bX6mK1jH4gF7dS9aP
     payments-emulator certify --export deliveries
 
-    Events of every type are created in a world of their own, so no emulator needs to run. They are sent as the service
-    sends them: valid, forged, expired, repeated, out of order, slowly, large. Configure any shared secret on both
-    sides. Use a test instance: the events are about invented customers and payments. Exit status 1 if a check
-    fails.
+    Events of every type are sent as the service sends them: valid, forged, expired, repeated, out of order, slowly,
+    large. Configure any shared secret on both sides. Without --url no emulator needs to run, and the
+    customers and payments of the events cannot be read; with it they are created there. Use a test
+    instance. Exit status 1 if a check fails.
     """
     if receiver_url is None and export is None:
         raise click.UsageError("give the URL of a receiver, or --export FOLDER")
-    service = _service(destination(receiver_url or ANYWHERE, "'RECEIVER_URL'"), **signing)
-    with warnings.catch_warnings():
+    receiver_url = destination(receiver_url or ANYWHERE, "'RECEIVER_URL'")
+    with ExitStack() as stack:
         # PyJWT warns of a secret shorter than it recommends; one made up for a test may be.
+        stack.enter_context(warnings.catch_warnings())
         warnings.filterwarnings("ignore", message="The HMAC key is")
-        return _certified(service, timeout, as_json) if export is None else _exported(service, export, as_json)
+        if export is not None:
+            return _exported(_service(receiver_url, **signing), export, as_json)
+        there = stack.enter_context(_emulator(url, key, control_token)) if url else {}
+        return _certified(_service(receiver_url, **signing, **there), timeout, as_json)
+
+
+@contextmanager
+def _emulator(url: str, key: str, token: str | None) -> Iterator[dict[str, Any]]:
+    """Have the events happen in the App of a key at a running emulator."""
+    # Imported here: a run without an emulator needs no client of one.
+    from emulator.cli.client import PAGE, ControlClient
+    from emulator.resources.app.keys import Key
+
+    with ControlClient(url, key, token=token) as emulator:
+
+        def cause(type: str, overrides: Mapping[str, Any]) -> Sequence[Any]:
+            body = {"event": type, "overrides": overrides}
+            request = emulator.send("POST", "/trigger", body=body, headers=racing(no_wait=True)).headers["request-id"]
+            caused = emulator.get(f"/requests/{request}")["event_ids"]
+            events = emulator.get("/events", page_size=PAGE)["data"]
+            return [event for event in reversed(events) if event["id"] in caused]
+
+        app = emulator.get("/app")
+        yield {"elsewhere": cause, "app": Key(app["name"], app["livemode"])}
 
 
 def _certified(service: ServiceWorld, timeout: float, as_json: bool) -> int:
@@ -89,7 +132,7 @@ def _certified(service: ServiceWorld, timeout: float, as_json: bool) -> int:
 
 def _exported(service: ServiceWorld, folder: Path, as_json: bool) -> int:
     """Write each delivery to a file, and say how many there are of each kind; the exit status."""
-    from emulator.certifier.export import deliveries
+    from emulator.checks.receiver.export import deliveries
 
     folder.mkdir(parents=True, exist_ok=True)
     expected = []
@@ -106,7 +149,7 @@ def _exported_line(item: dict[str, Any]) -> str:
     return f"{files} in {item['folder']}: {item['accepted']} to be accepted and {item['refused']} to be rejected."
 
 
-def _service(url: str, *, secret: str | None, method: str, webhook: str | None, ssl_verification: bool) -> ServiceWorld:
+def _service(url: str, *, secret: str | None, method: str, webhook: str | None, **more: Any) -> ServiceWorld:
     if not secret or not secret.isprintable():
         raise click.UsageError(
             "give the secret of your receiver with PAYMENTS_EMULATOR_SECRET or --secret; "
@@ -117,17 +160,17 @@ def _service(url: str, *, secret: str | None, method: str, webhook: str | None, 
             "with BASIC the user name is the endpoint's id: give the id that your receiver expects with --webhook"
         )
     # Imported here, as below: the help and the mistakes of a command line need no world and no HTTP client.
-    from emulator.certifier.service_world import NotPermitted, ServiceWorld
+    from emulator.checks.receiver.service_world import NotPermitted, ServiceWorld
 
     try:
-        return ServiceWorld(url, secret, method, webhook=webhook, ssl_verification=ssl_verification)
+        return ServiceWorld(url, secret, method, webhook=webhook, **more)
     except NotPermitted as error:
         raise click.BadParameter(str(error), param_hint="'RECEIVER_URL'") from None
 
 
 async def _run(service: ServiceWorld, timeout: float, as_json: bool) -> list[dict[str, Any]]:
     """The result of every check as plain values, each printed as soon as it is known."""
-    from emulator.certifier import certifier
+    from emulator.checks.receiver import certifier
 
     shown = []
     try:
@@ -185,7 +228,7 @@ def _wrapped(text: str, first: str = "", others: str = "") -> str:
 
 def _summary(shown: list[dict[str, Any]], service: ServiceWorld, timeout: float) -> Iterator[str]:
     """The counts, and notes on them."""
-    from emulator.certifier.checks import checks_of
+    from emulator.checks.receiver.checks import checks_of
 
     method = service.endpoint.security_profile
     failed, total = sum(not item["passed"] for item in shown), counted(len(shown), "check")
@@ -193,6 +236,8 @@ def _summary(shown: list[dict[str, Any]], service: ServiceWorld, timeout: float)
     yield f"{verdict} ({method}, {timeout:g} s for an answer)."
     if left := len(checks_of(method)) - len(shown):
         yield f"{counted(left, 'check')} not run: a receiver that rejects the valid event rejects the others as well."
+    if not service.is_readable and any(not item["passed"] and item["expected"] == "accepted" for item in shown):
+        yield UNREADABLE
     if others := sorted({status for item in shown for status in _accepted(item) if status != 200}):
         yield f"The specification requires a 200 (Delivery rule 2); accepting {others[0]} is an assumption (B-84)."
 

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import click
 
 from emulator.cli import check_rules
+from emulator.cli.calibrate import reject_live_key
 from emulator.cli.extras import require_extra
 from emulator.cli.options import DEFAULT_URL, option
 from emulator.cli.output_files import OUTPUT_FILE, write_text
@@ -20,7 +21,7 @@ from emulator.cli.output_files import OUTPUT_FILE, write_text
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from emulator.conformance.report import OperationCount, Report
+    from emulator.checks.document.report import OperationCount, Report
 
 
 @click.command()
@@ -59,8 +60,7 @@ def check(
     server is not as the profile of --against says.
     """
     require_extra("check", "schemathesis")
-    if key.startswith("sk_prod_"):
-        raise click.UsageError("check creates and deletes thousands of objects: give it the key of a test App")
+    reject_live_key(url, key)
     if against and not rules:
         raise click.UsageError("--against is about the rules; add --rules")
     base_url, document = server_and_document(url)
@@ -83,7 +83,7 @@ def server_and_document(url: str) -> tuple[str, dict[str, Any]]:
     # Imported here: the help of a command line needs no HTTP client and no document.
     import httpx
 
-    from emulator.conformance.operation_links import is_usable
+    from emulator.checks.document.operation_links import is_usable
     from emulator.document import bundles
 
     url = url.rstrip("/").removesuffix("/v1")
@@ -103,9 +103,9 @@ def _report(document: Any, base_url: str, key: str, *, examples: int, seed: int 
     # Imported here: schemathesis is an extra, and slow to import; the help needs no random names.
     import secrets
 
-    from emulator.conformance.link_walker import headers
-    from emulator.conformance.object_factory import ObjectFactory, webhook_receiver
-    from emulator.conformance.suite import Suite
+    from emulator.checks.document.link_walker import headers
+    from emulator.checks.document.object_factory import ObjectFactory, webhook_receiver
+    from emulator.checks.document.suite import Suite
 
     with webhook_receiver() as own, _progress() as progress:
         objects = ObjectFactory(base_url, headers(key), receiver or own.url, secrets.token_hex(4))
@@ -126,7 +126,7 @@ def _show(report: Report) -> None:
     from rich.console import Console
     from rich.markup import escape
 
-    from emulator.junit import printable
+    from emulator.checks.junit import printable
 
     console = Console()
     console.print(_table(report))
@@ -139,10 +139,9 @@ def _show(report: Report) -> None:
         _block(console, "could not be checked", problem)
     if report.rules is not None:
         console.print(printable("\n".join(_rule_lines(report))), markup=False, highlight=False)
-    followed = sum(0 < status < 300 for status in report.links.values())
     console.print(
         f"{report.requests} requests in {report.seconds:.0f} s; {len(report.checks)} kinds of check; "
-        f"{followed} of {len(report.links)} links succeeded.",
+        f"{report.followed} of {len(report.links)} links succeeded.",
         highlight=False,
     )
     console.print(
@@ -182,7 +181,7 @@ def _row(count: OperationCount) -> tuple[str, ...]:
 
 
 def _block(console: Console, title: str, *lines: str) -> None:
-    from emulator.junit import printable
+    from emulator.checks.junit import printable
 
     console.print(f"\n[bold red]{title}")
     for line in lines:

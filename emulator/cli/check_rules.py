@@ -16,7 +16,7 @@ from emulator.cli.calibrate import made_profile
 if TYPE_CHECKING:
     import httpx
 
-    from emulator.calibration.verdicts import CalibrationReport
+    from emulator.checks.service.verdicts import CalibrationReport
 
 MOST = 1_000
 """Requests that the probes make at most, repeated ones included."""
@@ -34,14 +34,14 @@ def ask(url: str, key: str) -> CalibrationReport:
     """
     import httpx
 
-    from emulator.calibration.events import EventReceiver
-    from emulator.calibration.probes import collected
-    from emulator.calibration.progress import CalibrationProgress
-    from emulator.calibration.runner import Help, Runner, new_word
-    from emulator.calibration.service import Service
-    from emulator.calibration.verdicts import CalibrationReport
+    from emulator.checks.service.events import EventReceiver
+    from emulator.checks.service.progress import CalibrationProgress
+    from emulator.checks.service.runner import Help, Runner, new_word
+    from emulator.checks.service.service import Service
+    from emulator.checks.service.verdicts import CalibrationReport
+    from emulator.document.probes import collected
     from emulator.engine.redaction import redact_value
-    from emulator.server import is_loopback
+    from emulator.server.server import is_loopback
 
     known = collected()
     with ExitStack() as stack:
@@ -52,7 +52,9 @@ def ask(url: str, key: str) -> CalibrationReport:
         service = Service(http, key, RATE, MOST)
         progress = CalibrationProgress(None, url, new_word(), redact_value)
         verdicts = Runner(service, known, helpers, progress).run([*known.probes], time=False, after=lambda _: None)
-    return CalibrationReport(url=url, date=f"{datetime.now(UTC):%Y-%m-%d}", requests=service.sent, verdicts=verdicts)
+    return CalibrationReport(
+        url=redact_value(url), date=f"{datetime.now(UTC):%Y-%m-%d}", requests=service.sent, verdicts=verdicts
+    )
 
 
 def _offered_time(http: httpx.Client, url: str, key: str) -> Callable[[int], None] | None:
@@ -70,8 +72,8 @@ def _offered_time(http: httpx.Client, url: str, key: str) -> Callable[[int], Non
 
 def drift(file: Path, report: CalibrationReport) -> list[str]:
     """What is not as a profile says. Raises ``ClickException`` for a file that is none."""
-    from emulator.calibration.probes import collected
-    from emulator.profile import InvalidProfile, differences, load
+    from emulator.document.probes import collected
+    from emulator.document.profile import InvalidProfile, differences, load
 
     try:
         return differences(load(file), made_profile(collected(), report))

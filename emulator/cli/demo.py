@@ -13,9 +13,10 @@ import click
 
 from emulator.cli.options import option
 from emulator.cli.server_thread import serving
+from emulator.presentation.languages.language import plain_money
 
 if TYPE_CHECKING:
-    from emulator.receiver import ReceivedRequest, ReceiverReply
+    from emulator.checks.webhook_receiver import ReceivedRequest, ReceiverReply
 
 KEY = "sk_test_demo"
 PHONE = "+24177000000"
@@ -102,12 +103,13 @@ class Demo:
         self._show_transactions()
         self._title("... and an invoice.")
         for invoice in self._call("GET", "/v1/invoices/")["data"]:
-            self._detail(f"{invoice['invoice_number']}: {invoice['total']} {invoice['currency']}, {invoice['status']}.")
+            total = plain_money(invoice["total"], invoice["currency"])
+            self._detail(f"{invoice['invoice_number']}: {total}, {invoice['status']}.")
 
     def _show_transactions(self) -> None:
         for item in self._call("GET", "/v1/transactions/")["data"]:
-            money = f"{item['amount']} {item['currency']}, fee {item['fee']}, net {item['net_amount']}"
-            self._detail(f"{item['created_at'][:10]}  {money}, {item['status']}.")
+            amount, fee, net = (plain_money(item[name], item["currency"]) for name in ("amount", "fee", "net_amount"))
+            self._detail(f"{item['created_at'][:10]}  {amount}, fee {fee}, net {net}, {item['status']}.")
 
     def _show_webhooks(self) -> None:
         self._title("The shop received a signed webhook for every event, in order, and checked each signature.")
@@ -145,7 +147,7 @@ class Shop:
         import hashlib
         import hmac
 
-        from emulator.receiver import ReceiverReply
+        from emulator.checks.webhook_receiver import ReceiverReply
 
         event = json.loads(request.body)
         if event["type"] == "webhook.ping":
@@ -160,7 +162,7 @@ class Shop:
 @contextmanager
 def _shop() -> Iterator[Shop]:
     # Imported here: the help of a command line needs no web server.
-    from emulator.receiver import HttpReceiver
+    from emulator.checks.webhook_receiver import HttpReceiver
 
     shop = Shop()
     with HttpReceiver(shop.receive) as receiver:
@@ -172,8 +174,8 @@ def _shop() -> Iterator[Shop]:
 def _sandbox(port: int) -> Iterator[str]:
     # Imported here: the help of a command line needs no web server.
     from emulator.engine.clock import FROZEN
-    from emulator.sandbox import Options
-    from emulator.server import CannotListen, Server
+    from emulator.server.sandbox import Options
+    from emulator.server.server import CannotListen, Server
 
     try:
         server = Server(Options(clock_mode=FROZEN, clock_at=START), "127.0.0.1", port)

@@ -20,12 +20,12 @@ from emulator.cli.serve import make_server, serve
 from emulator.cli.server_thread import serving
 
 if TYPE_CHECKING:
+    from emulator.checks.report.exam_recorder import ExamRecorder
+    from emulator.checks.suite.seams import Doubt
+    from emulator.checks.suite.search import DoubtRun
     from emulator.cli.captured import CapturedCommands
-    from emulator.doubt.seams import Doubt
-    from emulator.doubt.search import DoubtRun
-    from emulator.grade.exam_recorder import ExamRecorder
 
-LEFT_OUT = ("port", "port_file", "state", "history", "quiet", "verbose", "log_format", "strict")
+LEFT_OUT = ("port", "port_file", "state", "quiet", "verbose", "log_format", "strict")
 """Options of ``serve`` that each run has for itself: a free port, worlds in memory, answers that may be wrong."""
 
 PARAMETERS = [each for each in serve.params if each.name not in LEFT_OUT]
@@ -42,7 +42,7 @@ PATIENCE = 60.0
 def listed(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     """Print every wrong service, and end."""
     if wanted:
-        from emulator.doubt.table import DOUBTS
+        from emulator.checks.suite.table import DOUBTS
 
         click.echo("\n".join(f"{row.name:34}{row.wrong}" for row in DOUBTS.values()))
         context.exit(0)
@@ -87,10 +87,10 @@ def doubt(
     what was found before.
     """
     # Imported here: the help of this command needs none of them.
+    from emulator.checks.runs import RunLimits
+    from emulator.checks.suite.search import doubt as run_doubt
+    from emulator.checks.suite.table import DOUBTS
     from emulator.cli.captured import CapturedCommands
-    from emulator.doubt.search import doubt as run_doubt
-    from emulator.doubt.table import DOUBTS
-    from emulator.runs import RunLimits
 
     for name in (*only, *skip):
         if name not in DOUBTS:
@@ -119,9 +119,9 @@ def player(
 
     It is one of ``commands``. ``recorder`` looks at the worlds of the right one.
     """
-    from emulator.doubt.search import DoubtRun
-    from emulator.doubt.table import DOUBTS
-    from emulator.doubt.wrong_service import WrongService
+    from emulator.checks.suite.search import DoubtRun
+    from emulator.checks.suite.table import DOUBTS
+    from emulator.checks.suite.wrong_service import WrongService
 
     seed = 0 if chosen["seed"] is None else chosen["seed"]
     own = {**chosen, "seed": seed, "state": "memory", "port": 0, "strict": False}

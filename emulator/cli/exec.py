@@ -40,7 +40,7 @@ SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if 
 KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 """What no command survives; on Windows SIGTERM, which ends it at once."""
 
-NOT_OURS = ("workers", "port", "port_file", "quiet", "verbose", "log_format", "exit_with_stdin")
+NOT_OURS = ("port", "port_file", "quiet", "verbose", "log_format", "exit_with_stdin")
 """Options of ``serve`` that are about a server: its port, which has an environment variable, its end, its output."""
 
 PARAMETERS = [parameter for parameter in serve.params if parameter.name not in NOT_OURS]

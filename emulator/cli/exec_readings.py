@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from emulator import junit
+from emulator.checks import junit
 from emulator.cli.captured import CapturedCommands
 from emulator.cli.output_files import write_text
 from emulator.cli.serve import make_server

@@ -12,8 +12,8 @@ from emulator.cli.options import ID, as_json, with_client
 from emulator.cli.output import print_line, when
 
 if TYPE_CHECKING:
-    from emulator.chains import Entry, Episode
     from emulator.cli.client import ControlClient
+    from emulator.control.explain.chains import Entry, Episode
 
 LATEST = 8
 """The episodes that are shown without ``--all``."""
@@ -38,13 +38,18 @@ def explain(emulator: ControlClient, id: str, *, every: bool, as_json: bool) -> 
     First how it stands and what comes next. Then each request and job that led there, with what it caused in lanes:
     clock, money, webhooks, mail. Repeats are counted.
     """
-    print_line(emulator.get(f"/explain/{id}"), lambda found: "\n".join(lines(found, every)), as_json)
+    print_line(emulator.get(f"/explain/{id}"), lambda found: _searchable("\n".join(lines(found, every))), as_json)
+
+
+def _searchable(text: str) -> str:
+    """The text with ordinary spaces, once its lines are wrapped: amounts have others, and a terminal is searched."""
+    return text.replace("\N{NO-BREAK SPACE}", " ")
 
 
 def lines(found: Any, every: bool) -> Iterator[str]:
     """The name, the sentence, and the episodes, the oldest first."""
     # Imported here: help needs none of it.
-    from emulator.chains import episodes
+    from emulator.control.explain.chains import episodes
 
     width = max(NARROWEST, shutil.get_terminal_size().columns)
     status = f", {found['status'].replace('_', ' ')}" if found["status"] else ""

@@ -14,7 +14,7 @@ import click
 if TYPE_CHECKING:
     import httpx
 
-    from emulator.receiver import ReceivedRequest, ReceiverReply
+    from emulator.checks.webhook_receiver import ReceivedRequest, ReceiverReply
 
 PATIENCE = 10.0
 """Seconds that the receiver has to answer (Limits)."""
@@ -64,7 +64,7 @@ class Forwarder:
     def answer(self, request: ReceivedRequest) -> ReceiverReply:
         """Forward one request. Pings are answered here: they only test that this endpoint exists."""
         # Imported here: the help of a command line needs no web server.
-        from emulator.receiver import ReceiverReply
+        from emulator.checks.webhook_receiver import ReceiverReply
 
         event = event_in(request.body)
         if event.get("type") == "webhook.ping":
@@ -82,7 +82,7 @@ class Forwarder:
         # Imported here: the help of a command line needs no web server and no headers.
         from email.message import Message
 
-        from emulator.receiver import ReceivedRequest
+        from emulator.checks.webhook_receiver import ReceivedRequest
 
         if self._about in (None, about(event)):
             body = json.dumps(event, separators=(",", ":"), ensure_ascii=False).encode()

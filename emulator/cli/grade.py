@@ -25,8 +25,8 @@ from emulator.cli.progress_line import ProgressLine
 from emulator.cli.serve import serve
 
 if TYPE_CHECKING:
-    from emulator.grade.exam import Area, Exam
-    from emulator.runs import RunLimits
+    from emulator.checks.report.exam import Area, Exam
+    from emulator.checks.runs import RunLimits
 
 PARAMETERS = [each for each in serve.params if each.name not in LEFT_OUT]
 
@@ -100,8 +100,8 @@ def grade(
     Exit status 1 where the mark, the mean of the areas that were asked, is less than --fail-on (100); 130 after Ctrl-C.
     """
     # Imported here: the help of this command needs none of them.
-    from emulator.grade import exam_formats
-    from emulator.grade.page import as_html
+    from emulator.checks.report import exam_formats
+    from emulator.checks.report.page import as_html
 
     def as_sarif(exam: Exam) -> str:
         return exam_formats.as_sarif(exam, examined_file(command))
@@ -126,7 +126,7 @@ def grade(
 
 def examined_file(command: Sequence[str]) -> str:
     """The first file of the project that a command names, as a path in the project; without one its README."""
-    from emulator.grade.exam_formats import README
+    from emulator.checks.report.exam_formats import README
 
     files = [Path(word) for word in command if not Path(word).is_absolute() and Path(word).is_file()]
     return files[0].as_posix() if files else README
@@ -134,12 +134,12 @@ def examined_file(command: Sequence[str]) -> str:
 
 def examine(plan: ExamPlan) -> Exam:
     """Ask everything that can be asked."""
+    from emulator.checks.report import areas
+    from emulator.checks.report.exam import Exam
+    from emulator.checks.report.exam_recorder import ExamRecorder
+    from emulator.checks.suite.search import doubt
+    from emulator.checks.suite.table import DOUBTS
     from emulator.cli.captured import CapturedCommands
-    from emulator.doubt.search import doubt
-    from emulator.doubt.table import DOUBTS
-    from emulator.grade import areas
-    from emulator.grade.exam import Exam
-    from emulator.grade.exam_recorder import ExamRecorder
 
     recorder, commands = ExamRecorder(), CapturedCommands()
     play = doubt_player(plan.command, plan.key, plan.chosen, commands, recorder)
@@ -164,7 +164,7 @@ def examine(plan: ExamPlan) -> Exam:
 @contextmanager
 def _limited(plan: ExamPlan, area: str, stop: Callable[[], None] = lambda: None) -> Iterator[RunLimits]:
     """How many runs an area may have at a time; their number is shown on a terminal."""
-    from emulator.runs import RunLimits
+    from emulator.checks.runs import RunLimits
 
     shown = ProgressLine(quiet=plan.quiet, title=f"{area}: ")
     try:
@@ -174,11 +174,11 @@ def _limited(plan: ExamPlan, area: str, stop: Callable[[], None] = lambda: None)
 
 
 def _swept(plan: ExamPlan) -> Area:
+    from emulator.checks.app.driver import sweep
+    from emulator.checks.app.placed_faults import cases
+    from emulator.checks.report import areas
+    from emulator.checks.suite.search import sample
     from emulator.cli.sweep import CommandRuns
-    from emulator.doubt.search import sample
-    from emulator.grade import areas
-    from emulator.sweep.driver import sweep
-    from emulator.sweep.placed_faults import cases
 
     if not plan.story:
         return areas.SWEEP._replace(not_asked=NO_STORY)
@@ -192,7 +192,7 @@ def _swept(plan: ExamPlan) -> Area:
 
 
 def _certified(plan: ExamPlan) -> Area:
-    from emulator.grade import areas
+    from emulator.checks.report import areas
 
     if not plan.receiver:
         return areas.CERTIFY._replace(not_asked=NO_RECEIVER)
@@ -205,9 +205,9 @@ def _certified(plan: ExamPlan) -> Area:
 
 
 def _read(plan: ExamPlan) -> Area:
+    from emulator.checks.report import areas
+    from emulator.checks.suite.search import sample
     from emulator.cli.exec_readings import run_all
-    from emulator.doubt.search import sample
-    from emulator.grade import areas
 
     def variables(server: Any) -> dict[str, str]:
         return environment(server.url, plan.key, plan.chosen["control_token"])

@@ -74,8 +74,13 @@ class LazyGroup(click.Group):
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """The named command; raises ``UsageError`` with the allowed names if there is none."""
         if not ctx.resilient_parsing and self.get_command(ctx, args[0]) is None:
-            raise click.UsageError(f"there is no command {args[0]!r}; {guidance(args[0], self.commands)}", ctx)
+            raise click.UsageError(f"there is no command {args[0]!r}; {guidance(args[0], self._shown())}", ctx)
         return super().resolve_command(ctx, args)
+
+    def _shown(self) -> list[str]:
+        """The names of the commands that are not hidden."""
+        commands = self.commands.listed() if isinstance(self.commands, LazyCommands) else self.commands
+        return [name for name, command in commands.items() if not command.hidden]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of this name, which shows its help as the group does."""

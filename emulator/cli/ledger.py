@@ -8,6 +8,7 @@ import click
 
 from emulator.cli.options import ID, as_json, limit, with_client
 from emulator.cli.output import print_line, when
+from emulator.presentation.languages.language import plain_money
 
 if TYPE_CHECKING:
     from emulator.cli.client import ControlClient
@@ -27,8 +28,8 @@ def ledger(emulator: ControlClient, object_id: str | None, currency: str | None,
     payments-emulator ledger --object inv_3Hj6kL9pQ2rS5tU8vW1xY4zA
     payments-emulator ledger --currency XAF --json | jq .balanced
 
-    The ledger is kept by double entry over payments, refunds and invoices. Amounts are in minor units. With --json it
-    is one object. Exit status 1 if it does not add up.
+    The ledger is kept by double entry over payments, refunds and invoices. What was set directly, past the rules, has
+    an account of its own. With --json it is one object, amounts in minor units. Exit status 1 if it does not add up.
     """
     found = emulator.get("/ledger", object=object_id, currency=currency, page_size=min(limit, 100))
     print_line(found, report, as_json)
@@ -48,20 +49,21 @@ def report(found: Any) -> str:
 
 def total(each: Any) -> str:
     """What stands on one of the books."""
-    return f"{click.style(each['account'].ljust(13), bold=True)}  {each['amount']:>14} {each['currency']}"
+    return f"{click.style(each['account'].ljust(13), bold=True)}  {plain_money(each['amount'], each['currency']):>18}"
 
 
 def entry(each: Any) -> str:
     """A posting with its cause."""
-    amount = f"{each['amount']:>+10} {each['currency']}"
-    return f"{when(each['at'])}  {amount}  {each['account']}  {each['cause']['summary']}"
+    amount = "+" * (each["amount"] > 0) + plain_money(each["amount"], each["currency"])
+    return f"{when(each['at'])}  {amount:>16}  {each['account']}  {each['cause']['summary']}"
 
 
 def broken(each: Any) -> str:
     """What broke the balance, and what touched the account before."""
     earlier = f"; before it {each['earlier']['summary']}" if each["earlier"] else ""
     cause = f"{each['cause']['summary']} ({each['cause']['id']}){earlier}"
-    return f"{when(each['at'])}  {each['account']} is off by {each['amount']} {each['currency']}: {cause}"
+    off = f"{each['account']} is off by {plain_money(each['amount'], each['currency'])}"
+    return f"{when(each['at'])}  {off}: {cause}"
 
 
 def verdict(balanced: bool) -> str:

@@ -82,8 +82,8 @@ def listen(
     # Imported here: help and usage errors need no HTTP client.
     import httpx
 
+    from emulator.checks.webhook_receiver import HttpReceiver
     from emulator.cli.client import ControlClient
-    from emulator.receiver import HttpReceiver
 
     target = destination(forward_to, "'--forward-to'")
     secret = secret or derived_secret(key, target)

@@ -14,7 +14,7 @@ import click
 from emulator.cli import logs
 from emulator.cli.captured import run_captured
 from emulator.cli.client import ControlClient
-from emulator.event_types import EVENTS
+from emulator.core.event_types import EVENTS
 
 JSON = dict[str, Any]
 

@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
-from emulator.event_types import EVENTS
+from emulator.core.event_types import EVENTS
 
 DEFAULT_PORT = 4747
 DEFAULT_URL = f"http://127.0.0.1:{DEFAULT_PORT}"
@@ -115,13 +115,13 @@ class Words(click.ParamType):  # type: ignore[type-arg]  # older clicks have no 
 
 
 def guidance(mistyped: str, words: Iterable[str]) -> str:
-    """The nearest allowed word, and all of them."""
+    """The nearest allowed word; all of them where none is near."""
     # Imported here: only errors need it.
     from difflib import get_close_matches
 
     allowed = [*words]
     near = get_close_matches(mistyped, allowed, n=1)
-    return (f"did you mean {near[0]}? " if near else "") + f"allowed: {', '.join(allowed)}"
+    return f"did you mean `{near[0]}`?" if near else f"allowed: {', '.join(allowed)}"
 
 
 EVENT_TYPE = Words("EVENT", EVENTS)

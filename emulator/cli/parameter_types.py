@@ -1,4 +1,4 @@
-"""Types of option values that say what is wrong with a value: clocks, states, histories, SMTP servers, readings."""
+"""Types of option values that say what is wrong with a value: clocks, state stores, SMTP servers, readings."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from emulator.state.urls import FORMS, is_state_url
+from emulator.engine.storage.urls import FORMS, is_state_url
 
 
 class ClockStart(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
@@ -40,44 +40,19 @@ class StateUrl(click.ParamType):  # type: ignore[type-arg]  # older clicks have 
         return value
 
 
-class Parsed(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
-    """A value whose parser says what is wrong with it, in a ``ValueError``."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """What the parser makes of the value."""
-        try:
-            return self.parsed(value)
-        except ValueError as error:
-            return self.fail(str(error), param, ctx)
-
-    def parsed(self, text: str) -> Any:
-        """What a text means. Raises ``ValueError``."""
-        raise NotImplementedError
-
-
-class HistorySize(Parsed):
-    """``N`` or ``Nmonths``."""
-
-    name = "N"
-
-    def parsed(self, text: str) -> Any:
-        """The limit of a world's history in memory."""
-        # Imported here: the help of a command line needs no world.
-        from emulator.core.archive import HistoryLimit
-
-        return HistoryLimit.parse(text)
-
-
-class Smtp(Parsed):
+class Smtp(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
     """``smtp://user:password@host:port``, or ``smtps://``."""
 
     name = "URL"
 
-    def parsed(self, text: str) -> Any:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The SMTP server at the URL."""
         from emulator.engine.mailer import SmtpServer
 
-        return SmtpServer.at(text)
+        try:
+            return SmtpServer.at(value)
+        except ValueError as error:
+            return self.fail(str(error), param, ctx)
 
 
 class ProfileFile(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
@@ -87,7 +62,7 @@ class ProfileFile(click.ParamType):  # type: ignore[type-arg]  # older clicks ha
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The profile in the file."""
-        from emulator.profile import InvalidProfile, load
+        from emulator.document.profile import InvalidProfile, load
 
         try:
             return load(Path(value))

@@ -8,6 +8,7 @@ import click
 
 from emulator.cli.options import ID, as_json, no_wait, racing, with_client
 from emulator.cli.output import print_line, print_next, when
+from emulator.presentation.languages.language import plain_money
 
 if TYPE_CHECKING:
     from emulator.cli.client import ControlClient
@@ -53,5 +54,5 @@ def line(intent: Any) -> str:
     """A payment intent on one line."""
     error = intent["last_error"]
     why = f"  {error['code']}" if error else ""
-    paid = f"{intent['amount']} {intent['currency']}"
+    paid = plain_money(intent["amount"], intent["currency"])
     return f"{when(intent['created_at'])}  {intent['id']}  {paid}  {click.style(intent['status'], bold=True)}{why}"

@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from emulator.cli.calibrate import service_url
+from emulator.cli.calibrate import reject_live_key, service_url
 from emulator.cli.options import DEFAULT_URL, option, variable
 from emulator.cli.parameter_types import ProfileFile
 
 if TYPE_CHECKING:
-    from emulator.proxy.grouped_findings import Findings, ProxyFinding
-    from emulator.proxy.passed import Passed
-    from emulator.proxy.proxy_server import ProxyServer
-    from emulator.proxy.run_file import RunWriter
-    from emulator.proxy.side_by_side import SideBySide
+    from emulator.checks.traffic.grouped_findings import Findings, ProxyFinding
+    from emulator.checks.traffic.passed import Passed
+    from emulator.checks.traffic.proxy_server import ProxyServer
+    from emulator.checks.traffic.run_file import RunWriter
+    from emulator.checks.traffic.side_by_side import SideBySide
 
 DEFAULT_PORT = 4748
 
@@ -62,10 +62,11 @@ def proxy(*, upstream: str, record: Path | None, as_json: bool, command: tuple[s
     differs; otherwise that of COMMAND.
     """
     # Imported here: the help needs neither a web server nor the rules of the service.
-    from emulator.proxy.proxy_server import ProxyTargets
-    from emulator.proxy.run_file import RunWriter
+    from emulator.checks.traffic.proxy_server import ProxyTargets
+    from emulator.checks.traffic.run_file import RunWriter
     from emulator.testing.fresh_world import FreshWorld
 
+    reject_live_key(upstream)
     url = service_url(upstream)
     targets = ProxyTargets(url, _checked(chosen["webhooks_to"]))
     profile = chosen["profile"]
@@ -91,7 +92,7 @@ class _Run:
     """One run of the proxy: what it shows, records and reports."""
 
     def __init__(self, world: Any, settings: Mapping[str, Any], writer: RunWriter | None, *, as_json: bool) -> None:
-        from emulator.proxy.side_by_side import SideBySide
+        from emulator.checks.traffic.side_by_side import SideBySide
 
         self._as_json = as_json
         self._writer = writer
@@ -100,10 +101,12 @@ class _Run:
 
     def serve(self, targets: Any, chosen: dict[str, Any], command: tuple[str, ...]) -> int:
         """Serve until COMMAND, or a signal, ends the run; the status of COMMAND."""
+        from emulator.checks.traffic.proxy_server import INBOX, PAGE, ProxyOutcome, ProxyServer
         from emulator.cli.server_start import start_errors, write_port
         from emulator.cli.server_thread import serving
-        from emulator.proxy.proxy_server import INBOX, PAGE, ProxyOutcome, ProxyServer
+        from emulator.engine.redaction import redact_text
 
+        upstream, webhooks_to = (redact_text(url or "") for url in (targets.upstream, targets.webhooks_to))
         outcome = ProxyOutcome(self._take, self._side_by_side.findings, self._last)
         if not command:
             signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
@@ -112,9 +115,9 @@ class _Run:
         with serving(server):
             write_port(server.port, chosen["port_file"])
             for line in (
-                f"The service     {targets.upstream} by way of {server.url}/v1/",
+                f"The service     {upstream} by way of {server.url}/v1/",
                 f"Differences     {server.url}{PAGE}",
-                f"Webhooks        {server.url}{INBOX}  ({targets.webhooks_to or 'passed on to no one'})",
+                f"Webhooks        {server.url}{INBOX}  ({webhooks_to or 'passed on to no one'})",
                 "Ready.",
             ):
                 click.echo(line, err=self._as_json or bool(command))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -14,10 +13,10 @@ from emulator.cli.options import Decorator, with_client
 
 if TYPE_CHECKING:
     from emulator.cli.client import ControlClient
-    from emulator.recording.model import Recording
-    from emulator.recording.shrink import Shrunk
+    from emulator.control.recording.model import Recording
+    from emulator.control.recording.shrink import Shrunk
 
-FORMS = ("pytest", "node", "curl", "arazzo", "bruno", "har")
+FORMS = ("pytest", "node", "curl", "arazzo")
 
 
 def form_option(forms: Sequence[str], *, required: bool = True) -> Decorator:
@@ -27,7 +26,7 @@ def form_option(forms: Sequence[str], *, required: bool = True) -> Decorator:
 
 def _unused(_context: click.Context, _parameter: click.Parameter, out: Path | None) -> Path | None:
     """A path that nothing is written to yet, before any work is done: a test is often changed after it was written."""
-    if out is not None and (any(out.iterdir()) if out.is_dir() else out.exists()):
+    if out is not None and out.exists():
         raise click.BadParameter(f"{out} exists; move it away or name another one")
     return out
 
@@ -37,7 +36,7 @@ out_option = click.option(
     type=click.Path(path_type=Path),
     metavar="FILE",
     callback=_unused,
-    help="Write to this new FILE (bruno: a folder).",
+    help="Write to this new FILE.",
 )
 """``--out`` of the commands that write a test."""
 
@@ -118,18 +117,12 @@ def record(
         raise click.UsageError(f"--as: name the form: {', '.join(FORMS)}")
     if is_stop and since:
         raise click.UsageError("--stop writes what came since --start; leave out --since")
-    _check_options(form, expected, command, out, is_shrunk=is_shrunk)
+    _check_options(expected, command, is_shrunk=is_shrunk)
     part = _under_way(emulator) if is_stop else JournalPart(since)
-    if form == "har":
-        document = fetch(emulator, "har", part)
-        if not document["log"]["entries"]:
-            raise click.ClickException("there is nothing to record: the journal has no request")
-        write({"": json.dumps(document, indent=1, ensure_ascii=False) + "\n"}, out)
-    else:
-        recording = _chosen(fetched(emulator, part, expected), command, seconds, is_shrunk=is_shrunk)
-        if recording is None:
-            return 1
-        write(rendered(recording, form), out)
+    recording = _chosen(fetched(emulator, part, expected), command, seconds, is_shrunk=is_shrunk)
+    if recording is None:
+        return 1
+    write(rendered(recording, form), out)
     if is_stop:
         emulator.post("/recording/stop")
     return 0
@@ -144,18 +137,12 @@ def _chosen(recording: Recording, command: str | None, seconds: float, *, is_shr
     return shrunk(recording, seconds) if command is None else shrunk_while(recording, command, seconds)
 
 
-def _check_options(
-    form: str, expected: tuple[str, ...], command: str | None, out: Path | None, *, is_shrunk: bool
-) -> None:
+def _check_options(expected: tuple[str, ...], command: str | None, *, is_shrunk: bool) -> None:
     """Raise a usage error for options that do not go together."""
     if command is not None and (expected or not is_shrunk):
         raise click.UsageError("--while goes with --shrink, without --expect")
-    if form == "har" and (expected or is_shrunk):
-        raise click.UsageError("a HAR expects nothing; leave out --expect and --shrink")
     if is_shrunk and not expected and command is None:
         raise click.UsageError("--shrink needs --expect or --while: what is to hold at the end")
-    if form == "bruno" and out is None:
-        raise click.UsageError("bruno is a folder of files; name it with --out")
 
 
 def _start(emulator: ControlClient, *, is_alone: bool) -> int:
@@ -178,19 +165,6 @@ def _under_way(emulator: ControlClient) -> JournalPart:
     return JournalPart(state["since_request"], state["until_request"])
 
 
-def fetch(
-    emulator: ControlClient,
-    form: str,
-    part: JournalPart = JournalPart(),  # noqa: B008  # it cannot be changed
-    expected: tuple[str, ...] = (),
-    about: str | None = None,
-) -> Any:
-    """A recording of the emulator, as JSON."""
-    marks = {"since": part.since or None, "until": part.until}
-    query = {"as": form, **marks, "expect": list(expected) or None, "about": about}
-    return emulator.get("/recording", **query)
-
-
 def fetched(
     emulator: ControlClient, part: JournalPart, expected: tuple[str, ...], about: str | None = None
 ) -> Recording:
@@ -198,9 +172,11 @@ def fetched(
     # Imported here: the help of this command needs neither.
     import msgspec
 
-    from emulator.recording.model import Recording
+    from emulator.control.recording.model import Recording
 
-    recording = msgspec.convert(fetch(emulator, "steps", part, expected, about), Recording)
+    marks = {"since": part.since or None, "until": part.until}
+    shown = emulator.get("/recording", **marks, expect=list(expected) or None, about=about)
+    recording = msgspec.convert(shown, Recording)
     for id in recording.unknown:
         click.echo(f"{id}: the journal does not say how it was made; a fresh world has no such object", err=True)
     return recording
@@ -208,8 +184,8 @@ def fetched(
 
 def shrunk(recording: Recording, seconds: float) -> Recording | None:
     """The recording without all that is not needed; None, with the reason on standard error, if it does not hold."""
-    from emulator.recording.player import play
-    from emulator.recording.shrink import shrink
+    from emulator.control.recording.player import play
+    from emulator.control.recording.shrink import shrink
     from emulator.testing.fresh_world import FreshWorld
 
     with FreshWorld(recording.app, recording.url) as world:
@@ -230,7 +206,7 @@ def shrunk_while(recording: Recording, command: str, seconds: float) -> Recordin
     import msgspec
 
     from emulator.cli.record_while import failing
-    from emulator.recording.shrink import shrink
+    from emulator.control.recording.shrink import shrink
 
     recording = msgspec.structs.replace(recording, events=None)
     with failing(command, recording.app) as holds:
@@ -249,24 +225,20 @@ def report(recording: Recording, result: Shrunk) -> None:
     click.echo(f"{steps} after {result.replays} replays{finished}", err=True)
 
 
-def rendered(recording: Recording, form: str) -> dict[str, str]:
-    """The files of a recording by name; one file has the empty name."""
-    from emulator.recording.renderers import FORMS as RENDERERS
+def rendered(recording: Recording, form: str) -> str:
+    """The text of a recording."""
+    from emulator.control.recording.renderers import FORMS as RENDERERS
 
-    return dict(RENDERERS[form](recording))
+    return RENDERERS[form](recording)
 
 
-def write(files: dict[str, str], out: Path | None) -> None:
-    """Print one file, or write it to ``out``; several are written into the folder ``out``."""
+def write(text: str, out: Path | None) -> None:
+    """Print a text, or write it to ``out``."""
     if out is None:
-        if "" not in files:
-            raise click.UsageError("this form is a folder of files; name it with --out")
-        click.echo(files[""], nl=False)
+        click.echo(text, nl=False)
         return
-    for name, text in files.items():
-        path = out / name if name else out
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, "utf-8")
-        except OSError as error:
-            raise click.ClickException(f"{path}: cannot be written: {error.strerror}") from None
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(text, "utf-8")
+    except OSError as error:
+        raise click.ClickException(f"{out}: cannot be written: {error.strerror}") from None

@@ -13,12 +13,12 @@ import msgspec
 
 from emulator.cli.client import ControlClient
 from emulator.cli.exec import past_proxies
-from emulator.recording.player import WorldAnswer, play
+from emulator.control.recording.player import WorldAnswer, play
 from emulator.testing.servers import LocalServer
 
 if TYPE_CHECKING:
-    from emulator.recording.model import Recording
-    from emulator.recording.shrink import Holds
+    from emulator.control.recording.model import Recording
+    from emulator.control.recording.shrink import Holds
 
 
 class _ServedWorld:

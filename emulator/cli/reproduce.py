@@ -8,12 +8,20 @@ from typing import TYPE_CHECKING
 import click
 
 from emulator.cli.options import ID, with_client
-from emulator.cli.record import JournalPart, fetched, form_option, out_option, rendered, report, seconds_option, write
+from emulator.cli.record import (
+    FORMS,
+    JournalPart,
+    fetched,
+    form_option,
+    out_option,
+    rendered,
+    report,
+    seconds_option,
+    write,
+)
 
 if TYPE_CHECKING:
     from emulator.cli.client import ControlClient
-
-FORMS = ("pytest", "node", "curl", "arazzo", "bruno")
 
 
 @click.command()
@@ -35,7 +43,7 @@ def reproduce(emulator: ControlClient, id: str, *, form: str, seconds: float, ou
     Exit status 1 if a fresh world has another object at the end.
     """
     # Imported here: the help of this command needs neither.
-    from emulator.recording.reproduction import reproduce as shortest
+    from emulator.control.recording.reproduction import reproduce as shortest
     from emulator.testing.fresh_world import FreshWorld
 
     shown = emulator.get(f"/objects/{id}")
@@ -51,6 +59,7 @@ def reproduce(emulator: ControlClient, id: str, *, form: str, seconds: float, ou
             break
     if isinstance(found, str):
         click.echo(f"In a fresh world it ends in another way: {found}", err=True)
+        click.echo(f"'record --as {form} --expect {expected[0]}' writes all that was done instead", err=True)
         return 1
     report(recording, found)
     write(rendered(found.recording, form), out)

@@ -6,8 +6,6 @@ import gc
 import signal
 import sys
 import threading
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,15 +13,15 @@ import click
 
 from emulator.cli.extras import require_extra
 from emulator.cli.options import DEFAULT_PORT, decorated, option
-from emulator.cli.parameter_types import ClockStart, HistorySize, ProfileFile, ReadingValue, Smtp, StateUrl
+from emulator.cli.parameter_types import ClockStart, ProfileFile, ReadingValue, Smtp, StateUrl
 from emulator.cli.request_lines import RequestLines
 from emulator.cli.server_process import allow_open_files, stop_with_stdin, tune_garbage_collector
 from emulator.cli.server_start import forget_port, introduce, public_url, start_errors, write_port
-from emulator.limits import WORLDS
+from emulator.core.limits import WORLDS
 
 if TYPE_CHECKING:
-    from emulator.sandbox import Options
-    from emulator.server import Server
+    from emulator.server.sandbox import Options
+    from emulator.server.server import Server
 
 RUNNING = "running"
 
@@ -82,11 +80,6 @@ OPTIONS = (
         help="Where to persist worlds.",
     ),
     option(
-        "--history",
-        type=HistorySize(),
-        help="How much of its past a world holds in memory.",
-    ),
-    option(
         "--max-worlds",
         type=click.IntRange(1, 1_000_000),
         default=WORLDS.most,
@@ -135,14 +128,7 @@ def server_options(command: Any) -> Any:
     help="End when the standard input ends.",
 )
 @option("--log-format", type=click.Choice(["text", "json"]), default="text", help="Form of those lines.")
-@option(
-    "--workers",
-    type=click.IntRange(1, 64),
-    default=1,
-    metavar="N",
-    help="Processes that share the worlds.",
-)
-def serve(*, quiet: bool, verbose: bool, log_format: str, exit_with_stdin: bool, workers: int, **chosen: Any) -> None:
+def serve(*, quiet: bool, verbose: bool, log_format: str, exit_with_stdin: bool, **chosen: Any) -> None:
     """Start the sandbox and serve until Ctrl-C or SIGTERM.
 
     \b
@@ -158,30 +144,7 @@ def serve(*, quiet: bool, verbose: bool, log_format: str, exit_with_stdin: bool,
     allow_open_files()
     # uvicorn stops on SIGTERM and then raises it again. Ending on request is a success at any moment.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    make_lines = (lambda: None) if quiet else partial(RequestLines, log_format, verbose=verbose)
-    if workers > 1:
-        _serve_with_workers(workers, chosen, make_lines, exit_with_stdin=exit_with_stdin)
-    else:
-        _serve_alone(chosen, make_lines(), exit_with_stdin=exit_with_stdin)
-
-
-def _serve_with_workers(
-    workers: int, chosen: dict[str, Any], make_lines: Callable[[], RequestLines | None], *, exit_with_stdin: bool
-) -> None:
-    # Imported here: most servers are one process.
-    from emulator.cli.serve_workers import Listening, serve_with_workers
-
-    serve_with_workers(
-        workers,
-        make_options(chosen),
-        Listening(chosen["host"], chosen["port"], public_url(chosen["public_url"]), chosen["port_file"]),
-        make_lines,
-        introduced=lambda url: introduce(url, chosen["keys"], chosen["profile"]),
-        exit_with_stdin=exit_with_stdin,
-    )
-
-
-def _serve_alone(chosen: dict[str, Any], lines: RequestLines | None, *, exit_with_stdin: bool) -> None:
+    lines = None if quiet else RequestLines(log_format, verbose=verbose)
     port_file: Path | None = chosen["port_file"]
     server = make_server(**chosen, report=lines and lines.report)
     if hasattr(signal, "SIGUSR1"):
@@ -213,7 +176,7 @@ def announce(server: Server, port_file: Path | None, *, exit_with_stdin: bool) -
 def make_server(**chosen: Any) -> Any:
     """The server for the options of a command line. Raises ``ClickException`` if it cannot start."""
     # Imported here: help and usage errors need no web server.
-    from emulator.server import Server
+    from emulator.server.server import Server
 
     options = make_options(chosen)
     with start_errors():
@@ -223,8 +186,8 @@ def make_server(**chosen: Any) -> Any:
 def make_options(chosen: dict[str, Any]) -> Options:
     """The options of a sandbox for those of a command line. Raises ``ClickException`` for those that contradict."""
     # Imported here, as above.
-    from emulator.sandbox import Options, Parts
-    from emulator.server import is_loopback
+    from emulator.server.sandbox import Options, Parts
+    from emulator.server.server import is_loopback
 
     _check(chosen)
     return Options(
@@ -246,14 +209,13 @@ def make_options(chosen: dict[str, Any]) -> Options:
         state=chosen["state"],
         report=chosen.get("report"),
         max_worlds=chosen["max_worlds"],
-        history=chosen.get("history"),
         parts=chosen.get("parts") or Parts(),
     )
 
 
 def _check(chosen: dict[str, Any]) -> None:
     """Raise ``ClickException`` for an address that others reach without a token, and for a missing extra."""
-    from emulator.server import is_loopback
+    from emulator.server.server import is_loopback
 
     if chosen["otlp"]:
         require_extra("otel", "opentelemetry.sdk")

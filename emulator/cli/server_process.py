@@ -8,10 +8,10 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from emulator.limits import CONNECTIONS
+from emulator.core.limits import CONNECTIONS
 
 if TYPE_CHECKING:
-    from emulator.server import Server
+    from emulator.server.server import Server
 
 OTHER_FILES = 512
 """Files that are open beside the connections of clients, such as connections to webhook receivers."""

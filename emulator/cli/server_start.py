@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import click
 
 from emulator.cli.output_files import explained
-from emulator.paths import guide_folder
+from emulator.document.paths import guide_folder
 
 if TYPE_CHECKING:
-    from emulator.profile import Profile
+    from emulator.document.profile import Profile
 
 
 def introduce(url: str, keys: str, profile: Profile | None) -> None:
@@ -52,8 +52,8 @@ def start_errors() -> Iterator[None]:
     # Imported here, as above.
     from emulator.engine.fixtures import InvalidFixture
     from emulator.engine.geoip import InvalidDatabase
-    from emulator.server import CannotListen
-    from emulator.state.store import CorruptStore, StorageError
+    from emulator.engine.storage.store import CorruptStore, StorageError
+    from emulator.server.server import CannotListen
 
     try:
         yield

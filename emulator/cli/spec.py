@@ -1,8 +1,6 @@
-"""``spec``: bundle, validate and export the OpenAPI documents."""
+"""``spec``: bundle and validate the OpenAPI documents."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import click
 
@@ -11,7 +9,7 @@ from emulator.cli.extras import require_extra
 
 @click.group()
 def spec() -> None:
-    """Bundle, validate and export the OpenAPI documents."""
+    """Bundle and validate the OpenAPI documents."""
 
 
 @spec.command()
@@ -53,23 +51,3 @@ def validate() -> int:
         click.echo(f"{name}: {'; '.join(errors) or 'valid'}")
         status = 1 if errors else status
     return status
-
-
-@spec.command()
-@click.option("--as", "form", type=click.Choice(("postman", "insomnia", "bruno")), required=True, help="For this tool.")
-@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write to FILE (bruno: a folder).")
-def export(form: str, out: Path | None) -> None:
-    """Write the whole API as a collection of requests.
-
-    \b
-    payments-emulator spec export --as postman --out payments.postman.json
-    payments-emulator spec export --as insomnia --out payments.insomnia.json
-    payments-emulator spec export --as bruno --out payments-bruno
-
-    Run from first to last, each request finds the objects it needs: requests named Setup make them. Address and secret
-    key are variables. The last request signs its body as the service signs webhooks.
-    """
-    from emulator.cli.collection_forms import FORMS
-    from emulator.cli.record import write
-
-    write(FORMS[form](), out)

@@ -11,7 +11,7 @@ import click
 from emulator.cli.parameter_types import StateUrl
 
 if TYPE_CHECKING:
-    from emulator.state.maintenance import Finding
+    from emulator.engine.storage.maintenance import Finding
 
 
 @click.group()
@@ -35,7 +35,7 @@ def check(store: str) -> int:
     payments-emulator state check sqlite:///shop.db
     payments-emulator state check postgresql://emulator@127.0.0.1/worlds
     """
-    from emulator.state import maintenance
+    from emulator.engine.storage import maintenance
 
     try:
         with _explained():
@@ -54,8 +54,8 @@ def compact(store: str) -> None:
     \b
     payments-emulator state compact sqlite:///shop.db
     """
-    from emulator.state import maintenance
-    from emulator.state.urls import file_of
+    from emulator.engine.storage import maintenance
+    from emulator.engine.storage.urls import file_of
 
     with _explained():
         before = _size(store)
@@ -75,7 +75,7 @@ def convert(source: str, target: str) -> None:
     \b
     payments-emulator state convert tinydb:shop.json sqlite:///shop.db
     """
-    from emulator.state import maintenance
+    from emulator.engine.storage import maintenance
 
     with _explained():
         show(maintenance.convert(source, target))
@@ -89,7 +89,7 @@ def show(findings: Iterable[Finding]) -> None:
 
 
 def _size(store: str) -> int:
-    from emulator.state.urls import file_of
+    from emulator.engine.storage.urls import file_of
 
     file = file_of(store)
     return file.stat().st_size if file and file.exists() else 0
@@ -98,7 +98,7 @@ def _size(store: str) -> int:
 @contextmanager
 def _explained() -> Iterator[None]:
     """Report errors of a store in a message on one line, exit status 2."""
-    from emulator.state.store import CorruptStore, StorageError
+    from emulator.engine.storage.store import CorruptStore, StorageError
 
     try:
         yield

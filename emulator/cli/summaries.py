@@ -16,7 +16,7 @@ SUMMARIES = {
     "explain": "Explain why an object is as it is.",
     "record": "Write a test of what was done in the world.",
     "reproduce": "Write a test that brings an object to its present state.",
-    "play": "Replay a recording and compare each response.",
+    "play": "Replay what proxy recorded and compare each response.",
     "emails": "Show the emails sent to customers, or one EMAIL.",
     "listen": "Forward webhooks to your server and show its responses.",
     "snapshot": "Save and restore the App's world.",
@@ -37,7 +37,7 @@ SUMMARIES = {
     "proxy": "Compare the real service with the emulator, request by request.",
     "certify": "Test a webhook receiver with valid and invalid deliveries.",
     "state": "Check, compact and convert state stores.",
-    "spec": "Bundle, validate and export the OpenAPI documents.",
+    "spec": "Bundle and validate the OpenAPI documents.",
     "completion": "Print a shell completion script.",
 }
 """By command, in the order of the help; empty for a hidden one."""

@@ -21,8 +21,8 @@ from emulator.cli.serve import make_server, serve
 from emulator.cli.server_thread import serving
 
 if TYPE_CHECKING:
-    from emulator.sweep.findings import Ending
-    from emulator.sweep.placed_faults import Case
+    from emulator.checks.app.findings import Ending
+    from emulator.checks.app.placed_faults import Case
 
 INTERRUPTED = 130
 
@@ -43,7 +43,7 @@ ERROR = re.compile(r"(Uncaught )?[\w.]*(Error|Exception)\b.*: ")
 """How programs begin the line that names an error; Node's last line is its version."""
 
 # Each run has a sandbox of its own on a free port, in memory.
-NOT_OURS = ("port", "port_file", "state", "history", "exit_with_stdin", "workers")
+NOT_OURS = ("port", "port_file", "state", "exit_with_stdin")
 
 PARAMETERS = [each for each in serve.params if each.name not in NOT_OURS]
 
@@ -87,8 +87,8 @@ def sweep(
     Exit status 1 where a run ended differently, 130 after Ctrl-C, with what was found before.
     """
     # Imported here: the help of this command needs no driver.
-    from emulator.runs import RunLimits
-    from emulator.sweep.driver import sweep as run_sweep
+    from emulator.checks.app.driver import sweep as run_sweep
+    from emulator.checks.runs import RunLimits
 
     seeded = {**chosen, "seed": 0 if chosen["seed"] is None else chosen["seed"], "state": "memory", "port": 0}
     runs = CommandRuns(command, shlex.split(check), key, afterwards, seeded)

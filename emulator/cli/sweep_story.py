@@ -17,8 +17,8 @@ import click
 from emulator.cli.options import option
 
 if TYPE_CHECKING:
-    from emulator.sweep.findings import Ending
-    from emulator.sweep.placed_faults import Case
+    from emulator.checks.app.findings import Ending
+    from emulator.checks.app.placed_faults import Case
 
 REPEAT = 'payments.sweep(story, { only: ["{case}"] })'
 
@@ -34,8 +34,8 @@ def sweep_story(
 ) -> None:
     """Sweep a story that the program at the other end of standard input and output plays."""
     # Imported here: the list of commands needs no driver.
-    from emulator.runs import RunLimits
-    from emulator.sweep.driver import sweep
+    from emulator.checks.app.driver import sweep
+    from emulator.checks.runs import RunLimits
 
     def play(case: Case | None) -> Ending:
         return _played(case, afterwards, control_token)

@@ -10,7 +10,7 @@ import click
 from emulator.cli.events import about, line
 from emulator.cli.options import EVENT_TYPE, as_json, no_wait, racing, with_client
 from emulator.cli.output import print_line, print_next
-from emulator.event_types import EVENTS
+from emulator.core.event_types import EVENTS
 
 if TYPE_CHECKING:
     from emulator.cli.client import ControlClient

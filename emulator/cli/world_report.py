@@ -9,7 +9,7 @@ import click
 
 from emulator.cli.options import with_client
 from emulator.cli.output_files import OUTPUT_FILE, write_text
-from emulator.i18n import catalogs
+from emulator.presentation.languages import catalogs
 
 if TYPE_CHECKING:
     from emulator.cli.client import ControlClient
@@ -50,9 +50,9 @@ def report(emulator: ControlClient, file: Path, language: str) -> None:
 def write(emulator: ControlClient, file: Path, language: str = catalogs.SOURCE) -> None:
     """Write the report of a client's App. Raises ``ClickException`` if the file cannot be written."""
     # Imported here: help needs no templates.
-    from emulator.i18n.language import language_of
-    from emulator.world_charts.collection import collect
-    from emulator.world_charts.report_page import page
+    from emulator.presentation.languages.language import language_of
+    from emulator.ui.reports.collection import collect
+    from emulator.ui.reports.report_page import page
 
     def get(path: str, **query: Any) -> Any:
         return emulator.get(path.removeprefix("/_emulator"), **query)

@@ -9,12 +9,12 @@ from typing import Any
 import msgspec
 
 from emulator.control.objects_by_kind import tables
+from emulator.core.errors import invalid_field
 from emulator.core.handlers import Page
 from emulator.core.validation import Body
 from emulator.core.world import World
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
-from emulator.errors import invalid_field
 from emulator.resources.app.keys import Key
 from emulator.resources.app.settings import OLDER_READINGS, changed, readings, settings
 
@@ -35,13 +35,12 @@ async def show(engine: Engine, runtime: Runtime, query: Body) -> dict[str, Any]:
 
 async def index(engine: Engine, runtime: Runtime | None, query: Body) -> Page[Any]:
     """GET /apps: the Apps whose worlds are open, by name; the test side and the live side are listed separately."""
-    apps = [*map(app_summary, engine.runtimes.values()), *await engine.neighbours.apps()]
-    apps.sort(key=itemgetter("name", "livemode"))
+    apps = sorted(map(_summary, engine.runtimes.values()), key=itemgetter("name", "livemode"))
     page, size = query["page"], query["page_size"]
     return Page(apps[(page - 1) * size : page * size], len(apps), page, size)
 
 
-def app_summary(runtime: Runtime) -> dict[str, Any]:
+def _summary(runtime: Runtime) -> dict[str, Any]:
     """An App in a list, with what its world holds and for how long it has not been used."""
     world = runtime.world
     idle = asyncio.get_running_loop().time() - runtime.last_used if runtime.last_used else None

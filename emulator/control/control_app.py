@@ -11,12 +11,10 @@ from starlette.types import ASGIApp
 from emulator.control import (
     advances,
     app_settings,
-    audit,
     clock,
     coverage,
     emails,
     events,
-    explain,
     faults,
     health,
     inbox,
@@ -30,8 +28,6 @@ from emulator.control import (
     payments,
     phones,
     readings,
-    recording_marks,
-    recordings,
     requests,
     reset,
     schedule,
@@ -41,6 +37,9 @@ from emulator.control import (
     trigger,
     world_lookup,
 )
+from emulator.control.audit import audit
+from emulator.control.explain import explain
+from emulator.control.recording import recording_marks, recordings
 from emulator.document import bundles
 from emulator.engine.clock import FROZEN
 from emulator.engine.engine import Engine
@@ -133,8 +132,9 @@ def control_app(engine: Engine, *, strict: bool) -> ASGIApp:
             runtime.flush()
         return result
 
+    published = bundles.load("control" + bundles.OPENAPI_3_0) if strict else None
     return build_app(
-        bundles.load("control"), OPERATIONS, authenticate=by_key_or_name(engine), execute=execute, strict=strict
+        bundles.load("control"), OPERATIONS, authenticate=by_key_or_name(engine), execute=execute, published=published
     )
 
 

@@ -8,11 +8,11 @@ from typing import Any
 import msgspec
 
 from emulator.control.long_poll import first_match
+from emulator.core.errors import ApiError
 from emulator.core.handlers import Page, Query, paginate
 from emulator.core.tables import Table
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
-from emulator.errors import ApiError
 from emulator.resources.simulation.emails import Email
 from emulator.web.response import Response
 
@@ -31,7 +31,7 @@ SAFE_HEADERS = {
 
 def shown(email: Email) -> dict[str, Any]:
     """The email as it is sent, with the ids of the objects it is about."""
-    from emulator.rendering import email_content, mime
+    from emulator.presentation.email import email_content, mime
 
     about = {
         name: getattr(email, name)
@@ -75,7 +75,7 @@ async def show(engine: Engine, runtime: Runtime, id: str, query: Query) -> dict[
 
 async def html(engine: Engine, runtime: Runtime, id: str, query: Query) -> Response:
     """GET /emails/{id}/html: the HTML part."""
-    from emulator.rendering import mime
+    from emulator.presentation.email import mime
 
     return Response(
         200, mime.html(await _found(runtime, id)).encode(), SAFE_HEADERS, media_type="text/html; charset=utf-8"
@@ -84,7 +84,7 @@ async def html(engine: Engine, runtime: Runtime, id: str, query: Query) -> Respo
 
 async def raw(engine: Engine, runtime: Runtime, id: str, query: Query) -> bytes:
     """GET /emails/{id}/raw: the MIME message with attachments, rendered in a thread, so that no other request waits."""
-    from emulator.rendering import mime
+    from emulator.presentation.email import mime
 
     return await asyncio.to_thread(mime.message, await _found(runtime, id))
 

@@ -19,13 +19,11 @@ def _is_about(event: Event, id: str) -> bool:
 async def index(engine: Engine, runtime: Runtime, query: Mapping[str, Any]) -> Page[Event]:
     """GET /events: filters ``type`` and ``object`` (an id); ``wait`` answers as soon as one matches (real seconds)."""
     filters = {name: value for name, value in query.items() if name not in ("app", "wait")}
-
-    def page() -> Page[Event]:
-        table = runtime.world.table(Event)
-        among = table.mentioning(filters["object"]) if filters.get("object") else None
-        return paginate(table, filters, {"object": _is_about}, among)
-
-    return await first_match(runtime, query["wait"], page)
+    return await first_match(
+        runtime,
+        query["wait"],
+        lambda: paginate(runtime.world.table(Event), filters, {"object": _is_about}),
+    )
 
 
 OPERATIONS = {"listEvents": index}

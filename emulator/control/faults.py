@@ -7,12 +7,12 @@ from functools import cache
 
 from emulator.control.durations import after
 from emulator.core import calendar
+from emulator.core.errors import invalid_field
 from emulator.core.handlers import Page
 from emulator.core.validation import Body
 from emulator.document import bundles
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
-from emulator.errors import invalid_field
 from emulator.resources.simulation import faults
 from emulator.resources.simulation.faults import OF_DELIVERIES, Fault, FaultEffect
 from emulator.web.service_app import paths

@@ -14,13 +14,13 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from emulator.control import world_lookup
+from emulator.core.errors import ApiError, invalid_field
 from emulator.core.handlers import Page, Query, paginate
+from emulator.core.limits import INBOX_BODY
 from emulator.core.world import World
 from emulator.engine.engine import Engine
 from emulator.engine.inbox import InboxRequest, ResponseRule
 from emulator.engine.runtime import Runtime
-from emulator.errors import ApiError, invalid_field
-from emulator.limits import INBOX_BODY
 from emulator.resources.webhooks.endpoints import WebhookEndpoint
 from emulator.web.context import context_of
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from emulator.control.causality import Causality, LoggedUnit
-from emulator.control.explanation_text import StepTexts
+from emulator.control.explain.causality import Causality, LoggedUnit
+from emulator.control.explain.explanation_text import StepTexts
 from emulator.core.events import Event
 from emulator.core.handlers import Page, Query
 from emulator.core.unit_of_work import UnitOfWork
@@ -15,10 +15,11 @@ from emulator.engine.engine import Engine
 from emulator.engine.failures import Failure, NumberedUnit
 from emulator.engine.logged_request import LoggedRequest
 from emulator.engine.runtime import Runtime
-from emulator.i18n.catalogs import SOURCE
-from emulator.i18n.language import language_of
-from emulator.resources import ledger
-from emulator.resources.ledger import Imbalance, Posting
+from emulator.presentation.languages.catalogs import SOURCE
+from emulator.presentation.languages.language import language_of
+from emulator.resources.ledger import accounts
+from emulator.resources.ledger.accounts import Posting
+from emulator.resources.ledger.balance import Imbalance
 
 
 class LedgerEntry(NamedTuple):
@@ -49,7 +50,7 @@ async def show(engine: Engine, runtime: Runtime, query: Query) -> dict[str, Any]
         "balanced": not broken,
         "totals": [
             {"account": account, "amount": amount, "currency": currency}
-            for (account, currency), amount in ledger.totals(runtime.world).items()
+            for (account, currency), amount in accounts.totals(runtime.world).items()
             if query.get("currency") in (None, currency)
         ],
         "entries": Page(shown, len(found), page, size),
@@ -60,7 +61,7 @@ async def show(engine: Engine, runtime: Runtime, query: Query) -> dict[str, Any]
 def _entries(causality: Causality) -> Iterator[LedgerEntry]:
     """Every posting that the journal knows, oldest first."""
     for logged in causality.units:
-        for id, posting in ledger.entries(logged.unit):
+        for id, posting in accounts.entries(logged.unit):
             yield LedgerEntry(id, posting, logged)
 
 
@@ -110,9 +111,8 @@ def _earlier(runtime: Runtime, failure: Failure, posting: Posting) -> dict[str, 
 def _last_event(world: World, unit: UnitOfWork, id: str) -> Event | None:
     """The last event before a unit of work whose object has this id or refers to it."""
     before = unit.counters.get("record", 0)
-    table = world.table(Event)
-    slots = (slot for slot in reversed(table.order) if slot.number <= before)
-    return next((event for _, event in table.read(slots) if id.encode() in encode(event.data.object)), None)
+    slots = (slot for slot in reversed(world.table(Event).order) if slot.number <= before)
+    return next((slot.record for slot in slots if id.encode() in encode(slot.record.data.object)), None)
 
 
 def _logged(numbered: NumberedUnit) -> LoggedUnit:

@@ -60,8 +60,7 @@ class Metric(NamedTuple):
 async def show(engine: Engine, runtime: Runtime, query: Body) -> Response:
     """GET /metrics."""
     await runtime.catch_up(MOMENT)
-    apps = len(engine.runtimes) + len(await engine.neighbours.apps())
-    lines = [line for metric in metrics(apps, runtime) for line in metric.lines()]
+    lines = [line for metric in metrics(len(engine.runtimes), runtime) for line in metric.lines()]
     return Response(200, "\n".join([*lines, ""]).encode(), media_type=MEDIA_TYPE)
 
 

@@ -13,8 +13,8 @@ from emulator.core.world import World
 from emulator.engine.engine import Engine
 from emulator.engine.journal import Journal
 from emulator.engine.runtime import Runtime
-from emulator.i18n.language import Language, language_of
-from emulator.i18n.terms import PAYMENT_METHOD_TYPES
+from emulator.presentation.languages.language import Language, language_of
+from emulator.presentation.languages.terms import PAYMENT_METHOD_TYPES
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.billing.subscriptions import Subscription
 from emulator.resources.catalog.plans import SubscriptionPlan
@@ -57,7 +57,7 @@ def request_name(journal: Journal, id: str) -> str:
 
 
 def name(world: World, record: Record, language: Language) -> str:
-    """What people call a record: ``Awa Diop · Premium · FCFA 5,000 / month``. Empty for one that has no name."""
+    """What people call a record: ``Awa Diop · Premium · 5,000 XAF / month``. Empty for one that has no name."""
     found = _NAMES.get(type(record))
     return found(world, record, language)[:LONGEST] if found else str(getattr(record, "name", ""))[:LONGEST]
 
@@ -69,7 +69,7 @@ def name_of(world: World, id: str | None, language: Language) -> str:
 
 
 def price(amount: int, currency: str, interval: str, count: int, language: Language) -> str:
-    """``FCFA 5,000 / month``; amounts in minor units."""
+    """``5,000 XAF / month``; amounts in minor units."""
     return f"{language.money(amount, currency)} / {language.period(interval, count)}"
 
 

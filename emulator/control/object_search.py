@@ -14,7 +14,7 @@ from emulator.core.records import Record
 from emulator.core.world import World
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
-from emulator.i18n.language import Language, language_of
+from emulator.presentation.languages.language import Language, language_of
 from emulator.resources.webhooks.deliveries import WebhookDelivery
 
 NAMED_BY_OTHERS = (Event, WebhookDelivery)
@@ -49,7 +49,8 @@ def _shown(hit: SearchHit) -> dict[str, Any]:
 
 def _hits(world: World, text: str, language: Language) -> Iterator[SearchHit]:
     for table in tables(world).values():
-        for _, record in table.read(reversed(table.order)):
+        for slot in reversed(table.order):
+            record = slot.record
             name = "" if isinstance(record, NAMED_BY_OTHERS) else names.name(world, record, language)
             rank = _rank(text, record.id, name)
             if rank is not None:

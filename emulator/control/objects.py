@@ -9,13 +9,13 @@ from typing import Any, get_type_hints
 import msgspec
 
 from emulator.core import calendar
+from emulator.core.errors import ApiError, invalid_field
 from emulator.core.records import Record, hidden_fields, to_wire
 from emulator.core.validation import Body
 from emulator.core.world import World
 from emulator.document import bundles
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
-from emulator.errors import ApiError, invalid_field
 from emulator.web.error_responses import error_of
 from emulator.web.schemas import CompiledSchema
 

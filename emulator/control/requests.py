@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from emulator.control import request_code
+from emulator.core.errors import ApiError, invalid_field
 from emulator.core.handlers import Page, Query
 from emulator.core.records import Record, to_wire
 from emulator.core.unit_of_work import Change
@@ -19,7 +20,6 @@ from emulator.engine.journal import Journal
 from emulator.engine.logged_request import LoggedRequest, redacted_headers, redacted_text
 from emulator.engine.redaction import redact_value
 from emulator.engine.runtime import Runtime
-from emulator.errors import ApiError, invalid_field
 from emulator.web.response import Response
 
 

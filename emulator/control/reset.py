@@ -8,12 +8,12 @@ import msgspec
 
 from emulator.control import app_settings
 from emulator.core.calendar import Timestamp
+from emulator.core.errors import invalid_field
 from emulator.core.validation import Body
 from emulator.engine.clock import ClockMode, parse_start
 from emulator.engine.engine import Engine
 from emulator.engine.fixtures import Fixture, Start
 from emulator.engine.runtime import Runtime
-from emulator.errors import invalid_field
 
 
 async def reset(engine: Engine, runtime: Runtime, query: Body, body: Body) -> dict[str, Any]:

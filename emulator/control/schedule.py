@@ -9,6 +9,7 @@ from typing import Any
 from emulator.control.durations import InvalidDuration, after
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
+from emulator.core.errors import invalid_field
 from emulator.core.handlers import Page
 from emulator.core.jobs import Job
 from emulator.core.translatable import N_
@@ -16,7 +17,6 @@ from emulator.core.world import World
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
 from emulator.engine.time_slice import TimeSlice
-from emulator.errors import invalid_field
 
 SUMMARIES = {
     "checkout_session.answer": N_("The operator answers whether the payment method can be saved."),
@@ -58,7 +58,7 @@ async def index(engine: Engine, runtime: Runtime, query: Mapping[str, Any]) -> P
     page, size = query["page"], query["page_size"]
     first = (page - 1) * size
     if "until" not in query:
-        jobs = [job for job in runtime.world.jobs.in_memory() if fits(job.name, query)]
+        jobs = [job for job in runtime.world.jobs.unordered() if fits(job.name, query)]
         soonest = heapq.nsmallest(first + size, jobs, key=lambda job: (job.due, job.sequence))
         return Page([entry(job) for job in soonest[first:]], len(jobs), page, size)
     shown, count = [], 0

@@ -5,18 +5,20 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from emulator.control import emails
 from emulator.control.objects import documented, schema_of
 from emulator.core import calendar
+from emulator.core.events import Event
 from emulator.core.idempotency import StoredResponse
 from emulator.core.ids import LENGTH
 from emulator.core.jobs import Job
 from emulator.core.records import Record
 from emulator.core.world import World, encode
-from emulator.i18n.catalogs import languages
+from emulator.engine.storage.serialization import InvalidState
+from emulator.presentation.languages.catalogs import languages
 from emulator.resources.simulation.emails import Email
-from emulator.state.serialization import InvalidState
 
 RANDOM_ID = re.compile(rf"[a-z]+_[0-9A-Za-z]{{{LENGTH}}}")
 """An id that took one of the numbers of the counter ``draw``."""
@@ -38,9 +40,23 @@ def _problems(world: World, record: Record) -> Iterator[str]:
         yield f"there is no job {record.name[:60]!r}"
     if isinstance(record, Email):
         yield from _unreadable(record)
+    if isinstance(record, Event):
+        yield from _invalid_subject(world, record.data.object)
     if documented(type(record)):
         for violation in schema_of(type(record)).violations(json.loads(encode(record))):
             yield f"{violation.path}: {violation.message}"
+
+
+def _invalid_subject(world: World, subject: Any) -> Iterator[str]:
+    """The object of an event is one as its kind was then: fields may have been added since, but it has an id."""
+    name = subject.get("object") if isinstance(subject, dict) else None
+    kind = next((kind for kind in world.kinds if kind.kind == name and documented(kind)), None)
+    if kind is None or "id" not in subject:
+        yield "data.object: is no object of the service"
+        return
+    for violation in schema_of(kind).violations(subject):
+        if violation.keyword not in ("required", "additionalProperties"):
+            yield f"data.object.{violation.path}: {violation.message}"
 
 
 def _check_counters(world: World) -> None:
@@ -52,7 +68,7 @@ def _check_counters(world: World) -> None:
         # Their number and not the highest one: that only orders records of a kind, and a file may have left gaps.
         "record": sum(map(len, world.tables())),
         "draw": drawn,
-        "job": max((job.sequence for job in world.jobs.in_memory()), default=0),
+        "job": max((job.sequence for job in world.jobs.unordered()), default=0),
     }
     for name, number in least.items():
         if world.counters.get(name, 0) < number:

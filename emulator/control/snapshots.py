@@ -7,18 +7,18 @@ import re
 from typing import Any
 
 from emulator.control.snapshot_validation import validate
+from emulator.core.errors import ApiError, invalid_field
 from emulator.core.handlers import Page, Query
+from emulator.core.limits import SNAPSHOTS
 from emulator.engine import snapshots
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
 from emulator.engine.snapshots import WorldSnapshot
-from emulator.errors import ApiError, invalid_field
-from emulator.limits import SNAPSHOTS
+from emulator.engine.storage.serialization import InvalidState
 from emulator.resources.app.settings import Settings
 from emulator.resources.simulation.reset import TRACES
-from emulator.state.serialization import InvalidState
 
-NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
+NAME = re.compile(r"(?!\.\.?$)[A-Za-z0-9._-]{1,64}")
 
 
 async def index(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
@@ -44,7 +44,9 @@ async def show(engine: Engine, runtime: Runtime, name: str, query: Query) -> dic
 async def import_snapshot(engine: Engine, runtime: Runtime, name: str, query: Query, body: Query) -> dict[str, Any]:
     """PUT /snapshots/{name}: imports a snapshot that was exported from this world or another one."""
     if not NAME.fullmatch(name):
-        raise ApiError("NOT_FOUND", message="A snapshot has a name of 1 to 64 of A-Z a-z 0-9 . _ -")
+        raise ApiError(
+            "NOT_FOUND", message="A snapshot has a name of 1 to 64 of A-Z a-z 0-9 . _ -, which is not . or .."
+        )
     async with runtime.history.changing:
         try:
             snapshot = snapshots.restore(body, runtime.world)

@@ -11,18 +11,18 @@ import msgspec
 from emulator.control import trigger_actions
 from emulator.control.objects_by_kind import field_name
 from emulator.control.trigger_actions import TRIGGERS, TriggerRecipe
+from emulator.core.errors import CODES, ApiError, invalid_field, nest
 from emulator.core.events import Event
 from emulator.core.handlers import get_or_404
 from emulator.core.records import Record
 from emulator.core.validation import Body
 from emulator.core.world import World
 from emulator.document import bundles
+from emulator.document.paths import fixtures_folder
 from emulator.document.tree import resolve
 from emulator.engine.engine import Engine
 from emulator.engine.reference_data import read_yaml
 from emulator.engine.runtime import Runtime
-from emulator.errors import CODES, ApiError, invalid_field, nest
-from emulator.paths import fixtures_folder
 from emulator.resources.app.settings import settings
 from emulator.resources.customers.customer_records import Customer
 from emulator.resources.registry import OPERATIONS as SERVICE

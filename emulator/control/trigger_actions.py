@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from emulator.core import calendar
+from emulator.core.errors import invalid_field
 from emulator.core.jobs import Job
 from emulator.core.records import Record
 from emulator.core.world import World
-from emulator.errors import invalid_field
 from emulator.resources.billing import invoices, renewals, subscription_operations
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.billing.subscriptions import Subscription

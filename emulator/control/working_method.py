@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
+from emulator.core.errors import ApiError
 from emulator.core.world import World
-from emulator.errors import ApiError
 from emulator.resources.app import security_profiles
 from emulator.resources.app.settings import settings
 from emulator.resources.customers import magic_values, payment_methods

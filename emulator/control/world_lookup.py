@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from emulator.core.errors import ApiError, invalid_field
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
-from emulator.errors import ApiError, invalid_field
 from emulator.resources.app import keys
 from emulator.resources.app.keys import DEFAULT_APP, Key
 from emulator.web.context import RequestContext

@@ -6,6 +6,7 @@ as it is, without encoding; it becomes a ``datetime`` only for arithmetic.
 
 from __future__ import annotations
 
+import re
 from calendar import monthrange
 from datetime import MAXYEAR, UTC, date, datetime, time, timedelta
 from functools import lru_cache
@@ -28,7 +29,7 @@ _MONTHS = {"month": 1, "year": 12}
 
 
 def parse(instant: Timestamp) -> datetime:
-    """The ``datetime`` (UTC) of a timestamp or of any ISO 8601 instant with an offset.
+    """The ``datetime`` (UTC) of a timestamp.
 
     Raises ``ValueError`` for text that is not an instant, has no offset, or lies outside the years 1 to 9999.
     """
@@ -46,9 +47,32 @@ def stamp(moment: datetime) -> Timestamp:
     return moment.isoformat(timespec="milliseconds")[:-6] + "Z"
 
 
+_DATE_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(?P<offset>Z|[+-]\d\d:\d\d)?", re.ASCII)
+_ORDINAL_DATE = re.compile(r"(\d{4})-?(\d{3})", re.ASCII)
+"""A date by the number of its day, which ``date.fromisoformat`` does not read."""
+
+
 def normalise(instant: str) -> Timestamp:
-    """Any ISO 8601 instant with an offset as a :data:`Timestamp`; raises ``ValueError`` as :func:`parse` does."""
-    return stamp(parse(instant))
+    """An instant as clients write it: an ISO 8601 date, at its midnight, or an RFC 3339 date-time (B-17).
+
+    Without an offset it is UTC. Raises ``ValueError`` for other text, and for an instant outside the years 1 to 9999.
+    """
+    text = instant.upper()
+    date_time = _DATE_TIME.fullmatch(text)
+    if date_time is None:
+        return midnight(_date(text).isoformat())
+    return stamp(parse(text if date_time["offset"] else text + "Z"))
+
+
+def _date(text: str) -> date:
+    ordinal = _ORDINAL_DATE.fullmatch(text)
+    if ordinal is None:
+        return date.fromisoformat(text)
+    first = date(int(ordinal[1]), 1, 1)
+    found = first.toordinal() + int(ordinal[2]) - 1
+    if date.fromordinal(found).year != first.year:
+        raise ValueError(f"{text!r} is no day of its year")
+    return date.fromordinal(found)
 
 
 def from_epoch(seconds: float) -> Timestamp:

@@ -26,8 +26,6 @@ class Event(Record, frozen=True, kw_only=True):
     prefix: ClassVar[str] = "evt"
     names: ClassVar[tuple[str, str] | None] = (N_("Event"), N_("Events"))
     indexes: ClassVar[tuple[str, ...]] = ("type",)
-    mentions: ClassVar[tuple[str, ...]] = ("data.object.id",)
-    archived: ClassVar[bool] = True
 
     object: str = "event"
     type: str

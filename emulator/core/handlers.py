@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from heapq import merge
 from itertools import islice
-from operator import itemgetter
 from types import NoneType
 from typing import Any, Generic, get_args, get_type_hints
 
 import msgspec
 
+from emulator.core.errors import ApiError
 from emulator.core.records import R, Record, merge_metadata
-from emulator.core.slots import Slot
-from emulator.core.tables import Table
+from emulator.core.tables import Slot, Table
 from emulator.core.validation import Body, Check, Violations
 from emulator.core.world import World
-from emulator.errors import ApiError
 
 Query = Mapping[str, Any]
 Filter = Callable[[Any, Any], bool]
@@ -140,37 +138,29 @@ def list_handler(kind: type[R], filters: Mapping[str, Filter] | None = None) -> 
     return index
 
 
-def paginate(
-    table: Table[R], query: Query, filters: Mapping[str, Filter] = BOUNDS, among: list[Slot[R]] | None = None
-) -> Page[R]:
+def paginate(table: Table[R], query: Query, filters: Mapping[str, Filter] = BOUNDS) -> Page[R]:
     """One page of a table: its matches in ``ordering`` (default: newest first), ``page`` and ``page_size`` from 1.
 
     In the default order and with filters by creation and on indexed fields only, the time depends on the size of the
-    page alone. ``among`` are the slots of all records that may match, in order, where they are known.
+    page alone.
     """
     wanted = {name: value for name, value in query.items() if name not in PAGING and value is not None}
-    runs, rest = _best_index(table, wanted, filters) if among is None else ([among], wanted)
+    runs, rest = _best_index(table, wanted, filters)
     runs, rest = _in_bounds(runs, rest, filters)
     ordering = query.get("ordering") or "-created_at"
     page, size = query["page"], query["page_size"]
     first = min((page - 1) * size, len(table))  # a page number may be any integer, an index may not
     if not rest and ordering == "-created_at":
-        return Page(table.records(_newest(runs, first, size)), sum(map(len, runs)), page, size)
-    found = ((slot, record) for slot, record in table.read(_newest(runs)) if _fits(record, rest, filters))
-    matches = [slot for slot, _ in found] if ordering == "-created_at" else _ordered(found, ordering)
-    return Page(table.records(matches[first : first + size]), len(matches), page, size)
-
-
-def _ordered(found: Iterable[tuple[Slot[R], R]], ordering: str) -> list[Slot[R]]:
-    """Slots that come newest first in another order. Records need not be in memory, so only their values are held."""
-    field = ordering.lstrip("-")
-    # Null comes first: an anonymous customer has no email (B-58).
-    keyed = [((getattr(record, field) is not None, getattr(record, field)), slot) for slot, record in found]
-    keyed.reverse()
-    keyed.sort(key=itemgetter(0))
-    if ordering.startswith("-"):
-        keyed.reverse()  # so the order of equal values is reversed as well (B-17)
-    return [slot for _, slot in keyed]
+        return Page([slot.record for slot in _newest(runs, first, size)], sum(map(len, runs)), page, size)
+    matches = [slot.record for slot in _newest(runs) if _fits(slot.record, rest, filters)]
+    if ordering != "-created_at":
+        matches.reverse()
+        field = ordering.lstrip("-")
+        # Null comes first: an anonymous customer has no email (B-58).
+        matches.sort(key=lambda record: (getattr(record, field) is not None, getattr(record, field)))
+        if ordering.startswith("-"):
+            matches.reverse()  # so the order of equal values is reversed as well (B-17)
+    return Page(matches[first : first + size], len(matches), page, size)
 
 
 def _best_index(

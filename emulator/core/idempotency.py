@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 from emulator.core import calendar
+from emulator.core.errors import ApiError
 from emulator.core.records import Record
 from emulator.core.world import World
-from emulator.errors import ApiError
 
 LIFETIME_HOURS = 24
 """Hours of the world's clock after which a stored response expires."""

@@ -87,5 +87,5 @@ class JobQueue(Table[Job]):
     def _push(self, job: Job) -> None:
         heapq.heappush(self._heap, (job.due, job.sequence, job.id))
         if len(self._heap) > 2 * len(self) + MAX_STALE:
-            self._heap = [(job.due, job.sequence, job.id) for job in self.in_memory()]
+            self._heap = [(job.due, job.sequence, job.id) for job in self.unordered()]
             heapq.heapify(self._heap)

@@ -8,8 +8,8 @@ from typing import Annotated, Any, ClassVar, Final, Self, TypeVar, get_args, get
 
 import msgspec
 
-from emulator.errors import invalid_field
-from emulator.limits import METADATA
+from emulator.core.errors import invalid_field
+from emulator.core.limits import METADATA
 
 
 class _Hidden:
@@ -43,9 +43,6 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
       compared without regard to letter case;
     * ``checked``: fields whose change has the unit of work checked (:data:`~emulator.core.world.CommitCheck`); where
       ``id`` is one of them, adding or removing a record does, too;
-    * ``mentions``: the paths, in its JSON, of the ids of the objects it is about;
-    * ``archived``: whether its old records may be in the state alone (:class:`~emulator.core.archive.Archive`). Such a
-      kind has ``created_at``, is paged, and its ids are drawn;
     * ``paged``: whether there are lists of all records of the kind. Kinds of which thousands come and go are not
       paged, because removing a record from the middle of an ordered list is slow.
 
@@ -64,8 +61,6 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     unique: ClassVar[tuple[str, ...]] = ()
     caseless: ClassVar[tuple[str, ...]] = ()
     checked: ClassVar[frozenset[str]] = frozenset()
-    mentions: ClassVar[tuple[str, ...]] = ()
-    archived: ClassVar[bool] = False
     paged: ClassVar[bool] = True
 
     id: str

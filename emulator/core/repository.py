@@ -8,8 +8,6 @@ from typing import Any, NoReturn, Self
 
 import msgspec
 
-from emulator.core.archive import Archive
-from emulator.core.archived_table import ArchivedTable
 from emulator.core.calendar import Timestamp
 from emulator.core.records import R, Record
 from emulator.core.tables import Table
@@ -20,13 +18,11 @@ class Tables(dict[type[Record], Table[Any]]):
     """The tables of a world by kind, each made with its first record: most worlds hold records of a few kinds.
 
     Reading a kind of which there is none finds an empty table that all worlds share. Nothing is added to that one.
-    With an ``archive``, records of the kinds that may be archived need not be in memory.
     """
 
-    def __init__(self, kinds: tuple[type[Record], ...], archive: Archive | None = None) -> None:
+    def __init__(self, kinds: tuple[type[Record], ...]) -> None:
         super().__init__()
         self.kinds = kinds
-        self.archive = archive
         self._empty = _empty(kinds)
 
     def __missing__(self, kind: type[Record]) -> Table[Any]:
@@ -36,16 +32,11 @@ class Tables(dict[type[Record], Table[Any]]):
         """The table for the first record of a kind. Raises ``KeyError`` for a kind that this world does not hold."""
         if kind not in self.kinds:
             raise KeyError(kind)
-        archive = self.archive if kind.archived else None
-        table = self[kind] = Table(kind) if archive is None else ArchivedTable(kind, archive)
+        table = self[kind] = Table(kind)
         return table
 
-    def archived(self) -> list[ArchivedTable[Any]]:
-        """The tables of which not all records need be in memory."""
-        return [table for table in self.values() if isinstance(table, ArchivedTable)]
-
     def copy(self) -> Tables:
-        duplicate = Tables(self.kinds, self.archive)
+        duplicate = Tables(self.kinds)
         duplicate.update((kind, table.copy()) for kind, table in self.items())
         return duplicate
 
@@ -83,23 +74,8 @@ class Repository:
         """Another one without records."""
         duplicate = copy.copy(self)
         duplicate.counters = self.counters.copy()
-        duplicate._tables = Tables(self.kinds, self._tables.archive)
+        duplicate._tables = Tables(self.kinds)
         return duplicate
-
-    # -- what is in memory
-
-    def use_archive(self, archive: Archive) -> None:
-        """Let records leave memory that are stored, and read them from an archive then. There are no records yet."""
-        self._tables.archive = archive
-
-    def archived_tables(self) -> list[ArchivedTable[Any]]:
-        """The tables of which not all records need be in memory."""
-        return self._tables.archived()
-
-    def complete(self) -> None:
-        """Have all records in memory."""
-        for table in self.archived_tables():
-            self._tables[table.kind] = table.complete()
 
     # -- reading
 
@@ -118,9 +94,11 @@ class Repository:
 
     def get(self, kind: type[R], id: str | None) -> R | None:
         """The record of this kind with this id, or None."""
-        table = self._tables[kind]
-        slot = table.slots.get(id)  # type: ignore[arg-type]  # None may be looked up; no record has it as its id
-        return table.get(id) if slot is None else slot.record  # type: ignore[arg-type]  # as above
+        slots = self._tables[kind].slots
+        slot = slots.get(id)  # type: ignore[arg-type]  # None may be looked up; no record has it as its id
+        if slot is None and slots.older:
+            slot = slots[id]  # type: ignore[index]  # as above
+        return None if slot is None else slot.record
 
     def require(self, kind: type[R], id: str | None) -> R:
         """The record that another one refers to, so that it must exist. Raises ``KeyError`` if it does not."""
@@ -177,7 +155,6 @@ class Repository:
 
     def clear(self, keep: tuple[type[Record], ...]) -> dict[type[Record], int]:
         """Delete every record of all kinds but those to keep; returns how many there were of each kind."""
-        self.complete()
         tables = [table for table in self.tables() if table.kind not in keep]
         removed = {table.kind: len(table) for table in tables}
         (self._unit or no_unit_of_work()).cleared = True

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Generic, NamedTuple
 
+from emulator.core.errors import ApiError
 from emulator.core.records import R, Record
 from emulator.core.world import World
-from emulator.errors import ApiError
 
 
 class Transition(NamedTuple):

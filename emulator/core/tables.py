@@ -2,13 +2,79 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections.abc import Collection, Iterable, Iterator
 from functools import cache
-from typing import Any, Generic, Self
+from typing import Any, Generic, Self, cast
+
+import msgspec
 
 from emulator.core.parted_dict import PART, PartedDict
 from emulator.core.records import R, Record
-from emulator.core.slots import Index, Slot, insert_slot, remove_slot, same_slots
+
+
+class Slot(msgspec.Struct, Generic[R], gc=False):
+    """A record's place in the order of its table: by ``created_at``, then by its number in the order of creation.
+
+    A record that replaces another takes over its slot.
+    """
+
+    number: int
+    record: R
+
+    def __lt__(self, other: Slot[R]) -> bool:
+        here, there = getattr(self.record, "created_at", ""), getattr(other.record, "created_at", "")
+        return self.number < other.number if here == there else here < there
+
+
+class Index(PartedDict[Any, Slot[R] | list[Slot[R]]]):
+    """The slots of a table by the value of one field, those of each value in order; null is not indexed.
+
+    A value that one record has is stored with its slot itself: in some indexes each value is of one record, and a list
+    takes more memory than a slot. Each method that adds returns where the next value goes, as :meth:`grown` does.
+    """
+
+    __slots__ = ()
+
+    def run(self, value: object) -> list[Slot[R]]:
+        """The slots of the records that have this value, oldest first. The list is not to be changed."""
+        run = self[value] if self.older else self.get(value)
+        if run is None:
+            return []
+        return run if isinstance(run, list) else [run]
+
+    def added(self, value: object, slot: Slot[R]) -> Self:
+        """File a slot under a value."""
+        run = self[value] if self.older else self.get(value)
+        if isinstance(run, list):
+            _insert(run, slot)
+            return self
+        if value is None:
+            return self
+        newest = self if len(self) < PART else self.grown()
+        if run is None:
+            newest[value] = slot
+        else:
+            self.discard(value)
+            newest[value] = [run, slot] if run < slot else [slot, run]
+        return newest
+
+    def removed(self, value: object, slot: Slot[R]) -> Self:
+        """Take out a slot that is filed under this value."""
+        run = self[value] if self.older else self.get(value)
+        if isinstance(run, list):
+            _remove(run, slot)
+            if len(run) == 1:
+                self.discard(value)
+                return self.added(value, run[0])
+        elif run is not None:
+            self.discard(value)
+        return self
+
+    def copied(self, slots: PartedDict[str, Slot[R]]) -> Self:
+        """An index of the slots with the same ids among these."""
+        return self.mapped(lambda run: _same(run, slots) if isinstance(run, list) else _same([run], slots)[0])
+
 
 _NONE: dict[str, Any] = {}
 """The indexes of a kind that has none. Nothing is ever put into it, for its tables loop over its fields."""
@@ -53,19 +119,15 @@ class Table(Generic[R]):
             {field: PartedDict() for field in kind.unique} if kind.unique else _NONE
         )
 
-    def emptied(self) -> Self:
-        """A table of this kind without records."""
-        return type(self)(self.kind)
-
     def copy(self) -> Self:
         """A table of the same records; changes to one table do not reach the other."""
-        duplicate = self.emptied()
+        duplicate = type(self)(self.kind)
         slots = duplicate.slots = self.slots.mapped(lambda slot: Slot(slot.number, slot.record))
-        duplicate.order = same_slots(self.order, slots)
+        duplicate.order = _same(self.order, slots)
         duplicate._last_number, duplicate._last_date = self._last_number, self._last_date
         duplicate.indexes = {field: index.copied(slots) for field, index in self.indexes.items()}
         duplicate.unique = {
-            field: found.mapped(lambda slot: same_slots([slot], slots)[0]) for field, found in self.unique.items()
+            field: found.mapped(lambda slot: _same([slot], slots)[0]) for field, found in self.unique.items()
         }
         return duplicate
 
@@ -73,31 +135,12 @@ class Table(Generic[R]):
         return self.slots.size() if self.slots.older else len(self.slots)
 
     def __iter__(self) -> Iterator[R]:
-        return iter(self.records(self.in_order()))
+        slots = self.order if self._paged else sorted(self.slots.all_values())
+        return iter([slot.record for slot in slots])
 
-    def in_order(self) -> list[Slot[R]]:
-        """The slots of all records, oldest first. The list is not to be changed."""
-        return self.order if self._paged else sorted(self.slots.all_values())
-
-    def in_memory(self) -> list[R]:
-        """The records that are in memory, in no particular order. It sorts nothing, even if the kind is not paged."""
+    def unordered(self) -> list[R]:
+        """Every record, in no particular order. Unlike iteration it sorts nothing if the kind is not paged."""
         return [slot.record for slot in self.slots.all_values()]
-
-    def records(self, slots: Iterable[Slot[R]]) -> list[R]:
-        """The records of some slots of this table."""
-        return [slot.record for slot in slots]
-
-    def read(self, slots: Iterable[Slot[R]]) -> Iterator[tuple[Slot[R], R]]:
-        """Some slots of this table with their records, which need not all be in memory at a time."""
-        return ((slot, slot.record) for slot in slots)
-
-    def mentioning(self, id: str) -> list[Slot[R]] | None:
-        """The slots of the records that mention an object (``kind.mentions``), oldest first; None if unknown."""
-        return None
-
-    def slot(self, id: str) -> Slot[R] | None:
-        """The slot of the record with this id, to be read."""
-        return self.slots[id]
 
     def get(self, id: str) -> R | None:
         slot = self.slots[id]
@@ -112,11 +155,11 @@ class Table(Generic[R]):
 
     def oldest(self) -> R | None:
         """The record that was created first."""
-        return next(iter(self.records(self.order[:1])), None)
+        return self.order[0].record if self.order else None
 
     def where(self, field: str, value: object) -> list[R]:
         """The records whose indexed field has this value, oldest first; none for null, which is not indexed."""
-        return self.records(self.indexes[field].run(value))
+        return [slot.record for slot in self.indexes[field].run(value)]
 
     def find(self, field: str, value: object) -> R | None:
         """The record whose unique field has this value."""
@@ -142,7 +185,7 @@ class Table(Generic[R]):
         else:
             self._last_number, self._last_date = max(number, self._last_number), max(date, self._last_date)
         if self._paged:
-            self.order.append(slot) if is_newest else insert_slot(self.order, slot)
+            self.order.append(slot) if is_newest else _insert(self.order, slot)
         for field, index in self.indexes.items():
             value = getattr(record, field)
             if is_newest and isinstance(run := index.get(value), list):
@@ -175,7 +218,7 @@ class Table(Generic[R]):
         slot = self.place(record)
         self.slots.discard(record.id)
         if self._paged:
-            remove_slot(self.order, slot)
+            _remove(self.order, slot)
         for field, index in self.indexes.items():
             self.indexes[field] = index.removed(getattr(record, field), slot)
         for field, found in self.unique.items():
@@ -196,9 +239,9 @@ class Table(Generic[R]):
         return value if (folded := value.casefold()) == value else folded
 
     def _require_unique(self, record: R) -> None:
-        for field in self.unique:
-            holder = self.find(field, getattr(record, field))
-            if holder is not None and holder.id != record.id:
+        for field, found in self.unique.items():
+            slot = found[self._key(field, getattr(record, field))]
+            if slot is not None and slot.record.id != record.id:
                 raise ValueError(f"another {self.kind.kind} has the {field} of {record.id}")
 
 
@@ -215,3 +258,24 @@ def _traits(kind: type[Record]) -> tuple[bool, bool, frozenset[str]]:
 
 def _differ(old: Record, new: Record, fields: Iterable[str]) -> bool:
     return any(getattr(old, field) != getattr(new, field) for field in fields)
+
+
+def _same(run: list[Slot[R]], slots: PartedDict[str, Slot[R]]) -> list[Slot[R]]:
+    """The slots with the same ids among others, which have them all."""
+    return [cast("Slot[R]", slots[slot.record.id]) for slot in run]
+
+
+def _insert(run: list[Slot[R]], slot: Slot[R]) -> None:
+    """Insert a slot in order."""
+    if not run or run[-1] < slot:
+        run.append(slot)
+    else:
+        insort(run, slot)
+
+
+def _remove(run: list[Slot[R]], slot: Slot[R]) -> None:
+    """Remove a slot; most often it is the newest one that changes, or the oldest."""
+    if run[-1] is slot:
+        run.pop()
+    else:
+        del run[0 if run[0] is slot else bisect_left(run, slot)]

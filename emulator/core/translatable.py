@@ -1,4 +1,4 @@
-"""The mark of messages that are shown in several languages; ``emulator.i18n`` translates them."""
+"""The mark of messages that are shown in several languages; ``emulator.presentation.languages`` translates them."""
 
 from __future__ import annotations
 

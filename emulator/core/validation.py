@@ -3,10 +3,11 @@
 A *check* is a function ``(found, world, body, **path parameters)`` that states each rule in a block of its own::
 
     def check(found: Violations, world: World, body: Body) -> None:
+        currency: str | None = None
         with found:
-            amounts.enabled(world, body["currency"])
+            currency = amounts.enabled(world, body["currency"])
         with found:
-            amounts.chargeable(world, body["amount"], body["currency"], "amount")
+            amounts.chargeable(world, body["amount"], currency, "amount")
 
 A block that raises an :class:`ApiError` about a field has found a violation; a block that reads a field whose form is
 invalid is skipped. So a check states the rules only, for valid and for partly invalid bodies alike.
@@ -19,8 +20,8 @@ from functools import update_wrapper
 from types import TracebackType
 from typing import Any
 
+from emulator.core.errors import ApiError, combine
 from emulator.core.world import World
-from emulator.errors import ApiError, combine
 
 Body = Mapping[str, Any]
 Check = Callable[..., None]

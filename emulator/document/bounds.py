@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from emulator.core.limits import ITEMS, METADATA_KEY, STRING
 from emulator.document.tree import Document, at, pointer_of
-from emulator.limits import ITEMS, METADATA_KEY, STRING
 
 BOUNDED = frozenset(["country", "currency", "date", "date-time", "domain", "e164", "email", "ipv4-network"])
 """The formats whose texts are short by themselves."""

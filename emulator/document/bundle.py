@@ -17,6 +17,7 @@ import yaml
 
 from emulator.document.bounds import bound_requests
 from emulator.document.list_schemas import list_schema, listed_item
+from emulator.document.nulls import allow_nulls
 from emulator.document.tree import Document, DocumentError, Pointer, at, exists, fragment, pointer_of, with_links
 
 Origin = tuple[Path, Pointer]
@@ -51,6 +52,7 @@ class _Bundler:
         whole["components"] = {kind: dict(sorted(named.items())) for kind, named in sorted(self.components.items())}
         self.check_local_references(whole, whole)
         bound_requests(whole)
+        allow_nulls(whole)
         return whole
 
     def adopt_own_components(self, components: Document) -> None:

@@ -17,14 +17,15 @@ from pathlib import Path
 
 import msgspec
 
+from emulator.core.event_types import EVENTS
 from emulator.document.conditions import with_if, with_not
 from emulator.document.event_schemas import EACH_EVENT, EACH_KIND, object_kinds, with_enumerations, with_events
+from emulator.document.format_limits import with_limits
 from emulator.document.openapi30 import to_openapi_3_0
 from emulator.document.openapi31 import to_openapi_3_1
+from emulator.document.paths import PACKAGE, openapi_folder
 from emulator.document.published import published
 from emulator.document.tree import Document
-from emulator.event_types import EVENTS
-from emulator.paths import PACKAGE, openapi_folder
 
 SOURCES = ("service", "control", "pages")
 OPENAPI_3_0, OPENAPI_3_1 = "-3.0", "-3.1"
@@ -66,7 +67,7 @@ def fresh_documents() -> dict[str, Document]:
     # PyYAML is slow to import and a server with current bundles never needs it, so only this function asks for it.
     from emulator.document.bundle import bundle
 
-    service, control, pages = (bundle(openapi_folder() / f"{name}.yaml") for name in SOURCES)
+    service, control, pages = (with_limits(bundle(openapi_folder() / f"{name}.yaml")) for name in SOURCES)
     values = {EACH_EVENT: EVENTS, EACH_KIND: object_kinds(service)}
     return {
         "service": with_enumerations(with_events(service), values),
@@ -102,7 +103,7 @@ def _stamp() -> Path:
 def _fingerprint() -> str:
     """The hash of every file that the bundles are made from, names included."""
     root = openapi_folder()
-    makers = [*(PACKAGE / "document").glob("*.py"), PACKAGE / "event_types.py", PACKAGE / "limits.py"]
+    makers = [*(PACKAGE / "document").glob("*.py"), PACKAGE / "core" / "event_types.py", PACKAGE / "core" / "limits.py"]
     digest = sha256()
     for file in sorted([*root.rglob("*.yaml"), *makers]):
         digest.update(f"{os.path.relpath(file, root)}\n".encode() + file.read_bytes())

@@ -3,6 +3,8 @@
 They are written as ``x-conditions``, a list of ``{if: …, then: …}``, and, where the server itself validates by them, as
 ``x-required-unless``. OpenAPI 3.1 has ``dependentSchemas`` and ``if``. In 3.0 they stand within ``not``, as generators
 would make types of an ``anyOf``.
+
+A field that is null counts as left out (B-12), so ``required`` in a condition asks for a value other than null as well.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ def with_if(document: Document) -> Document:
 
 def forbid(schema: Schema) -> Schema:
     """A schema whose conditions stand within ``not``."""
-    broken = [_broken(each) for each in _conditions(schema)]
+    broken = [_given(schema, _broken(each)) for each in _conditions(schema)]
     return _plain(schema) | {"not": {"anyOf": broken}} if broken else schema
 
 
@@ -55,13 +57,36 @@ def _depend(schema: Schema) -> Schema:
     dependent: Schema = {}
     chain: Schema = {}
     for when, condition in reversed(_conditions(schema)):
-        then = _open(condition)
+        then = _open(_given(schema, condition))
         match when:
             case {"required": [name], **others} if not others:
-                dependent = {name: then} | dependent
+                dependent = {name: _unless_null(schema, name, then)} | dependent
             case _:
-                chain = {"if": when, "then": then} | ({"else": chain} if chain else {})
+                chain = {"if": _given(schema, when), "then": then} | ({"else": chain} if chain else {})
     return _plain(schema) | ({"dependentSchemas": dependent} if dependent else {}) | chain
+
+
+NOT_NULL: Schema = {"not": {"enum": [None]}}
+
+
+def _given(schema: Schema, condition: Any) -> Any:
+    """A condition on the fields of an object in which a field that is null does not count as given."""
+    if isinstance(condition, list):
+        return [_given(schema, part) for part in condition]
+    if not isinstance(condition, dict):
+        return condition
+    own = {key: _given(schema, part) for key, part in condition.items() if key != "properties"}
+    other_than_null = {name: NOT_NULL for name in condition.get("required", ()) if _is_nullable(schema, name)}
+    properties = other_than_null | condition.get("properties", {})
+    return own | ({"properties": properties} if properties else {})
+
+
+def _unless_null(schema: Schema, name: str, then: Schema) -> Schema:
+    return {"if": {"properties": {name: NOT_NULL}}, "then": then} if _is_nullable(schema, name) else then
+
+
+def _is_nullable(schema: Schema, name: str) -> bool:
+    return bool(schema.get("properties", {}).get(name, {}).get("nullable"))
 
 
 def _open(then: Schema) -> Schema:

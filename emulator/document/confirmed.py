@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from emulator.profile import Profile
+from emulator.document.profile import Profile
 
 ASSUMPTION, CONFIRMED, REFUTED = "x-assumption", "x-confirmed", "x-refuted"
 

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 
+from emulator.core.event_types import EVENTS, EventSpec
 from emulator.document.tree import Document, DocumentError, Node, resolve, with_links
-from emulator.event_types import EVENTS, EventSpec
 
 MODEL = "webhook.test"
 JSON = "application/json"

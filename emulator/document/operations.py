@@ -7,9 +7,7 @@ from functools import cache
 from typing import NamedTuple
 
 from emulator.document import bundles
-from emulator.document.tree import Document, Node, resolve
-
-COMBINATORS = ("allOf", "anyOf", "oneOf")
+from emulator.document.tree import Document, Node, properties, resolve
 
 
 class FieldNames(NamedTuple):
@@ -69,19 +67,6 @@ def _body(document: Document, operation: Node) -> Node:
 
 
 def _fields(document: Document, schema: Node) -> FieldNames:
-    declared = _properties(document, schema)
+    declared = properties(document, schema)
     nested = {name: own for name, part in declared.items() if (own := _fields(document, part)).names}
     return FieldNames(dict.fromkeys(declared), nested)
-
-
-def _properties(document: Document, schema: Node) -> dict[str, Node]:
-    """The properties that a schema, or that of its items, declares by itself or through what it combines."""
-    schema = resolve(document, schema)
-    if "items" in schema:
-        return _properties(document, schema["items"])
-    found: dict[str, Node] = {}
-    for word in COMBINATORS:
-        for part in schema.get(word, ()):
-            found |= _properties(document, part)
-    found |= schema.get("properties", {})
-    return found

@@ -16,21 +16,6 @@ ANY_EVENT = "AnyEvent"
 LINK_BODY = "x-request-body"
 """Where the body of a link stands. openapi-generator rejects a ``requestBody`` that is not a string."""
 
-_LABEL = "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
-_OCTET = "(25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])"
-
-LIMITS: dict[str, Node] = {
-    "country": {"pattern": "^[A-Z]{2}$"},
-    "currency": {"pattern": "^[A-Z]{3}$"},
-    "domain": {"pattern": rf"^{_LABEL}(\.{_LABEL})*$", "maxLength": 253},
-    "e164": {"pattern": r"^\+[1-9][0-9]{6,14}$"},
-    "https-uri": {"pattern": r"^https://[^\s/?#]\S*$"},
-    "ipv4-network": {"pattern": rf"^{_OCTET}(\.{_OCTET}){{3}}(/(3[0-2]|[12]?[0-9]))?$"},
-    "not-blank": {"pattern": r"\S"},
-    "web-url": {"pattern": r"^https?://\S+$"},
-}
-"""What a format of our own asks for, in keywords that every validator knows."""
-
 INSTEAD = "x-use-instead"
 """Beside ``x-sandbox-only``: what a client of the real service uses instead of the operation."""
 
@@ -45,13 +30,9 @@ def published(document: Document) -> Document:
 
 
 def _schema(schema: Schema) -> Schema:
-    for step in (_limits, _instant, _default):
+    for step in (_instant, _default):
         schema = step(schema)
     return schema
-
-
-def _limits(schema: Schema) -> Schema:
-    return LIMITS.get(schema.get("format", ""), {}) | schema
 
 
 def _instant(schema: Schema) -> Schema:

@@ -12,6 +12,8 @@ Node = dict[str, Any]
 """Any object of a document, such as an operation or a schema."""
 Pointer = tuple[str, ...]
 
+COMBINATORS = ("allOf", "anyOf", "oneOf")
+
 
 class DocumentError(Exception):
     """A mistake in the files of a document; the message names the file and, where there is one, the reference."""
@@ -58,6 +60,19 @@ def inlined(document: Document, node: Any) -> Any:
     if not isinstance(node, dict):
         return node
     return {name: inlined(document, part) for name, part in resolve(document, node).items()}
+
+
+def properties(document: Document, schema: Node) -> dict[str, Node]:
+    """The properties that a schema, or that of its items, declares by itself or through what it combines."""
+    schema = resolve(document, schema)
+    if "items" in schema:
+        return properties(document, schema["items"])
+    found: dict[str, Node] = {}
+    for word in COMBINATORS:
+        for part in schema.get(word, ()):
+            found |= properties(document, part)
+    found |= schema.get("properties", {})
+    return found
 
 
 def component_name(reference: str) -> str:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
+from emulator.core.errors import ApiError
 from emulator.core.ids import IdSource
 from emulator.core.unit_of_work import UnitOfWork
 from emulator.engine.advance_result import AdvanceResult
@@ -17,7 +18,6 @@ from emulator.engine.outbox import Outbox
 from emulator.engine.pubsub import Broker
 from emulator.engine.time_slice import TimeSlice
 from emulator.engine.unit_runner import UnitRunner
-from emulator.errors import ApiError
 
 logger = logging.getLogger("emulator")
 

@@ -12,11 +12,12 @@ from fnmatch import fnmatchcase
 from functools import cache
 from typing import Any, NamedTuple
 
+from emulator.core.limits import ITEMS, STRING
 from emulator.document import bundles
+from emulator.document.format_limits import LIMITS
+from emulator.document.paths import fixtures_folder
 from emulator.document.tree import Document, Node, resolve
 from emulator.engine.reference_data import read_yaml
-from emulator.limits import ITEMS, STRING
-from emulator.paths import fixtures_folder
 
 KEYWORDS = (
     *("enum", "format", "pattern", "nullable", "default", "uniqueItems", "x-key-minLength", "x-required-unless"),
@@ -108,7 +109,7 @@ def _of_schema(schema: Node, place: str, cited: tuple[str, ...]) -> Iterator[Con
         return
     cited = _cited(schema) or cited
     for keyword in KEYWORDS:
-        if keyword in schema:
+        if keyword in schema and LIMITS.get(schema.get("format", ""), {}).get(keyword) != schema[keyword]:
             yield Constraint(place, keyword, cited or _of_bound(keyword, schema[keyword]))
     for name, part in schema.get("properties", {}).items():
         yield from _of_schema(part, f"{place}.{name}", cited)

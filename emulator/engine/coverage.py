@@ -11,12 +11,12 @@ from urllib.parse import unquote_plus
 
 import msgspec
 
+from emulator.core.errors import ERRORS, public_code
 from emulator.core.events import Event
 from emulator.core.records import Record
 from emulator.core.unit_of_work import Change, UnitOfWork
 from emulator.document.operations import FieldNames, operation_specs
 from emulator.engine.logged_request import LoggedRequest
-from emulator.errors import ERRORS, public_code
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.refunds import Refund
 from emulator.resources.registry import STATE_MACHINES

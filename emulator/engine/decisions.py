@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from emulator.document.paths import fixtures_folder
 from emulator.engine.reference_data import read_yaml
-from emulator.paths import fixtures_folder
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

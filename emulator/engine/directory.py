@@ -55,13 +55,6 @@ class Directory:
 
     # -- what is in the worlds
 
-    def forget(self, world: World, records: Iterable[Record]) -> None:
-        """Leave out records of a world that are in its state alone, where the store finds them."""
-        key = _key(world)
-        for record in records:
-            if type(record) in PUBLIC_KINDS:
-                self._remove_owner(record.id, key)
-
     def add(self, world: World) -> None:
         """Include a world and all that it holds."""
         key = _key(world)
@@ -126,4 +119,4 @@ def _key(world: World) -> Key:
 
 
 def _public_records(world: World) -> Iterable[Record]:
-    return (record for table in world.tables() if table.kind in PUBLIC_KINDS for record in table.in_memory())
+    return (record for table in world.tables() if table.kind in PUBLIC_KINDS for record in table.unordered())

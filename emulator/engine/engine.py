@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from emulator.core.archive import HistoryLimit
+from emulator.core.errors import ApiError
+from emulator.core.limits import WORLDS
 from emulator.core.world import World
 from emulator.engine import snapshots
-from emulator.engine.archiving import Archiving
 from emulator.engine.clock import Clock
-from emulator.engine.directory import PUBLIC_KINDS, Directory
+from emulator.engine.directory import Directory
 from emulator.engine.fixtures import Start
 from emulator.engine.idle_worlds import SWEEP_SECONDS, is_like, longest_unused, may_be_empty
 from emulator.engine.inbox import Inbox
@@ -22,15 +21,13 @@ from emulator.engine.persistence import WorldPersistence
 from emulator.engine.reference_data import ReferenceData
 from emulator.engine.runtime import Runtime
 from emulator.engine.scheduler import Scheduler
-from emulator.engine.share import ALONE, Neighbours, NoNeighbours, Share
+from emulator.engine.storage.serialization import InvalidState, StoredWorld
+from emulator.engine.storage.store import CorruptStore, LeasedElsewhere, StorageError, Store
+from emulator.engine.takeover import Takeover
 from emulator.engine.time_slice import TimeSlice
 from emulator.engine.trace_contexts import Traces
 from emulator.engine.webhook_sender import WebhookSender
-from emulator.errors import ApiError
-from emulator.limits import WORLDS
 from emulator.resources.app.keys import Key
-from emulator.state.serialization import InvalidState, StoredWorld
-from emulator.state.store import CorruptStore, LeasedElsewhere, StorageError, Store
 
 logger = logging.getLogger("emulator")
 
@@ -40,9 +37,6 @@ TICK_SECONDS = 0.05
 Build = Callable[..., tuple[World, Clock]]
 """Makes the world and the clock of a key: new ones, or those that were ``saved``."""
 
-STORE_CHECK_SECONDS = 1.0
-"""Seconds (real time) between two looks for worlds that no process runs, where several processes share a store."""
-
 
 class Engine:
     """Opens worlds and runs the jobs of those whose clocks run. Worlds outlast the process in a ``store`` (B-01, B-02).
@@ -50,11 +44,9 @@ class Engine:
     Once more than ``max_worlds`` are open, those are closed whose last request is longest ago. A stored one is opened
     again when it is asked for; without a store it is lost.
 
-    ``build`` also takes a :class:`Start`, for a world that is to be reset. Each function of ``when_opened`` is called
-    with a runtime that this engine runs from now on, each of ``when_discarded`` with one that it no longer runs, each
-    of ``before_end`` with one whose world is about to be reset or deleted. ``traces`` makes what records the traces of
-    an App's world. Of several processes of a server this one runs the worlds of its ``share``. ``history`` limits what
-    of a world's past is in memory; then the store has archives.
+    ``build`` also takes a :class:`Start`, for a world that is to be reset. Each function of ``when_discarded`` is
+    called with a runtime that this engine no longer runs, each of ``before_end`` with one whose world is about to be
+    reset or deleted. ``traces`` makes what records the traces of an App's world.
     """
 
     def __init__(
@@ -67,10 +59,7 @@ class Engine:
         *,
         max_worlds: int = WORLDS.most,
         traces: Callable[[str], Traces] | None = None,
-        share: Share = ALONE,
-        history: HistoryLimit | None = None,
     ) -> None:
-        self._history = history
         self.reference_data = reference_data
         self.store = store
         self._build = build
@@ -79,54 +68,48 @@ class Engine:
         self._traces = traces
         self._ticker: asyncio.Task[None] | None = None
         self.runtimes: dict[Key, Runtime] = {}
-        self._last_store_check = 0.0
         self._max_worlds = max_worlds
         self._last_sweep = 0.0
         self._scheduler = Scheduler()
-        self.share = share
-        self.neighbours: Neighbours = NoNeighbours()
+        self._takeover = Takeover(self._open_listed, self._scheduler.pauses)
         self.directory = Directory()
-        self.when_opened: list[Callable[[Runtime], None]] = []
         self.when_discarded: list[Callable[[Runtime], None]] = []
         self.before_end: list[Callable[[Runtime], None]] = []
 
     def open(self, key: Key) -> Runtime:
         """The runtime of a key's world, opened now if it is not yet. Raises what ``build`` and the store raise."""
+        try:
+            return self._opened(key)
+        except LeasedElsewhere:
+            if self.store:
+                self.store.ask_for(key)
+            raise
+
+    def _opened(self, key: Key) -> Runtime:
         runtime = self.runtimes.get(key)
         if runtime is None:
-            runtime = self.runtimes[key] = self._runtime(key)
+            try:
+                runtime = self.runtimes[key] = self._runtime(key)
+            except BaseException:
+                if self.store:
+                    self.store.release(key)
+                raise
             self.directory.add(runtime.world)
             self._scheduler.plan(runtime.runner)
             if self._ticker:
                 runtime.outbox.resume()
-            for look in self.when_opened:
-                look(runtime)
         return runtime
-
-    async def is_open(self, key: Key) -> bool:
-        """Whether the world of a key is open, here or in another process of the server."""
-        if self.share.has(key):
-            return key in self.runtimes
-        return any((app["name"], app["livemode"]) == key for app in await self.neighbours.apps())
 
     def owner(self, id: str) -> Runtime | None:
         """The runtime of the world that has an object with this id, of a kind that has a public page."""
-        key = self.owner_key(id)
+        key = self.directory.owner(id)
         with suppress(ApiError):  # it is stored, but another process runs it
             return None if key is None else self.open(key)
         return None
 
-    def owner_key(self, id: str) -> Key | None:
-        """The key of that world, which may be stored and not open."""
-        key = self.directory.owner(id)
-        if key is not None or self.store is None or self._history is None:
-            return key
-        key = self.store.holder(id, [kind.kind for kind in PUBLIC_KINDS])
-        return key if key is not None and self.share.has(key) else None
-
     def open_persisted(self) -> None:
         """Open the stored worlds that no process runs, as many as may be open. Raises ``CorruptStore``."""
-        for key in filter(self.share.has, self.store.unleased() if self.store else ()):
+        for key in self.store.unleased() if self.store else ():
             if len(self.runtimes) >= self._max_worlds:
                 return
             with suppress(LeasedElsewhere):  # another process was quicker
@@ -134,7 +117,7 @@ class Engine:
 
     def _open_listed(self, key: Key) -> None:
         try:
-            self.open(key)
+            self._opened(key)
         except StorageError:
             raise
         except ApiError as error:
@@ -154,8 +137,6 @@ class Engine:
             directory=self.directory,
             traces=self._traces and self._traces(key.name),
         )
-        if self._history:
-            runtime.runner.archiving = Archiving(self._history)
         if self.store and persistence:
             self._load_snapshots(self.store, key, runtime)
             if saved is None:
@@ -206,7 +187,8 @@ class Engine:
         await runtime.close()
         # Nothing awaits from here on, so no request comes in between: until now this process answered those of this
         # world, and as soon as the store has released it another process may.
-        if self.runtimes.pop(key, None) is not None:
+        if self.runtimes.get(key) is runtime:
+            del self.runtimes[key]
             self._scheduler.forget(runtime.runner)
             for forget in self.when_discarded:
                 forget(runtime)
@@ -221,10 +203,11 @@ class Engine:
             runtime.outbox.resume()
         self._ticker = asyncio.create_task(self._tick())
 
-    def close_streams(self) -> None:
-        """End every stream of messages, because the server is about to stop."""
+    def end_long_answers(self) -> None:
+        """End streams of messages, and advances where they are, because the server is about to stop."""
         for runtime in self.runtimes.values():
             runtime.broker.close()
+            runtime.advances.cancel_all()
 
     async def stop(self) -> None:
         """Stop the ticker and the deliveries under way."""
@@ -244,10 +227,7 @@ class Engine:
         for key in store.lease_requests(busy):
             with suppress(StorageError):
                 await self.release(key)
-        if time.monotonic() - self._last_store_check > STORE_CHECK_SECONDS:
-            self._last_store_check = time.monotonic()
-            with suppress(StorageError):
-                self.open_persisted()
+        await self._takeover.run(store, self._max_worlds - len(self.runtimes))
 
     async def _tick(self) -> None:
         while True:

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
+from emulator.document.paths import fixtures_folder
 from emulator.engine.reference_data import read_yaml
-from emulator.paths import fixtures_folder
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename={"name": "as"}):

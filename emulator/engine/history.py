@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from emulator.core.errors import ApiError
 from emulator.core.unit_of_work import UnitOfWork
 from emulator.core.world import World
 from emulator.engine import snapshots
@@ -15,7 +16,6 @@ from emulator.engine.outbox import Outbox
 from emulator.engine.pubsub import Broker, restarted
 from emulator.engine.snapshots import WorldSnapshot
 from emulator.engine.unit_runner import UnitRunner
-from emulator.errors import ApiError
 
 
 class History:
@@ -93,11 +93,9 @@ class History:
         return len(units)
 
     def snapshot(self) -> WorldSnapshot:
-        """The world as it is now, with all records in memory. They never change, so only their filing is copied."""
+        """The world as it is now. Records never change, so only their filing is copied."""
         self._runner.run_due()
-        world = self._runner.world.copy()
-        world.complete()
-        return snapshots.take(world, self._runner.clock)
+        return snapshots.take(self._runner.world.copy(), self._runner.clock)
 
     async def restore(self, snapshot: WorldSnapshot) -> None:
         """Put a snapshot in the place of the world; its history begins with it."""

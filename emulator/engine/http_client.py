@@ -17,7 +17,7 @@ from urllib.parse import quote, urlsplit
 import certifi
 import httptools
 
-from emulator.limits import ANSWER_HEAD
+from emulator.core.limits import ANSWER_HEAD
 from emulator.resources.webhooks.egress_policy import forbidden
 
 RawBody = bytes | AsyncIterable[bytes]

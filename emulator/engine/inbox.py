@@ -8,10 +8,10 @@ from typing import Annotated, Any, ClassVar
 
 import msgspec
 
+from emulator.core.limits import INBOX, INBOX_BYTES
 from emulator.core.records import HIDDEN, Record
 from emulator.core.tables import Table
 from emulator.core.world import World
-from emulator.limits import INBOX, INBOX_BYTES
 from emulator.resources.webhooks import signing
 from emulator.resources.webhooks.deliveries import WebhookDelivery
 from emulator.resources.webhooks.endpoints import WebhookEndpoint

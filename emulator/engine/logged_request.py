@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from collections.abc import Iterable
 from functools import lru_cache
 
@@ -9,10 +10,11 @@ import msgspec
 
 from emulator.core.calendar import Timestamp
 from emulator.engine.redaction import redact, redact_header
-from emulator.limits import BODY
 
 MAX_BODY_BYTES = 64 * 1024
 """Bytes of a body that are stored and shown."""
+
+_NO_LETTERS = (string.digits + string.punctuation + string.whitespace).encode()
 
 
 class Checkpoint(msgspec.Struct, frozen=True, gc=False):
@@ -65,19 +67,18 @@ def redacted_body(body: bytes) -> bytes:
     """A body as it is stored: redacted and cut to ``MAX_BODY_BYTES``."""
     if not body:
         return body
-    # A very large body, that of an imported snapshot, is not parsed for the journal.
-    whole = redact(body if len(body) <= BODY.most else _cut(body))
-    return _cut(whole) if len(whole) > MAX_BODY_BYTES else whole
+    whole = redact(_cut(body))
+    return whole if len(whole) <= MAX_BODY_BYTES else _cut(whole)
 
 
 def _cut(body: bytes) -> bytes:
-    """The beginning of a body, without a number at its end, which could be the beginning of a card number."""
-    return body[:MAX_BODY_BYTES].rstrip(b"0123456789 -")
+    """The beginning of a large body, without a number at its end, which could be the beginning of a card number."""
+    return body if len(body) <= MAX_BODY_BYTES else body[:MAX_BODY_BYTES].rstrip(_NO_LETTERS)
 
 
 def redacted_text(text: bytes) -> str:
     """A body or a path as it is shown."""
-    return redact(text if len(text) < MAX_BODY_BYTES else _cut(text)).decode("utf-8", "replace")
+    return redact(_cut(text)).decode("utf-8", "replace")
 
 
 @lru_cache(maxsize=256)

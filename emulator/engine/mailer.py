@@ -61,7 +61,7 @@ class Mailer:
         # Loaded on first use: most servers send no email.
         import aiosmtplib
 
-        from emulator.rendering import mime
+        from emulator.presentation.email import mime
 
         message = await asyncio.to_thread(mime.message, email)
         await aiosmtplib.send(

@@ -9,14 +9,15 @@ from collections.abc import Iterable
 from typing import Any
 
 from emulator.core.effects import DeliverWebhook, Effect, HttpResult, PingEndpoint, SendEmail
+from emulator.core.errors import ApiError
 from emulator.core.unit_of_work import UnitOfWork
 from emulator.engine.delivery_faults import send_with_fault
 from emulator.engine.mailer import Mailer
+from emulator.engine.storage.store import LeasedElsewhere, StorageError
 from emulator.engine.trace_contexts import TraceContexts, Traces
 from emulator.engine.unit_runner import Command, UnitRunner
 from emulator.engine.webhook_sender import WebhookSender
 from emulator.engine.work_queues import WorkQueues
-from emulator.errors import ApiError
 from emulator.resources.payments.outcomes import Outcome
 from emulator.resources.payments.outcomes import consume as consume_outcome
 from emulator.resources.simulation import emails
@@ -24,7 +25,6 @@ from emulator.resources.simulation.emails import Email
 from emulator.resources.simulation.faults import DELIVERY, Fault, pick_delivery_fault
 from emulator.resources.webhooks import deliveries, signing
 from emulator.resources.webhooks.signing import SignedRequest
-from emulator.state.store import LeasedElsewhere, StorageError
 
 logger = logging.getLogger("emulator")
 

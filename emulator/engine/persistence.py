@@ -10,8 +10,8 @@ from emulator.core.world import World
 from emulator.engine import snapshots
 from emulator.engine.clock import Clock
 from emulator.engine.snapshots import WorldSnapshot
+from emulator.engine.storage.store import LeasedElsewhere, StorageError, Store
 from emulator.resources.app.keys import Key
-from emulator.state.store import StorageError, Store
 
 
 class WorldPersistence:
@@ -21,6 +21,8 @@ class WorldPersistence:
         self._store = store
         self._key = key
         self._stored_state: tuple[Any, ...] = ()
+        self._ended = False
+        self._durable = store.durability()
 
     def add(self, world: World, clock: Clock, unit: UnitOfWork) -> None:
         """Store a unit of work with clock and counters; one that cannot be stored is undone."""
@@ -39,19 +41,30 @@ class WorldPersistence:
     def replace_world(self, snapshot: WorldSnapshot, changes: Iterable[Change] | None = None) -> None:
         """Store another world: by the changes that led to it, or, with None, in place of all that was stored."""
         if changes is None:
-            self._store.replace(snapshots.saved(snapshot))
+            self._leased.replace(snapshots.saved(snapshot))
         else:
-            self._store.write(self._key, snapshot.world, changes, snapshots.header(snapshot))
+            self._leased.write(self._key, snapshot.world, changes, snapshots.header(snapshot))
         self._stored_state = ()
 
     def store_snapshot(self, name: str, snapshot: WorldSnapshot | None) -> None:
         """Store a snapshot under a name, as the newest one; None deletes it."""
-        self._store.put_snapshot(self._key, name, None if snapshot is None else snapshots.saved(snapshot))
+        self._leased.put_snapshot(self._key, name, None if snapshot is None else snapshots.saved(snapshot))
 
     async def durable(self) -> None:
         """Wait until all that was stored outlasts a crash of the store as well."""
-        await self._store.durable()
+        if self._durable is not None:
+            await self._durable()
+
+    def end(self) -> None:
+        """Store nothing more: from now on another process may run the world, or this one has read it again."""
+        self._ended = True
+
+    @property
+    def _leased(self) -> Store:
+        if self._ended:
+            raise LeasedElsewhere(self._key)
+        return self._store
 
     def _write(self, world: World, clock: Clock, changes: Iterable[Change] = ()) -> None:
-        self._store.write(self._key, world, changes, snapshots.head(world, clock))
+        self._leased.write(self._key, world, changes, snapshots.head(world, clock))
         self._stored_state = (clock.settings, world.counters.copy())

@@ -8,10 +8,10 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
+from emulator.core.errors import ApiError
 from emulator.core.events import Event
+from emulator.core.limits import STREAMS
 from emulator.core.unit_of_work import Change, UnitOfWork
-from emulator.errors import ApiError
-from emulator.limits import STREAMS
 from emulator.resources.simulation.emails import Email
 from emulator.resources.webhooks.deliveries import WebhookDelivery
 

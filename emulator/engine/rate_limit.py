@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from emulator.errors import ApiError
+from emulator.core.errors import ApiError
 from emulator.resources.app.settings import RateLimit, Settings
 
 RETRY_SECONDS = 1

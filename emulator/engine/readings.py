@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
+from emulator.document.paths import fixtures_folder
 from emulator.engine.decisions import decisions
 from emulator.engine.reference_data import read_yaml
-from emulator.paths import fixtures_folder
 from emulator.resources.app.settings import Settings
 from emulator.resources.app.settings import readings as values_of
 

@@ -1,13 +1,18 @@
-"""Redaction: card numbers, security codes, accounts, keys and secrets in a request are made unreadable.
+"""Redaction: card numbers, security codes, accounts, keys, passwords, tokens and secrets are made unreadable.
 
-JSON and forms are redacted as values, by the names of their fields and by what a text holds. What is neither, or
-damaged, is redacted as text.
+The one place that knows their spellings: for the journal, the log, a request as code, recordings, reports and shared
+snapshots. JSON and forms are redacted as values, by the names of their fields and by what a text holds. What is
+neither, or damaged, is redacted as text.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Mapping
+import unicodedata
+from base64 import b64decode
+from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl, quote_plus, unquote
 
@@ -15,160 +20,247 @@ import msgspec
 
 from emulator.resources.customers import card_numbers, ibans
 
-# Twelve to nineteen digits, perhaps in groups, are a card number, unless a plus makes them a phone number.
-_CARD = re.compile(r"(?<![\d+])(?:\d[ -]?){8,15}(\d[ -]?\d[ -]?\d[ -]?\d)(?!\d)")
-# With other separators they are one if the check digit is right. The port of a receiver on this machine begins none.
-_SPACED_CARD = re.compile(
-    r"(?<![\d+])(?<!//127\.0\.0\.1:)(?<!//localhost:)\d(?:[ \u00a0\u2007\u2009\u202f./\u2013-]{0,2}\d){12,18}(?!\d)"
+# What may stand between two digits of a card number, and between two characters of an account, but not of an address.
+_GAP, _ACCOUNT_GAP = r"[^0-9A-Za-z]{0,3}", r"[^0-9A-Za-z@\"=&?<>{}\[\]]{0,3}"
+# Groups as on a card, or single digits, with equal gaps; or any groups with usual gaps: no date begins with 4, 5 or 6.
+_CARD = re.compile(
+    r"(?<![0-9])(?=[2-9])(?=("
+    rf"[0-9]{{4}}(?P<four>{_GAP})[0-9]{{4}}(?P=four)[0-9]{{4}}(?P=four)[0-9]{{1,4}}(?:(?P=four)[0-9]{{1,3}})?(?![0-9])"
+    rf"|[0-9]{{4}}(?P<six>{_GAP})[0-9]{{6}}(?P=six)[0-9]{{4,5}}(?![0-9])"
+    rf"|[0-9](?P<one>{_GAP})[0-9](?:(?P=one)[0-9]){{11,17}}(?!(?P=one)?[0-9])"
+    r"|[456](?:[\s\u200b-\u200d\u2060\ufeff_./\u00ad\u2010-\u2015\u2212-]{0,2}[0-9]){15}(?![0-9])))"
 )
-_ACCOUNT = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]){7,26}( ?[A-Z0-9]){4}\b")
-_SMALL_ACCOUNT = re.compile(r"(?i)\b[A-Z]{2}\d{2}(?:[ .-]?[A-Z0-9]){11,30}\b")
-_ESCAPE = re.compile(r"\\u(00[2-7][0-9a-fA-F])")
-_CODE = re.compile(r'("(?:cvc|cvv|pin)"\s*:\s*)("[^"]*"|\d+)')
-_KEY = re.compile(r"\b([sp]k_(?:test|prod)_)[A-Za-z0-9_-]+")
-_SECRET = re.compile(r"\bwhsec_[0-9A-Za-z]+")
-_SUSPICIOUS = re.compile(r"\d(?:\D{0,2}\d){11}|\b[A-Za-z]{2}\d{2}(?:[ .-]?[A-Za-z0-9]){11}|k_(?:test|prod)_|whsec_")
-# The same in bytes, for every body is searched: a pattern that begins with a digit skips all else at once.
-_MANY_DIGITS = re.compile(rb"\d(?<!\d\d)(?:\D{0,2}\d){11}")
-_LIKE_AN_ACCOUNT = re.compile(rb"\d(?<=\b[A-Za-z]{2}\d)\d(?:[ .-]?[A-Za-z0-9]){11}")
-_MARKS = (b"%", rb"\u00", b"k_test_", b"k_prod_", b"whsec_")
-_NAMES = (b"number", b"cvc", b"cvv", b"pin", b"pan", b"iban", b"secret", b"password")
-_NAMED_VALUE = re.compile(rb"(?:%b)\]?[\"=]" % b"|".join(_NAMES))
-_NAME_PARTS = re.compile(r"[.\[\]]+")
+# Too many digits for one card may be several without a gap.
+_SEVERAL_CARDS = re.compile(r"[0-9]{20,}")
+_BRANDED = re.compile(r"4\d{12}(?:\d{3}){0,2}|(?:2[2-7]|35|[56]\d|81|82|97)\d{14}|3[47]\d{13}|3[0689]\d{12}|6\d{16,18}")
+_ACCOUNT = re.compile(
+    rf"(?i)(?=([A-Z]{_ACCOUNT_GAP}[A-Z]{_ACCOUNT_GAP}[0-9]{_ACCOUNT_GAP}[0-9](?:{_ACCOUNT_GAP}[A-Z0-9]){{11,30}}))"
+)
+_NO_CHARACTERS = re.compile(r"[^0-9A-Za-z]+")
 
-SECRET_HEADERS = frozenset(["authorization", "cookie", "emulator-token", "proxy-authorization"])
+# Each with the part that may be shown, then the part that is masked. English words end as keys begin: task_test.
+_KEY = re.compile(r"(?i)(?<!ri|ta|di|ma|de)([sp]k_(?:test|prod)_)([a-z0-9_-]+)")
+_WEBHOOK_SECRET = re.compile(r"(?i)(whsec_)([0-9a-z+/=_-]+)")
+_WEB_TOKEN = re.compile(r"(?<![\w-])(eyJ)([\w-]{10,}\.[\w-]{10,}(?:\.[\w-]*)?)")
+_PASSWORD = re.compile(r"(//[^/\s:@\"'<>?#]*:)([^/\s\"'<>]+)(?=@)")
+_LIVE_KEY = re.compile(r"(?i)(?<!ri|ta|di|ma|de)[sp]k_prod_[a-z0-9_-]")
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{12,}")
 
-LEAST_NUMBER = 10**11
+_CARD_NAME, _CODE_NAME = r"(?:card_?)?number|pan", r"(?:cvc|cvv|csc|pin)2?"
+_OTHER_NAME = (
+    r"(?:iban|account_?number|secret|passw(?:or)?d|token|signature|sig|authorization|bearer|credential|jwt"
+    r"|(?:api|access|private)[_-]?key)s?"
+)
+_NAME = re.compile(rf"(?i)(?:.*[.\[\]])?\s*(?:({_CARD_NAME})|({_CODE_NAME})|[\w-]*{_OTHER_NAME})\s*\]?")
+_NAMED = re.compile(
+    rf"(?i)((?<![\w.-])(?:({_CARD_NAME})|({_CODE_NAME})|[\w.-]{{0,60}}{_OTHER_NAME}|(?:^|(?<=[?&]))[\w-]{{0,60}}key)"
+    r"\]?(?:\\*[\"']\s*:\s*\[?\s*|=)(?:\\*[\"'])?(?:(?:basic|bearer)\s+)?)((?<=[\"'])[^\"'\\]+|[^\"'\\&\s,;}{\[\]#]+)"
+)
+
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|[nrt])")
+
+# Every body is searched for these: a pattern that begins with a digit skips all else at once.
+_MANY_DIGITS = re.compile(rf"[0-9](?<![0-9][0-9])(?:{_GAP}[0-9]){{12}}")
+_LIKE_AN_ACCOUNT = re.compile(
+    rf"[0-9](?:(?<=[A-Z]{{2}}[0-9])[0-9](?:{_ACCOUNT_GAP}[A-Z0-9]){{11}}|(?<=[a-z]{{2}}[0-9])[0-9](?:{_ACCOUNT_GAP}[a-z0-9]){{11}})"
+)
+_MARKS = ("%", "\\", "k_test_", "k_prod_", "whsec_", "eyj")
+_NAME_PARTS = (
+    *("number", "cvc", "cvv", "csc", "pin", "pan", "iban", "secret", "passw", "token", "sig", "authorization"),
+    *("bearer", "credential", "jwt", "key"),
+)
+_NAMED_VALUE = re.compile(rf"(?:{_CARD_NAME}|{_CODE_NAME}|{_OTHER_NAME}|key)\]?\\*[\"'=]")
+
+LEAST_NUMBER = 10**12
 """The least integer that has as many digits as a card number."""
+
+Mask = Callable[[str], str]
+"""What is written in the place of a secret."""
+
+
+def stars(secret: str) -> str:
+    """No character of a secret."""
+    return "****"
+
+
+def has_live_key(*texts: str) -> bool:
+    """Whether there is a live key (``sk_prod_…``, ``pk_prod_…``) in these texts, however it is written."""
+    found = (part for text in texts for part in (_plain(text), *map(_decoded, _BASE64.findall(text))))
+    return any(_LIVE_KEY.search(part) for part in found)
+
+
+def _decoded(text: str) -> str:
+    """What is written in Base64, as far as it has whole groups of four."""
+    whole = text[: len(text) // 4 * 4].replace("-", "+").replace("_", "/")
+    return b64decode(whole).decode("latin-1")
 
 
 def redact(text: bytes) -> bytes:
-    """A body, path or query without secrets. The last four digits of numbers stay, and the prefixes of keys."""
-    if text.isascii() and not _may_have_secrets(text):
-        return text
-    text = _redact_json(text) if text.lstrip()[:1] in (b"{", b"[", b'"') else _redact_form(text)
-    # Of a key that stands twice in an object, only the last value was redacted.
+    """A body, path or query without secrets."""
     plain = text.decode("utf-8", "surrogateescape")
-    redacted = _CODE.sub(r'\1"***"', _redact_text(plain))
+    redacted = redact_text(plain)
     return text if redacted == plain else redacted.encode("utf-8", "surrogateescape")
 
 
-def _may_have_secrets(text: bytes) -> bool:
-    """Whether ASCII text must be parsed to know; most bodies need not be."""
+def redact_header(name: str, value: str) -> str:
+    """A header's value without secrets, by its lower-case name."""
+    return stars(value) if name in ("cookie", "set-cookie") else str(redact_field(name, value))
+
+
+def redact_field(name: str, value: Any, mask: Mask = stars) -> Any:
+    """The value of a field without secrets; its name may say that all of it is one, however deep."""
+    return redact_value(value, mask, _NAME.fullmatch(name))
+
+
+def redact_value(value: Any, mask: Mask = stars, named: re.Match[str] | None = None) -> Any:
+    """A JSON value without secrets; ``named`` is the name of one that holds nothing else."""
+    if isinstance(value, dict):
+        return {
+            redact_text(name, mask): redact_value(part, mask, named or _NAME.fullmatch(name))
+            for name, part in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [redact_value(part, mask, named) for part in value]
+    if value is None or isinstance(value, bool) or value == "":
+        return value
+    if named is not None:
+        return _redact_named(str(value), named, mask)
+    if isinstance(value, str):
+        return redact_text(value, mask)
+    is_long = LEAST_NUMBER <= abs(value) < 10**19
+    return _last_four(digits) if is_long and _is_card(digits := f"{abs(value):.0f}") else value
+
+
+def redact_text(text: str, mask: Mask = stars) -> str:
+    """A text, JSON, a form or a URL without secrets. The last four digits of numbers stay, and how keys begin."""
+    if not _may_have_secrets(text if text.isascii() else _in_ascii(text)):
+        return text
+    if text.lstrip()[:1] in ("{", "[", '"'):
+        try:
+            value = json.loads(text, object_pairs_hook=_unique)
+            redacted = redact_value(value, mask)
+            return text if redacted == value else msgspec.json.encode(redacted).decode()
+        except (ValueError, RecursionError):
+            pass
+    text = _redact_form(text, mask)
+    plain = _plain(text)  # as a reader would see it
+    redacted = _replaced(_ACCOUNT, plain, _account)  # first, because the digits of an account look like a card
+    redacted = _replaced(_CARD, _SEVERAL_CARDS.sub(_redact_several, redacted), _card)
+    for pattern in (_KEY, _WEBHOOK_SECRET, _WEB_TOKEN, _PASSWORD):
+        redacted = pattern.sub(lambda match: match[1] + mask(match[2]), redacted)
+    redacted = _NAMED.sub(lambda match: match[1] + _redact_named(match[4], match, mask, by=1), redacted)
+    return text if redacted == plain else redacted
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON; ``ValueError`` if a name stands twice, for it hides a value."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError
+    return found
+
+
+def _redact_form(text: str, mask: Mask) -> str:
+    """A form or a query; what is not one is returned as it is."""
+    path, mark, query = text.rpartition("?")
+    given = parse_qsl(query, keep_blank_values=True) if "=" in query and " " not in query else []
+    redacted = [(redact_text(name, mask), str(redact_field(name, value, mask))) for name, value in given]
+    if redacted == given:
+        return text
+    return path + mark + "&".join("=".join(quote_plus(part, safe="*") for part in pair) for pair in redacted)
+
+
+def _plain(text: str) -> str:
+    """A text with its escapes resolved, and the digits and letters of other widths and scripts as those of ASCII."""
+    plain = _ESCAPE.sub(lambda match: chr(int(match[1] or "20", 16)), text) if "\\" in text else text
+    plain = unquote(unquote(plain)) if "%" in plain else plain  # a URL may hold a URL
+    return plain if plain.isascii() else _in_ascii(plain)
+
+
+def _in_ascii(text: str) -> str:
+    return re.sub(r"[^\x00-\x7f]", lambda match: _character_in_ascii(match[0]), text)
+
+
+@lru_cache(maxsize=4096)
+def _character_in_ascii(character: str) -> str:
+    if character.isdecimal():
+        return str(unicodedata.decimal(character))
+    found = unicodedata.normalize("NFKC", character)
+    return found if found.isascii() and found.isalnum() else character
+
+
+def _may_have_secrets(text: str) -> bool:
+    """Whether a text must be looked at closely to know; most need not be."""
     lower = text.lower()
     return (
         _has_one_of(_MARKS, lower)
         or _MANY_DIGITS.search(text) is not None
         or _LIKE_AN_ACCOUNT.search(text) is not None
-        or (_has_one_of(_NAMES, lower) and _NAMED_VALUE.search(lower) is not None)
+        or ("@" in text and _PASSWORD.search(text) is not None)
+        or (_has_one_of(_NAME_PARTS, lower) and _NAMED_VALUE.search(lower) is not None)
     )
 
 
-def _has_one_of(parts: tuple[bytes, ...], text: bytes) -> bool:
+def _has_one_of(parts: tuple[str, ...], text: str) -> bool:
     for part in parts:  # noqa: SIM110  # any() of a generator takes three times as long, and every body is searched
         if part in text:
             return True
     return False
 
 
-def redact_value(value: Any) -> Any:
-    """A JSON value without secrets; the same object if there were none."""
-    if isinstance(value, str):
-        return _redact_text(value)
-    if isinstance(value, dict):
-        return {_redact_text(name): _redact_field(name, part) for name, part in value.items()}
-    if isinstance(value, list):
-        return [redact_value(part) for part in value]
-    if isinstance(value, int | float) and abs(value) >= LEAST_NUMBER:
-        return _last_four(str(value))
-    return value
-
-
-def redact_header(name: str, value: str) -> str:
-    """A header's value without secrets."""
-    return "****" if name in SECRET_HEADERS else _redact_text(value)
-
-
-def _redact_json(text: bytes) -> bytes:
-    try:
-        value = msgspec.json.decode(text)
-        redacted = redact_value(value)
-    except (ValueError, RecursionError):  # msgspec raises UnicodeDecodeError too
-        return text
-    return text if redacted == value else msgspec.json.encode(redacted)
-
-
-def _redact_form(text: bytes) -> bytes:
-    """A form or a query; what is not one is returned as it is."""
-    if b"=" not in text:
-        return text
-    path, mark, query = text.rpartition(b"?")
-    given = parse_qsl(query.decode("utf-8", "replace"), keep_blank_values=True)
-    redacted = [(_redact_text(name), str(_redact_field(name, value))) for name, value in given]
-    if redacted == given:
-        return text
-    pairs = (f"{quote_plus(name, safe='*')}={quote_plus(value, safe='*')}" for name, value in redacted)
-    return path + mark + "&".join(pairs).encode()
-
-
-def _redact_field(name: str, value: Any) -> Any:
-    redact_named = _NAMED.get(_NAME_PARTS.split(name.rstrip("]"))[-1].strip().lower())
-    if redact_named is None or not isinstance(value, str | int | float) or isinstance(value, bool):
-        return redact_value(value)
-    return redact_named(str(value)) if value != "" else value
+def _redact_named(text: str, named: re.Match[str], mask: Mask, by: int = 0) -> str:
+    """A value whose name a match found, as a card's in its first group after ``by``, or as a code's in the second."""
+    if named[by + 1]:
+        return _last_four(text)
+    start = "whsec_" if text.startswith("whsec_") else ""
+    return "***" if named[by + 2] else start + mask(text[len(start) :])
 
 
 def _last_four(text: str) -> str:
+    """Of a number the last four digits. A short one, or with letters the number of a receipt, is no card's."""
     digits = [character for character in text if character.isdigit()]
-    return "****" + "".join(digits[-4:]) if len(digits) > 4 else text
+    is_card = len(digits) > (11 if any(map(str.isalpha, text)) else 4)
+    return "****" + "".join(digits[-4:]) if is_card else redact_text(text)
 
 
-def _hidden(text: str) -> str:
-    return "***"
+def _redact_several(match: re.Match[str]) -> str:
+    rest, parts = match[0], []
+    while length := next((length for length in (16, 15) if _is_card(rest[:length])), 0):
+        parts.append(_last_four(rest[:length]))
+        rest = rest[length:]
+    return "".join([*parts, rest])
 
 
-def _secret(text: str) -> str:
-    return "whsec_****" if text.startswith("whsec_") else "****"
+def _replaced(pattern: re.Pattern[str], text: str, found: Callable[[re.Match[str]], tuple[int, str]]) -> str:
+    """A text in which what begins where a pattern finds something is replaced, as far as ``found`` says."""
+    parts, done = [], 0
+    for match in pattern.finditer(text):
+        length, redacted = found(match) if match.start() >= done else (0, "")
+        if length:
+            parts += [text[done : match.start()], redacted]
+            done = match.start() + length
+    return "".join([*parts, text[done:]])
 
 
-_NAMED: Mapping[str, Callable[[str], str]] = {
-    **dict.fromkeys(("number", "card_number", "pan"), _last_four),
-    **dict.fromkeys(("cvc", "cvv", "pin"), _hidden),
-    **dict.fromkeys(("iban", "account_number", "secret", "password"), _secret),
-}
-"""How the value of a field is redacted whatever it holds, by the name of the field."""
+def _account(match: re.Match[str]) -> tuple[int, str]:
+    """In letters of one case, as people write accounts, and ids are not written. Words may follow it."""
+    number = _NO_CHARACTERS.sub("", match[1])
+    number = number[: ibans.length(number[:2].upper())]
+    if not (number.isupper() or number.islower()) or not ibans.is_valid(number.upper()):
+        return 0, ""
+    places = [place for place, character in enumerate(match[1]) if character.isalnum()]
+    return places[len(number) - 1] + 1, "****"
 
 
-def _redact_text(text: str) -> str:
-    """A text without secrets. It is searched as a reader would see it, its escapes resolved."""
-    plain = _ESCAPE.sub(lambda match: chr(int(match[1], 16)), text) if "\\u00" in text else text
-    plain = unquote(plain) if "%" in plain else plain
-    if not _SUSPICIOUS.search(plain):
-        return text
-    redacted = _ACCOUNT.sub("****", plain)  # first, because the digits of an account in groups look like a card
-    redacted = _SMALL_ACCOUNT.sub(_redact_account, redacted)
-    redacted = _CARD.sub(r"****\1", redacted)
-    redacted = _SPACED_CARD.sub(_redact_card, redacted)
-    redacted = _SECRET.sub("whsec_****", _KEY.sub(r"\1****", redacted))
-    return text if redacted == plain else redacted
+def _card(match: re.Match[str]) -> tuple[int, str]:
+    """A code may follow in one more group. After a plus fewer than 15 digits are a phone number."""
+    least = 15 if match.string[match.start() - 1 : match.start()] == "+" else 13
+    for number in (match[1], match[1].rpartition(match["four"])[0] if match["four"] else ""):
+        digits = _NO_CHARACTERS.sub("", number)
+        if len(digits) >= least and _is_card(digits):
+            return len(number), _last_four(digits)
+    return 0, ""
 
 
-def _redact_account(match: re.Match[str]) -> str:
-    """Written in any letters: only what is a valid account, since words and ids may look like one.
-
-    Words may follow it, so the longest beginning that is one counts.
-    """
-    text = match[0]
-    for end in range(len(text), 14, -1):
-        if text[end - 1].isalnum() and _is_account(ibans.compact(text[:end])):
-            return "****" + text[end:]
-    return text
-
-
-def _is_account(number: str) -> bool:
-    return ibans.is_registered(number) and ibans.has_form(number) and ibans.is_valid(number)
-
-
-def _redact_card(match: re.Match[str]) -> str:
-    digits = "".join(character for character in match[0] if character.isdigit())
-    return _last_four(match[0]) if card_numbers.is_valid(digits) else match[0]
+def _is_card(digits: str) -> bool:
+    return _BRANDED.fullmatch(digits) is not None and card_numbers.is_valid(digits)

@@ -8,11 +8,11 @@ from typing import Any
 
 import msgspec
 
+from emulator.core.event_types import EVENTS
 from emulator.document import bundles
+from emulator.document.paths import fixtures_folder
 from emulator.engine.geoip import CountryLookup, NetworkEntry, from_database, from_table
-from emulator.event_types import EVENTS
-from emulator.i18n import catalogs
-from emulator.paths import fixtures_folder
+from emulator.presentation.languages import catalogs
 from emulator.resources.app.keys import MagicKey
 from emulator.resources.customers.magic_values import MagicValue, MagicValues
 

@@ -26,10 +26,10 @@ from emulator.engine.persistence import WorldPersistence
 from emulator.engine.pubsub import Broker
 from emulator.engine.rate_limit import RateLimiter
 from emulator.engine.scheduler import PATIENCE, Scheduler
+from emulator.engine.storage.store import StorageError
 from emulator.engine.trace_contexts import TraceContexts, Traces
 from emulator.engine.unit_runner import Command, UnitRunner
 from emulator.engine.webhook_sender import WebhookSender
-from emulator.state.store import StorageError
 
 Steps = Generator[Effect, HttpResult, Any]
 """A command that waits for effects: it yields each one and is sent its outcome."""
@@ -201,6 +201,9 @@ class Runtime:
         await self.outbox.close()
         with suppress(StorageError):  # the units of work are stored already
             self.flush()
+        if self.runner.persistence:
+            # A request that is still waiting for something must not write into the world as it is read next.
+            self.runner.persistence.end()
 
 
 def _step(world: World, steps: Steps, answer: HttpResult) -> tuple[bool, Any]:

@@ -10,8 +10,8 @@ from itertools import count
 from typing import Protocol
 
 from emulator.core.calendar import Timestamp
+from emulator.engine.storage.store import StorageError
 from emulator.engine.time_slice import TimeSlice
-from emulator.state.store import StorageError
 
 logger = logging.getLogger("emulator")
 

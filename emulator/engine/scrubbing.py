@@ -18,11 +18,11 @@ from itertools import count, islice
 from typing import Any
 
 from emulator.core.world import World
+from emulator.engine.redaction import redact_value
 from emulator.resources.customers.magic_values import of_value
 
 _EMAIL = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*")
 _PHONE = re.compile(r"(?<![\w+])\+[1-9]\d{6,14}(?!\d)")
-_SECRET = re.compile(r"\bwhsec_[0-9A-Za-z]+")
 
 PHONE_PREFIX = 6
 """Characters of a phone number that stay: country and operator, by which the number is recognised."""
@@ -36,7 +36,6 @@ VARIANTS = 200
 PERSONAL = frozenset(["firstname", "lastname", "line1", "line2", "city", "state", "postal_code", "holder"])
 """Fields with names of people and parts of addresses, in every kind of record."""
 
-SECRETS = frozenset(["secret", "password"])
 ADDRESS = frozenset(["line1", "line2", "city", "state", "postal_code"])
 PERSON = frozenset(["email", "phone"])
 """An object that has one of these fields is a person, so its ``name`` is one of a person."""
@@ -65,7 +64,7 @@ class _Scrubber:
             for number, head in exported["worlds"].items()
         }
         kinds = {name: table for name, table in exported.items() if name not in ("emulator", "worlds", "snapshots")}
-        replaced = {name: self._replaced("", table) for name, table in kinds.items()}
+        replaced = {name: self._replaced("", self._redacted(table)) for name, table in kinds.items()}
         longest_first = sorted((name for name in self._names if len(name) >= SHORTEST), key=len, reverse=True)
         self._known = re.compile(rf"\b(?:{'|'.join(map(re.escape, longest_first))})\b") if longest_first else None
         return {**exported, "worlds": heads, **{name: self._searched(table) for name, table in replaced.items()}}
@@ -82,8 +81,6 @@ class _Scrubber:
     def _field(self, name: str, value: Any, owner: Mapping[str, Any]) -> Any:
         if not isinstance(value, str) or not value:
             return self._replaced(name, value)
-        if name in SECRETS:
-            return self._text(value) if _SECRET.fullmatch(value) else self._disguised(value)
         if name == "state" and not ADDRESS & (owner.keys() - {"state"}):
             return value
         if name in PERSONAL or (name == "name" and owner.keys() & PERSON):
@@ -95,7 +92,7 @@ class _Scrubber:
     def _stored_response(self, value: str) -> str:
         """The body of a response that is stored for an Idempotency-Key: JSON in base64."""
         try:
-            body = self._replaced("", json.loads(b64decode(value)))
+            body = self._replaced("", self._redacted(json.loads(b64decode(value))))
         except (InvalidBase64, ValueError):
             return value
         return b64encode(json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()).decode()
@@ -105,6 +102,10 @@ class _Scrubber:
             self._names[value] = self._disguised(value)
         return self._names[value]
 
+    def _redacted(self, value: Any) -> Any:
+        """Without what belongs in no log either; a secret becomes an invented one, by which webhooks are signed."""
+        return redact_value(value, self._disguised)
+
     # -- texts
 
     def _text(self, text: str) -> str:
@@ -112,7 +113,7 @@ class _Scrubber:
             text = _EMAIL.sub(lambda match: self._email(match[0]), text)
         if "+" in text:
             text = _PHONE.sub(lambda match: self._phone(match[0]), text)
-        return _SECRET.sub(lambda match: f"whsec_{self._characters(match[0])}", text)
+        return text
 
     def _searched(self, value: Any) -> Any:
         if isinstance(value, dict):
@@ -153,9 +154,6 @@ class _Scrubber:
         drawn = shake_256(self._digest(f"text {variant}", text)).digest(2 * len(text))
         numbers = (int.from_bytes(drawn[place : place + 2]) for place in range(0, len(drawn), 2))
         return "".join(_another(character, number) for character, number in zip(text, numbers, strict=True))
-
-    def _characters(self, value: str) -> str:
-        return self._digest("secret", value).hex()[:32]
 
     def _digest(self, what: str, value: str) -> bytes:
         return hmac.digest(self._key, f"{what}/{value}".encode(), "sha256")

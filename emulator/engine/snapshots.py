@@ -12,9 +12,9 @@ from emulator.core.calendar import Timestamp
 from emulator.core.world import World
 from emulator.engine.clock import Clock, ClockMode
 from emulator.engine.scrubbing import scrubbed
+from emulator.engine.storage import serialization
+from emulator.engine.storage.serialization import InvalidState, StoredWorld, WorldHeader
 from emulator.resources.app.keys import Key
-from emulator.state import serialization
-from emulator.state.serialization import InvalidState, StoredWorld, WorldHeader
 
 
 class WorldSnapshot(NamedTuple):

@@ -12,13 +12,11 @@ from emulator.core.unit_of_work import Change, CheckFailed, UnitOfWork
 from emulator.core.world import World
 from emulator.engine import snapshots
 from emulator.engine.advance_result import AdvanceResult
-from emulator.engine.archiving import Archiving
 from emulator.engine.clock import FROZEN, RUNNING, Clock, ClockState
 from emulator.engine.directory import Directory
 from emulator.engine.persistence import WorldPersistence
 from emulator.engine.scheduler import Scheduler
 from emulator.engine.time_slice import TimeSlice
-from emulator.state.store import StorageError
 
 logger = logging.getLogger("emulator")
 
@@ -31,8 +29,7 @@ class UnitRunner:
 
     ``world`` and ``clock`` are the present ones: a rewind, a restore or a reset replaces both. Each of the
     ``observers`` is given every unit of work once it is committed, each of ``when_undone`` those that a strict world
-    undid because a check failed. ``result``, during an advance, counts what happens. ``archiving`` limits how much of
-    its history is in memory.
+    undid because a check failed. ``result``, during an advance, counts what happens.
     """
 
     def __init__(
@@ -51,7 +48,6 @@ class UnitRunner:
         self.observers: list[Callable[[UnitOfWork], object]] = []
         self.when_undone: list[Callable[[UnitOfWork], object]] = []
         self.result: AdvanceResult | None = None
-        self.archiving: Archiving | None = None
 
     def commit(self, command: Command, arguments: Mapping[str, Any], cause: str | None = None) -> Any:
         """Run what is due, then a command as a unit of work of its own; its result.
@@ -154,11 +150,9 @@ class UnitRunner:
         return True
 
     def run(self, job: Job) -> None:
-        """Run a job. One that raises is rolled back, filed as a ``FailedJob`` and logged. Raises ``StorageError``."""
+        """Run a job. One that raises is rolled back, filed as a ``FailedJob`` and logged."""
         try:
             unit = self.world.run(job)
-        except StorageError:  # what is in the state alone cannot be read; the job stays planned
-            raise
         except Exception as error:  # a failed job must not stop the clock
             logger.exception("job %s (%s of %s) failed", job.id, job.name, job.about)
             if isinstance(error, CheckFailed):
@@ -179,8 +173,6 @@ class UnitRunner:
         self._directory.on_commit(self.world, unit)
         for observe in self.observers:
             observe(unit)
-        if self.archiving:
-            self._directory.forget(self.world, self.archiving.on_commit(self.world))
         self.scheduler.plan(self)
 
     def _undone(self, error: CheckFailed) -> None:

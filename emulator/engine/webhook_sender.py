@@ -8,8 +8,8 @@ from codecs import getincrementaldecoder
 from typing import TYPE_CHECKING
 
 from emulator.core.effects import DeliverWebhook, HttpResult
+from emulator.core.limits import ANSWER_BODY
 from emulator.core.world import World
-from emulator.limits import ANSWER_BODY
 from emulator.resources.webhooks import deliveries
 from emulator.resources.webhooks.signing import SignedRequest
 

@@ -8,6 +8,7 @@ from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable
 from typing import Generic, TypeVar
 
+from emulator.engine.storage.store import StorageError
 from emulator.engine.time_slice import TimeSlice
 
 logger = logging.getLogger("emulator")
@@ -73,5 +74,7 @@ class WorkQueues(Generic[T]):
     async def _handle_guarded(self, item: T) -> None:
         try:
             await self._handle(item)
+        except StorageError:  # the store has logged it, once
+            pass
         except Exception:
             logger.exception("%s failed", item)

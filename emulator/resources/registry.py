@@ -11,7 +11,6 @@ from emulator.core.idempotency import StoredResponse
 from emulator.core.state_machine import StateMachine
 from emulator.core.validation import Check, Checked
 from emulator.core.world import JobFunction, Reaction, Registry
-from emulator.resources import ledger
 from emulator.resources.app import security_profiles, settings
 from emulator.resources.billing import (
     dunning,
@@ -25,6 +24,7 @@ from emulator.resources.billing import (
 from emulator.resources.catalog import plans, products
 from emulator.resources.checkout import checkout_sessions, fulfilment
 from emulator.resources.customers import addresses, customer_records, customers, payment_methods
+from emulator.resources.ledger import balance
 from emulator.resources.payments import (
     charging,
     intent_operations,
@@ -167,5 +167,5 @@ REGISTRY = Registry(
     ),
     reactions=REACTIONS,
     jobs=JOBS,
-    checks=(ledger.check,),
+    checks=(balance.check,),
 )

@@ -1,16 +1,37 @@
 """Helpers for test suites: an emulator in this process or elsewhere, and a world for each test."""
 
-from emulator.testing.aio import AsyncEmulator
-from emulator.testing.api import Api, RequestRefused
-from emulator.testing.base_emulator import Snapshot
-from emulator.testing.collector import Delivery
-from emulator.testing.emulator import Emulator
-from emulator.testing.ledger import Ledger
-from emulator.testing.remote_server import RemoteServer
-from emulator.testing.servers import LocalServer
-from emulator.testing.unittest_mixin import PaymentsMixin
-from emulator.testing.webhooks import Webhooks
-from emulator.testing.world_options import WorldOptions
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from emulator.testing.aio import AsyncEmulator
+    from emulator.testing.api import Api, RequestRefused
+    from emulator.testing.base_emulator import Snapshot
+    from emulator.testing.collector import Delivery
+    from emulator.testing.emulator import Emulator
+    from emulator.testing.ledger import Ledger
+    from emulator.testing.remote_server import RemoteServer
+    from emulator.testing.servers import LocalServer
+    from emulator.testing.unittest_mixin import PaymentsMixin
+    from emulator.testing.webhooks import Webhooks
+    from emulator.testing.world_options import WorldOptions
+
+_MODULES = {
+    "Api": "api",
+    "AsyncEmulator": "aio",
+    "Delivery": "collector",
+    "Emulator": "emulator",
+    "Ledger": "ledger",
+    "LocalServer": "servers",
+    "PaymentsMixin": "unittest_mixin",
+    "RemoteServer": "remote_server",
+    "RequestRefused": "api",
+    "Snapshot": "base_emulator",
+    "Webhooks": "webhooks",
+    "WorldOptions": "world_options",
+}
 
 __all__ = [
     "Api",
@@ -26,3 +47,10 @@ __all__ = [
     "Webhooks",
     "WorldOptions",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a helper on first use: the pytest plugin, which stands here too, is loaded by every pytest run."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Coroutine, MutableMapping
+from concurrent.futures import wait
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any
 
-from emulator.event_loop import RealTimeLoop
-
-T = TypeVar("T")
+from emulator.server.event_loop import RealTimeLoop
+from emulator.testing.loop_calls import may_wait_for
 
 AsgiMessage = MutableMapping[str, Any]
 
@@ -28,39 +28,41 @@ class AsgiApp:
     def __init__(self, app: Any, loop: asyncio.AbstractEventLoop | None, *, lifespan: bool) -> None:
         self._app = app
         self._given = loop
-        self._loop = loop or _loop_in_thread()
+        self.loop = loop or _loop_in_thread()
         self._state: dict[str, Any] = {}
         self._lifespan = Lifespan(app, self._state) if lifespan else None
         if self._lifespan:
             try:
-                self._wait(self._lifespan.start())
+                self._wait(self._lifespan.start(), "start")
             except BaseException:
                 self._stop_loop()
                 raise
-
-    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """The result of a coroutine on the application's loop; for any other thread than the loop's."""
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
 
     async def call(self, scope: AsgiMessage, receive: Any, send: Any) -> None:
         """The application, with the state that its lifespan has filled."""
         await self._app({**scope, "state": self._state.copy()}, receive, send)
 
     def close(self) -> None:
-        """Shut the application down and stop its own loop."""
+        """Shut the application down and stop its own loop. Raises ``TimeoutError`` if it does not end."""
         try:
-            if self._lifespan and self._loop.is_running():
-                self._wait(self._lifespan.stop())
+            if self._lifespan and may_wait_for(self.loop):
+                self._wait(self._lifespan.stop(), "shut down")
         finally:
             self._stop_loop()
 
-    def _wait(self, coroutine: Coroutine[Any, Any, None]) -> None:
-        asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(TIME_LIMIT)
+    def _wait(self, coroutine: Coroutine[Any, Any, None], what: str) -> None:
+        future = asyncio.run_coroutine_threadsafe(coroutine, self.loop)
+        if wait([future], TIME_LIMIT).not_done:
+            future.cancel()
+            raise TimeoutError(f"the application did not {what} within {TIME_LIMIT} s")
+        future.result()
 
     def _stop_loop(self) -> None:
-        if self._given is None and not self._loop.is_closed():
-            self.run(_cancel_others())
-            self._loop.call_soon_threadsafe(self._loop.stop)
+        if self._given is None and not self.loop.is_closed():
+            try:
+                self._wait(_cancel_others(), "end its tasks")
+            finally:
+                self.loop.call_soon_threadsafe(self.loop.stop)
 
 
 class Lifespan:

@@ -211,16 +211,16 @@ class BaseEmulator:
         return Snapshot(self.api, made["name"])
 
     def record(self, name: str, /) -> None:
-        """Have a recording of this world written if the test fails: ``NAME.har`` in the folder ``payments_recordings``.
+        """Have a recording of this world written if the test fails: ``NAME.py`` in the folder ``payments_recordings``.
 
-        The pytest plugin writes it; ``payments-emulator play NAME.har`` plays it again. Raises ``ValueError`` for a
-        name that is no name of a file: letters, digits, ``.``, ``_`` and ``-``.
+        The pytest plugin writes it; ``pytest NAME.py`` does the same again. Raises ``ValueError`` for a name that is no
+        name of a file: letters, digits, ``.``, ``_`` and ``-``.
         """
         if not re.fullmatch(r"\w[\w.-]{0,100}", name):
             raise ValueError(f"{name!r}: letters, digits, '.', '_' and '-'")
         self.recorded_as = name
 
-    def recording(self, form: str = "har", /) -> str:
+    def recording(self, form: str = "pytest", /) -> str:
         """What was done in this world so far, in a form of ``GET /_emulator/recording``."""
         # Without the check before each request: it would hide the recording of a world that fails it.
         api = Api(self.url, self.key)

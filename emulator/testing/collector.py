@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from emulator.receiver import HttpReceiver, ReceivedRequest, ReceiverReply
+from emulator.checks.webhook_receiver import HttpReceiver, ReceivedRequest, ReceiverReply
 from emulator.resources.webhooks import signing
 
 PATIENCE = 10

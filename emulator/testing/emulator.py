@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from emulator.sweep.findings import SweepReport
+from emulator.checks.app.findings import SweepReport
 from emulator.testing.base_emulator import BaseEmulator
 from emulator.testing.sweep import AFTERWARDS, sweep_story
 

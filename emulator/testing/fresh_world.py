@@ -12,13 +12,13 @@ import msgspec
 from starlette.types import Message
 
 from emulator.control.inbox import PREFIX
+from emulator.control.recording.player import WorldAnswer
 from emulator.core.effects import HttpResult
 from emulator.engine.clock import FROZEN
 from emulator.engine.http_client import RawBody
 from emulator.engine.webhook_sender import WebhookSender
-from emulator.recording.player import WorldAnswer
 from emulator.resources.app.keys import Key
-from emulator.sandbox import Options, Parts, Sandbox
+from emulator.server.sandbox import Options, Parts, Sandbox
 from emulator.web.context import CONNECTION_KEY
 
 SendRequest = Callable[[str, str, Mapping[str, str], bytes], Awaitable[tuple[int, bytes]]]

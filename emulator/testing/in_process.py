@@ -4,95 +4,74 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Coroutine
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
 
 from emulator.testing.asgi_app import AsgiApp
-from emulator.testing.collector import Delivery, DeliveryResult
-
-HOP_BY_HOP = frozenset(["host", "connection", "content-length", "transfer-encoding", "accept-encoding"])
-"""Headers of the connection, which are not forwarded."""
+from emulator.testing.asgi_client import AsgiClient
+from emulator.testing.collector import Delivery
+from emulator.testing.forward_target import AppAnswer, ForwardTarget, answer_of, forwarded_headers
+from emulator.testing.loop_calls import LoopCalls, may_wait_for
 
 APPLICATION_URL = "http://localhost"
 """The root URL that an application in this process sees."""
 
-ERROR_LENGTH = 500
-"""Characters of the body of a failed answer that are shown."""
+SyncCall = Callable[[str, bytes, dict[str, str]], AppAnswer]
+"""A function of the URL, the body and the headers."""
+
+AsyncCall = Callable[[str, bytes, dict[str, str]], Coroutine[Any, Any, AppAnswer]]
+"""The same, on an event loop."""
 
 
-class AppAnswer(NamedTuple):
-    """What the application answered."""
+class InThread:
+    """A target that a function calls."""
 
-    status: int
-    body: bytes
+    is_running = True
 
-
-class ForwardTarget(Protocol):
-    """Where deliveries are forwarded to. Called in a thread of the receiver, which may be several at once."""
-
-    def send(self, delivery: Delivery) -> AppAnswer:
-        """Forward one delivery unchanged, so that its signature stays valid. Raises what the application raises."""
-
-    def close(self) -> None:
-        """Release what forwarding needs."""
-
-
-def forward(target: ForwardTarget, delivery: Delivery) -> DeliveryResult:
-    """The answer of the application; 500 and the exception if it raised one."""
-    try:
-        answer = target.send(delivery)
-    except Exception as error:  # any error of the application is a failed delivery, which the report shows
-        return DeliveryResult(500, f"{type(error).__name__}: {error}{_hint(error)}", error)
-    if answer.status < 500:
-        return DeliveryResult(answer.status)
-    said = answer.body.decode(errors="replace")[:ERROR_LENGTH]
-    event = delivery.event.get("type", "a delivery")
-    return DeliveryResult(answer.status, None, AssertionError(f"{event} was answered {answer.status}: {said}"))
-
-
-def _hint(error: Exception) -> str:
-    if not isinstance(error, RuntimeError) or "loop" not in str(error).lower():
-        return ""
-    return "; does a test client run the application's lifespan as well? Then give forward_to() that client"
-
-
-class CallingTarget:
-    """A target that a function of the URL, the body and the headers calls."""
-
-    def __init__(self, url: str, call: Callable[[str, bytes, dict[str, str]], AppAnswer]) -> None:
+    def __init__(self, url: str, call: SyncCall) -> None:
         self._url = url
         self._call = call
 
     def send(self, delivery: Delivery) -> AppAnswer:
         """Call the function."""
-        return self._call(self._url, delivery.body, _forwarded_headers(delivery))
+        return self._call(self._url, delivery.body, forwarded_headers(delivery))
+
+    def cancel(self) -> None:
+        """Nothing: a thread cannot be interrupted."""
 
     def close(self) -> None:
         """Nothing: each call releases what it needs."""
 
 
-class Asgi:
-    """An ASGI application on an event loop that lasts, with its lifespan."""
+class OnLoop:
+    """A target that a coroutine function calls on an event loop; ``end`` is called at last."""
 
-    def __init__(self, app: Any, url: str, loop: asyncio.AbstractEventLoop | None, *, lifespan: bool) -> None:
+    def __init__(
+        self, url: str, call: AsyncCall, loop: asyncio.AbstractEventLoop, end: Callable[[], None] = lambda: None
+    ) -> None:
         self._url = url
-        self._app = AsgiApp(app, loop, lifespan=lifespan)
+        self._call = call
+        self._loop = loop
+        self._end = end
+        self._calls = LoopCalls(loop)
+        self.cancel = self._calls.cancel
+
+    @property
+    def is_running(self) -> bool:
+        """Whether its loop runs, and in another thread."""
+        return may_wait_for(self._loop)
 
     def send(self, delivery: Delivery) -> AppAnswer:
-        """Call the application on its loop."""
-        return self._app.run(self._post(delivery.body, _forwarded_headers(delivery)))
+        """Call the function on the loop."""
+        return self._calls.run(lambda: self._call(self._url, delivery.body, forwarded_headers(delivery)))
 
     def close(self) -> None:
-        """Shut the application down."""
-        self._app.close()
-
-    async def _post(self, body: bytes, headers: dict[str, str]) -> AppAnswer:
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(self._app.call)) as client:
-            answer = await client.post(self._url, content=body, headers=headers)
-        return AppAnswer(answer.status_code, answer.content)
+        """Take no more calls, and end what they needed."""
+        self._calls.close()
+        self._end()
 
 
 def target_of(target: Any, path: str, loop: asyncio.AbstractEventLoop | None, *, lifespan: bool) -> ForwardTarget:
@@ -102,37 +81,62 @@ def target_of(target: Any, path: str, loop: asyncio.AbstractEventLoop | None, *,
     what its lifespan raises.
     """
     if isinstance(target, str):
-        return CallingTarget(target, lambda *request: _post(None, *request))
-    if client := _client(target):
-        return CallingTarget(path, client)
+        return InThread(target, lambda *request: _post(None, *request))
+    if client := _client(target, path, loop):
+        return client
     if not callable(target):
         raise TypeError(f"{target!r}: a URL, a WSGI application, an ASGI application, or a test client")
     if inspect.iscoroutinefunction(target) or inspect.iscoroutinefunction(type(target).__call__):
-        return Asgi(target, APPLICATION_URL + path, loop, lifespan=lifespan)
-    return CallingTarget(APPLICATION_URL + path, lambda *request: _post(httpx.WSGITransport(target), *request))
+        app = AsgiApp(target, loop, lifespan=lifespan)
+        return OnLoop(APPLICATION_URL + path, lambda *request: _post_on_loop(app, *request), app.loop, app.close)
+    return InThread(APPLICATION_URL + path, lambda *request: _post(httpx.WSGITransport(target), *request))
 
 
-def _client(target: Any) -> Callable[[str, bytes, dict[str, str]], AppAnswer] | None:
-    """The call of a test client: that of Starlette and FastAPI (a client as of httpx), of Flask, or of Django."""
-    if callable(getattr(target, "post", None)) and callable(getattr(target, "build_request", None)):
-        return lambda url, body, headers: _answer(target.post(url, content=body, headers=headers))
-    if callable(getattr(target, "post", None)) and callable(getattr(target, "open", None)):
-        return lambda url, body, headers: _flask(target.post(url, data=body, headers=headers))
-    if callable(getattr(target, "post", None)) and callable(getattr(target, "generic", None)):
-        return lambda url, body, headers: _django(target, url, body, headers)
-    return None
+def _client(target: Any, path: str, loop: asyncio.AbstractEventLoop | None) -> ForwardTarget | None:
+    """What forwards to a client: of Starlette, FastAPI and Litestar, of httpx, of Flask, or of Django."""
+    post = getattr(target, "post", None)
+    if not callable(post):
+        return None
+    if inspect.iscoroutinefunction(post):
+        return _async_client(target, path, loop)
+    if hasattr(target, "build_request") and hasattr(target, "portal"):
+        return AsgiClient(target, path)
+    calls: dict[str, SyncCall] = {
+        "build_request": lambda url, body, headers: answer_of(post(url, content=body, headers=headers)),
+        "open": lambda url, body, headers: _flask(target, url, body, headers),
+        "generic": lambda url, body, headers: _django(target, url, body, headers),
+    }
+    return next((InThread(path, call) for name, call in calls.items() if hasattr(target, name)), None)
+
+
+def _async_client(target: Any, path: str, loop: asyncio.AbstractEventLoop | None) -> ForwardTarget:
+    if loop is None or not hasattr(target, "build_request"):
+        raise TypeError(
+            f"{target!r}: an asynchronous client; forward to the application itself"
+            + (", or await forward_to() of an AsyncEmulator" if hasattr(target, "build_request") else "")
+        )
+
+    async def post(url: str, body: bytes, headers: dict[str, str]) -> AppAnswer:
+        return answer_of(await target.post(url, content=body, headers=headers))
+
+    return OnLoop(path, post, loop)
 
 
 def _post(transport: httpx.BaseTransport | None, url: str, body: bytes, headers: dict[str, str]) -> AppAnswer:
     with httpx.Client(transport=transport, trust_env=False, verify=urlsplit(url).scheme == "https") as client:
-        return _answer(client.post(url, content=body, headers=headers))
+        return answer_of(client.post(url, content=body, headers=headers))
 
 
-def _answer(response: Any) -> AppAnswer:
-    return AppAnswer(response.status_code, response.content)
+async def _post_on_loop(app: AsgiApp, url: str, body: bytes, headers: dict[str, str]) -> AppAnswer:
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app.call)) as client:
+        return answer_of(await client.post(url, content=body, headers=headers))
 
 
-def _flask(response: Any) -> AppAnswer:
+def _flask(client: Any, url: str, body: bytes, headers: dict[str, str]) -> AppAnswer:
+    # In its "with" block a client keeps the context of each request for its own thread, so another one is used here.
+    if make := getattr(client.application, "test_client", None):
+        client, client.environ_base = make(), client.environ_base
+    response = client.post(url, data=body, headers=headers)
     return AppAnswer(response.status_code, response.data)
 
 
@@ -140,8 +144,4 @@ def _django(client: Any, url: str, body: bytes, headers: dict[str, str]) -> AppA
     response = client.post(
         url, data=body, content_type=headers.get("content-type", "application/json"), headers=headers
     )
-    return AppAnswer(response.status_code, response.content)
-
-
-def _forwarded_headers(delivery: Delivery) -> dict[str, str]:
-    return {name: value for name, value in delivery.headers.items() if name not in HOP_BY_HOP}
+    return answer_of(response)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from emulator.presentation.languages.language import plain_money
 from emulator.testing.api import JSON, Api
 
 PATH = "/_emulator/ledger"
@@ -51,5 +52,5 @@ class Ledger:
 
 def _line(each: JSON) -> str:
     earlier = f"; before it {each['earlier']['summary']}" if each["earlier"] else ""
-    off = f"{each['account']} is off by {each['amount']} {each['currency']}"
+    off = f"{each['account']} is off by {plain_money(each['amount'], each['currency'])}"
     return f"  {each['at']}  {off}: {each['cause']['summary']} ({each['cause']['id']}){earlier}"

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from emulator.i18n import catalogs
-from emulator.i18n.language import language_of
+from emulator.presentation.languages import catalogs
+from emulator.presentation.languages.language import language_of
 from emulator.testing.api import Api
-from emulator.world_charts import report_page
-from emulator.world_charts.collection import collect
+from emulator.ui.reports import report_page
+from emulator.ui.reports.collection import collect
 
 if TYPE_CHECKING:
     from emulator.testing.base_emulator import BaseEmulator

@@ -52,13 +52,13 @@ class AnyServer(Protocol):
 class LocalServer:
     """A server on a free loopback port, in a thread of this process; its worlds follow freezegun and time-machine.
 
-    ``seed`` is the default seed of worlds. ``options`` are those of :class:`emulator.sandbox.Options`.
+    ``seed`` is the default seed of worlds. ``options`` are those of :class:`emulator.server.sandbox.Options`.
     """
 
     def __init__(self, seed: int = 0, **options: Any) -> None:
         # Imported on first use: only suites that use a server pay for loading it.
-        from emulator.sandbox import Options
-        from emulator.server import Server
+        from emulator.server.sandbox import Options
+        from emulator.server.server import Server
         from emulator.testing.connections import SharedConnections
         from emulator.testing.following_clock import FollowingClock
 

@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from emulator.runs import RunLimits
-from emulator.sweep.digest import digest
-from emulator.sweep.driver import sweep
-from emulator.sweep.findings import AuditNote, Ending, SentWrite, SweepReport
-from emulator.sweep.placed_faults import DELIVERY, REQUEST, WRITES, Case, Place
+from emulator.checks.app.digest import digest
+from emulator.checks.app.driver import sweep
+from emulator.checks.app.findings import AuditNote, Ending, SentWrite, SweepReport
+from emulator.checks.app.placed_faults import DELIVERY, REQUEST, WRITES, Case, Place
+from emulator.checks.runs import RunLimits
 from emulator.testing.api import Api
 from emulator.testing.base_emulator import BaseEmulator
 

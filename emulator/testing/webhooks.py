@@ -8,10 +8,11 @@ from typing import Any
 
 from emulator.testing import failure_report
 from emulator.testing.api import JSON, Api
+from emulator.testing.app_forwarding import Forwarding
 from emulator.testing.clock import WorldClock
 from emulator.testing.collector import UNSIGNED, Delivery, DeliveryResult, Receiver, SigningEndpoint, WebhookCollector
 from emulator.testing.events import Events, identity
-from emulator.testing.in_process import ForwardTarget, forward, target_of
+from emulator.testing.in_process import target_of
 
 
 class Webhooks:
@@ -33,7 +34,7 @@ class Webhooks:
         self._name = name
         self._collector: WebhookCollector | None = None
         self._endpoint: JSON = {}
-        self._target: ForwardTarget | None = None
+        self._forwarding: Forwarding | None = None
         self.raise_errors = False
         self._statuses: list[int] = []
         self._seen: set[str] = set()
@@ -129,19 +130,20 @@ class Webhooks:
         """Forward deliveries to a URL, or to an application or its test client at ``path``, and answer with its status.
 
         A WSGI application is called in a thread. An ASGI application runs on one event loop, ``loop`` or one of its
-        own, with its lifespan, until the world ends; ``lifespan=False`` if the test runs it. A test client (of FastAPI,
-        Starlette, Flask or Django) is used as it is.
+        own, with its lifespan, until the world ends; ``lifespan=False`` if the test runs it. The test client of an ASGI
+        application (FastAPI, Starlette, Litestar) is called on its own loop until it is closed, with its base URL,
+        headers and cookies; one of Flask, Django or httpx in a thread. An answer is waited for ten seconds.
         """
         self._listening()
         self.stop_forwarding()
-        self._target = target_of(target, path, loop, lifespan=lifespan)
+        self._forwarding = Forwarding(target_of(target, path, loop, lifespan=lifespan), self._name)
         return self
 
     def stop_forwarding(self) -> None:
-        """Answer deliveries here again; shut down an ASGI application that they were forwarded to."""
-        target, self._target = self._target, None
-        if target:
-            target.close()
+        """Answer deliveries here again, after those under way; shut down an ASGI application they were forwarded to."""
+        forwarding, self._forwarding = self._forwarding, None
+        if forwarding:
+            forwarding.close()
 
     def raise_error(self) -> None:
         """Raise the first error of the application that was not raised yet, if ``raise_errors`` is set."""
@@ -211,8 +213,9 @@ class Webhooks:
         return next((event for event in self._matching(type, object) if event["id"] not in self._seen), None)
 
     def _reply(self, delivery: Delivery) -> DeliveryResult:
-        if not delivery.genuine and not self._target:
+        forwarding = self._forwarding
+        if not delivery.genuine and not forwarding:
             return UNSIGNED
         if self._statuses:
             return DeliveryResult(self._statuses.pop(0))
-        return forward(self._target, delivery) if self._target else DeliveryResult(200)
+        return forwarding.result(delivery) if forwarding else DeliveryResult(200)

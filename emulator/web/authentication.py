@@ -12,8 +12,8 @@ from connexion.operations import AbstractOperation
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from emulator.engine.runtime import Runtime
+from emulator.engine.storage.store import LeasedElsewhere
 from emulator.engine.trace_contexts import trace_headers
-from emulator.state.store import LeasedElsewhere
 from emulator.web.context import RequestContext
 from emulator.web.routing import OperationLayer
 

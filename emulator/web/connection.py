@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from emulator import limits
+from emulator.core import limits
 from emulator.web.context import CONNECTION_KEY
 from emulator.web.plain_parser import PlainParser
 from emulator.web.root_app import RootApp
@@ -59,8 +59,9 @@ class Connection(HttpToolsProtocol):
 
     ``_head_bytes`` and ``_framing_bytes`` count the request that is being read: its head, and what follows the head
     without being part of the body. ``_deadline`` runs while a request has begun to arrive and is not complete. With
-    ``_ends`` nothing more is read. ``_read_again`` is the head of a request that asked for another protocol, without
-    ``Upgrade``.
+    ``_ends`` nothing more is read, and ``_last_answer`` is sent after those to the requests that were read.
+    ``_previous`` is the request before the newest one. ``_read_again`` is the head of a request that asked for another
+    protocol, without ``Upgrade``.
     """
 
     def __init__(self, *args: Any, root_app: RootApp, **kwargs: Any) -> None:
@@ -73,6 +74,8 @@ class Connection(HttpToolsProtocol):
         self._unread_bytes = 0
         self._problem: str | None = None
         self._ends = False
+        self._last_answer = b""
+        self._previous = self.cycle
         self._deadline: asyncio.TimerHandle | None = None
         self._read_again = b""
         self.parser = cast("Any", PlainParser(self.parser, lambda: self._read_again))
@@ -129,6 +132,7 @@ class Connection(HttpToolsProtocol):
         if self.parser.should_upgrade() and any(name == b"upgrade" for name, _ in self.headers):
             self._read_again = self._head_without_upgrade()
             return
+        self._previous = self.cycle
         super().on_headers_complete()
         self._reading_head = False
         self._head_bytes = 0
@@ -159,16 +163,24 @@ class Connection(HttpToolsProtocol):
         self._framing_bytes = 0
         super().on_message_complete()
 
+    def on_response_complete(self) -> None:
+        is_last = not self.pipeline
+        super().on_response_complete()
+        if is_last and self._last_answer:
+            self.transport.write(self._last_answer)
+            self.transport.close()
+
     def eof_received(self) -> bool:  # type: ignore[override]  # asyncio's protocols may answer; uvicorn's does not
         """A client that ends its side may still read, as ``nc`` does: what it asked for is answered first.
 
         A stream has no end of its own, so it ends with the client's side.
         """
         self._controlled.is_ended = True
+        self._drop_incomplete()
         waiting = self.cycle is not None and not self.cycle.more_body and not self.cycle.response_complete
         waiting = waiting and not self._controlled.is_streaming
         if waiting:
-            self.cycle.keep_alive = False
+            self.cycle.keep_alive = self.cycle.keep_alive and bool(self._last_answer)
         else:
             # Without this asyncio closes the transport beneath ours, which has not yet sent what waits in it.
             self.transport.close()
@@ -179,31 +191,33 @@ class Connection(HttpToolsProtocol):
         self._end(400, self._problem or msg)
 
     def _end(self, status: int, message: str) -> None:
-        """Answer the request that is being read, and close the connection.
-
-        Where earlier requests wait for their answers, it is closed after those, and this one gets none: its answer
-        would be taken for that to an earlier one.
-        """
+        """Answer the request that is being read, after those before it, and close the connection."""
         if self._ends or self.transport.is_closing():
             return
         self._ends = True
+        self._unset_deadline()
+        self._drop_incomplete()
+        request_id, body = self._root_app.malformed(message, status)
+        head = (
+            f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n"
+            "content-type: application/json\r\n"
+            f"content-length: {len(body)}\r\n"
+            f"request-id: {request_id}\r\n"
+            "connection: close\r\n\r\n"
+        )
         if self._reading_head and self.cycle is not None and not self.cycle.response_complete:
-            self.cycle.keep_alive = False
+            self._last_answer = head.encode() + body
             return
-        if self._may_answer():
-            request_id, body = self._root_app.malformed(message, status)
-            head = (
-                f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n"
-                "content-type: application/json\r\n"
-                f"content-length: {len(body)}\r\n"
-                f"request-id: {request_id}\r\n"
-                "connection: close\r\n\r\n"
-            )
+        if self._reading_head or not self.cycle.response_started:
             self.transport.write(head.encode() + body)
         self.transport.close()
 
-    def _may_answer(self) -> bool:
-        return self._reading_head or not (self.pipeline or self.cycle.response_started)
+    def _drop_incomplete(self) -> None:
+        """Forget the request whose body is being read, if earlier ones are not answered yet: it was never begun."""
+        if not self._reading_head and self.pipeline:
+            self.pipeline.popleft()
+            self.cycle = self._previous
+            self._reading_head = True
 
     def _set_deadline(self) -> None:
         limit = limits.HEAD_SECONDS if self._reading_head else limits.BODY_SECONDS

@@ -9,10 +9,10 @@ from typing import Any, Protocol
 
 from starlette.types import Receive, Scope, Send
 
+from emulator.core.errors import ApiError
 from emulator.core.world import World
 from emulator.engine.logged_request import Checkpoint
 from emulator.engine.runtime import Runtime
-from emulator.errors import ApiError
 from emulator.resources.app.client_ip import IpAddress, resolve
 from emulator.resources.app.settings import settings
 from emulator.web.error_responses import body_of

@@ -10,9 +10,9 @@ from collections.abc import Awaitable
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from emulator.core.errors import ApiError
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
-from emulator.errors import ApiError
 from emulator.resources.app import keys
 from emulator.resources.app.security_profiles import opens_to
 from emulator.web.context import ContextLayer, RequestContext

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from emulator.errors import ERRORS, ApiError
+from emulator.core.errors import ERRORS, ApiError
 from emulator.web.schemas import Violation
 
 

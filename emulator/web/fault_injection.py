@@ -7,17 +7,17 @@ from collections.abc import Awaitable, Mapping
 from contextlib import suppress
 
 import msgspec
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from emulator.core.errors import ApiError
+from emulator.core.limits import BODY
 from emulator.core.world import World
 from emulator.engine.runtime import Runtime
-from emulator.errors import ApiError
-from emulator.limits import BODY
 from emulator.resources.simulation.faults import REQUEST, Fault, FaultEffect, FaultMatch, mentions_customer, pick_fault
 from emulator.web import strict_json
 from emulator.web.context import RequestContext
 from emulator.web.forced_errors import RETRY_AFTER, ForcedErrors
-from emulator.web.operation import Disconnected
 from emulator.web.query import fields
 from emulator.web.response import Response, send_response
 
@@ -151,7 +151,7 @@ def _custom_response(status: int, body: object) -> Response:
 async def cut(context: RequestContext, receive: Receive) -> None:
     """Cut the connection and wait until it is gone."""
     if context.connection is None:
-        raise Disconnected  # no socket, as under a test client in this process
+        raise ClientDisconnect  # no socket, as under a test client in this process
     context.connection.abort()
     while (await receive())["type"] != "http.disconnect":
         pass

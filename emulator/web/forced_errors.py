@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from emulator.core.errors import CODES, ERRORS, RATE_LIMIT, ApiError, invalid_field
 from emulator.core.records import Record
 from emulator.core.world import World
 from emulator.document.tree import Document
-from emulator.errors import CODES, ERRORS, RATE_LIMIT, ApiError, invalid_field
 from emulator.resources.app import amounts
 from emulator.resources.app.settings import settings
 from emulator.resources.catalog.products import Product

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from emulator.errors import ApiError
+from emulator.core.errors import ApiError
 from emulator.web.connexion_app import Definition
 from emulator.web.error_responses import error_of
 from emulator.web.query import cast, explain, fields, unknown_parameter

@@ -10,13 +10,14 @@ from typing import Any
 
 from connexion.middleware.abstract import RoutedAPI
 from connexion.operations import AbstractOperation
+from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
+from emulator.core.errors import ApiError
 from emulator.core.handlers import Page
+from emulator.core.limits import BODY, METADATA_VALUE, SNAPSHOT
 from emulator.core.validation import Checked, valid_part
 from emulator.core.world import encode
-from emulator.errors import ApiError
-from emulator.limits import BODY, METADATA_VALUE, SNAPSHOT
 from emulator.web import strict_json
 from emulator.web.authentication import RUNTIME_KEY
 from emulator.web.connexion_app import Definition
@@ -47,12 +48,18 @@ class OperationHandler:
     path parameters by name, ``query`` if the operation has query parameters and ``body`` if it has a body.
     """
 
-    def __init__(self, operation: AbstractOperation, definition: Definition, execute: Executor, strict: bool) -> None:
+    def __init__(
+        self,
+        operation: AbstractOperation,
+        definition: Definition,
+        execute: Executor,
+        published: Definition | None = None,
+    ) -> None:
         self.operation_id: str = operation.operation_id
         self.function: Callable[..., Any] = operation.function
         self._method: str = operation.method
         self._execute = execute
-        self._strict = strict
+        self._published = published
         self._parameters = {
             parameter["name"]: CompiledSchema(parameter["schema"])
             for parameter in definition["parameters"]
@@ -87,7 +94,7 @@ class OperationHandler:
             body = await _parsed(context.raw)
         query = self._query(context.query_string, violations) if self._parameters or context.query_string else {}
         if self._body_schema:
-            body = self._validated(body, self._body_schema, context, violations)
+            body = self._validated(self._without_nulls(body), self._body_schema, context, violations)
         if violations:
             raise error_of([*violations, *self._broken_rules(context, scope[RUNTIME_KEY], body, violations)])
         arguments: dict[str, Any] = dict(context.path_params)
@@ -123,6 +130,15 @@ class OperationHandler:
                     )
         violations.extend(_bad(name, "is required") for name in sorted(self._required - given.keys()))
         return {**self._defaults, **given}
+
+    def _without_nulls(self, body: dict[str, Any]) -> dict[str, Any]:
+        """The body without the nulls that are as left out: of fields that the answer can show as null (B-12).
+
+        In a PATCH those clear the field; the entries of a list are new as a whole.
+        """
+        if self._response is None or self._method not in ("post", "patch"):
+            return body
+        return self._response.without_nulls(body, in_lists_only=self._method == "patch")
 
     def _validated(
         self, body: dict[str, Any], schema: CompiledSchema, context: RequestContext, violations: list[Violation]
@@ -164,7 +180,7 @@ class OperationHandler:
             lists = {name: envelope(each, context) for name, each in result.items() if isinstance(each, Page)}
             result = {**result, **lists} if lists else result
         body = b"" if result is None else encode(result)
-        if self._strict:
+        if self._published is not None:
             self._require_conformance(body)
         return Response(self.status, body)
 
@@ -172,16 +188,30 @@ class OperationHandler:
         """Raise :class:`InvalidResponse`, which the client gets as 500, for a body that breaks the document."""
         if self._response is None:
             problem = "a body where none is documented" if body else None
+        elif not body:
+            problem = "no body"
         else:
-            violations = self._response.violations(json.loads(body)) if body else [Violation("", "required", "no body")]
+            answer = json.loads(body)
+            violations = [each for schema in self._judges for each in schema.violations(answer)]
             problem = "; ".join(f"{each.path}: {each.message}" for each in violations)
         if problem:
             raise InvalidResponse(f"the response of {self.operation_id} breaks the document: {problem}")
 
     @cached_property
     def _response(self) -> CompiledSchema | None:
-        media = self._content.get("application/json")
-        return CompiledSchema(media["schema"]) if media else None
+        return _json_schema(self._content)
+
+    @cached_property
+    def _judges(self) -> list[CompiledSchema]:
+        """The schemas of the response: the published one, and ours, which also knows the form of a timestamp."""
+        responses = (self._published or {}).get("responses", {})
+        published = _json_schema(responses.get(str(self.status), {}).get("content", {}))
+        return [schema for schema in (published, self._response) if schema is not None]
+
+
+def _json_schema(content: Mapping[str, Any]) -> CompiledSchema | None:
+    media = content.get("application/json")
+    return CompiledSchema(media["schema"]) if media else None
 
 
 class InvalidResponse(Exception):
@@ -200,7 +230,7 @@ async def read_body(context: RequestContext, receive: Receive, max_bytes: int) -
     while more:
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise Disconnected
+            raise ClientDisconnect
         raw += message.get("body", b"")
         if len(raw) > max_bytes:
             raise _too_large(max_bytes)
@@ -217,10 +247,6 @@ async def _parsed(raw: bytes) -> dict[str, Any]:
 
 def _too_large(max_bytes: int) -> ApiError:
     return strict_json.malformed(f"it is larger than {max_bytes} bytes")
-
-
-class Disconnected(Exception):
-    """The client closed the connection before its request was complete."""
 
 
 def _media_type(context: RequestContext) -> str:
@@ -245,17 +271,22 @@ class OperationAPI(RoutedAPI[OperationHandler]):
     """The handlers of one document."""
 
     def __init__(
-        self, *args: Any, definitions: Mapping[str, Definition], execute: Executor, strict: bool, **kwargs: Any
+        self,
+        *args: Any,
+        definitions: Mapping[str, Definition],
+        execute: Executor,
+        published: Mapping[str, Definition],
+        **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
         self._definitions = definitions
         self._execute = execute
-        self._strict = strict
+        self._published = published
         self.add_paths()
 
     def make_operation(self, operation: AbstractOperation) -> OperationHandler:
         definition = self._definitions[operation.operation_id]
-        return OperationHandler(operation, definition, self._execute, self._strict)
+        return OperationHandler(operation, definition, self._execute, self._published.get(operation.operation_id))
 
 
 class OperationMiddleware(OperationLayer[OperationAPI]):

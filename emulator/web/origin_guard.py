@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from emulator.errors import ApiError
+from emulator.core.errors import ApiError
 from emulator.web.context import ContextLayer, RequestContext
 from emulator.web.response import send_response
 from emulator.web.root_app import is_host

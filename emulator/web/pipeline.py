@@ -6,13 +6,16 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from emulator.errors import ApiError
+from emulator.core.errors import ApiError
+from emulator.document.tree import Document
+from emulator.engine.logged_request import redacted_path
 from emulator.web.authentication import Authenticate, AuthenticationMiddleware
-from emulator.web.connexion_app import connexion_app
+from emulator.web.connexion_app import connexion_app, definitions
 from emulator.web.context import ContextLayer, RequestContext
-from emulator.web.operation import Disconnected, Executor, OperationMiddleware
+from emulator.web.operation import Executor, OperationMiddleware
 from emulator.web.response import send_response
 from emulator.web.routing import Router
 
@@ -27,13 +30,14 @@ def build_app(
     *,
     authenticate: Authenticate,
     execute: Executor,
-    strict: bool,
+    published: Document | None,
     layers: Sequence[Layer] = (),
 ) -> ASGIApp:
     """The application of one document. ``operations`` maps each of its operationIds to a function.
 
-    ``strict`` validates every response against the document before it is sent. ``layers`` come after authentication,
-    before the body is read. Raises ``LookupError`` for an operation without a function, and the reverse.
+    ``published`` is the document as clients get it: every response is validated against it before it is sent; None:
+    none is. ``layers`` come after authentication, before the body is read. Raises ``LookupError`` for an operation
+    without a function, and the reverse.
     """
     if unmatched := operations.keys() ^ _operation_ids(document):
         raise LookupError(f"without a function, or without an operation: {sorted(unmatched)}")
@@ -43,7 +47,7 @@ def build_app(
         [ErrorMiddleware, Router, AuthenticationMiddleware, *layers, OperationMiddleware],
         authenticate=authenticate,
         execute=execute,
-        strict=strict,
+        published={} if published is None else definitions(published),
     )
 
 
@@ -73,6 +77,6 @@ def _as_api_error(context: RequestContext, error: Exception) -> ApiError:
     """The error that a client gets for an exception; an unexpected one is logged."""
     if isinstance(error, ApiError):
         return error
-    if not isinstance(error, Disconnected):
-        logger.error("%s %s failed", context.method, context.path, exc_info=error)
+    if not isinstance(error, ClientDisconnect):
+        logger.error("%s %s failed", context.method, redacted_path(context.path), exc_info=error)
     return ApiError("INTERNAL_ERROR")

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
-from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from urllib.parse import parse_qsl
 
 from emulator.core import calendar
-from emulator.errors import ApiError
-from emulator.limits import DIGITS, QUERY
+from emulator.core.errors import ApiError
+from emulator.core.limits import DIGITS, QUERY
 
 
 def fields(raw: bytes) -> list[tuple[str, str]]:
@@ -41,6 +39,14 @@ def cast(text: str, schema: Mapping[str, Any]) -> Any:
     return _instant(text) if schema.get("format") == "date-time" else text
 
 
+def _instant(text: str) -> str:
+    """An instant as a timestamp, which filters compare as text; any other text stays as it is and is rejected."""
+    try:
+        return calendar.normalise(text)
+    except ValueError:
+        return text
+
+
 def cast_each(texts: Iterable[str], schema: Mapping[str, Any]) -> list[Any]:
     """The values of a parameter that is an array: ``?expect=a&expect=b`` (``explode: true``), or parts of one text."""
     return [cast(text, schema["items"]) for text in texts]
@@ -54,36 +60,10 @@ def unknown_parameter(known: Iterable[str]) -> str:
 
 def explain(message: str, text: str, schema: Mapping[str, Any]) -> str:
     """What a parameter must be; for an instant, with a hint where a ``+`` was sent unencoded and became a space."""
-    if schema.get("format") != "date-time":
-        return message
-    message = "must be an ISO 8601 date or instant, such as 2026-01-31 or 2026-01-31T09:30:00Z"
-    return f"{message}; a + in a URL is written %2B" if " " in text else message
+    hint = schema.get("format") == "date-time" and " " in text
+    return f"{message}; a + in a URL is written %2B" if hint else message
 
 
 def _integer(text: str) -> int | str:
     digits = text.removeprefix("-")
     return int(text) if digits.isascii() and digits.isdigit() and len(digits) <= DIGITS.most else text
-
-
-END_OF_DAY = re.compile(r"(?<=T)24(?=(:?00){0,2}([.,]0+)?(Z|[+-]|$))")
-ORDINAL_DATE = re.compile(r"^(\d{4})-?(\d{3})(?=T|$)", re.ASCII)
-"""Forms of ISO 8601 that ``datetime.fromisoformat`` does not read: 24:00, and a date by the number of its day."""
-
-
-def _date_of(ordinal: re.Match[str]) -> str:
-    year, day = int(ordinal[1]), int(ordinal[2])
-    found = date(year, 1, 1) + timedelta(days=day - 1)
-    return found.isoformat() if found.year == year else ordinal[0]
-
-
-def _instant(text: str) -> str:
-    """Any ISO 8601 date or instant as a timestamp: a date is its midnight, without an offset it is UTC (B-17)."""
-    normal, ends_day = END_OF_DAY.subn("00", text.upper())
-    try:
-        moment = datetime.fromisoformat(ORDINAL_DATE.sub(_date_of, normal)) + timedelta(days=ends_day)
-    except (ValueError, OverflowError):
-        return text
-    try:
-        return calendar.stamp((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC))
-    except OverflowError:
-        return text

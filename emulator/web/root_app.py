@@ -8,10 +8,11 @@ import re
 from collections.abc import Awaitable, Callable
 from functools import lru_cache
 
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from emulator.core.errors import ApiError
 from emulator.engine.logged_request import redacted_path
-from emulator.errors import ApiError
 from emulator.web.context import SCOPE_KEY, RequestContext
 from emulator.web.request_log import RequestLog, RequestReport
 from emulator.web.response import send_response
@@ -23,8 +24,9 @@ class RootApp:
     """Passes requests to other ASGI applications by the prefix of their path; the last prefix must be empty.
 
     ``base_url`` is where the sandbox is reached, for requests that do not say how they reached it. ``report`` is given
-    each request that was answered. ``durable`` is awaited before anything is sent: it returns once all that was done
-    so far is stored for good. Where changes are stored for good at once, it is None.
+    each request that was answered. ``durability``, called when a request begins, gives what is awaited before anything
+    is sent: it returns once all that was done so far is stored for good. Where changes are stored for good at once, it
+    gives None.
     """
 
     def __init__(
@@ -36,7 +38,7 @@ class RootApp:
         stop: Callable[[], Awaitable[None]],
         base_url: str,
         report: RequestReport | None = None,
-        durable: Callable[[], Awaitable[None]] | None = None,
+        durability: Callable[[], Callable[[], Awaitable[None]] | None] = lambda: None,
     ) -> None:
         self._apps = apps
         self._new_request_id = new_request_id
@@ -44,7 +46,7 @@ class RootApp:
         self._stop = stop
         self._base_url = base_url
         self._report = report
-        self._durable = durable
+        self._durability = durability
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -87,6 +89,8 @@ class RootApp:
                 raise
             stopping = ApiError("INTERNAL_ERROR", message="The sandbox is stopping.")
             await send_response(context.error_response(stopping), send_with_id)
+        except ClientDisconnect:
+            return  # there is no one to answer
         except Exception as error:
             if started:
                 raise
@@ -95,7 +99,7 @@ class RootApp:
 
     def _sending(self, send: Send) -> Send:
         """``send``, after all that was done so far is stored for good."""
-        durable = self._durable
+        durable = self._durability()
         if durable is None:
             return send
 

@@ -11,7 +11,7 @@ from connexion.middleware.abstract import RoutedAPI, RoutedMiddleware, SpecMiddl
 from connexion.spec import Specification
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from emulator.errors import ApiError
+from emulator.core.errors import ApiError
 from emulator.web.context import ContextLayer, RequestContext
 
 API = TypeVar("API", bound=RoutedAPI[Any])

@@ -7,8 +7,8 @@ from functools import cached_property
 from itertools import islice
 from typing import Any, NamedTuple, cast
 
-from emulator.limits import METADATA_KEY
-from emulator.web.formats import EXPLAINED, FORMATS
+from emulator.core.limits import METADATA_KEY
+from emulator.web.formats import EXPLAINED, EXPLAINED_PATTERNS, FORMATS
 
 MAX_VIOLATIONS = 100
 """Violations reported at most; a body of a megabyte can have very many."""
@@ -78,6 +78,13 @@ class CompiledSchema:
         """The object without the fields that no schema names, on every level (B-13)."""
         return cast("dict[str, Any]", _known(value, self.source))
 
+    def without_nulls(self, value: dict[str, Any], *, in_lists_only: bool) -> dict[str, Any]:
+        """The object without the fields that are null and that an object of this schema can show as null.
+
+        On every level, or in the entries of lists only.
+        """
+        return cast("dict[str, Any]", _without_nulls(value, self.source, in_lists_only))
+
     def has(self, name: str) -> bool:
         """Whether objects of this schema have a property of this name."""
         return name in self.names()
@@ -94,6 +101,20 @@ def _known(value: Any, schema: Mapping[str, Any]) -> Any:
     if not isinstance(value, dict) or not properties:
         return value
     return {name: _known(part, properties[name]) for name, part in value.items() if name in properties}
+
+
+def _without_nulls(value: Any, schema: Mapping[str, Any], in_lists_only: bool) -> Any:
+    if isinstance(value, list):
+        return [_without_nulls(item, schema.get("items", {}), False) for item in value]
+    properties = _properties(schema)
+    if not isinstance(value, dict) or not properties:
+        return value
+    parts = ((name, part, properties.get(name, {})) for name, part in value.items())
+    return {
+        name: _without_nulls(part, shown, in_lists_only)
+        for name, part, shown in parts
+        if in_lists_only or part is not None or not shown.get("nullable")
+    }
 
 
 def _properties(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -167,10 +188,10 @@ def _violations(error: Any, prefix: str) -> Iterator[Violation]:
         yield _choice(error, path)
     elif kind.name in ("anyOf", "oneOf") and kind.context:
         yield from _closest(kind.context, path, prefix)
-    elif kind.name == "format" and kind.format == "currency":
-        yield Violation(path, "format", EXPLAINED["currency"], "INVALID_CURRENCY")
     else:
-        yield Violation(path, kind.name, _sentence(kind, error.message))
+        sentence = _sentence(kind, error.message)
+        code = "INVALID_CURRENCY" if sentence == EXPLAINED["currency"] else "INVALID_FIELD"
+        yield Violation(path, kind.name, sentence, code)
 
 
 def _key(name: str) -> str:
@@ -225,6 +246,8 @@ def _sentence(kind: Any, message: str) -> str:
     """What a keyword requires, in our words: those of the library change with its versions."""
     if kind.name == "format":
         return EXPLAINED.get(kind.format, f"must be a {kind.format}")
+    if kind.name == "pattern" and kind.pattern in EXPLAINED_PATTERNS:
+        return EXPLAINED_PATTERNS[kind.pattern]
     if kind.name == "type":
         return _one_of(kind.types)
     if kind.name == "enum":

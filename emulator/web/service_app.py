@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 from starlette.types import ASGIApp
 
+from emulator.core.errors import ApiError
 from emulator.document import bundles
 from emulator.document.tree import Document
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
-from emulator.errors import ApiError
 from emulator.resources.app import keys
 from emulator.resources.app.settings import settings
 from emulator.resources.billing.invoices import Invoice
@@ -36,7 +36,12 @@ def service_app(engine: Engine, *, strict: bool) -> ASGIApp:
     authenticator = Authenticator(engine, sandbox_only(document))
     policy = partial(RequestPolicy, paths=paths(document), forced_errors=ForcedErrors(document))
     app = build_app(
-        document, OPERATIONS, authenticate=authenticator.authenticate, execute=execute, strict=strict, layers=[policy]
+        document,
+        OPERATIONS,
+        authenticate=authenticator.authenticate,
+        execute=execute,
+        published=bundles.load("service" + bundles.OPENAPI_3_0) if strict else None,
+        layers=[policy],
     )
     return Cors(app, engine)
 
@@ -150,7 +155,7 @@ async def execute(
 async def invoice_pdf_response(document: InvoiceDocument) -> Response:
     """The PDF, rendered in a thread, so that other requests need not wait for it."""
     # Loaded on first use: most servers never render one.
-    from emulator.rendering import invoice_pdf
+    from emulator.presentation.pdf import invoice_pdf
 
     pdf = await asyncio.to_thread(invoice_pdf.render, document)
     disposition = {"Content-Disposition": f'inline; filename="{document.invoice.invoice_number}.pdf"'}

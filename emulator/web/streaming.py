@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from starlette.types import Receive, Send
 
+from emulator.engine.storage.store import StorageError
 from emulator.web.context import ClientConnection
 
 DRAIN_SECONDS = 0.2
@@ -36,25 +37,28 @@ async def send_stream(stream: Stream, connection: ClientConnection | None, recei
     finally:
         if connection is not None:
             connection.end_stream()
-        stuck = not sending.done()
         for task in (sending, *ends):
             task.cancel()
         await asyncio.gather(sending, *ends, return_exceptions=True)
-    if stuck and connection is not None:
+    is_whole = not sending.cancelled() and sending.result()
+    if not is_whole and connection is not None:
         connection.abort()
-    elif not sending.cancelled():
-        sending.result()
 
 
-async def _send(stream: Stream, send: Send) -> None:
+async def _send(stream: Stream, send: Send) -> bool:
+    """Whether the stream was sent to its end, and not only until something in it could not be stored."""
     async with aclosing(stream.parts()) as parts:
         part = await anext(parts)
         headers = [(b"content-type", stream.media_type.encode()), (b"cache-control", b"no-store")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
-        await send({"type": "http.response.body", "body": part, "more_body": True})
-        async for part in parts:
+        try:
             await send({"type": "http.response.body", "body": part, "more_body": True})
+            async for part in parts:
+                await send({"type": "http.response.body", "body": part, "more_body": True})
+        except StorageError:
+            return False
     await send({"type": "http.response.body", "body": b""})
+    return True
 
 
 async def _disconnected(receive: Receive) -> None:

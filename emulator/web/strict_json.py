@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from sys import intern
 from typing import Any, NoReturn
 
-from emulator.errors import ApiError
-from emulator.limits import DEPTH, DIGITS, VALUES
+from emulator.core.errors import ApiError
+from emulator.core.limits import DEPTH, DIGITS, VALUES
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 

@@ -72,8 +72,9 @@ class Shop:
             case "payment_intent.succeeded" if order := self.orders.get(thing["checkout_session"]):
                 order |= {"transaction": thing["transaction"], "amount": thing["amount"]}
             case "refund.succeeded":
-                refunded = [each for each in self.orders.values() if each.get("transaction") == thing["transaction"]]
-                refunded[0]["status"] = "refunded"
+                for order in self.orders.values():
+                    if order.get("transaction") == thing["transaction"]:
+                        order["status"] = "refunded"
             case "invoice.paid" if thing["subscription"]:
                 member = self.member(thing["subscription"])
                 member |= {"status": "active", "payments": member["payments"] + 1}

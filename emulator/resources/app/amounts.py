@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from emulator.core.errors import ApiError, invalid_field
 from emulator.core.world import World
-from emulator.errors import ApiError, invalid_field
 from emulator.resources.app.settings import settings
 
 
@@ -16,17 +16,23 @@ def enabled(world: World, currency: str, param: str = "currency") -> str:
     return currency
 
 
-def minimum(world: World, currency: str) -> int:
-    """The smallest amount of one payment, in minor units of the currency (B-23)."""
+def minimum(world: World, currency: str | None) -> int:
+    """The smallest amount of one payment, in minor units of the currency; of any, where that is None (B-23)."""
     app = settings(world)
+    if currency is None:
+        return min(app.minimum_amount, 1)
     return app.minimum_amount if currency == app.main_currency else 1
 
 
-def chargeable(world: World, amount: int, currency: str, param: str) -> int:
-    """Return an amount (minor units) that one payment may have; else ``AMOUNT_TOO_SMALL`` or ``AMOUNT_TOO_LARGE``."""
+def chargeable(world: World, amount: int, currency: str | None, param: str) -> int:
+    """Return an amount (minor units) that one payment may have; else ``AMOUNT_TOO_SMALL`` or ``AMOUNT_TOO_LARGE``.
+
+    ``amount`` is what the client sends in ``param``, before tax. Where the currency is missing or wrong it is None:
+    then the amount is one that some currency allows (B-12, B-23).
+    """
     least = minimum(world, currency)
     if amount < least:
-        raise invalid_field(param, f"must be at least {least}", "AMOUNT_TOO_SMALL")
+        raise invalid_field(param, _measured(param, amount, f"must be at least {least}"), "AMOUNT_TOO_SMALL")
     return bounded(world, amount, param)
 
 
@@ -34,5 +40,10 @@ def bounded(world: World, amount: int, param: str) -> int:
     """Return an amount (minor units) that is at most the App's maximum; else ``AMOUNT_TOO_LARGE``."""
     most = settings(world).maximum_amount
     if amount > most:
-        raise invalid_field(param, f"must be at most {most}", "AMOUNT_TOO_LARGE")
+        raise invalid_field(param, _measured(param, amount, f"must be at most {most}"), "AMOUNT_TOO_LARGE")
     return amount
+
+
+def _measured(param: str, amount: int, message: str) -> str:
+    """The message, with the amount where the field is not that amount itself but lines, a product or a plan."""
+    return message if param.endswith("amount") else f"comes to {amount}; {message}"

@@ -8,8 +8,8 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
+from emulator.core.errors import ERRORS, ApiError
 from emulator.core.world import World
-from emulator.errors import ERRORS, ApiError
 
 _KEY = re.compile(r"(sk|pk)_(test|prod)_([A-Za-z0-9_-]{1,64})", re.ASCII)
 SECRET = re.compile(r"sk_(test|prod)_[A-Za-z0-9_-]{1,64}", re.ASCII)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import filterfalse
+from itertools import filterfalse, pairwise
 from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
@@ -126,6 +126,8 @@ def changed(old: Settings, changes: Mapping[str, Any]) -> Settings:
     new = msgspec.convert({**msgspec.to_builtins(old), **changes}, Settings)
     if new.main_currency not in new.currencies:
         raise ValueError(f"main_currency {new.main_currency} is not among currencies")
+    if any(day >= later for day, later in pairwise(new.renewal_retry_days)):
+        raise ValueError("renewal_retry_days: each day must be later than the one before")
     if (invalid := next(filterfalse(_is_network, new.trusted_proxies), None)) is not None:
         raise ValueError(f"trusted_proxies: {invalid[:60]!r} is no address and no CIDR range without host bits")
     if new.merchant is not None and new.merchant.logo is not None:

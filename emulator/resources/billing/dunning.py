@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
 from emulator.core.events import Event
@@ -13,7 +10,7 @@ from emulator.core.world import World
 from emulator.resources.app.settings import settings
 from emulator.resources.billing import invoices
 from emulator.resources.billing.invoices import Invoice
-from emulator.resources.billing.subscriptions import STATE_MACHINE, Subscription
+from emulator.resources.billing.subscriptions import NOTHING_FAILED, STATE_MACHINE, Subscription
 from emulator.resources.payments.payment_intents import PaymentIntent
 
 
@@ -41,15 +38,18 @@ def attempt_ended(world: World, intent: PaymentIntent) -> None:
     if intent.subscription is not None:
         record_failure(world, subscription, invoice)
     elif subscription.unpaid_invoice == invoice.id and not retries(world, subscription):
-        world.schedule(world.now, "subscription.retry", subscription)
+        retry_now(world, subscription)
 
 
 def record_failure(world: World, subscription: Subscription, invoice: Invoice) -> None:
-    """Past due with the next retry scheduled, or ``unpaid`` after the last retry; the event in any state (B-45)."""
+    """Past due with the next retry scheduled; after the last retry ``unpaid``, and the invoice uncollectible (B-45).
+
+    The event is sent in any state, and shows the state after the failure.
+    """
     if not STATE_MACHINE.allows(subscription, "fail"):
         return
-    if subscription.status == "paused" and subscription.unpaid_invoice is None:
-        # The retries begin when it is resumed.
+    if subscription.status in ("paused", "canceled") and subscription.unpaid_invoice is None:
+        # The retries begin when it is resumed or reactivated.
         STATE_MACHINE.transition(world, subscription, "fail", unpaid_invoice=invoice.id)
         return
     retried = subscription.unpaid_invoice in (None, invoice.id)
@@ -57,25 +57,14 @@ def record_failure(world: World, subscription: Subscription, invoice: Invoice) -
         # Nothing is retried any more, or an earlier period's charge is: its retry days are the ones that count.
         STATE_MACHINE.transition(world, subscription, "fail")
         return
-    subscription = STATE_MACHINE.transition(
-        world,
-        subscription,
-        "fail",
-        failed_at=subscription.failed_at or world.now,
-        failures=subscription.failures + 1,
-        unpaid_invoice=invoice.id,
-    )
-    schedule_retry(world, subscription, invoice)
-
-
-def schedule_retry(world: World, subscription: Subscription, invoice: Invoice) -> None:
-    """Schedule the next retry; after the last one the subscription is ``unpaid`` and the invoice uncollectible."""
-    due = next_retry_at(world, subscription)
-    if due is not None:
-        world.schedule(due, "subscription.retry", subscription)
+    failed = {"failed_at": subscription.failed_at or world.now, "failures": subscription.failures + 1}
+    if next_retry_at(world, subscription.replace(**failed)) is not None:
+        subscription = STATE_MACHINE.transition(world, subscription, "fail", **failed, unpaid_invoice=invoice.id)
+        _schedule_next(world, subscription)
     else:
-        STATE_MACHINE.transition(world, subscription, "give up")
         invoices.write_off(world, invoice)
+        failed |= {"unpaid_invoice": invoice.id, "behind_since": world.now}
+        STATE_MACHINE.transition(world, subscription, "give up", **failed)
 
 
 def retries(world: World, subscription: Subscription) -> list[Job]:
@@ -86,17 +75,38 @@ def retries(world: World, subscription: Subscription) -> list[Job]:
 def skip_retry(world: World, subscription: Subscription) -> None:
     """Go on to the next retry, if there is one, though this one charged nothing and so has not failed."""
     failed_at = subscription.failed_at or world.now
-    subscription = world.replace(subscription, failures=subscription.failures + 1, failed_at=failed_at)
-    if (due := next_retry_at(world, subscription)) is not None:
-        world.schedule(due, "subscription.retry", subscription)
+    _schedule_next(world, world.replace(subscription, failures=subscription.failures + 1, failed_at=failed_at))
+
+
+def retry_now(world: World, subscription: Subscription) -> None:
+    """Try what is open again at once. Retries whose day has come by now are this one; later days stand (B-45)."""
+    come = sum(day <= world.now for day in _days_left(world, subscription))
+    if come > 1:
+        subscription = world.replace(subscription, failures=subscription.failures + come - 1)
+    world.schedule(world.now, "subscription.retry", subscription)
 
 
 def next_retry_at(world: World, subscription: Subscription) -> Timestamp | None:
-    """When the failed charge is retried: days after the first failure (a setting); None where none is planned."""
-    days = settings(world).renewal_retry_days
-    if not 0 < subscription.failures <= len(days):
-        return None
-    return calendar.plus(subscription.failed_at or world.now, days=days[subscription.failures - 1])
+    """When the failed charge is retried: now, if a day for it has come; None where no retry is left."""
+    days = _days_left(world, subscription)
+    return max(days[0], world.now) if days else None
+
+
+def _schedule_next(world: World, subscription: Subscription) -> None:
+    """Schedule the next retry, if one is left."""
+    due = next_retry_at(world, subscription)
+    if due == world.now:
+        retry_now(world, subscription)
+    elif due is not None:
+        world.schedule(due, "subscription.retry", subscription)
+
+
+def _days_left(world: World, subscription: Subscription) -> list[Timestamp]:
+    """The instants of the retries that are left: days after the first failure (a setting)."""
+    if not subscription.failures:
+        return []
+    days = settings(world).renewal_retry_days[subscription.failures - 1 :]
+    return [calendar.plus(subscription.failed_at or world.now, days=each) for each in days]
 
 
 def invoice_voided(world: World, job: Job) -> None:
@@ -112,7 +122,7 @@ def mark_past_due(world: World, event: Event) -> None:
     if subscription is None or subscription.collection_method != "send_invoice":
         return
     if STATE_MACHINE.allows(subscription, "fall behind"):
-        STATE_MACHINE.transition(world, subscription, "fall behind")
+        STATE_MACHINE.transition(world, subscription, "fall behind", behind_since=world.now)
 
 
 def invoice_paid(world: World, event: Event) -> None:
@@ -138,10 +148,6 @@ def settle(world: World, invoice: Invoice) -> None:
             _charge_next(world, STATE_MACHINE.transition(world, subscription, "recover", **NOTHING_FAILED))
     elif settled:
         _charge_next(world, world.replace(subscription, **NOTHING_FAILED))
-
-
-NOTHING_FAILED: Mapping[str, Any] = {"failed_at": None, "failures": 0, "unpaid_invoice": None}
-"""The fields of a subscription without a failed charge."""
 
 
 def charges_every_period(world: World) -> bool:

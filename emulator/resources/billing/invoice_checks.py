@@ -43,4 +43,4 @@ def _check_lines(found: Violations, world: World, body: Body, currency: str | No
     with found:
         lines = invoice_lines.check(found, world, body.get("line_items", ()), currency)
         if lines is not None:
-            amounts.bounded(world, invoice_lines.totals(world, lines)["total"], "line_items")
+            amounts.bounded(world, sum(line.amount for line in lines), "line_items")

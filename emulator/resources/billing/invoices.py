@@ -8,12 +8,12 @@ import msgspec
 from msgspec.structs import replace
 
 from emulator.core import calendar
+from emulator.core.errors import invalid_field
 from emulator.core.jobs import Job
 from emulator.core.records import HIDDEN, Metadata, Record, no_metadata
 from emulator.core.state_machine import StateMachine
 from emulator.core.translatable import N_
 from emulator.core.world import World
-from emulator.errors import invalid_field
 from emulator.resources.billing import invoice_lines
 from emulator.resources.billing.invoice_lines import InvoiceLines
 from emulator.resources.customers.customer_records import Customer
@@ -24,7 +24,10 @@ DAYS_TO_PAY = 30
 
 
 class Invoice(Record, frozen=True, kw_only=True):
-    """Amounts are minor units. ``payment_url`` and ``pdf_url`` are null while it is a draft."""
+    """Amounts are minor units. ``payment_url`` and ``pdf_url`` are null while it is a draft.
+
+    ``payment_intent`` and ``transaction`` are those that paid it; null if it is not paid, or was paid manually.
+    """
 
     kind: ClassVar[str] = "invoice"
     prefix: ClassVar[str] = "inv"
@@ -32,7 +35,6 @@ class Invoice(Record, frozen=True, kw_only=True):
     not_found_code: ClassVar[str] = "INVOICE_NOT_FOUND"
     indexes: ClassVar[tuple[str, ...]] = ("customer", "status", "subscription")
     checked: ClassVar[frozenset[str]] = frozenset({"amount_paid"})
-    archived: ClassVar[bool] = True
 
     object: str = "invoice"
     invoice_number: str
@@ -40,6 +42,8 @@ class Invoice(Record, frozen=True, kw_only=True):
     customer: str
     customer_email: str | None
     subscription: str | None = None
+    payment_intent: str | None = None
+    transaction: str | None = None
     currency: str
     subtotal: int
     tax_amount: int
@@ -166,10 +170,14 @@ def send_email(world: World, invoice: Invoice) -> None:
     world.schedule(world.now, "invoice.mail", invoice)
 
 
-def mark_paid(world: World, invoice: Invoice, *, paid_manually: bool = False) -> Invoice:
-    """The invoice is paid in full, by a payment or manually."""
+def mark_paid(
+    world: World, invoice: Invoice, intent: PaymentIntent | None = None, *, paid_manually: bool = False
+) -> Invoice:
+    """The invoice is paid in full, by the payment of an intent or manually."""
     world.cancel_jobs(invoice, "invoice.overdue")
-    paid = {"amount_paid": invoice.total, "amount_remaining": 0, "paid_manually": paid_manually}
+    paid: dict[str, Any] = {"amount_paid": invoice.total, "amount_remaining": 0, "paid_manually": paid_manually}
+    if intent is not None:
+        paid |= {"payment_intent": intent.id, "transaction": intent.transaction}
     return STATE_MACHINE.transition(world, invoice, "pay", **paid)
 
 
@@ -195,7 +203,7 @@ def payment_received(world: World, intent: PaymentIntent) -> None:
     """Pay the invoice that the received payment was for, if any (B-61)."""
     invoice = world.get(Invoice, intent.invoice)
     if invoice is not None and STATE_MACHINE.allows(invoice, "pay"):
-        mark_paid(world, invoice)
+        mark_paid(world, invoice, intent)
 
 
 JOBS = {"invoice.overdue": mark_overdue}

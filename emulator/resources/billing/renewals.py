@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from emulator.core.jobs import Job
 from emulator.core.world import World
 from emulator.resources.app import security_profiles
@@ -21,10 +24,10 @@ from emulator.resources.payments import charging, current_payment, payment_inten
 
 
 def send_trial_notice(world: World, job: Job) -> None:
-    """Job ``subscription.trial_notice``: three days before the trial ends."""
+    """Job ``subscription.trial_notice``: three days before the trial ends, if it is going to end in a charge (B-43)."""
     subscription = world.get(Subscription, job.about)
-    if subscription is not None and subscription.status == "trialing":
-        world.emit("subscription.trial_will_end", subscription)
+    if subscription is not None and periods.ends_in_charge(world, subscription):
+        world.emit("subscription.trial_will_end", world.replace(subscription, trial_noticed=True))
 
 
 def first_charge(world: World, job: Job) -> None:
@@ -51,7 +54,7 @@ def renew(world: World, job: Job) -> None:
         subscriptions.end(world, subscription, "end")
         return
     subscription = STATE_MACHINE.transition(world, subscription, "renew", **periods.next_period(world, subscription))
-    if _is_charged(world, subscription):
+    if is_charged(world, subscription):
         charge(world, subscription)
     periods.schedule_renewal(world, subscription)
 
@@ -61,8 +64,11 @@ def _retry_due(world: World, subscription: Subscription) -> bool:
     return any(job.due <= world.now for job in dunning.retries(world, subscription))
 
 
-def _is_charged(world: World, subscription: Subscription) -> bool:
-    """Active ones are; past due ones are invoiced (B-96) unless a failed charge is still being retried (B-45)."""
+def is_charged(world: World, subscription: Subscription) -> bool:
+    """Whether a period is charged that begins now.
+
+    Active ones are; past due ones are invoiced (B-96) unless a failed charge is still being retried (B-45).
+    """
     if subscription.status == "active":
         return True
     if subscription.status not in ("past_due", "unpaid"):
@@ -125,6 +131,13 @@ def _is_collected(world: World, subscription: Subscription, customer: Customer) 
     if subscription.payment_method is not None or payment_methods.has_had_method(world, customer):
         return True
     return settings(world).readings.renewal_without_method == "fail"
+
+
+def next_charge(world: World, subscription: Subscription) -> Mapping[str, Any]:
+    """The amounts of the next period's invoice (minor units) and its tax rate, as price and settings are now."""
+    amount = periods.next_period(world, subscription)["unit_amount"]
+    line = invoice_lines.line(product=None, description="", quantity=1, unit_amount=amount)
+    return invoice_lines.totals(world, (line,))
 
 
 def _draft(world: World, subscription: Subscription, customer: Customer) -> Invoice:

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from emulator.core import calendar
+from emulator.core.errors import ApiError, invalid_field
 from emulator.core.handlers import get_or_404
 from emulator.core.records import merge_metadata, pick
 from emulator.core.validation import Body, Violations
 from emulator.core.world import World
-from emulator.errors import ApiError, invalid_field
 from emulator.resources.app.settings import settings
+from emulator.resources.billing import dunning
 from emulator.resources.billing import subscription_periods as periods
 from emulator.resources.billing import subscription_terms as terms
 from emulator.resources.billing.subscription_terms import Terms
@@ -34,16 +35,20 @@ def check(found: Violations, world: World, body: Body) -> None:
             terms.payment_method(world, body["customer"], body)
 
 
+OVER = ("canceled", "expired")
+"""States in which only the metadata can be changed (B-47)."""
+
+
 def check_update(found: Violations, world: World, id: str, body: Body) -> None:
     """The rules for a new payment method and a new plan."""
     subscription = world.get(Subscription, id)
-    if subscription is None:
+    if subscription is None or subscription.status in OVER:
         return
     with found:
-        if "payment_method" in body:
+        if body.get("payment_method") is not None:
             terms.payment_method(world, subscription.customer, body)
     with found:
-        if "plan" in body:
+        if body.get("plan") is not None:
             terms.check_new_plan(found, world, body["plan"], subscription)
 
 
@@ -97,15 +102,20 @@ def start(world: World, agreed: Terms, **fields: Any) -> Subscription:
 
 
 def update(world: World, id: str, body: Mapping[str, Any]) -> Subscription:
-    """PATCH /subscriptions/{id}/; a new plan's amount applies from the next period (B-40)."""
+    """PATCH /subscriptions/{id}/; a new plan's amount applies from the next period (B-40, B-47).
+
+    Without a plan it keeps its amount; without a method of its own the customer's default is charged (B-41).
+    """
     subscription = get_or_404(world, Subscription, id)
-    changes: dict[str, Any] = {}
-    if "payment_method" in body:
-        changes["payment_method"] = terms.payment_method(world, subscription.customer, body)
-    if "collection_method" in body:
-        changes["collection_method"] = body["collection_method"]
-    if "plan" in body:
-        changes["plan"] = get_or_404(world, SubscriptionPlan, body["plan"], "plan").id
+    if subscription.status in OVER and body.keys() - {"metadata"}:
+        raise ApiError(
+            "INVALID_STATUS_TRANSITION", object="subscription", status=subscription.status, trigger="be changed"
+        )
+    changes = {field: body[field] for field in ("payment_method", "collection_method", "plan") if field in body}
+    if changes.get("payment_method") is not None:
+        terms.payment_method(world, subscription.customer, body)
+    if changes.get("plan") is not None:
+        get_or_404(world, SubscriptionPlan, changes["plan"], "plan")
     if "metadata" in body:
         changes["metadata"] = merge_metadata(subscription.metadata, body["metadata"])
     if "cancel_at_period_end" in body:
@@ -118,7 +128,9 @@ def _schedule_cancel(world: World, subscription: Subscription, scheduled: bool, 
     trigger = "schedule cancel" if scheduled else "take back cancel"
     if scheduled == subscription.cancel_at_period_end and STATE_MACHINE.allows(subscription, trigger):
         return world.replace(subscription, **changes) if changes else subscription
-    return STATE_MACHINE.transition(world, subscription, trigger, cancel_at_period_end=scheduled, **changes)
+    subscription = STATE_MACHINE.transition(world, subscription, trigger, cancel_at_period_end=scheduled, **changes)
+    periods.schedule_trial_notice(world, subscription)
+    return subscription
 
 
 def cancel(world: World, id: str, body: Mapping[str, Any]) -> Subscription | dict[str, Any]:
@@ -133,7 +145,10 @@ def cancel(world: World, id: str, body: Mapping[str, Any]) -> Subscription | dic
 
 
 def reactivate(world: World, id: str) -> Subscription:
-    """POST /subscriptions/{id}/reactivate/: within the grace period, with no charge now (B-48)."""
+    """POST /subscriptions/{id}/reactivate/: within the grace period, with no new charge now (B-48).
+
+    An invoice whose charge failed and that is still open is tried again at once.
+    """
     subscription = get_or_404(world, Subscription, id)
     if subscription.status == "canceled" and (reason := _why_not_reactivated(world, subscription)):
         raise ApiError("INVALID_STATUS_TRANSITION", message=reason)
@@ -142,7 +157,10 @@ def reactivate(world: World, id: str) -> Subscription:
         world, subscription, "reactivate", canceled_at=None, cancel_at_period_end=False, **period
     )
     periods.schedule_expiry(world, subscription)
+    periods.schedule_trial_notice(world, subscription)
     periods.schedule_renewal(world, subscription)
+    if subscription.unpaid_invoice is not None:
+        dunning.retry_now(world, subscription)
     return subscription
 
 
@@ -162,21 +180,20 @@ def pause(world: World, id: str) -> Subscription:
     """POST /subscriptions/{id}/pause/: periods go by uncharged (B-46)."""
     subscription = get_or_404(world, Subscription, id)
     world.cancel_jobs(subscription, "subscription.trial_notice")
-    return STATE_MACHINE.transition(world, subscription, "pause", paused_at=world.now)
+    return STATE_MACHINE.transition(world, subscription, "pause", paused_at=world.now, paused_from=subscription.status)
 
 
 def resume(world: World, id: str) -> Subscription:
-    """POST /subscriptions/{id}/resume/: the next charge is at the next boundary (B-46).
+    """POST /subscriptions/{id}/resume/: the next charge is at the next boundary, of the trial it was paused in (B-46).
 
     A charge that failed during the pause is tried again at once (B-45).
     """
     subscription = get_or_404(world, Subscription, id)
-    trial = subscription.trial_end is not None and subscription.trial_end > world.now
+    trial = subscription.paused_from != "active" and (subscription.trial_end or world.now) > world.now
     subscription = STATE_MACHINE.transition(world, subscription, "resume trial" if trial else "resume")
-    if trial and periods.trial_notice_at(subscription) > (subscription.paused_at or world.now):
-        periods.schedule_trial_notice(world, subscription)
+    periods.schedule_trial_notice(world, subscription)
     if subscription.unpaid_invoice is not None:
-        world.schedule(world.now, "subscription.retry", subscription)
+        dunning.retry_now(world, subscription)
     return subscription
 
 

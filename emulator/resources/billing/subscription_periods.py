@@ -56,5 +56,16 @@ def trial_notice_at(subscription: Subscription) -> str:
 
 
 def schedule_trial_notice(world: World, subscription: Subscription) -> None:
-    """Send the notice at its time, or at once where that is past (B-43)."""
-    world.schedule(trial_notice_at(subscription), "subscription.trial_notice", subscription)
+    """Send the notice at its time, or at once where that is past; each trial has one (B-43)."""
+    world.cancel_jobs(subscription, "subscription.trial_notice")
+    if ends_in_charge(world, subscription):
+        world.schedule(trial_notice_at(subscription), "subscription.trial_notice", subscription)
+
+
+def ends_in_charge(world: World, subscription: Subscription) -> bool:
+    """Whether it is in a trial whose end is ahead, was not announced yet, and will be charged (B-43)."""
+    trial_end = subscription.trial_end
+    if trial_end is None or trial_end <= world.now or subscription.trial_noticed:
+        return False
+    goes_on = subscription.status in ("trialing", "active") and not subscription.cancel_at_period_end
+    return goes_on and (subscription.ends_at is None or subscription.ends_at > trial_end)

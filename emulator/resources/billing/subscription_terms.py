@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from emulator.core import calendar
+from emulator.core.errors import invalid_field
 from emulator.core.handlers import get_or_404
 from emulator.core.validation import Body, Violations
 from emulator.core.world import World
-from emulator.errors import invalid_field
 from emulator.resources.app import amounts
 from emulator.resources.app.settings import settings
-from emulator.resources.billing import invoice_lines
 from emulator.resources.billing.subscriptions import Subscription
 from emulator.resources.catalog.plans import SubscriptionPlan
 from emulator.resources.catalog.products import Product
@@ -32,19 +31,19 @@ def check(found: Violations, world: World, body: Body) -> None:
     with found:
         if "plan" in body:
             _check_against_plan(found, world, body)
+    currency: str | None = None
     with found:
         if "plan" not in body:
             currency = _currency(world, body, product)
-            price = amounts.chargeable(world, body["unit_amount"], currency, "unit_amount")
-            _require_chargeable_with_tax(world, price, "unit_amount")
+    with found:
+        if "plan" not in body:
+            amounts.chargeable(world, body["unit_amount"], currency, "unit_amount")
 
 
 def _check_against_plan(found: Violations, world: World, body: Body) -> None:
     plan = get_or_404(world, SubscriptionPlan, body["plan"], "plan")
     with found:
-        _active_plan(world, plan.id)
-    with found:
-        _require_chargeable_with_tax(world, plan.amount, "plan")
+        _chargeable_plan(world, plan.id)
     with found:
         if "unit_amount" in body:
             raise invalid_field("unit_amount", "cannot be given beside a plan")
@@ -52,12 +51,6 @@ def _check_against_plan(found: Violations, world: World, body: Body) -> None:
         with found:
             if body.get(field, getattr(plan, field)) != getattr(plan, field):
                 raise invalid_field(field, f"must equal the plan's, {getattr(plan, field)}")
-
-
-def _require_chargeable_with_tax(world: World, unit_amount: int, param: str) -> None:
-    """422 ``AMOUNT_TOO_LARGE`` where a period with its tax is more than the App may charge (B-23)."""
-    period = invoice_lines.line(product=None, description="", quantity=1, unit_amount=unit_amount)
-    amounts.bounded(world, invoice_lines.totals(world, (period,))["total"], param)
 
 
 def agreed(world: World, body: Mapping[str, Any]) -> Terms:
@@ -68,7 +61,7 @@ def agreed(world: World, body: Mapping[str, Any]) -> Terms:
 
 
 def _from_plan(world: World, body: Mapping[str, Any]) -> Terms:
-    plan = _active_plan(world, body["plan"])
+    plan = _chargeable_plan(world, body["plan"])
     return {
         "plan": plan.id,
         "currency": plan.currency,
@@ -109,10 +102,12 @@ def _product(world: World, body: Mapping[str, Any]) -> Product | None:
     return product
 
 
-def _active_plan(world: World, id: str) -> SubscriptionPlan:
+def _chargeable_plan(world: World, id: str) -> SubscriptionPlan:
+    """The plan with this id; 422 where it is deactivated, or its amount none that the App charges (B-15, B-23)."""
     plan = get_or_404(world, SubscriptionPlan, id, "plan")
     if not plan.active:
         raise invalid_field("plan", "this plan is deactivated")
+    amounts.chargeable(world, plan.amount, plan.currency, "plan")
     return plan
 
 
@@ -120,7 +115,7 @@ def check_new_plan(found: Violations, world: World, id: str, subscription: Subsc
     """The rules for the plan a subscription moves to: it is active and has the same period and currency (B-40)."""
     plan = get_or_404(world, SubscriptionPlan, id, "plan")
     with found:
-        _active_plan(world, plan.id)
+        _chargeable_plan(world, plan.id)
     for field in ("interval", "interval_count", "currency"):
         with found:
             if getattr(plan, field) != getattr(subscription, field):

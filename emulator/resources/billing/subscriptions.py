@@ -47,14 +47,22 @@ class Subscription(Record, frozen=True, kw_only=True):
     created_at: str
     updated_at: str
     # Internal state without a field in the service's objects: the instant periods are counted from, the number of the
-    # current period (0 is the trial), when it was last paused, and the failed charge that is being retried: the time
-    # of its first failure, the number of failures and its invoice.
+    # current period (0 is the trial), whether the end of the trial was announced, when and in which status it was last
+    # paused, and the failed charge that is being retried: the time of its first failure, one more than the number of
+    # retry days that are used up, and its invoice; when it became unpaid, or past due without a charge.
     anchor: Annotated[str, HIDDEN]
     period: Annotated[int, HIDDEN] = 1
+    trial_noticed: Annotated[bool, HIDDEN] = False
     paused_at: Annotated[str | None, HIDDEN] = None
+    paused_from: Annotated[str | None, HIDDEN] = None
     failed_at: Annotated[str | None, HIDDEN] = None
     failures: Annotated[int, HIDDEN] = 0
     unpaid_invoice: Annotated[str | None, HIDDEN] = None
+    behind_since: Annotated[str | None, HIDDEN] = None
+
+
+NOTHING_FAILED: Mapping[str, Any] = {"failed_at": None, "failures": 0, "unpaid_invoice": None, "behind_since": None}
+"""The fields of a subscription without a failed charge."""
 
 
 def event_metadata(world: World, subscription: Subscription, event: str) -> Mapping[str, Any]:
@@ -87,7 +95,8 @@ STATE_MACHINE = StateMachine(
     ("canceled", "fail", "canceled", "subscription.payment_failed"),
     ("expired", "fail", "expired", "subscription.payment_failed"),
     ("active", "fall behind", "past_due"),
-    ("past_due", "give up", "unpaid"),
+    ("active", "give up", "unpaid", "subscription.payment_failed"),
+    ("past_due", "give up", "unpaid", "subscription.payment_failed"),
     ("past_due", "recover", "active"),
     ("unpaid", "recover", "active"),
     ("trialing", "schedule cancel", "trialing"),
@@ -118,11 +127,10 @@ STATE_MACHINE = StateMachine(
 
 
 def end(world: World, subscription: Subscription, trigger: str) -> Subscription:
-    """Cancel it now: its jobs are removed and a failed charge is not retried."""
+    """Cancel it now: its jobs are removed and a failed charge is not retried, unless it is reactivated (B-48)."""
     world.cancel_jobs(subscription)
-    return STATE_MACHINE.transition(
-        world, subscription, trigger, canceled_at=world.now, failed_at=None, failures=0, unpaid_invoice=None
-    )
+    cleared = {"failed_at": None, "failures": 0, "behind_since": None}
+    return STATE_MACHINE.transition(world, subscription, trigger, canceled_at=world.now, **cleared)
 
 
 def end_with_customer(world: World, event: Event) -> None:

@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
+from emulator.core.errors import invalid_field, missing_field
 from emulator.core.handlers import get_or_404
 from emulator.core.validation import Body, Violations
 from emulator.core.world import World
-from emulator.errors import invalid_field, missing_field
 from emulator.resources.app import amounts
 from emulator.resources.catalog.products import Product
 
@@ -42,7 +42,8 @@ def check(found: Violations, world: World, item: Body, currency: str | None, par
 def one(world: World, item: Mapping[str, Any], currency: str | None, param: str) -> Priced:
     """Check one line item; ``param`` is the field that held it."""
     name, price = _product(world, item, currency, param) if "product" in item else _free(item, param)
-    unit_amount = amounts.bounded(world, price, f"{param}.unit_amount")
+    sent = "unit_amount" if "unit_amount" in item else "product"
+    unit_amount = amounts.bounded(world, price, f"{param}.{sent}")
     return Priced(product=item.get("product"), description=name, quantity=item["quantity"], unit_amount=unit_amount)
 
 

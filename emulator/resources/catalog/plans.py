@@ -38,10 +38,11 @@ class SubscriptionPlan(Record, frozen=True, kw_only=True):
 
 def check(found: Violations, world: World, body: Body) -> None:
     """The rules for a new plan: its currency and its amount."""
+    currency: str | None = None
     with found:
-        amounts.enabled(world, body["currency"])
+        currency = amounts.enabled(world, body["currency"])
     with found:
-        amounts.chargeable(world, body["amount"], body["currency"], "amount")
+        amounts.chargeable(world, body["amount"], currency, "amount")
 
 
 def create(world: World, body: Mapping[str, Any]) -> SubscriptionPlan:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
+from emulator.core.errors import ApiError, invalid_field
 from emulator.core.handlers import apply_patch, get_handler, get_or_404, list_handler, new_record
 from emulator.core.records import HIDDEN, Metadata, Record, merge_metadata, pick
 from emulator.core.translatable import N_
 from emulator.core.validation import Body, Violations
 from emulator.core.world import World
-from emulator.errors import ApiError, invalid_field
 from emulator.resources.app import amounts
 
 
@@ -42,10 +42,11 @@ class Product(Record, frozen=True, kw_only=True):
 
 def check(found: Violations, world: World, body: Body) -> None:
     """The rules for a new product: its currency and its price."""
+    currency: str | None = None
     with found:
-        amounts.enabled(world, body["currency"])
+        currency = amounts.enabled(world, body["currency"])
     with found:
-        price(world, body["unit_amount"], body["currency"], body["price_type"])
+        price(world, body["unit_amount"], currency, body["price_type"])
 
 
 def check_update(found: Violations, world: World, id: str, body: Body) -> None:
@@ -61,7 +62,7 @@ def create(world: World, body: Mapping[str, Any]) -> Product:
     return world.add(new_record(world, Product, body, sku=require_free_sku(world, body.get("metadata", {}))))
 
 
-def price(world: World, unit_amount: int, currency: str, price_type: str) -> None:
+def price(world: World, unit_amount: int, currency: str | None, price_type: str) -> None:
     """Raise 422 for a fixed price that cannot be charged (B-23) and a suggested one below 0 (B-33) or too large."""
     if price_type == "fixed":
         amounts.chargeable(world, unit_amount, currency, "unit_amount")

@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
+from emulator.core.errors import invalid_field
 from emulator.core.handlers import get_or_404
 from emulator.core.validation import Body, Violations
 from emulator.core.world import World
-from emulator.errors import invalid_field
 from emulator.resources.billing import invoice_lines, subscription_terms
 from emulator.resources.billing.invoice_lines import InvoiceLine
 from emulator.resources.billing.subscription_terms import Terms

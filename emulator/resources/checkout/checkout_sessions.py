@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar
 
 from emulator.core import calendar
+from emulator.core.errors import ApiError, invalid_field, missing_field
 from emulator.core.events import Event
 from emulator.core.handlers import get_handler, get_or_404, list_handler
 from emulator.core.jobs import Job
@@ -14,7 +15,6 @@ from emulator.core.state_machine import StateMachine
 from emulator.core.translatable import N_
 from emulator.core.validation import Body, Violations
 from emulator.core.world import World
-from emulator.errors import ApiError, invalid_field, missing_field
 from emulator.resources.app import amounts
 from emulator.resources.app.settings import settings
 from emulator.resources.billing import invoice_lines
@@ -36,7 +36,6 @@ class CheckoutSession(Record, frozen=True, kw_only=True):
     not_found_code: ClassVar[str] = "CHECKOUT_SESSION_NOT_FOUND"
     indexes: ClassVar[tuple[str, ...]] = ("status", "mode", "customer")
     checked: ClassVar[frozenset[str]] = frozenset({"status"})
-    archived: ClassVar[bool] = True
 
     object: str = "checkout_session"
     mode: str
@@ -130,13 +129,13 @@ def _check_lines(
         raise invalid_field("line_items", "must not be empty but in setup mode")
     checkout_lines.check_plans(found, items, mode)
     lines = checkout_lines.check(found, world, items, currency)
-    if lines is not None and mode is not None and currency is not None:
+    if lines is not None:
         _subtotal(world, mode, lines, currency)
     return lines
 
 
 def _check_first_payment(world: World, body: Body, lines: CheckoutLines, currency: str) -> None:
-    """What is paid on the page in ``subscription`` mode can be charged, its tax included (B-23)."""
+    """What is paid on the page in ``subscription`` mode can be charged (B-23)."""
     terms = checkout_lines.terms(world, body, lines, currency)
     due = _lines_due("subscription", lines, terms, checkout_lines.one_off(body["line_items"], lines))
     _total(world, due, terms, currency)
@@ -195,10 +194,10 @@ def _buyer(world: World, body: Mapping[str, Any]) -> tuple[Customer | None, str 
     return (None if email is None else world.table(Customer).find("email", email)), email
 
 
-def _subtotal(world: World, mode: str, lines: CheckoutLines, currency: str) -> int:
+def _subtotal(world: World, mode: str | None, lines: CheckoutLines, currency: str | None) -> int:
     """The sum of the lines in minor units; it must be an amount that can be charged (B-23)."""
     subtotal = sum(line.amount_total for line in lines)
-    if mode == "setup":
+    if mode in ("setup", None):
         return amounts.bounded(world, subtotal, "line_items")
     return amounts.chargeable(world, subtotal, currency, "line_items")
 
@@ -216,7 +215,7 @@ def _total(world: World, due: CheckoutLines, terms: Terms | None, currency: str)
         return subtotal
     amounts.chargeable(world, subtotal, currency, "line_items")
     first: int = invoice_lines.totals(world, checkout_lines.billed(due))["total"]
-    return amounts.bounded(world, first, "line_items")
+    return first
 
 
 def close(world: World, id: str) -> CheckoutSession:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from emulator.core.errors import ApiError
 from emulator.core.events import Event
 from emulator.core.handlers import get_or_404
 from emulator.core.jobs import Job
 from emulator.core.world import World
-from emulator.errors import ApiError
 from emulator.resources.billing import invoices, subscription_operations
 from emulator.resources.billing import subscription_periods as periods
 from emulator.resources.billing.subscription_terms import Terms
@@ -81,8 +81,11 @@ def answer_later(world: World, job: Job) -> None:
 
 
 def is_saving(session: CheckoutSession) -> bool:
-    """Whether it saves a method without a payment, and the operator has not answered yet."""
-    return session.status == "processing" and session.payment_intent is None
+    """Whether it saves a method without a payment, and the operator has not answered yet.
+
+    A session whose status a tester set has neither.
+    """
+    return session.status == "processing" and session.payment_intent is None and session.instrument is not None
 
 
 def asks_for_check(world: World, session: CheckoutSession) -> bool:
@@ -171,7 +174,7 @@ def _bill(
     if intent is not None:
         world.replace(intent, invoice=invoice.id, subscription=subscription.id, payment_method=method.id)
     if invoice.status == "open":
-        invoices.mark_paid(world, invoice)
+        invoices.mark_paid(world, invoice, intent)
 
 
 JOBS = {"payment_intent.canceled": attempt_canceled, "checkout_session.answer": answer_later}

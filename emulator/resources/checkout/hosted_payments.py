@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from emulator.core.errors import ApiError, combine, invalid_field, missing_field, nest
 from emulator.core.handlers import get_or_404
 from emulator.core.world import World
-from emulator.errors import ApiError, combine, invalid_field, missing_field, nest
 from emulator.resources.app import amounts, keys, security_profiles
 from emulator.resources.app.settings import settings
 from emulator.resources.billing import invoices

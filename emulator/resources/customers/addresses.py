@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from emulator.core.errors import ApiError, invalid_field
 from emulator.core.events import Event
 from emulator.core.handlers import apply_patch, get_or_404, new_record, sublist_handler
 from emulator.core.validation import Body, Violations
 from emulator.core.world import World
-from emulator.errors import ApiError, invalid_field
 from emulator.resources.app.settings import settings
 from emulator.resources.customers.customer_records import Address, Customer
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from emulator.core.errors import ApiError
 from emulator.core.handlers import Page, apply_patch, get_handler, get_or_404, list_handler, new_record, sublist_handler
 from emulator.core.state_machine import StateMachine
 from emulator.core.world import World
-from emulator.errors import ApiError
 from emulator.resources.app.settings import settings
 from emulator.resources.customers import payment_methods, phone_numbers
 from emulator.resources.customers.customer_records import Customer

@@ -23,6 +23,14 @@ _REGISTERED = """
 ``5n11c`` is 5 digits, then 11 letters or digits; ``4a`` is 4 letters. The first part is the bank's code.
 """
 
+_UNREGISTERED = {
+    **dict.fromkeys(("AO", "CV", "GW", "MZ"), 25),
+    **dict.fromkeys(("DZ", "IR", "KM"), 26),
+    **dict.fromkeys(("CF", "CG", "CM", "GA", "GQ", "MG", "TD"), 27),
+    **dict.fromkeys(("BF", "BJ", "CI", "HN", "MA", "ML", "NE", "SN", "TG"), 28),
+}
+"""The countries that use IBANs and have not registered their format, with the length of theirs."""
+
 _FORM = re.compile(r"[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}", re.ASCII)
 
 _SEPARATORS = re.compile(r"[\s.\-\u2010-\u2015\u2212]")
@@ -40,9 +48,10 @@ def has_form(number: str) -> bool:
     return _FORM.fullmatch(number) is not None
 
 
-def is_registered(number: str) -> bool:
-    """Whether the country has registered its format. Some, such as Gabon and Cameroon, use IBANs and have not."""
-    return number[:2] in _formats()
+def length(country: str) -> int:
+    """How many characters the IBANs of a country have, 0 if it has none."""
+    parts = _structures().get(country)
+    return _UNREGISTERED.get(country, 0) if parts is None else 4 + sum(map(int, re.findall(r"\d+", parts)))
 
 
 def is_valid(number: str) -> bool:
@@ -65,8 +74,13 @@ def _remainder(number: str) -> int:
 
 @cache
 def _formats() -> dict[str, re.Pattern[str]]:
+    return {country: _pattern(parts) for country, parts in _structures().items()}
+
+
+@cache
+def _structures() -> dict[str, str]:
     words = _REGISTERED.split()
-    return {country: _pattern(parts) for country, parts in zip(words[::2], words[1::2], strict=True)}
+    return dict(zip(words[::2], words[1::2], strict=True))
 
 
 def _pattern(parts: str) -> re.Pattern[str]:

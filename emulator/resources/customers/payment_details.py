@@ -9,9 +9,9 @@ import msgspec
 
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
+from emulator.core.errors import combine, invalid_field, missing_field
 from emulator.core.validation import Violations
 from emulator.core.world import World
-from emulator.errors import combine, invalid_field, missing_field
 from emulator.resources.customers import card_numbers, ibans, magic_values, phone_numbers
 from emulator.resources.customers.magic_values import MagicValue
 

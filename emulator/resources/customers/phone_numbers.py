@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from emulator.libraries import library
+from emulator.core.vendored import library
 
 _NO_COUNTRIES = frozenset(["001", "AC", "TA", "XK"])
 """Regions of the numbering plan without an ISO 3166-1 code: international networks and three territories."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from emulator.core import calendar
+from emulator.core.errors import ERRORS, ApiError
 from emulator.core.handlers import get_or_404
 from emulator.core.jobs import Job
 from emulator.core.world import World
-from emulator.errors import ERRORS, ApiError
 from emulator.resources.customers import customers
 from emulator.resources.customers.customer_records import Customer
 from emulator.resources.customers.payment_details import PaymentDetails

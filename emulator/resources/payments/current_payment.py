@@ -5,10 +5,10 @@ There is at most one (B-62). Code that is about to take, retry, void or record a
 
 from __future__ import annotations
 
+from emulator.core.errors import ApiError
 from emulator.core.events import Event
 from emulator.core.records import Record
 from emulator.core.world import World
-from emulator.errors import ApiError
 from emulator.resources.app.settings import settings
 from emulator.resources.payments import charging
 from emulator.resources.payments.payment_intents import PaymentIntent

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from emulator.core.errors import ApiError, invalid_field
 from emulator.core.handlers import get_or_404
 from emulator.core.records import R
 from emulator.core.validation import Body, Violations
 from emulator.core.world import World
-from emulator.errors import ApiError, invalid_field
 from emulator.resources.app import amounts, security_profiles
 from emulator.resources.customers import payment_details
 from emulator.resources.customers.customer_records import Customer
@@ -21,10 +21,11 @@ from emulator.resources.payments.transactions import Transaction
 
 def check(found: Violations, world: World, body: Body) -> None:
     """The rules for a new intent: its currency, its amount and its method."""
+    currency: str | None = None
     with found:
-        amounts.enabled(world, body["currency"])
+        currency = amounts.enabled(world, body["currency"])
     with found:
-        amounts.chargeable(world, body["amount"], body["currency"], "amount")
+        amounts.chargeable(world, body["amount"], currency, "amount")
     with found:
         _method(world, body, _optional(world, Customer, body, "customer"))
 

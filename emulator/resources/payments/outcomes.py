@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from emulator.core.errors import invalid_field
 from emulator.core.handlers import Page, Query, paginate
 from emulator.core.records import Record
 from emulator.core.world import World
-from emulator.errors import invalid_field
 
 
 class OutcomeMatch(msgspec.Struct, frozen=True, kw_only=True):

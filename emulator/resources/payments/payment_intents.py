@@ -38,7 +38,6 @@ class PaymentIntent(Record, frozen=True, kw_only=True):
     not_found_code: ClassVar[str] = "PAYMENT_INTENT_NOT_FOUND"
     indexes: ClassVar[tuple[str, ...]] = ("customer", "status", "invoice", "checkout_session", "payment_link")
     checked: ClassVar[frozenset[str]] = frozenset({"amount_received"})
-    archived: ClassVar[bool] = True
 
     object: str = "payment_intent"
     app: str

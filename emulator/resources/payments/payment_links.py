@@ -8,13 +8,13 @@ from typing import Annotated, Any, ClassVar
 import msgspec
 
 from emulator.core import calendar
+from emulator.core.errors import invalid_field
 from emulator.core.handlers import apply_patch, get_handler, get_or_404, list_handler
 from emulator.core.records import HIDDEN, Metadata, Record, pick
 from emulator.core.state_machine import StateMachine
 from emulator.core.translatable import N_
 from emulator.core.validation import Body, Violations
 from emulator.core.world import World
-from emulator.errors import invalid_field
 from emulator.resources.app import amounts
 from emulator.resources.catalog import line_items
 from emulator.resources.catalog.products import Product
@@ -84,7 +84,7 @@ def check(found: Violations, world: World, body: Body) -> None:
     with found:
         _check_products(found, world, kind, body, currency)
     with found:
-        _amount(world, kind, body, body["currency"])
+        _amount(world, kind, body, currency)
     with found:
         _check_limits(found, world, body, body["validity_type"])
 
@@ -93,7 +93,7 @@ def check_update(found: Violations, world: World, id: str, body: Body) -> None:
     """The rules for new limits."""
     link = world.get(PaymentLink, id)
     if link is not None:
-        _check_limits(found, world, body, link.validity_type)
+        _check_limits(found, world, body, link.validity_type, link)
 
 
 def create(world: World, body: Mapping[str, Any]) -> PaymentLink:
@@ -142,7 +142,9 @@ def _check_products(found: Violations, world: World, kind: str | None, body: Bod
         raise invalid_field("products", "must name at least one product")
     for number, id in enumerate(body["products"]):
         with found:
-            line_items.on_sale(world, id, currency, f"products.{number}")
+            product = line_items.on_sale(world, id, currency, f"products.{number}")
+            if product.price_type == "fixed":
+                amounts.chargeable(world, product.unit_amount, product.currency, f"products.{number}")
 
 
 def _products(world: World, body: Mapping[str, Any], currency: str) -> list[Product]:
@@ -153,7 +155,7 @@ def _products(world: World, body: Mapping[str, Any], currency: str) -> list[Prod
     return [line_items.on_sale(world, id, currency, params[id]) for id in dict.fromkeys(body["products"])]
 
 
-def _amount(world: World, kind: str | None, body: Mapping[str, Any], currency: str) -> int | None:
+def _amount(world: World, kind: str | None, body: Mapping[str, Any], currency: str | None) -> int | None:
     """The amount of a ``custom`` link in minor units; ignored for other types."""
     if kind != "custom":
         return None
@@ -170,18 +172,20 @@ def _validity(body: Mapping[str, Any]) -> dict[str, Any]:
 def _limits(body: Mapping[str, Any]) -> dict[str, Any]:
     """``max_usage`` and ``expires_at`` of the body, as they are stored."""
     limits = {field: body[field] for field in ("max_usage", "expires_at") if field in body}
-    if "expires_at" in limits:
+    if limits.get("expires_at") is not None:
         limits["expires_at"] = calendar.normalise(limits["expires_at"])
     return limits
 
 
-def _check_limits(found: Violations, world: World, body: Body, validity_type: str) -> None:
+def _check_limits(
+    found: Violations, world: World, body: Body, validity_type: str, link: PaymentLink | None = None
+) -> None:
     for field in ("max_usage", "expires_at"):
         with found:
-            if field in body and validity_type != "limited":
+            if field in body and validity_type != "limited" and body[field] != getattr(link, field, None):
                 raise invalid_field(field, "goes with the validity type limited only")
     with found:
-        if "expires_at" in body and calendar.normalise(body["expires_at"]) <= world.now:
+        if body.get("expires_at") is not None and calendar.normalise(body["expires_at"]) <= world.now:
             raise invalid_field("expires_at", "must be in the future")
 
 

@@ -21,7 +21,6 @@ class Receipt(Record, frozen=True, kw_only=True):
     names: ClassVar[tuple[str, str] | None] = (N_("Receipt"), N_("Receipts"))
     not_found_code: ClassVar[str] = "RECEIPT_NOT_FOUND"
     unique: ClassVar[tuple[str, ...]] = ("transaction",)
-    archived: ClassVar[bool] = True
 
     object: str = "receipt"
     app: str

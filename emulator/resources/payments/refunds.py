@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from emulator.core import calendar
+from emulator.core.errors import ApiError
 from emulator.core.handlers import get_handler, get_or_404, list_handler
 from emulator.core.jobs import Job
 from emulator.core.records import Metadata, Record, no_metadata
@@ -15,7 +16,6 @@ from emulator.core.state_machine import StateMachine
 from emulator.core.translatable import N_
 from emulator.core.validation import Body, Violations
 from emulator.core.world import World
-from emulator.errors import ApiError
 from emulator.resources.app.settings import settings
 from emulator.resources.payments import operator, transactions
 from emulator.resources.payments.transactions import Transaction
@@ -33,7 +33,6 @@ class Refund(Record, frozen=True, kw_only=True):
     not_found_code: ClassVar[str] = "REFUND_NOT_FOUND"
     indexes: ClassVar[tuple[str, ...]] = ("transaction", "status")
     checked: ClassVar[frozenset[str]] = frozenset({"status", "amount"})
-    archived: ClassVar[bool] = True
 
     object: str = "refund"
     transaction: str

@@ -34,7 +34,6 @@ class Transaction(Record, frozen=True, kw_only=True):
     checked: ClassVar[frozenset[str]] = frozenset(
         {"id", "status", "amount", "amount_refunded", "fee", "commission", "net_amount"}
     )
-    archived: ClassVar[bool] = True
 
     object: str = "transaction"
     app: str
@@ -73,6 +72,7 @@ STATE_MACHINE = StateMachine(
     ("pending", "cancel", "canceled"),
     ("completed", "dispute", "disputed"),
     ("completed", "refund", "refunded"),
+    ("disputed", "refund", "refunded"),
 )
 
 

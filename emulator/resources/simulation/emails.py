@@ -14,7 +14,7 @@ from emulator.core.records import Record
 from emulator.core.world import World
 from emulator.resources.app.merchant import Merchant
 from emulator.resources.app.settings import settings
-from emulator.resources.billing import dunning
+from emulator.resources.billing import dunning, renewals
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.billing.subscriptions import Subscription
 from emulator.resources.catalog.plans import SubscriptionPlan
@@ -26,24 +26,19 @@ from emulator.resources.payments.refunds import Refund
 from emulator.resources.payments.transactions import Transaction
 from emulator.resources.simulation import invoice_documents
 
-ABOUT = ("customer", "invoice", "subscription", "transaction", "receipt", "refund")
-"""The fields of an email that hold the objects it is about."""
-
 
 class Email(Record, frozen=True, kw_only=True):
     """One email, with the objects it is about as they were when it was written.
 
     ``topic`` is what the control API calls its kind, ``item`` the name of what is subscribed to, ``images`` the names
     and picture URLs of the products, ``again_at`` when a failed charge is retried, ``lines`` what was paid for where
-    there is no invoice: quantity, name and minor units. The answer of an SMTP server, if one
-    is configured, sets ``sent_at`` or ``error``.
+    there is no invoice: quantity, name and minor units, ``first_payment`` the total (minor units) that is charged
+    at the end of a trial. The answer of an SMTP server, if one is configured, sets ``sent_at`` or ``error``.
     """
 
     kind: ClassVar[str] = "email"
     prefix: ClassVar[str] = "mail"
     indexes: ClassVar[tuple[str, ...]] = ("topic", "to")
-    mentions: ClassVar[tuple[str, ...]] = tuple(f"{kind}.id" for kind in ABOUT)
-    archived: ClassVar[bool] = True
 
     topic: str
     to: str
@@ -63,6 +58,7 @@ class Email(Record, frozen=True, kw_only=True):
     images: tuple[tuple[str, str], ...] = ()
     seller: Merchant | None = None
     lines: tuple[tuple[int, str, int], ...] = ()
+    first_payment: int | None = None
 
 
 def write(world: World, topic: str, to: str, customer: Customer | None, about: Mapping[str, Any]) -> None:
@@ -131,7 +127,9 @@ def renewal_failed(world: World, event: Event) -> None:
 
 def trial_ending(world: World, event: Event) -> None:
     """Reaction to ``subscription.trial_will_end`` (B-43)."""
-    _to_subscriber(world, "trial_ending", world.require(Subscription, event.data.object.id), {})
+    subscription = world.require(Subscription, event.data.object.id)
+    charge = renewals.next_charge(world, subscription)
+    _to_subscriber(world, "trial_ending", subscription, {"first_payment": charge["total"]})
 
 
 def canceled(world: World, event: Event) -> None:

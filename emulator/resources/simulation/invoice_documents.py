@@ -7,10 +7,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import msgspec
 
+from emulator.core.errors import ApiError
 from emulator.core.handlers import Query, get_or_404
 from emulator.core.records import Metadata
 from emulator.core.world import World
-from emulator.errors import ApiError
 from emulator.resources.app.merchant import Merchant
 from emulator.resources.app.settings import settings
 from emulator.resources.billing.invoices import Invoice

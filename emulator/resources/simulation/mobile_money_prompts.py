@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
+from emulator.core.errors import ApiError, invalid_field
 from emulator.core.handlers import get_or_404
 from emulator.core.world import World
-from emulator.errors import ApiError, invalid_field
 from emulator.resources.customers import payment_details
 from emulator.resources.customers.payment_details import PaymentDetails
 from emulator.resources.payments import charging

@@ -9,6 +9,7 @@ import msgspec
 
 from emulator.core import calendar
 from emulator.core.effects import DeliverWebhook, HttpResult
+from emulator.core.errors import ApiError
 from emulator.core.events import Event, EventData
 from emulator.core.handlers import Page, Query, get_or_404, list_handler
 from emulator.core.jobs import Job
@@ -16,7 +17,6 @@ from emulator.core.records import HIDDEN, Record, to_wire
 from emulator.core.state_machine import StateMachine
 from emulator.core.translatable import N_
 from emulator.core.world import World, encode
-from emulator.errors import ApiError
 from emulator.resources.app.settings import settings
 from emulator.resources.webhooks.endpoints import WebhookEndpoint
 from emulator.resources.webhooks.signing import SignedRequest, redact_credentials, signed
@@ -48,7 +48,6 @@ class WebhookDelivery(Record, frozen=True, kw_only=True):
     prefix: ClassVar[str] = "whd"
     names: ClassVar[tuple[str, str] | None] = (N_("Delivery"), N_("Deliveries"))
     indexes: ClassVar[tuple[str, ...]] = ("webhook", "event", "status")
-    archived: ClassVar[bool] = True
 
     object: str = "webhook_delivery"
     webhook: str

@@ -9,13 +9,13 @@ from urllib.parse import urlsplit
 import msgspec
 
 from emulator.core.effects import HttpResult, PingEndpoint
+from emulator.core.errors import ApiError, invalid_field
 from emulator.core.events import EventData
 from emulator.core.handlers import get_handler, get_or_404, list_handler
 from emulator.core.records import HIDDEN, Metadata, Record, merge_metadata, to_wire
 from emulator.core.translatable import N_
 from emulator.core.validation import Body, Violations
 from emulator.core.world import World, encode
-from emulator.errors import ApiError, invalid_field
 from emulator.resources.app.settings import settings
 from emulator.resources.webhooks.egress_policy import forbidden, loopback
 

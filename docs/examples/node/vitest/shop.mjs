@@ -10,8 +10,8 @@ export function shop({ url, key, secret }) {
   app.get("/members/:customer", (request, response) => {
     response.json({ member: members.has(request.params.customer) });
   });
-  // The signature is of the raw body, so it must not be parsed before.
-  app.post("/webhooks", express.raw({ type: "*/*" }), (request, response) => {
+  // The signature is of the raw body, so it must not be parsed before. By itself Express takes no more than 100 KiB.
+  app.post("/webhooks", express.raw({ type: "*/*", limit: "1mb" }), (request, response) => {
     if (!verify(secret, request.headers, request.body)) return response.sendStatus(401);
     const { type, data } = JSON.parse(request.body);
     if (type === "subscription.created") members.set(data.object.customer, data.object.id);

@@ -1,0 +1,244 @@
+"""Advances and the receivers they wait for: slow ones, failing ones, and those who call back in the middle."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from contract_tests.support.receiver import Received, Receiver
+from contract_tests.support.sandbox import START, RunningServer, Sandbox
+from emulator.core.effects import DeliverWebhook
+from emulator.core.world import World
+from emulator.engine.runtime import Runtime
+from emulator.resources.webhooks import deliveries
+
+
+def listen(sandbox: Sandbox, receiver: Receiver, path: str = "", **fields: Any) -> Any:
+    body = {"name": "Shop", "url": receiver.url + path, "events": ["*"], **fields}
+    return sandbox.api.post("/webhooks/", body)
+
+
+class Gate:
+    """Makes the receiver's caller wait, once it has come, until it is opened."""
+
+    def __init__(self, receiver: Receiver) -> None:
+        self.reached, self._open = threading.Event(), threading.Event()
+        receiver.react = self.pass_through
+
+    def pass_through(self, received: Received) -> None:
+        self.reached.set()
+        assert self._open.wait(30)
+
+    def open(self) -> None:
+        self._open.set()
+
+
+@pytest.fixture
+def pool() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor() as pool:
+        yield pool
+
+
+@pytest.fixture
+def other(sandbox: Sandbox) -> Iterator[Sandbox]:
+    other = Sandbox(sandbox.url, f"{sandbox.key}-2", sandbox.api.contract, sandbox.control.contract)
+    yield other
+    other.close()
+
+
+def attempts(sandbox: Sandbox, endpoint: Any) -> list[list[tuple[str, int | None]]]:
+    """When each delivery of an endpoint was tried and what came of it, oldest delivery first."""
+    found = sandbox.api.get(f"/webhooks/{endpoint['id']}/deliveries/")["data"]
+    return [[(each["at"], each["status_code"]) for each in item["attempts"]] for item in reversed(found)]
+
+
+def test_retries_are_made_at_their_very_instants(sandbox: Sandbox, receiver: Receiver) -> None:
+    """B-84, B-91: an advance does not pass a retry's time before the outcome that decides it is known."""
+    endpoint = listen(sandbox, receiver)
+    receiver.statuses = [500, 503, 500]
+    sandbox.customer()
+    answer = sandbox.advance("1d")
+    assert attempts(sandbox, endpoint) == [
+        [
+            (START, 500),
+            ("2026-01-01T00:01:00.000Z", 503),
+            ("2026-01-01T00:06:00.000Z", 500),
+            ("2026-01-01T00:36:00.000Z", 200),
+        ]
+    ]
+    assert (answer["jobs"], answer["deliveries"]["succeeded"]) == (3, 1)
+
+
+def test_a_retry_comes_before_later_jobs(sandbox: Sandbox, receiver: Receiver) -> None:
+    """The order of what happens is the order of time, also where the first try was made by a job."""
+    listen(sandbox, receiver, events=["subscription.trial_will_end"])
+    body = {"customer": sandbox.customer()["id"], "unit_amount": 500, "interval": "day", "trial_period_days": 4}
+    sandbox.api.post("/subscriptions/", body)
+    receiver.statuses = [500]
+    advances = [sandbox.control.post("/clock/advance", {"until": "next"})["now"] for _ in range(3)]
+    assert advances == ["2026-01-02T00:00:00.000Z", "2026-01-02T00:01:00.000Z", "2026-01-05T00:00:00.000Z"]
+
+
+def test_an_advance_waits_for_what_is_under_way(sandbox: Sandbox, receiver: Receiver, pool: ThreadPoolExecutor) -> None:
+    """It does not count it: whether the receiver was quicker than the advance is chance, and answers are not (B-93)."""
+    endpoint = listen(sandbox, receiver)
+    gate = Gate(receiver)
+    sandbox.customer()
+    assert gate.reached.wait(10)
+    advance = pool.submit(sandbox.advance, "1d")
+    for _ in range(20):
+        assert sandbox.now == START
+    assert not advance.done()
+    gate.open()
+    assert advance.result(20)["deliveries"] == {"succeeded": 0, "failed": 0}
+    assert attempts(sandbox, endpoint) == [[(START, 200)]]
+
+
+def test_a_slow_receiver_holds_up_no_other_world(
+    sandbox: Sandbox, other: Sandbox, receiver: Receiver, pool: ThreadPoolExecutor
+) -> None:
+    """Nor any request of its own."""
+    listen(sandbox, receiver)
+    gate = Gate(receiver)
+    sandbox.customer()
+    advance = pool.submit(sandbox.advance, "1d")
+    assert gate.reached.wait(10)
+    other.customer()
+    assert other.advance("2d")["now"] == "2026-01-03T00:00:00.000Z"
+    assert sandbox.customer()["created_at"] == START
+    assert not advance.done()
+    gate.open()
+    assert advance.result(20)["deliveries"]["failed"] == 0
+
+
+def test_many_slow_receivers_hold_up_no_other(sandbox: Sandbox, other: Sandbox, receiver: Receiver) -> None:
+    """Connections are not a pool that runs dry: each endpoint has its own."""
+    many = 110
+    for number in range(many):
+        listen(sandbox, receiver, f"/{number}")
+    quick = Receiver()
+    listen(other, quick)
+    gate = Gate(receiver)
+    sandbox.customer()
+    other.customer()
+    assert other.advance("1s")["deliveries"]["failed"] == 0
+    assert len(quick.events) == 1
+    gate.open()
+    answer = sandbox.advance("1s")
+    assert answer["deliveries"]["failed"] == 0
+    assert len(receiver.events) == many
+    quick.close()
+
+
+def test_a_receiver_may_call_back_in_the_middle_of_an_advance(sandbox: Sandbox, receiver: Receiver) -> None:
+    """It finds the world at the instant of the event, and what it does belongs to the advance."""
+    listen(sandbox, receiver, events=["subscription.trial_will_end"])
+    customer = sandbox.customer()
+    body = {"customer": customer["id"], "unit_amount": 500, "interval": "day", "trial_period_days": 10}
+    sandbox.api.post("/subscriptions/", body)
+    made: list[Any] = []
+    receiver.react = lambda received: made.append(sandbox.customer())
+    answer = sandbox.advance("30d")
+    assert [each["created_at"] for each in made] == ["2026-01-08T00:00:00.000Z"]
+    assert answer["events"] == {"subscription.trial_will_end": 1, "customer.created": 1}
+
+
+def test_an_advance_until_an_event_sees_what_a_receiver_caused(sandbox: Sandbox, receiver: Receiver) -> None:
+    """It stops there, and not after the next job."""
+    listen(sandbox, receiver, events=["subscription.trial_will_end"])
+    body = {"customer": sandbox.customer()["id"], "unit_amount": 500, "interval": "day", "trial_period_days": 10}
+    sandbox.api.post("/subscriptions/", body)
+    receiver.react = lambda received: sandbox.customer()
+    answer = sandbox.control.post("/clock/advance", {"until_event": "customer.created"})
+    assert answer["now"] == "2026-01-08T00:00:00.000Z"
+
+
+def test_a_client_that_leaves_does_not_stop_its_advance(sandbox: Sandbox, receiver: Receiver) -> None:
+    """It is done to its end, and the next one is not held up for ever."""
+    sandbox.subscribe(unit_amount=500, interval="day")
+    listen(sandbox, receiver, events=["invoice.paid"])
+    gate = Gate(receiver)
+    address = urlsplit(sandbox.url)
+    request = (
+        f"POST /_emulator/clock/advance HTTP/1.1\r\nHost: {address.netloc}\r\nAuthorization: Bearer {sandbox.key}\r\n"
+        'Content-Type: application/json\r\nContent-Length: 13\r\n\r\n{"by": "10d"}'
+    )
+    with socket.create_connection((address.hostname or "", address.port or 0)) as client:
+        client.sendall(request.encode())
+        assert gate.reached.wait(30)
+    gate.open()
+    assert sandbox.advance("1d")["now"] == "2026-01-12T00:00:00.000Z"
+
+
+def test_a_receiver_that_leaves_without_an_answer_is_a_failed_attempt(sandbox: Sandbox) -> None:
+    gone = Receiver()
+    endpoint = listen(sandbox, gone)
+    gone.close()
+    sandbox.customer()
+    sandbox.advance("1s")
+    assert attempts(sandbox, endpoint) == [[(START, None)]]
+
+
+def test_requests_are_answered_during_a_long_advance(
+    sandbox: Sandbox, other: Sandbox, receiver: Receiver, pool: ThreadPoolExecutor
+) -> None:
+    """Those of the same world see it on its way; those of others see nothing of it."""
+    sandbox.subscribe(unit_amount=500, interval="day")
+    listen(sandbox, receiver, events=["invoice.paid"])
+    gate = Gate(receiver)
+    advance: Future[Any] = pool.submit(sandbox.advance, "120d")
+    assert gate.reached.wait(10)
+    assert not advance.done()
+    assert sandbox.now == "2026-01-02T00:00:00.000Z"
+    assert other.now == START
+    gate.open()
+    assert advance.result()["now"] == "2026-05-01T00:00:00.000Z"
+
+
+@pytest.mark.parametrize("stage", ["outgoing", "record_attempt"])
+def test_an_attempt_that_fails_in_our_own_code_does_not_stop_those_behind_it(
+    sandbox: Sandbox, receiver: Receiver, monkeypatch: pytest.MonkeyPatch, stage: str
+) -> None:
+    """The deliveries behind it in the queue are made, and an advance ends."""
+    listen(sandbox, receiver)
+    broken: set[str] = set()
+    sound = getattr(deliveries, stage)
+
+    def fail_once(world: World, post: DeliverWebhook, *rest: Any, **named: Any) -> Any:
+        broken.add(post.delivery)
+        if len(broken) == 1:
+            raise ZeroDivisionError
+        return sound(world, post, *rest, **named)
+
+    monkeypatch.setattr(deliveries, stage, fail_once)
+    first, second = sandbox.customer(), sandbox.customer()
+    assert sandbox.advance("1d")["failures"] == []
+    received = [event["data"]["object"]["id"] for event in receiver.events]
+    assert received == ([second["id"]] if stage == "outgoing" else [first["id"], second["id"]])
+
+
+def test_a_server_stops_in_the_middle_of_a_delivery(
+    receiver: Receiver, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is under way is given up at once, not waited for."""
+    runtimes: list[Runtime] = []
+    monkeypatch.setattr(
+        Runtime, "close", lambda runtime, close=Runtime.close: runtimes.append(runtime) or close(runtime)
+    )
+    server = RunningServer()
+    own = Sandbox(server.url, sandbox.key, sandbox.api.contract, sandbox.control.contract)
+    listen(own, receiver)
+    gate = Gate(receiver)
+    own.customer()
+    assert gate.reached.wait(10)
+    own.close()
+    server.stop()
+    gate.open()
+    queues = [runtime.outbox._deliveries for runtime in runtimes]
+    assert [(each._workers, dict(each._waiting)) for each in queues] == [({}, {})]

@@ -1,0 +1,311 @@
+"""Time as a tester moves it, over HTTP: advance, freeze and run, each alternative and each wrong one (B-91, B-95)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from freezegun import freeze_time
+
+from contract_tests.support.contract import Contract
+from contract_tests.support.sandbox import START, RunningServer, Sandbox
+
+END = "9999-12-31T23:59:59.998Z"
+
+
+def subscribe(sandbox: Sandbox, **fields: Any) -> Any:
+    """A daily subscription without a method: one invoice a day and nothing else."""
+    body = {"customer": sandbox.customer()["id"], "unit_amount": 500, "interval": "day", **fields}
+    return sandbox.api.post("/subscriptions/", body)
+
+
+@pytest.mark.parametrize(
+    ("by", "now"),
+    [
+        ("31d", "2026-02-01T00:00:00.000Z"),
+        ("2h", "2026-01-01T02:00:00.000Z"),
+        ("90s", "2026-01-01T00:01:30.000Z"),
+        ("15m", "2026-01-01T00:15:00.000Z"),
+        ("2w", "2026-01-15T00:00:00.000Z"),
+        ("P1M", "2026-02-01T00:00:00.000Z"),
+        ("PT90S", "2026-01-01T00:01:30.000Z"),
+        ("PT0.001S", "2026-01-01T00:00:00.001Z"),
+        ("P1Y2M", "2027-03-01T00:00:00.000Z"),
+        ("P2W", "2026-01-15T00:00:00.000Z"),
+        ("P1Y2M3DT4H5M6S", "2027-03-04T04:05:06.000Z"),
+        ("P100Y", "2126-01-01T00:00:00.000Z"),
+    ],
+)
+def test_durations(sandbox: Sandbox, by: str, now: str) -> None:
+    answer = sandbox.advance(by)
+    assert (answer["from"], answer["now"], sandbox.now) == (START, now, now)
+
+
+@pytest.mark.parametrize(
+    ("start", "by", "now"),
+    [
+        ("2026-01-31T10:00:00.000Z", "P1M", "2026-02-28T10:00:00.000Z"),
+        ("2028-01-31T10:00:00.000Z", "P1M", "2028-02-29T10:00:00.000Z"),
+        ("2028-02-29T10:00:00.000Z", "P1Y", "2029-02-28T10:00:00.000Z"),
+        ("2026-05-31T10:00:00.000Z", "P1M", "2026-06-30T10:00:00.000Z"),
+    ],
+)
+def test_a_month_from_a_months_end_is_clamped(sandbox: Sandbox, start: str, by: str, now: str) -> None:
+    """B-91."""
+    sandbox.control.post("/clock/advance", {"to": start})
+    assert sandbox.advance(by)["now"] == now
+
+
+@pytest.mark.parametrize(
+    "by",
+    [
+        "-1d",
+        "-P1D",
+        "P-1D",
+        "soon",
+        "1",
+        "d",
+        "1.5d",
+        "1D",
+        "P",
+        "PT",
+        "P1",
+        "p1d",
+        "P1.5M",
+        "P1H",
+        "PT1D",
+        "1d2h",
+        "9999999999d",
+        "PT0.0001S",
+        "١d",
+        "",
+        "1 d",
+    ],
+)
+def test_an_invalid_duration_is_rejected(sandbox: Sandbox, by: str) -> None:
+    """B-91: zero, negative, nonsense."""
+    rejected = sandbox.control.rejected("POST", "/clock/advance", 422, "INVALID_FIELD", json={"by": by})
+    assert rejected["param"] == "by"
+    assert sandbox.now == START
+
+
+@pytest.mark.parametrize("by", ["P9999Y", "P7974Y", "P999999M", "PT999999999H", "999999999d", "999999999w"])
+def test_beyond_the_calendar_is_rejected(sandbox: Sandbox, by: str) -> None:
+    rejected = sandbox.control.rejected("POST", "/clock/advance", 422, "INVALID_FIELD", json={"by": by})
+    assert (rejected["param"], rejected["errors"]) == ("by", {"by": [f"{by} leads beyond the year 9999"]})
+
+
+@pytest.mark.parametrize("path", ["/clock/advance", "/clock/freeze"])
+@pytest.mark.parametrize(
+    "instant",
+    ["2025-12-31T23:59:59.999Z", "1970-01-01T00:00:00Z", "2026-01-01T00:59:59+01:00", "9999-12-31T23:59:59.999Z"],
+)
+def test_an_instant_past_or_after_the_end_is_rejected(sandbox: Sandbox, path: str, instant: str) -> None:
+    """B-95: a time in the past is 422."""
+    field = "to" if path.endswith("advance") else "at"
+    rejected = sandbox.control.rejected("POST", path, 422, "INVALID_FIELD", json={field: instant})
+    assert rejected["param"] == field
+    assert sandbox.now == START
+
+
+@pytest.mark.parametrize(
+    "instant",
+    ["tomorrow", "2026-02-01 00:00:00Z", "2026-02-30T00:00:00Z", "10000-01-01T00:00:00Z", 5, None],
+)
+def test_an_invalid_instant_is_rejected(sandbox: Sandbox, instant: object) -> None:
+    rejected = sandbox.control.rejected("POST", "/clock/advance", 422, "INVALID_FIELD", json={"to": instant})
+    assert rejected["param"] == "to"
+
+
+@pytest.mark.parametrize("instant", ["2026-02-01", "2026-02-01T00:00:00", "2026-02-01t00:00:00z"])
+def test_a_date_is_its_midnight_and_an_instant_without_an_offset_utc(sandbox: Sandbox, instant: str) -> None:
+    """B-17."""
+    assert sandbox.control.post("/clock/advance", {"to": instant})["now"] == "2026-02-01T00:00:00.000Z"
+
+
+def test_an_instant_with_any_offset(sandbox: Sandbox) -> None:
+    answer = sandbox.control.post("/clock/advance", {"to": "2026-02-01T01:00:00+01:00"})
+    assert answer["now"] == "2026-02-01T00:00:00.000Z"
+    assert sandbox.control.post("/clock/advance", {"to": answer["now"]})["now"] == answer["now"]
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        ({}, "one of by, to, until, until_event is required"),
+        ({"by": "1d", "to": "2027-01-01T00:00:00Z"}, "only one of by, to can be given"),
+        ({"by": "1d", "until": "next"}, "only one of by, until can be given"),
+        ({"to": "2027-01-01T00:00:00Z", "until_event": "invoice.paid"}, "only one of to, until_event can be given"),
+        ({"until": "next", "until_event": "invoice.paid"}, "only one of until, until_event can be given"),
+        (
+            {"by": "1d", "to": "2027-01-01T00:00:00Z", "until": "next", "until_event": "invoice.paid"},
+            "only one of by, to, until, until_event can be given",
+        ),
+    ],
+)
+def test_of_the_alternatives_exactly_one_is_given(sandbox: Sandbox, body: Any, sentence: str) -> None:
+    """control-api.md: else 422."""
+    rejected = sandbox.control.rejected("POST", "/clock/advance", 422, "VALIDATION_ERROR", json=body)
+    assert rejected["message"] == sentence
+    assert sandbox.now == START
+
+
+@pytest.mark.parametrize("body", [{"until": "last"}, {"until_event": "pigs.fly"}, {"by": "1d", "at": START}])
+def test_what_the_document_does_not_know_is_rejected(sandbox: Sandbox, body: Any) -> None:
+    sandbox.control.rejected("POST", "/clock/advance", 422, "INVALID_FIELD", json=body)
+
+
+def test_until_next_goes_from_job_to_job(sandbox: Sandbox) -> None:
+    """And runs all that is due then; with nothing planned it stays."""
+    assert sandbox.control.post("/clock/advance", {"until": "next"})["now"] == START
+    for _ in range(2):
+        subscribe(sandbox)
+    for day in ("02", "03"):
+        due = sandbox.control.get("/clock")["next_due_at"]
+        answer = sandbox.control.post("/clock/advance", {"until": "next"})
+        renewals_and_emails = 4
+        assert (answer["now"], answer["jobs"]) == (f"2026-01-{day}T00:00:00.000Z", renewals_and_emails)
+        assert answer["now"] == due
+
+
+def test_until_an_event_stops_at_its_instant(sandbox: Sandbox) -> None:
+    subscribe(sandbox, trial_period_days=10)
+    answer = sandbox.control.post("/clock/advance", {"until_event": "subscription.trial_will_end"})
+    assert (answer["now"], answer["events"]) == ("2026-01-08T00:00:00.000Z", {"subscription.trial_will_end": 1})
+
+
+def test_until_an_event_goes_a_year_at_most_or_as_far_as_by_says(sandbox: Sandbox) -> None:
+    answer = sandbox.control.post("/clock/advance", {"until_event": "invoice.paid"})
+    assert (answer["now"], answer["events"]) == ("2027-01-01T00:00:00.000Z", {})
+    answer = sandbox.control.post("/clock/advance", {"until_event": "invoice.paid", "by": "2d"})
+    assert answer["now"] == "2027-01-03T00:00:00.000Z"
+    subscribe(sandbox, trial_period_days=10)
+    answer = sandbox.control.post("/clock/advance", {"until_event": "subscription.trial_will_end", "by": "P30D"})
+    assert answer["now"] == "2027-01-10T00:00:00.000Z"
+
+
+def test_at_the_end_of_time(sandbox: Sandbox) -> None:
+    """The last instant can be reached; there nothing is due any more and everything still answers."""
+    subscribe(sandbox, interval="year")
+    answer = sandbox.control.post("/clock/advance", {"to": END})
+    assert (answer["now"], answer["failures"]) == (END, [])
+    subscribe(sandbox)
+    assert sandbox.control.post("/clock/advance", {"until": "next"})["now"] == END
+    assert sandbox.control.post("/clock/advance", {"until_event": "invoice.paid"})["now"] == END
+    sandbox.control.rejected("POST", "/clock/advance", 422, "INVALID_FIELD", json={"by": "1s"})
+
+
+def test_every_job_sees_the_clock_at_its_own_time(sandbox: Sandbox) -> None:
+    """B-91: objects made by a job carry that time."""
+    subscribe(sandbox)
+    renewals_and_emails = 10
+    assert sandbox.advance("5d")["jobs"] == renewals_and_emails
+    made = [invoice["created_at"] for invoice in sandbox.api.pages("/invoices/", ordering="created_at")]
+    assert made == [f"2026-01-0{day}T00:00:00.000Z" for day in range(1, 7)]
+
+
+def test_two_advances_at_once_add_up(sandbox: Sandbox) -> None:
+    subscribe(sandbox)
+    with ThreadPoolExecutor() as pool:
+        answers = list(pool.map(sandbox.advance, ["P100D"] * 3))
+    assert sandbox.now == "2026-10-28T00:00:00.000Z"
+    assert sorted(answer["from"] for answer in answers) == sorted([START, *(a["now"] for a in answers)])[:3]
+    assert sandbox.api.get("/invoices/")["pagination"]["count"] == 301
+
+
+def another(sandbox: Sandbox, key: str) -> Sandbox:
+    return Sandbox(sandbox.url, key, sandbox.api.contract, sandbox.control.contract)
+
+
+@pytest.fixture(params=["another App", "the live side"])
+def neighbour(request: pytest.FixtureRequest, sandbox: Sandbox) -> Iterator[Sandbox]:
+    """A second world: of another App, and of the same App's live side (B-02)."""
+    key = f"{sandbox.key}-2" if request.param == "another App" else sandbox.key.replace("sk_test_", "sk_prod_")
+    neighbour = another(sandbox, key)
+    yield neighbour
+    neighbour.close()
+
+
+def test_worlds_share_nothing(sandbox: Sandbox, neighbour: Sandbox) -> None:
+    """B-01: neither objects, nor ids, nor events, nor the clock or the schedule."""
+    subscribe(sandbox)
+    sandbox.advance("3d")
+    assert neighbour.now == START
+    assert neighbour.control.get("/clock")["pending"] == 0
+    assert neighbour.events() == []
+    assert neighbour.api.get("/invoices/")["pagination"]["count"] == 0
+    customer = neighbour.customer(email="buyer0@example.com")
+    assert customer["id"] != sandbox.api.get("/customers/")["data"][0]["id"]
+    neighbour.api.rejected(
+        "GET", f"/customers/{sandbox.api.get('/customers/')['data'][0]['id']}/", 404, "CUSTOMER_NOT_FOUND"
+    )
+    neighbour.advance("1d")
+    assert (sandbox.now, neighbour.now) == ("2026-01-04T00:00:00.000Z", "2026-01-02T00:00:00.000Z")
+
+
+def test_a_frozen_clock_is_frozen_and_a_running_one_runs(sandbox: Sandbox) -> None:
+    clock = sandbox.control.get("/clock")
+    assert clock == {"now": START, "mode": "frozen", "rate": 1, "lag": 0, "next_due_at": None, "pending": 0}
+    running = sandbox.control.post("/clock/run", {"rate": 86400})
+    assert (running["mode"], running["rate"]) == ("running", 86400)
+    frozen = sandbox.control.post("/clock/freeze")
+    assert frozen["mode"] == "frozen"
+    assert START < frozen["now"] == sandbox.now
+
+
+def test_freezing_at_a_later_instant_runs_what_is_due_until_then_and_stands_just_there(sandbox: Sandbox) -> None:
+    subscribe(sandbox)
+    for mode, at in (("frozen", "2026-01-03T12:00:00.000Z"), ("running", "2026-01-05T12:00:00.000Z")):
+        assert sandbox.control.get("/clock")["mode"] == mode
+        clock = sandbox.control.post("/clock/freeze", {"at": at})
+        assert (clock["now"], clock["mode"], sandbox.now) == (at, "frozen", at)
+        sandbox.control.post("/clock/run")
+    assert sandbox.api.get("/invoices/")["pagination"]["count"] == 5
+
+
+def test_a_rejected_freeze_leaves_the_clock_running(sandbox: Sandbox) -> None:
+    sandbox.control.post("/clock/run")
+    sandbox.control.rejected("POST", "/clock/freeze", 422, "INVALID_FIELD", json={"at": "2020-01-01T00:00:00Z"})
+    assert sandbox.control.get("/clock")["mode"] == "running"
+
+
+@pytest.mark.parametrize("rate", [0, -1, "fast", None, True, 31_536_001, 1e300])
+def test_an_invalid_rate_is_rejected(sandbox: Sandbox, rate: object) -> None:
+    rejected = sandbox.control.rejected("POST", "/clock/run", 422, "INVALID_FIELD", json={"rate": rate})
+    assert rejected["param"] == "rate"
+
+
+def test_a_running_clock_runs_what_falls_due_by_itself(sandbox: Sandbox) -> None:
+    """B-91: no request causes it; a wait for the event ends, and the event is dated when it was due."""
+    subscribe(sandbox, trial_period_days=10)
+    sandbox.control.post("/clock/run", {"rate": 31_536_000})
+    (event,) = sandbox.control.get("/events", type="subscription.trial_will_end", wait=30)["data"]
+    assert event["created_at"] == "2026-01-08T00:00:00.000Z"
+
+
+@pytest.fixture
+def running(service_contract: Contract, control_contract: Contract) -> Iterator[Sandbox]:
+    """A world of a server whose clocks run with real time."""
+    server = RunningServer(clock_mode="running", clock_at=None)
+    sandbox = Sandbox(server.url, "sk_test_running", service_contract, control_contract)
+    yield sandbox
+    sandbox.close()
+    server.stop()
+
+
+def test_under_freezegun_a_running_clock_follows_the_frozen_time(running: Sandbox) -> None:
+    """control-api.md: in the same process; due jobs run, and it does not go back with it."""
+    with freeze_time("2030-01-01") as frozen:
+        assert running.now == "2030-01-01T00:00:00.000Z"
+        subscribe(running)
+        frozen.move_to("2030-01-04")
+        made = [invoice["created_at"][:10] for invoice in running.api.pages("/invoices/", ordering="created_at")]
+        assert made == ["2030-01-01", "2030-01-02", "2030-01-03", "2030-01-04"]
+        frozen.move_to("2029-01-01")
+        assert running.now == "2030-01-04T00:00:00.000Z"
+        frozen.move_to("2030-01-05")
+        assert running.now == "2030-01-05T00:00:00.000Z"
+        assert running.control.get("/events", type="invoice.paid", wait=1)["data"] == []
+        assert running.advance("1d")["now"] == "2030-01-06T00:00:00.000Z"

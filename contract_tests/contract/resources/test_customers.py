@@ -1,0 +1,477 @@
+"""Customers: who they are, what they are found by, how they change and what goes with them when they go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from contract_tests.support.contract import Contract
+from contract_tests.support.receiver import Receiver
+from contract_tests.support.sandbox import START, Sandbox
+
+PHONE = "+24177123456"
+
+
+def methods(sandbox: Sandbox, customer: Any) -> list[Any]:
+    """A customer's payment methods, newest first."""
+    return list(sandbox.api.pages(f"/customers/{customer['id']}/payment-methods/"))
+
+
+def emails(sandbox: Sandbox, **query: Any) -> list[str]:
+    return [customer["email"] for customer in sandbox.api.pages("/customers/", **query)]
+
+
+# POST /customers/
+
+
+def test_a_customer_is_made_with_everything_given(sandbox: Sandbox) -> None:
+    """Customer fields; B-30: no address yet, the App's main currency, nothing spent."""
+    body = {"email": "ondo@example.com", "name": "Jean-Claude Ondo", "phone": PHONE, "metadata": {"loyalty": "gold"}}
+    with sandbox.expect("customer.created"):
+        customer = sandbox.api.post("/customers/", body)
+    assert customer == {
+        "id": customer["id"],
+        "object": "customer",
+        "app": customer["app"],
+        "email": "ondo@example.com",
+        "firstname": "Jean-Claude",
+        "lastname": "Ondo",
+        "phone": PHONE,
+        "address": None,
+        "status": "active",
+        "is_blacklisted": False,
+        "transactions_count": 0,
+        "total_spent": 0,
+        "currency": "XAF",
+        "metadata": {"loyalty": "gold"},
+        "created_at": START,
+        "updated_at": START,
+    }
+    assert sandbox.api.get(f"/customers/{customer['id']}/") == customer
+    assert sandbox.events()[0]["data"] == {"object": customer}
+
+
+def test_email_and_name_are_enough(sandbox: Sandbox) -> None:
+    customer = sandbox.api.post("/customers/", {"email": "a@example.com", "name": "Awa Diop"})
+    assert (customer["phone"], customer["metadata"]) == (None, {})
+    assert methods(sandbox, customer) == []
+
+
+def test_the_currency_is_the_apps_main_one(with_settings: Callable[..., Sandbox]) -> None:
+    """B-30."""
+    assert with_settings(main_currency="EUR").customer()["currency"] == "EUR"
+
+
+@pytest.mark.parametrize("field", ["email", "name"])
+def test_what_is_required_is_missed(sandbox: Sandbox, field: str) -> None:
+    """B-12: one field missing."""
+    body = {"email": "a@example.com", "name": "Awa Diop"}
+    del body[field]
+    error = sandbox.api.rejected("POST", "/customers/", 422, "MISSING_FIELD", json=body)
+    assert (error["param"], set(error["errors"])) == (field, {field})
+
+
+def test_several_violations_are_reported_at_once(sandbox: Sandbox) -> None:
+    """B-12."""
+    error = sandbox.api.rejected("POST", "/customers/", 422, "VALIDATION_ERROR", json={"phone": "077", "age": 3})
+    assert set(error["errors"]) == {"email", "name", "phone", "age"}
+
+
+@pytest.mark.parametrize(
+    ("name", "firstname", "lastname"),
+    [
+        ("Jean-Claude Ondo", "Jean-Claude", "Ondo"),
+        ("Jean Claude Ondo Nguema", "Jean", "Claude Ondo Nguema"),
+        ("  Awa   Diop ", "Awa", "Diop"),
+        ("Awa", "Awa", ""),
+    ],
+)
+def test_the_name_is_split_at_its_first_space(sandbox: Sandbox, name: str, firstname: str, lastname: str) -> None:
+    """Customer fields; B-30: trimmed, one word gives an empty last name."""
+    made = sandbox.customer(name=name)
+    changed = sandbox.api.patch(f"/customers/{sandbox.customer()['id']}/", {"name": name})
+    for customer in (made, changed):
+        assert (customer["firstname"], customer["lastname"]) == (firstname, lastname)
+
+
+@pytest.mark.parametrize("name", ["", " ", " \t\n ", "\u00a0", None, 7])
+def test_a_name_says_something(sandbox: Sandbox, name: Any) -> None:
+    path = f"/customers/{sandbox.customer()['id']}/"
+    body = {"email": "a@example.com", "name": name}
+    assert sandbox.api.rejected("POST", "/customers/", 422, "INVALID_FIELD", json=body)["param"] == "name"
+    assert sandbox.api.rejected("PATCH", path, 422, "INVALID_FIELD", json={"name": name})["param"] == "name"
+
+
+@pytest.mark.parametrize("email", ["", "awa", "awa@", "@example.com", "awa@-example", "a b@example.com", 7])
+def test_an_email_is_an_email(sandbox: Sandbox, email: Any) -> None:
+    path = f"/customers/{sandbox.customer()['id']}/"
+    body = {"email": email, "name": "Awa Diop"}
+    assert sandbox.api.rejected("POST", "/customers/", 422, "INVALID_FIELD", json=body)["param"] == "email"
+    assert sandbox.api.rejected("PATCH", path, 422, "INVALID_FIELD", json={"email": email})["param"] == "email"
+
+
+@pytest.mark.parametrize("email", ["awa@example.com", "AWA@Example.COM"])
+def test_an_email_is_taken_once(sandbox: Sandbox, email: str) -> None:
+    """409 customer_email_exists, nested, param email; no duplicate is created; letter case aside (B-30)."""
+    sandbox.customer(email="awa@example.com")
+    body = {"email": email, "name": "Another"}
+    with sandbox.expect():
+        error = sandbox.api.rejected("POST", "/customers/", 409, "customer_email_exists", json=body)
+    assert (error["type"], error["param"]) == ("conflict_error", "email")
+    assert emails(sandbox) == ["awa@example.com"]
+
+
+def test_a_taken_email_in_the_flat_shape(with_settings: Callable[..., Sandbox]) -> None:
+    """B-10, B-11."""
+    sandbox = with_settings(error_shape="flat")
+    sandbox.customer(email="awa@example.com")
+    body = {"email": "awa@example.com", "name": "Another"}
+    error = sandbox.api.rejected("POST", "/customers/", 409, "DUPLICATE_EMAIL", json=body)
+    assert (error["param"], set(error["errors"])) == ("email", {"email"})
+
+
+@pytest.mark.parametrize("phone", ["+1234567", "+123456789012345"])
+def test_the_shortest_and_the_longest_phone(sandbox: Sandbox, phone: str) -> None:
+    """B-35: 7 to 15 digits."""
+    assert sandbox.customer(phone=phone)["phone"] == phone
+
+
+@pytest.mark.parametrize(
+    "phone",
+    [
+        "+123456",
+        "+1234567890123456",
+        "+0123456789",
+        "24177123456",
+        "077123456",
+        "+241 77 12 34 56",
+        "+241-77123456",
+        "",
+    ],
+)
+def test_a_phone_is_e164(sandbox: Sandbox, phone: str) -> None:
+    """Local formats are rejected, no spaces or dashes; B-35."""
+    path = f"/customers/{sandbox.customer()['id']}/"
+    body = {"email": "a@example.com", "name": "Awa Diop", "phone": phone}
+    assert sandbox.api.rejected("POST", "/customers/", 422, "INVALID_FIELD", json=body)["param"] == "phone"
+    assert sandbox.api.rejected("PATCH", path, 422, "INVALID_FIELD", json={"phone": phone})["param"] == "phone"
+
+
+# the phone and its payment method
+
+
+@pytest.mark.parametrize(
+    ("phone", "operator", "country"),
+    [
+        ("+24177123456", "Airtel", "GA"),
+        ("+221771234567", "Orange", "SN"),
+        ("+14155550123", None, "US"),
+        ("+999123456789", None, None),  # no country has this code
+        ("+80012345678", None, None),  # freephone: a network of no country
+        ("+24740123", "Sure South Atlantic", None),  # Ascension, which has no ISO 3166-1 code
+    ],
+)
+def test_a_phone_brings_a_mobile_money_method(
+    sandbox: Sandbox, phone: str, operator: str | None, country: str | None
+) -> None:
+    """B-31, B-35: made with the customer and its default."""
+    customer = sandbox.customer(phone=phone)
+    [method] = methods(sandbox, customer)
+    assert (method["type"], method["status"], method["is_default"]) == ("mobile_money", "active", True)
+    assert method["details"] == {"operator": operator, "phone": phone, "country": country}
+    assert method["customer"] == customer["id"]
+
+
+def test_a_changed_phone_changes_the_number_on_the_method(sandbox: Sandbox) -> None:
+    """B-31: which keeps its id."""
+    customer = sandbox.customer(phone=PHONE)
+    [before] = methods(sandbox, customer)
+    sandbox.advance("1h")
+    assert sandbox.api.patch(f"/customers/{customer['id']}/", {"phone": "+221771234567"})["phone"] == "+221771234567"
+    [after] = methods(sandbox, customer)
+    details = {"operator": "Orange", "phone": "+221771234567", "country": "SN"}
+    assert after == {**before, "details": details, "updated_at": sandbox.now}
+
+
+def test_the_same_phone_again_changes_no_method(sandbox: Sandbox) -> None:
+    customer = sandbox.customer(phone=PHONE)
+    before = methods(sandbox, customer)
+    sandbox.advance("1h")
+    sandbox.api.patch(f"/customers/{customer['id']}/", {"phone": PHONE})
+    assert methods(sandbox, customer) == before
+
+
+def test_phone_null_removes_number_and_method(sandbox: Sandbox) -> None:
+    """B-31."""
+    customer = sandbox.customer(phone=PHONE)
+    assert sandbox.api.patch(f"/customers/{customer['id']}/", {"phone": None})["phone"] is None
+    assert methods(sandbox, customer) == []
+    assert sandbox.api.patch(f"/customers/{customer['id']}/", {"phone": None})["phone"] is None
+
+
+def test_a_phone_given_later_makes_the_method(sandbox: Sandbox) -> None:
+    """B-31."""
+    customer = sandbox.customer(phone=None)
+    sandbox.api.patch(f"/customers/{customer['id']}/", {"phone": PHONE})
+    [method] = methods(sandbox, customer)
+    assert (method["details"]["phone"], method["is_default"]) == (PHONE, True)
+
+
+# PATCH /customers/{id}/
+
+
+def test_only_the_fields_sent_change(sandbox: Sandbox) -> None:
+    customer = sandbox.customer(phone=PHONE, metadata={"a": 1})
+    sandbox.advance("1h")
+    with sandbox.expect():
+        changed = sandbox.api.patch(f"/customers/{customer['id']}/", {"email": "new@example.com"})
+    assert changed == {**customer, "email": "new@example.com", "updated_at": sandbox.now}
+    assert sandbox.api.get(f"/customers/{customer['id']}/") == changed
+
+
+def test_metadata_is_merged(sandbox: Sandbox) -> None:
+    """Metadata merge; B-22."""
+    customer = sandbox.customer(metadata={"kept": 1, "changed": "old", "removed": True})
+    patch = {"metadata": {"changed": "new", "removed": None, "added": 2.5, "never": None}}
+    changed = sandbox.api.patch(f"/customers/{customer['id']}/", patch)
+    assert changed["metadata"] == {"kept": 1, "changed": "new", "added": 2.5}
+
+
+def test_a_taken_email_is_rejected_and_nothing_changes(sandbox: Sandbox) -> None:
+    """B-95: as the POST does; B-30."""
+    sandbox.customer(email="awa@example.com")
+    other = sandbox.customer(email="other@example.com", phone=PHONE)
+    path, body = f"/customers/{other['id']}/", {"email": "Awa@example.com", "name": "X", "phone": None}
+    error = sandbox.api.rejected("PATCH", path, 409, "customer_email_exists", json=body)
+    assert error["param"] == "email"
+    assert sandbox.api.get(path) == other
+    assert len(methods(sandbox, other)) == 1
+
+
+def test_a_change_that_is_rejected_for_one_field_changes_no_other(sandbox: Sandbox) -> None:
+    """B-22: too many keys would be left, so the phone and its payment method stay as they are."""
+    customer = sandbox.customer(phone=PHONE, metadata={f"key{number}": number for number in range(50)})
+    before = methods(sandbox, customer)
+    path, body = f"/customers/{customer['id']}/", {"phone": "+24177999999", "metadata": {"one more": True}}
+    sandbox.api.rejected("PATCH", path, 422, "INVALID_FIELD", json=body)
+    assert sandbox.api.get(path) == customer
+    assert methods(sandbox, customer) == before
+
+
+def test_ones_own_email_in_other_letters_is_free(sandbox: Sandbox) -> None:
+    customer = sandbox.customer(email="awa@example.com")
+    changed = sandbox.api.patch(f"/customers/{customer['id']}/", {"email": "Awa@Example.com"})
+    assert changed["email"] == "Awa@Example.com"
+
+
+def test_an_email_given_up_is_free_for_others(sandbox: Sandbox) -> None:
+    customer = sandbox.customer(email="awa@example.com")
+    sandbox.api.patch(f"/customers/{customer['id']}/", {"email": "new@example.com"})
+    sandbox.customer(email="awa@example.com")
+    body = {"email": "new@example.com", "name": "Another"}
+    sandbox.api.rejected("POST", "/customers/", 409, "customer_email_exists", json=body)
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/customers/{}/"),
+        ("PATCH", "/customers/{}/"),
+        ("DELETE", "/customers/{}/"),
+        ("GET", "/customers/{}/transactions/"),
+        ("GET", "/customers/{}/payment-methods/"),
+    ],
+)
+@pytest.mark.parametrize("id", ["cust_000000000000000000000000", "nobody"])
+def test_a_customer_that_is_not_there(sandbox: Sandbox, method: str, path: str, id: str) -> None:
+    sandbox.api.rejected(method, path.format(id), 404, "CUSTOMER_NOT_FOUND")
+
+
+# DELETE /customers/{id}/
+
+
+def test_a_deleted_customer_is_gone(sandbox: Sandbox) -> None:
+    """204 without a body, hard delete; customer.deleted shows the customer as it was, metadata included."""
+    customer = sandbox.customer(phone=PHONE, metadata={"loyalty": "gold"})
+    path = f"/customers/{customer['id']}/"
+    sandbox.api.post(f"{path}addresses/", {"line1": "1", "city": "Oyem", "country": "GA", "is_default": True})
+    customer = sandbox.api.get(path)
+    with sandbox.expect("customer.deleted"):
+        response = sandbox.api.request("DELETE", path)
+    assert (response.status_code, response.content) == (204, b"")
+    assert sandbox.events()[-1]["data"] == {"object": customer}
+    for method, gone in (
+        ("GET", path),
+        ("DELETE", path),
+        ("GET", f"{path}addresses/"),
+        ("GET", f"{path}transactions/"),
+    ):
+        sandbox.api.rejected(method, gone, 404, "CUSTOMER_NOT_FOUND")
+    assert emails(sandbox) == []
+    assert sandbox.customer(email=customer["email"])["id"] != customer["id"]
+
+
+def test_payment_methods_go_with_their_customer(sandbox: Sandbox) -> None:
+    """B-32: they cannot be named any more."""
+    customer, other = sandbox.customer(phone=PHONE), sandbox.customer(email="other@example.com")
+    [method] = methods(sandbox, customer)
+    body = {"customer": other["id"], "unit_amount": 500, "interval": "month", "payment_method": method["id"]}
+    assert sandbox.api.rejected("POST", "/subscriptions/", 422, "INVALID_FIELD", json=body)["param"] == "payment_method"
+    sandbox.api.delete(f"/customers/{customer['id']}/")
+    sandbox.api.rejected("POST", "/subscriptions/", 404, "PAYMENT_METHOD_NOT_FOUND", json=body)
+
+
+def test_a_receiver_gets_the_event_of_the_deletion(
+    sandbox: Sandbox, receiver: Receiver, service_contract: Contract
+) -> None:
+    customer = sandbox.customer(metadata={"loyalty": "gold"})
+    address = {"line1": "1 Rue", "city": "Oyem", "country": "GA", "is_default": True}
+    sandbox.api.post(f"/customers/{customer['id']}/addresses/", address)
+    sandbox.api.post("/webhooks/", {"name": "Shop", "url": receiver.url, "events": ["customer.deleted"]})
+    sandbox.api.delete(f"/customers/{customer['id']}/")
+    sandbox.advance("1s")
+    [event] = receiver.events
+    assert (event["type"], event["data"]["object"]["address"]["city"]) == ("customer.deleted", "Oyem")
+    assert service_contract.event_faults(receiver.received[-1].body) == []
+
+
+def test_past_transactions_are_retained(sandbox: Sandbox) -> None:
+    customer = sandbox.customer(phone=PHONE)
+    sandbox.api.post("/subscriptions/", {"customer": customer["id"], "unit_amount": 500, "interval": "month"})
+    before = sandbox.api.get("/transactions/")["data"]
+    assert [transaction["customer"] for transaction in before] == [customer["id"]]
+    sandbox.api.delete(f"/customers/{customer['id']}/")
+    assert sandbox.api.get("/transactions/")["data"] == before
+
+
+def test_a_payment_under_way_stays_valid_but_loses_its_customer(sandbox: Sandbox) -> None:
+    """DELETE /customers/{id}/; this buyer confirms after a minute (B-54)."""
+    customer = sandbox.customer(phone="+24177000006")
+    sandbox.api.post("/subscriptions/", {"customer": customer["id"], "unit_amount": 500, "interval": "month"})
+    [intent] = sandbox.api.get("/payment-intents/")["data"]
+    assert (intent["status"], intent["customer"]) == ("requires_action", customer["id"])
+    sandbox.api.delete(f"/customers/{customer['id']}/")
+    released = sandbox.api.get(f"/payment-intents/{intent['id']}/")
+    assert released == {**intent, "customer": None}
+    sandbox.advance("60s")
+    assert sandbox.api.get(f"/payment-intents/{intent['id']}/")["status"] == "succeeded"
+    assert [item["customer"] for item in sandbox.api.get("/transactions/")["data"]] == [None]
+
+
+def test_a_payment_that_is_over_keeps_its_customer(sandbox: Sandbox) -> None:
+    customer = sandbox.customer(phone=PHONE)
+    sandbox.api.post("/subscriptions/", {"customer": customer["id"], "unit_amount": 500, "interval": "month"})
+    before = sandbox.api.get("/payment-intents/")["data"]
+    sandbox.api.delete(f"/customers/{customer['id']}/")
+    assert sandbox.api.get("/payment-intents/")["data"] == before
+
+
+# GET /customers/
+
+
+def test_customers_are_listed_newest_first(sandbox: Sandbox) -> None:
+    """Default ordering -created_at; of one instant the order of creation (B-17)."""
+    for number in range(3):
+        sandbox.customer(email=f"{number}@example.com")
+    sandbox.advance("1h")
+    sandbox.customer(email="late@example.com")
+    newest_first = ["late@example.com", "2@example.com", "1@example.com", "0@example.com"]
+    assert emails(sandbox) == emails(sandbox, ordering="-created_at") == newest_first
+    assert emails(sandbox, ordering="created_at") == newest_first[::-1]
+    assert emails(sandbox, page_size=1) == newest_first
+
+
+def test_customers_by_email(sandbox: Sandbox) -> None:
+    for name in ("b", "c", "a"):
+        sandbox.customer(email=f"{name}@example.com")
+    assert emails(sandbox, ordering="email") == ["a@example.com", "b@example.com", "c@example.com"]
+    assert emails(sandbox, ordering="-email") == ["c@example.com", "b@example.com", "a@example.com"]
+
+
+def test_customers_by_what_they_spent(sandbox: Sandbox) -> None:
+    for amount in (300, 100, 200):
+        customer = sandbox.customer(email=f"{amount}@example.com", phone=PHONE)
+        body = {"customer": customer["id"], "unit_amount": amount, "interval": "month"}
+        sandbox.api.post("/subscriptions/", body)
+    assert emails(sandbox, ordering="total_spent") == ["100@example.com", "200@example.com", "300@example.com"]
+    assert emails(sandbox, ordering="-total_spent") == ["300@example.com", "200@example.com", "100@example.com"]
+
+
+def test_customers_by_status(sandbox: Sandbox) -> None:
+    sandbox.customer(email="a@example.com")
+    assert emails(sandbox, status="active") == ["a@example.com"]
+    assert emails(sandbox, status="inactive") == emails(sandbox, status="blocked") == []
+
+
+@pytest.mark.parametrize(
+    "text", ["AWA@exam", "diop", "AWA", "wa Dio", "Awa Diop", "+2417712", "7712345", " awa ", "{id}", "{ID}"]
+)
+def test_search_finds_parts_of_email_name_phone_and_id(sandbox: Sandbox, text: str) -> None:
+    """B-20: a case-blind substring."""
+    customer = sandbox.customer(email="awa@example.com", name="Awa Diop", phone=PHONE)
+    sandbox.customer(email="other@shop.test", name="Jean Ondo", phone="+33612345678")
+    sought = text.format(id=customer["id"], ID=customer["id"].upper())
+    assert emails(sandbox, search=sought) == ["awa@example.com"]
+
+
+@pytest.mark.parametrize("text", ["gold", "loyalty", "active", "nobody"])
+def test_search_looks_nowhere_else(sandbox: Sandbox, text: str) -> None:
+    """Metadata is not searchable; nothing found is an empty 200 list (B-20)."""
+    sandbox.customer(metadata={"loyalty": "gold"})
+    assert sandbox.api.get("/customers/", search=text)["pagination"]["count"] == 0
+
+
+def test_filters_work_together(sandbox: Sandbox) -> None:
+    for name in ("b", "a", "x"):
+        sandbox.customer(email=f"{name}@example.com", name="X" if name == "x" else "Found")
+    found = emails(sandbox, search="found", status="active", ordering="email", page_size=1)
+    assert found == ["a@example.com", "b@example.com"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("status", "gone"),
+        ("ordering", "name"),
+        ("ordering", "--email"),
+        ("page", "0"),
+        ("page_size", "0"),
+        ("page_size", "101"),
+        ("page_size", "ten"),
+        ("email", "awa@example.com"),
+    ],
+)
+def test_a_wrong_parameter(sandbox: Sandbox, name: str, value: str) -> None:
+    """B-12; page_size 1 to 100."""
+    error = sandbox.api.rejected("GET", "/customers/", 422, "INVALID_FILTER_PARAM", params={name: value})
+    assert error["param"] == name
+
+
+def test_the_largest_page(sandbox: Sandbox) -> None:
+    assert sandbox.api.get("/customers/", page_size=100)["pagination"]["page_size"] == 100
+
+
+# sub-lists
+
+
+def test_the_transactions_of_a_customer(sandbox: Sandbox) -> None:
+    """Newest first, in the envelope of all lists (B-19), and only the customer's own."""
+    customers = [sandbox.customer(phone=PHONE) for _ in range(2)]
+    for customer in customers:
+        sandbox.api.post("/subscriptions/", {"customer": customer["id"], "unit_amount": 500, "interval": "month"})
+    sandbox.advance("31d")
+    path = f"/customers/{customers[0]['id']}/transactions/"
+    every = list(sandbox.api.pages(path, page_size=1))
+    assert [item["created_at"][:7] for item in every] == ["2026-02", "2026-01"]
+    assert {item["customer"] for item in every} == {customers[0]["id"]}
+    assert every == sandbox.api.get("/transactions/", customer=customers[0]["id"])["data"]
+
+
+@pytest.mark.parametrize("part", ["transactions", "payment-methods"])
+def test_a_sub_list_takes_only_paging(sandbox: Sandbox, part: str) -> None:
+    path = f"/customers/{sandbox.customer()['id']}/{part}/"
+    assert sandbox.api.get(path, page=1, page_size=1)["data"] == []
+    error = sandbox.api.rejected("GET", path, 422, "INVALID_FILTER_PARAM", params={"status": "completed"})
+    assert error["param"] == "status"

@@ -1,0 +1,480 @@
+"""Invoices: drafts and their lines, finalization, manual payment, due dates (Invoices; B-65, B-66)."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contract_tests.support.rules_harness import RulesHarness
+from contract_tests.support.sandbox import Sandbox
+from emulator.core import money
+from emulator.core.errors import ApiError
+from emulator.core.state_machine import StateMachine, Transition
+from emulator.core.world import World
+from emulator.resources.billing import invoices
+
+NOWHERE = "0" * 24
+LINE = {"description": "Delivery", "unit_amount": 2500}
+
+
+def draft(sandbox: Sandbox, *lines: dict[str, Any], **fields: Any) -> Any:
+    body = {"customer": sandbox.customer()["id"], "line_items": list(lines) or [LINE], **fields}
+    return sandbox.api.post("/invoices/", body)
+
+
+def open_invoice(sandbox: Sandbox, *lines: dict[str, Any], **fields: Any) -> Any:
+    made = draft(sandbox, *lines, **fields)
+    sandbox.api.post(f"/invoices/{made['id']}/finalize/")
+    return retrieved(sandbox, made)
+
+
+def retrieved(sandbox: Sandbox, invoice: Any) -> Any:
+    return sandbox.api.get(f"/invoices/{invoice['id']}/")
+
+
+def rejected(sandbox: Sandbox, status: int, code: str, **fields: Any) -> Any:
+    body = {"customer": sandbox.customer()["id"], "line_items": [LINE], **fields}
+    with sandbox.expect():
+        error = sandbox.api.rejected("POST", "/invoices/", status, code, json=body)
+    assert sandbox.invoices() == []
+    return error
+
+
+# -- create
+
+
+def test_a_draft(sandbox: Sandbox) -> None:
+    """States: editable, no payment link; B-65: number at creation, no due date, the App's main currency."""
+    with sandbox.expect("customer.created"):
+        invoice = draft(sandbox, LINE, {"description": "Basket", "unit_amount": 15000, "quantity": 2})
+    assert invoice["status"] == "draft"
+    assert invoice["invoice_number"] == "INV-2026-000001"
+    assert (invoice["currency"], invoice["customer_email"]) == ("XAF", "buyer0@example.com")
+    assert (invoice["subtotal"], invoice["tax_amount"], invoice["discount_amount"]) == (32500, 0, 0)
+    assert (invoice["total"], invoice["amount_paid"], invoice["amount_remaining"]) == (32500, 0, 32500)
+    assert (invoice["due_date"], invoice["payment_url"], invoice["pdf_url"]) == (None, None, None)
+    assert (invoice["description"], invoice["footer"], invoice["metadata"]) == (None, None, {})
+    assert invoice["line_items"] == [
+        {"product": None, "description": "Delivery", "quantity": 1, "unit_amount": 2500, "amount": 2500},
+        {"product": None, "description": "Basket", "quantity": 2, "unit_amount": 15000, "amount": 30000},
+    ]
+    assert retrieved(sandbox, invoice) == invoice
+
+
+def test_numbers_are_given_in_order_with_their_year(sandbox: Sandbox) -> None:
+    """B-65."""
+    draft(sandbox)
+    sandbox.advance_to("2027-01-01")
+    assert draft(sandbox)["invoice_number"] == "INV-2027-000002"
+
+
+def test_a_product_whose_price_is_free_needs_one(sandbox: Sandbox) -> None:
+    product = sandbox.product(price_type="free")
+    error = rejected(sandbox, 422, "INVALID_FIELD", line_items=[{"product": product["id"]}])
+    assert error["errors"] == {"line_items.0.unit_amount": ["is required beside a product whose price is free"]}
+
+
+@pytest.mark.parametrize(
+    ("fields", "status", "code", "param"),
+    [
+        ({"line_items": []}, 422, "INVALID_FIELD", "line_items"),
+        ({"line_items": [{"quantity": 2}]}, 422, "MISSING_FIELD", "line_items.0.product"),
+        ({"line_items": [LINE, {"description": "x"}]}, 422, "MISSING_FIELD", "line_items.1.unit_amount"),
+        ({"line_items": [{"unit_amount": 5}]}, 422, "MISSING_FIELD", "line_items.0.description"),
+        ({"line_items": [{**LINE, "quantity": 0}]}, 422, "INVALID_FIELD", "line_items.0.quantity"),
+        ({"line_items": [{**LINE, "unit_amount": -1}]}, 422, "INVALID_FIELD", "line_items.0.unit_amount"),
+        ({"line_items": [{**LINE, "unit_amount": 15.0}]}, 422, "INVALID_FIELD", "line_items.0.unit_amount"),
+        ({"line_items": [{"product": f"prod_{NOWHERE}"}]}, 404, "PRODUCT_NOT_FOUND", "line_items.0.product"),
+        (
+            {"line_items": [{**LINE, "unit_amount": 100_000_000}]},
+            422,
+            "AMOUNT_TOO_LARGE",
+            "line_items.0.unit_amount",
+        ),
+        ({"line_items": [{**LINE, "unit_amount": 50_000_000, "quantity": 2}]}, 422, "AMOUNT_TOO_LARGE", "line_items"),
+        ({"currency": "QQQ"}, 422, "INVALID_CURRENCY", "currency"),
+        ({"currency": "GBP"}, 403, "CURRENCY_NOT_IN_PLAN", "currency"),
+        ({"due_date": "2025-12-31"}, 422, "INVALID_FIELD", "due_date"),
+        ({"due_date": "31/12/2026"}, 422, "INVALID_FIELD", "due_date"),
+        ({"customer": f"cust_{NOWHERE}"}, 404, "CUSTOMER_NOT_FOUND", "customer"),
+        ({"discount_amount": 5}, 422, "INVALID_FIELD", "discount_amount"),
+    ],
+)
+def test_what_creation_rejects(sandbox: Sandbox, fields: dict[str, Any], status: int, code: str, param: str) -> None:
+    """B-13, B-15, B-23, B-24, B-65, B-66: with the documented code, the field at fault, and nothing made."""
+    assert rejected(sandbox, status, code, **fields)["param"] == param
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"due_date": "2026-01-01"},
+        {"line_items": [{**LINE, "unit_amount": 99_999_999}]},
+        {"line_items": [{**LINE, "unit_amount": 0}]},
+        {"line_items": [{**LINE, "unit_amount": 1}], "currency": "EUR"},
+    ],
+)
+def test_what_creation_takes_at_its_limits(sandbox: Sandbox, fields: dict[str, Any]) -> None:
+    """B-23: lines start at 0; B-65: due today is not past."""
+    body = {"customer": sandbox.customer()["id"], "line_items": [LINE], **fields}
+    assert sandbox.api.post("/invoices/", body)["status"] == "draft"
+
+
+# -- lines that bill a product
+
+
+def product_draft(harness: RulesHarness, *lines: dict[str, Any], **fields: Any) -> Any:
+    customer = harness.do("createCustomer", email="buyer@example.com", name="Awa Diop")
+    items = [{"quantity": 1, **line} for line in lines]
+    return harness.do("createInvoice", customer=customer.id, line_items=items, **fields)
+
+
+def test_a_product_line_has_its_name_and_price() -> None:
+    """Invoices: the id of an existing product; its price then, not what it becomes later."""
+    harness = RulesHarness()
+    product = harness.product()
+    invoice = product_draft(harness, {"product": product.id, "quantity": 3})
+    harness.run(lambda world: world.replace(product, unit_amount=9, name="Other"))
+    [line] = harness.world.require(invoices.Invoice, invoice.id).line_items
+    assert (line.product, line.description, line.quantity) == (product.id, "Basket", 3)
+    assert (line.unit_amount, line.amount) == (1500, 4500)
+
+
+def test_a_free_product_takes_its_own_price() -> None:
+    """B-66."""
+    harness = RulesHarness()
+    product = harness.product(price_type="free")
+    assert product_draft(harness, {"product": product.id, "unit_amount": 40}).total == 40
+
+
+@pytest.mark.parametrize(
+    ("product", "line", "param", "why"),
+    [
+        ({"price_type": "free"}, {}, "unit_amount", "is required beside a product whose price is free"),
+        (
+            {"price_type": "free"},
+            {"unit_amount": 40, "description": "Mine"},
+            "description",
+            "cannot be given beside a product, whose name is billed",
+        ),
+        ({}, {"unit_amount": 5}, "unit_amount", "cannot be given beside a product whose price is fixed"),
+        ({}, {"description": "Mine"}, "description", "cannot be given beside a product, whose name is billed"),
+        ({"active": False}, {}, "product", "this product is archived"),
+        ({"currency": "EUR"}, {}, "product", "is sold in EUR, not in XAF"),
+    ],
+)
+def test_a_product_line_that_will_not_do(product: dict[str, Any], line: dict[str, Any], param: str, why: str) -> None:
+    """B-15, B-66: free without a price, fixed with one, archived, in another currency."""
+    harness = RulesHarness()
+    id = harness.product(**product).id
+    with pytest.raises(ApiError) as raised:
+        product_draft(harness, {"product": id, **line})
+    assert (raised.value.code, raised.value.param) == ("INVALID_FIELD", f"line_items.0.{param}")
+    assert raised.value.message.endswith(why)
+
+
+def test_a_draft_that_bills_a_product_keeps_its_currency() -> None:
+    """PATCH currency alone: the products must be sold in the new one."""
+    harness = RulesHarness()
+    invoice = product_draft(harness, {"product": harness.product().id})
+    with pytest.raises(ApiError) as raised:
+        harness.do("updateInvoice", invoice.id, currency="EUR")
+    assert (raised.value.code, raised.value.param) == ("INVALID_FIELD", "currency")
+    in_euro = [{"product": harness.product(currency="EUR").id, "quantity": 1}]
+    assert harness.do("updateInvoice", invoice.id, currency="EUR", line_items=in_euro).currency == "EUR"
+
+
+# -- money
+
+
+@pytest.mark.parametrize(("rate", "subtotal", "tax"), [(18, 2500, 450), (2.5, 20, 1), (2.5, 19, 0), (0, 2500, 0)])
+def test_tax_is_the_apps_rate(rate: float, subtotal: int, tax: int) -> None:
+    """B-65, B-23: half up."""
+    harness = RulesHarness(tax_rate=rate)
+    invoice = product_draft(harness, {"description": "x", "unit_amount": subtotal})
+    assert (invoice.tax_amount, invoice.total, invoice.amount_remaining) == (tax, subtotal + tax, subtotal + tax)
+
+
+@given(
+    lines=st.lists(st.tuples(st.integers(0, 10**6), st.integers(1, 90)), min_size=1, max_size=8),
+    basis_points=st.integers(0, 10_000),
+)
+def test_totals_add_up(lines: list[tuple[int, int]], basis_points: int) -> None:
+    """B-23: integers end to end; the tax is the nearest integer, the upper one from the half on."""
+    subtotal = sum(amount * quantity for amount, quantity in lines)
+    exact = Fraction(subtotal * basis_points, 10_000)
+    tax = money.percent(subtotal, basis_points / 100)
+    assert Fraction(-1, 2) < tax - exact <= Fraction(1, 2)
+    harness = RulesHarness(tax_rate=basis_points / 100, maximum_amount=10**10)
+    items = [{"description": "x", "unit_amount": amount, "quantity": quantity} for amount, quantity in lines]
+    invoice = product_draft(harness, *items)
+    assert (invoice.subtotal, invoice.tax_amount, invoice.total) == (subtotal, tax, subtotal + tax)
+
+
+# -- PATCH
+
+
+def test_a_draft_can_be_changed(sandbox: Sandbox) -> None:
+    """B-66: the fields of creation except customer; new lines take the place of all present ones."""
+    invoice = draft(sandbox, metadata={"kept": 1, "gone": 2}, footer="Old")
+    sandbox.advance("1h")
+    body = {
+        "line_items": [{"description": "Other", "unit_amount": 700}],
+        "currency": "EUR",
+        "due_date": "2026-03-01",
+        "description": "Thanks",
+        "metadata": {"gone": None, "new": "x"},
+    }
+    answer = sandbox.api.patch(f"/invoices/{invoice['id']}/", body)
+    assert answer == retrieved(sandbox, invoice)
+    assert (answer["total"], answer["amount_remaining"], answer["currency"]) == (700, 700, "EUR")
+    assert (answer["due_date"], answer["description"], answer["footer"]) == ("2026-03-01", "Thanks", "Old")
+    assert answer["metadata"] == {"kept": 1, "new": "x"}
+    assert (answer["updated_at"], answer["invoice_number"]) == ("2026-01-01T01:00:00.000Z", invoice["invoice_number"])
+
+
+def test_an_empty_patch_changes_nothing(sandbox: Sandbox) -> None:
+    """B-21."""
+    invoice = draft(sandbox)
+    sandbox.advance("1h")
+    assert sandbox.api.patch(f"/invoices/{invoice['id']}/", {}) == invoice
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code"),
+    [
+        ({"line_items": []}, 422, "INVALID_FIELD"),
+        ({"line_items": [{**LINE, "unit_amount": 50_000_000, "quantity": 2}]}, 422, "AMOUNT_TOO_LARGE"),
+        ({"due_date": "2025-12-31"}, 422, "INVALID_FIELD"),
+        ({"currency": "GBP"}, 403, "CURRENCY_NOT_IN_PLAN"),
+        ({"customer": f"cust_{NOWHERE}"}, 422, "INVALID_FIELD"),
+        ({"invoice_number": "INV-2026-000009"}, 422, "INVALID_FIELD"),
+    ],
+)
+def test_what_a_patch_rejects(sandbox: Sandbox, body: dict[str, Any], status: int, code: str) -> None:
+    """As on creation; and nothing of it is stored."""
+    invoice = draft(sandbox)
+    sandbox.api.rejected("PATCH", f"/invoices/{invoice['id']}/", status, code, json={"footer": "New", **body})
+    assert retrieved(sandbox, invoice) == invoice
+
+
+def test_only_a_draft_can_be_changed(sandbox: Sandbox) -> None:
+    """B-66: INVOICE_NOT_DRAFTABLE, also for an empty body."""
+    path = f"/invoices/{open_invoice(sandbox)['id']}/"
+    for body in ({"footer": "x"}, {}):
+        sandbox.api.rejected("PATCH", path, 422, "INVOICE_NOT_DRAFTABLE", json=body)
+
+
+# -- finalize, send, void, pay
+
+
+@pytest.mark.parametrize("body", [{}, {"auto_send": True}, {"auto_send": False}])
+def test_finalization(sandbox: Sandbox, body: dict[str, Any]) -> None:
+    """Just the fields listed; the links are set, and the due date is 30 days later where none was given."""
+    invoice = draft(sandbox)
+    sandbox.advance_to("2026-01-05")
+    with sandbox.expect():
+        answer = sandbox.api.post(f"/invoices/{invoice['id']}/finalize/", body)
+    assert set(answer) == {"id", "status", "total", "payment_url", "pdf_url", "updated_at"}
+    assert (answer["status"], answer["total"], answer["updated_at"]) == ("open", 2500, "2026-01-05T00:00:00.000Z")
+    assert answer["payment_url"].endswith(f"/invoice/{invoice['id']}")
+    assert f"/v1/invoices/{invoice['id']}/pdf/?token=" in answer["pdf_url"]
+    now = retrieved(sandbox, invoice)
+    assert now["due_date"] == "2026-02-04"
+    assert {name: now[name] for name in answer} == answer
+
+
+def test_a_total_of_nothing_is_paid_on_finalization(sandbox: Sandbox) -> None:
+    """B-66: with its event, and never overdue."""
+    invoice = draft(sandbox, {"description": "Gift", "unit_amount": 0})
+    with sandbox.expect("invoice.paid"):
+        assert sandbox.api.post(f"/invoices/{invoice['id']}/finalize/")["status"] == "paid"
+        sandbox.advance("60d")
+
+
+def test_paying_manually(sandbox: Sandbox) -> None:
+    """States: open to paid, event invoice.paid; no money is moved."""
+    invoice = open_invoice(sandbox, due_date="2026-01-15")
+    assert "invoice.overdue" in {job["kind"] for job in sandbox.control.get("/schedule")["data"]}
+    with sandbox.expect("invoice.paid"):
+        answer = sandbox.api.post(f"/invoices/{invoice['id']}/pay/")
+        assert "invoice.overdue" not in {job["kind"] for job in sandbox.control.get("/schedule")["data"]}
+        sandbox.advance("60d")
+    assert answer == retrieved(sandbox, invoice)
+    assert (answer["status"], answer["amount_paid"], answer["amount_remaining"]) == ("paid", 2500, 0)
+    assert sandbox.api.get("/transactions/")["data"] == []
+
+
+def test_sending_again_and_again(sandbox: Sandbox) -> None:
+    """States: open stays open; can be called several times."""
+    invoice = open_invoice(sandbox)
+    with sandbox.expect():
+        for _ in range(3):
+            assert sandbox.api.post(f"/invoices/{invoice['id']}/send/") == retrieved(sandbox, invoice)
+
+
+def test_a_void_invoice_is_not_owed(sandbox: Sandbox) -> None:
+    """States: void is irreversible; it is never overdue."""
+    invoice = open_invoice(sandbox)
+    with sandbox.expect():
+        assert sandbox.api.post(f"/invoices/{invoice['id']}/void/")["status"] == "void"
+        assert sandbox.control.get("/clock")["pending"] == 0
+        sandbox.advance("60d")
+
+
+@pytest.mark.parametrize("method", ["GET", "PATCH"])
+def test_an_unknown_invoice(sandbox: Sandbox, method: str) -> None:
+    """404 INVOICE_NOT_FOUND."""
+    sandbox.api.rejected(method, f"/invoices/inv_{NOWHERE}/", 404, "INVOICE_NOT_FOUND")
+
+
+# -- due dates
+
+
+@pytest.mark.parametrize(
+    ("due_date", "overdue_at"),
+    [(None, "2026-02-01"), ("2026-01-01", "2026-01-02"), ("2026-02-28", "2026-03-01"), ("2028-02-29", "2028-03-01")],
+)
+def test_overdue_at_midnight_of_the_day_after_once(sandbox: Sandbox, due_date: str | None, overdue_at: str) -> None:
+    """B-65: at 00:00 UTC of the day after, once; it stays open and no reminder follows."""
+    invoice = open_invoice(sandbox, **({"due_date": due_date} if due_date else {}))
+    with sandbox.expect("invoice.payment_overdue"):
+        sandbox.advance_to(overdue_at)
+        sandbox.advance("P1Y")
+    [event] = [event for event in sandbox.events() if event["type"] == "invoice.payment_overdue"]
+    assert event["created_at"] == f"{overdue_at}T00:00:00.000Z"
+    assert event["data"]["object"]["status"] == retrieved(sandbox, invoice)["status"] == "open"
+    with sandbox.expect("invoice.paid"):
+        sandbox.api.post(f"/invoices/{invoice['id']}/pay/")
+
+
+def test_a_draft_is_never_overdue(sandbox: Sandbox) -> None:
+    """B-65: finalized after its due date it falls overdue at the next midnight, the first at which it is open."""
+    invoice = draft(sandbox, due_date="2026-01-10")
+    with sandbox.expect():
+        sandbox.advance("60d")
+        sandbox.api.post(f"/invoices/{invoice['id']}/finalize/")
+        sandbox.advance("23h")
+    with sandbox.expect("invoice.payment_overdue"):
+        sandbox.advance("3d")
+
+
+def test_a_due_date_at_the_end_of_the_calendar(sandbox: Sandbox) -> None:
+    """The last day there is can be named."""
+    assert open_invoice(sandbox, due_date="9999-12-31")["status"] == "open"
+
+
+# -- every state meets every action
+
+REACH = {
+    "draft": (),
+    "open": ("finalizeInvoice",),
+    "void": ("finalizeInvoice", "voidInvoice"),
+    "paid": ("finalizeInvoice", "payInvoice"),
+    "uncollectible": ("finalizeInvoice", "write off"),
+}
+TABLE = """
+                draft      open    void   paid   uncollectible
+finalizeInvoice open       !       !      !      !
+sendInvoice     !          =       !      !      !
+voidInvoice     !          void    !      !      !
+payInvoice      !          paid    !      !      paid
+updateInvoice   =          !!      !!     !!     !!
+job-overdue     .          =       .      .      .
+"""
+COLUMNS, *LINES = (line.split() for line in TABLE.strip().splitlines())
+CELLS = [(state, line[0], outcome) for line in LINES for state, outcome in zip(COLUMNS, line[1:], strict=True)]
+REJECTED = {"!": "INVALID_STATUS_TRANSITION", "!!": "INVOICE_NOT_DRAFTABLE"}
+
+
+def do(harness: RulesHarness, id: str, step: str) -> None:
+    if step == "write off":
+        harness.run(lambda world: invoices.write_off(world, world.require(invoices.Invoice, id)))
+    elif step == "job-overdue":
+        harness.job("invoice.overdue", id)
+    else:
+        harness.do(step, id, **({"footer": "New"} if step == "updateInvoice" else {}))
+
+
+def meet(state: str, step: str) -> tuple[RulesHarness, str]:
+    """An invoice in a state; an hour later something is done to it."""
+    harness = RulesHarness()
+    id = product_draft(harness, {"description": "x", "unit_amount": 500}).id
+    for way in REACH[state]:
+        do(harness, id, way)
+    harness.advance(hours=1)
+    return harness, id
+
+
+@pytest.mark.parametrize(("state", "step", "outcome"), CELLS)
+def test_each_state_meets_each_step(state: str, step: str, outcome: str) -> None:
+    """B-66: what is not in the table is rejected with its code, and a job is silenced."""
+    harness, id = meet(state, step)
+    everything = harness.everything()
+    if outcome in REJECTED:
+        with pytest.raises(ApiError) as raised:
+            do(harness, id, step)
+        assert raised.value.code == REJECTED[outcome]
+    else:
+        do(harness, id, step)
+    assert (harness.everything() == everything) == (outcome in (".", *REJECTED))
+    now = harness.world.require(invoices.Invoice, id).status
+    assert now == (state if outcome in ("=", ".", *REJECTED) else outcome)
+
+
+def test_every_row_of_the_life_cycle_is_walked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No row is there for nothing."""
+    walked: set[Transition] = set()
+    emit = StateMachine._emit
+
+    def watched(self: StateMachine[Any], world: World, row: Transition, record: Any) -> Any:
+        walked.update([row] if self is invoices.STATE_MACHINE else [])
+        return emit(self, world, row, record)
+
+    monkeypatch.setattr(StateMachine, "_emit", watched)
+    for state, step, outcome in CELLS:
+        if outcome not in REJECTED:
+            do(*meet(state, step), step)
+    assert walked == set(invoices.STATE_MACHINE.rows)
+
+
+# -- lists (B-20)
+
+
+def test_filters(sandbox: Sandbox) -> None:
+    """B-20: status (comma list), customer, currency, due bounds (inclusive), creation bounds, both orders."""
+    first = draft(sandbox)
+    sandbox.advance("1d")
+    second = open_invoice(sandbox, due_date="2026-01-20", currency="EUR")
+    third = open_invoice(sandbox, due_date="2026-01-31")
+    names = {first["id"]: "first", second["id"]: "second", third["id"]: "third"}
+
+    def listed(**query: str) -> list[str]:
+        return [names[one["id"]] for one in sandbox.api.get("/invoices/", **query)["data"]]
+
+    assert listed() == ["third", "second", "first"]
+    assert listed(ordering="created_at") == ["first", "second", "third"]
+    assert listed(status="draft") == ["first"]
+    assert listed(status="draft,open", currency="XAF") == ["third", "first"]
+    assert listed(customer=second["customer"]) == ["second"]
+    assert listed(due_after="2026-01-20") == ["third", "second"]
+    assert listed(due_before="2026-01-20") == ["second"]
+    assert listed(due_after="2026-01-21", due_before="2026-01-30") == []
+    assert listed(created_before="2026-01-01T12:00:00+00:00") == ["first"]
+
+
+@pytest.mark.parametrize("name", ["status", "due_after", "currency", "colour"])
+def test_a_wrong_filter(sandbox: Sandbox, name: str) -> None:
+    """B-12: 422 INVALID_FILTER_PARAM naming it."""
+    error = sandbox.api.rejected("GET", "/invoices/", 422, "INVALID_FILTER_PARAM", params={name: "blue"})
+    assert error["param"] == name
+
+
+def test_a_filter_by_no_subscription_is_rejected(sandbox: Sandbox) -> None:
+    error = sandbox.api.rejected("GET", "/invoices/", 422, "INVALID_FILTER_PARAM", params={"subscription": ""})
+    assert error["param"] == "subscription"
+    assert sandbox.api.get("/invoices/", subscription="x")["data"] == []

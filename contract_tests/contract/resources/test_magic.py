@@ -1,0 +1,218 @@
+"""Magic values: each line of the fixture does what it says, at once, on the clock and when the money goes back (B-54).
+
+What is expected of a line is computed here from its fields, so a new line is tested as soon as it is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+import pytest
+
+from contract_tests.support.sandbox import START, Sandbox
+from emulator.core.errors import ERRORS
+from emulator.engine.reference_data import ReferenceData
+from emulator.resources.customers.magic_values import MagicValue
+
+MAGIC = ReferenceData().magic
+LINES = [pytest.param(type, line, id=f"{type}-{line.name}") for type, lines in MAGIC.items() for line in lines]
+PAID_LINES = [param for param in LINES if param.values[1].code is None]
+FIELD = {"mobile_money": "phone", "bank_card": "number", "bank_transfer": "iban", "paypal": "email"}
+
+B_54 = {
+    ("mobile_money", "*0001"): {"code": "INSUFFICIENT_FUNDS"},
+    ("mobile_money", "*0002"): {"code": "MOBILE_MONEY_REJECTED"},
+    ("mobile_money", "*0003"): {"code": "MOBILE_MONEY_TIMEOUT", "after": timedelta(minutes=3)},
+    ("mobile_money", "*0004"): {"code": "MOBILE_MONEY_NUMBER_INVALID"},
+    ("mobile_money", "*0005"): {"code": "MOBILE_MONEY_LIMIT_REACHED"},
+    ("mobile_money", "*0006"): {"after": timedelta(seconds=60)},
+    ("mobile_money", "*0007"): {"code": "UPSTREAM_ERROR"},
+    ("mobile_money", "*0008"): {"refund": "failed"},
+    ("mobile_money", "*0009"): {"refund": "unanswered"},
+    ("bank_card", "4242424242424242"): {},
+    ("bank_card", "4000000000009995"): {"code": "INSUFFICIENT_FUNDS"},
+    ("bank_card", "4000000000000002"): {"code": "PAYMENT_METHOD_NOT_SUPPORTED"},
+    ("bank_card", "4000000000003220"): {"step": True},
+    ("bank_card", "4000000000000341"): {"off_session": "PAYMENT_METHOD_NOT_SUPPORTED"},
+    ("bank_card", "4000000000000259"): {"disputed": timedelta(days=1)},
+    ("bank_card", "4000000000000077"): {"settles": timedelta(days=1)},
+    ("bank_card", "4000000000005126"): {"refund": "failed"},
+    ("bank_transfer", "*"): {"after": timedelta(days=1)},
+    ("paypal", "fail@*"): {"code": "PAYMENT_METHOD_NOT_SUPPORTED"},
+}
+"""The decision, value by value: what is special about each."""
+
+
+def test_the_fixture_says_what_was_decided() -> None:
+    said = {(type, line.value): line for type, lines in MAGIC.items() for line in lines}
+    assert said.keys() == B_54.keys()
+    for key, special in B_54.items():
+        ordinary = MagicValue(name="", value="", example="", meaning="")
+        facts = {name: getattr(ordinary, name) for name in ordinary.__struct_fields__[4:]} | special
+        assert {name: getattr(said[key], name) for name in facts} == facts, key
+
+
+def test_names_are_unique_and_codes_are_known() -> None:
+    for lines in MAGIC.values():
+        assert len({line.name for line in lines}) == len(lines)
+    codes = {code for lines in MAGIC.values() for line in lines for code in (line.code, line.off_session) if code}
+    assert codes - ERRORS.keys() == set()
+
+
+class Moment(NamedTuple):
+    """What happens so long after the payment was confirmed, and how things stand from then on."""
+
+    after: timedelta
+    events: tuple[str, ...]
+    intent: str
+    transaction: str | None
+
+
+def moments(type: str, line: MagicValue) -> Iterator[Moment]:
+    """The events of one payment, in order."""
+    now = timedelta()
+    pending = "pending" if type == "bank_transfer" else None
+    if line.step:
+        yield Moment(now, (), "requires_action", None)
+        return
+    if line.after:
+        yield Moment(now, (), "requires_action" if type == "mobile_money" else "processing", pending)
+    if line.code:
+        yield Moment(line.after, ("payment_intent.failed",), "canceled", "failed" if pending else None)
+        return
+    settled = line.after + line.settles
+    if line.settles:
+        yield Moment(line.after, ("payment_intent.succeeded",), "succeeded", "approved")
+        yield Moment(settled, ("transaction.succeeded",), "succeeded", "completed")
+    else:
+        yield Moment(settled, ("payment_intent.succeeded", "transaction.succeeded"), "succeeded", "completed")
+    if line.disputed:
+        yield Moment(settled + line.disputed, (), "succeeded", "disputed")
+
+
+def later(delay: timedelta) -> str:
+    """An instant, so long after the start."""
+    moment = datetime.fromisoformat(START) + delay
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def go_to(sandbox: Sandbox, instant: str) -> None:
+    """Move the clock to an instant."""
+    assert sandbox.control.post("/clock/advance", {"to": instant})["failures"] == []
+
+
+def method_of(sandbox: Sandbox, type: str, line: MagicValue, **fields: Any) -> Any:
+    return sandbox.method(type=type, **{FIELD[type]: line.example}, **fields)
+
+
+def standing(sandbox: Sandbox, intent: Any) -> tuple[str, str | None]:
+    """How the payment and its transaction stand."""
+    now = sandbox.api.get(f"/payment-intents/{intent['id']}/")
+    transaction = now["transaction"] and sandbox.api.get(f"/transactions/{now['transaction']}/")["status"]
+    return now["status"], transaction
+
+
+@pytest.mark.parametrize(("type", "line"), LINES)
+def test_a_magic_value_does_what_it_says_when_it_says(sandbox: Sandbox, type: str, line: MagicValue) -> None:
+    """State, code, events and the instant of each; a millisecond before it nothing has changed yet."""
+    intent = sandbox.intent(method_of(sandbox, type, line))
+    first, *rest = moments(type, line)
+    with sandbox.expect(*first.events):
+        sandbox.api.post(f"/payment-intents/{intent['id']}/confirm/")
+        assert standing(sandbox, intent) == (first.intent, first.transaction)
+    before = first
+    for moment in rest:
+        with sandbox.expect():
+            go_to(sandbox, later(moment.after - timedelta(milliseconds=1)))
+            assert standing(sandbox, intent) == (before.intent, before.transaction)
+        with sandbox.expect(*moment.events):
+            go_to(sandbox, later(moment.after))
+            assert standing(sandbox, intent) == (moment.intent, moment.transaction)
+        before = moment
+    happened = [(event["type"], event["created_at"]) for event in sandbox.events()[1:]]
+    assert happened == [(event, later(moment.after)) for moment in moments(type, line) for event in moment.events]
+    error = sandbox.api.get(f"/payment-intents/{intent['id']}/")["last_error"]
+    assert error == (line.code and {"code": line.code, "message": ERRORS[line.code].message})
+    with sandbox.expect():
+        sandbox.advance("90d")
+        assert standing(sandbox, intent) == (before.intent, before.transaction)
+
+
+def refund_due(type: str, line: MagicValue, made: timedelta) -> timedelta:
+    """When a refund made so long after the start is answered, or expires unanswered (B-57)."""
+    if line.refund == "unanswered":
+        return made + timedelta(days=30)
+    if type == "bank_card":
+        day, left = made, 3
+        while left:
+            day += timedelta(days=1)
+            left -= (datetime.fromisoformat(START) + day).weekday() < 5
+        return day
+    return made + (timedelta() if type == "paypal" else timedelta(hours=24))
+
+
+@pytest.mark.parametrize(("type", "line"), PAID_LINES)
+def test_the_refund_of_a_magic_value_ends_as_it_says(sandbox: Sandbox, type: str, line: MagicValue) -> None:
+    """B-57: at the lower bound of the channel's delay; one that is never answered expires after 30 days."""
+    intent = sandbox.pay(method_of(sandbox, type, line))
+    if line.step:
+        sandbox.control.post(f"/payment-intents/{intent['id']}/answer", {"result": "succeeded"})
+    made = line.after + line.settles
+    go_to(sandbox, later(made))
+    transaction = sandbox.api.get(f"/payment-intents/{intent['id']}/")["transaction"]
+    refund = sandbox.api.post("/refunds/", {"transaction": transaction})
+    due = refund_due(type, line, made)
+    with sandbox.expect():
+        go_to(sandbox, later(due - timedelta(milliseconds=1)))
+        assert sandbox.api.get(f"/refunds/{refund['id']}/")["status"] == "processing"
+    with sandbox.expect(*{"succeeded": ["refund.succeeded"], "failed": ["refund.failed"]}.get(line.refund, [])):
+        go_to(sandbox, later(due))
+    ended = sandbox.api.get(f"/refunds/{refund['id']}/")
+    assert ended["status"] == {"unanswered": "expired"}.get(line.refund, line.refund)
+    assert ended["failure_reason"] == ("UPSTREAM_ERROR" if line.refund == "failed" else None)
+    assert ended["refunded_at"] == (later(due) if line.refund == "succeeded" else None)
+
+
+@pytest.mark.parametrize(
+    ("type", "fields"),
+    [
+        ("mobile_money", {"phone": "+24177001234"}),
+        ("bank_card", {"number": "5555 5555 5555 4444"}),
+        ("bank_card", {"number": "4242421000060002"}),
+        ("paypal", {"email": "failure@example.com"}),
+    ],
+    ids=str,
+)
+def test_any_other_value_succeeds_at_once(sandbox: Sandbox, type: str, fields: Any) -> None:
+    """B-54: a card is magic by its whole number, a phone by its last digits."""
+    assert sandbox.pay(sandbox.method(type=type, **fields))["status"] == "succeeded"
+
+
+@pytest.mark.parametrize("result", ["succeeded", "failed"])
+def test_the_three_step_card_waits_for_the_buyer(sandbox: Sandbox, result: str) -> None:
+    """B-54: ``requires_action`` until confirmed on the page or by ``answer``."""
+    intent = sandbox.pay(sandbox.method(number="4000 0000 0000 3220"))
+    assert intent["next_action"] == {"type": "confirm_card"}
+    events = {"succeeded": ("payment_intent.succeeded", "transaction.succeeded"), "failed": ("payment_intent.failed",)}
+    with sandbox.expect(*events[result]):
+        answered = sandbox.control.post(f"/payment-intents/{intent['id']}/answer", {"result": result})
+    assert answered["status"] == {"succeeded": "succeeded", "failed": "canceled"}[result]
+    assert answered["next_action"] is None
+
+
+OFF_SESSION = [param for param in LINES if param.values[1].off_session]
+
+
+@pytest.mark.parametrize(("type", "line"), OFF_SESSION)
+def test_some_methods_fail_when_a_subscription_charges_them(sandbox: Sandbox, type: str, line: MagicValue) -> None:
+    """B-54: ``…0341`` pays and saves while the buyer is there but fails whenever a subscription charges it."""
+    customer = sandbox.customer()
+    method = sandbox.method(customer, type, **{FIELD[type]: line.example})
+    assert sandbox.pay(method)["status"] == "succeeded"
+    with sandbox.expect("subscription.created", "payment_intent.failed", "subscription.payment_failed"):
+        body = {"customer": customer["id"], "payment_method": method["id"], "unit_amount": 5000, "interval": "month"}
+        sandbox.api.post("/subscriptions/", body)
+    newest = sandbox.api.get("/payment-intents/")["data"][0]
+    assert newest["last_error"]["code"] == line.off_session

@@ -1,0 +1,294 @@
+"""Every state of a subscription meets every action, every job and every event: handled, rejected or silenced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from contract_tests.support.rules_harness import RulesHarness
+from contract_tests.support.sandbox import FAILING_PHONE
+from emulator.core.errors import ApiError
+from emulator.core.events import Event
+from emulator.core.state_machine import StateMachine, Transition
+from emulator.core.world import World
+from emulator.resources.billing import dunning, renewals, subscriptions
+from emulator.resources.billing.subscriptions import Subscription
+
+Step = Callable[[RulesHarness, str], Any]
+
+
+def trialing(harness: RulesHarness) -> Subscription:
+    return harness.subscribe(trial_period_days=14)
+
+
+def active(harness: RulesHarness) -> Subscription:
+    return harness.subscribe()
+
+
+def past_due(harness: RulesHarness) -> Subscription:
+    return harness.subscribe(FAILING_PHONE)
+
+
+def behind(harness: RulesHarness) -> Subscription:
+    """Past due because an invoice is overdue."""
+    subscription = harness.subscribe(collection_method="send_invoice")
+    harness.advance(days=31)
+    return subscription
+
+
+def unpaid(harness: RulesHarness) -> Subscription:
+    subscription = harness.subscribe(FAILING_PHONE)
+    harness.advance(days=7)
+    return subscription
+
+
+def paused(harness: RulesHarness) -> Subscription:
+    subscription = harness.subscribe()
+    harness.do("pauseSubscription", subscription.id)
+    return subscription
+
+
+def canceled(harness: RulesHarness) -> Subscription:
+    subscription = harness.subscribe()
+    harness.do("cancelSubscription", subscription.id)
+    return subscription
+
+
+def expired(harness: RulesHarness) -> Subscription:
+    subscription = harness.subscribe(ends_at="2026-01-02T00:00:00Z")
+    harness.advance(days=1)
+    return subscription
+
+
+STATES = {state.__name__: state for state in (trialing, active, past_due, behind, unpaid, paused, canceled, expired)}
+
+
+def operation(name: str, **body: Any) -> Step:
+    return lambda harness, about: harness.do(name, about, **body)
+
+
+def job(name: str) -> Step:
+    return lambda harness, about: harness.job(name, about)
+
+
+def invoice_job(name: str) -> Step:
+    """A job about one more open invoice of the subscription."""
+    return lambda harness, about: harness.job(name, harness.open_invoice(harness.subscription(about)).id)
+
+
+def other_plan(harness: RulesHarness, id: str) -> None:
+    plan = harness.do("createSubscriptionPlan", interval="month", amount=900)
+    harness.do("updateSubscription", id, plan=plan.id)
+
+
+def other_method(harness: RulesHarness, id: str) -> None:
+    method = harness.method(harness.subscription(id).customer, "+24177000000")
+    harness.do("updateSubscription", id, payment_method=method.id)
+
+
+def charge_fails(harness: RulesHarness, id: str) -> None:
+    """An attempt to collect one more invoice of the subscription fails."""
+    subscription = harness.subscription(id)
+    harness.change_phone(subscription.customer, FAILING_PHONE)
+    invoice = harness.open_invoice(subscription)
+    harness.run(renewals.collect, subscription=subscription, invoice=invoice)
+
+
+def latest_invoice(operation: str) -> Step:
+    """Something is done to the subscription's invoice: its last one, or a further one where there is none open."""
+
+    def step(harness: RulesHarness, id: str) -> None:
+        settled = ("paid", "void")
+        waiting = [one for one in harness.invoices() if one.subscription == id and one.status not in settled]
+        invoice = waiting[0] if waiting else harness.open_invoice(harness.subscription(id))
+        harness.do(operation, invoice.id)
+
+    return step
+
+
+def overdue(harness: RulesHarness, id: str) -> None:
+    harness.job("invoice.overdue", harness.open_invoice(harness.subscription(id)).id)
+
+
+def customer_goes(harness: RulesHarness, id: str) -> None:
+    harness.delete_customer(harness.subscription(id).customer)
+
+
+STEPS: dict[str, Step] = {
+    "patch-metadata": operation("updateSubscription", metadata={"key": "value"}),
+    "patch-collection": operation("updateSubscription", collection_method="send_invoice"),
+    "patch-method": other_method,
+    "patch-plan": other_plan,
+    "patch-schedule": operation("updateSubscription", cancel_at_period_end=True),
+    "patch-take-back": operation("updateSubscription", cancel_at_period_end=False),
+    "cancel": operation("cancelSubscription"),
+    "cancel-later": operation("cancelSubscription", cancel_at_period_end=True),
+    "pause": operation("pauseSubscription"),
+    "resume": operation("resumeSubscription"),
+    "reactivate": operation("reactivateSubscription"),
+    "job-charge": job("subscription.charge"),
+    "job-renew": job("subscription.renew"),
+    "job-retry": job("subscription.retry"),
+    "job-notice": job("subscription.trial_notice"),
+    "job-expire": job("subscription.expire"),
+    "job-voided": invoice_job("invoice.voided"),
+    "charge-fails": charge_fails,
+    "falls-overdue": overdue,
+    "invoice-paid": latest_invoice("payInvoice"),
+    "invoice-voided": latest_invoice("voidInvoice"),
+    "customer-goes": customer_goes,
+}
+
+# What becomes of it: a state, "=" when something is done and the state stays, "." when nothing at all happens, "!" when
+# it is rejected with INVALID_STATUS_TRANSITION, "!!" when with SUBSCRIPTION_ALREADY_CANCELED.
+TABLE = """
+                  trialing  active    past_due  behind    unpaid    paused    canceled  expired
+patch-metadata    =         =         =         =         =         =         =         =
+patch-collection  =         =         =         =         =         =         !         !
+patch-method      =         =         =         =         =         =         !         !
+patch-plan        =         =         =         =         =         =         !         !
+patch-schedule    =         =         !         !         !         !         !         !
+patch-take-back   .         .         .         .         .         .         !         !
+cancel            canceled  canceled  canceled  canceled  canceled  !         !!        !
+cancel-later      =         =         canceled  canceled  !         !         !!        !
+pause             paused    paused    !         !         !         !         !         !
+resume            !         !         !         !         !         active    !         !
+reactivate        !         !         !         !         !         !         active    !
+job-charge        .         =         .         .         .         .         .         .
+job-renew         active    =         =         =         =         =         .         .
+job-retry         .         .         =         .         .         .         .         .
+job-notice        =         .         .         .         .         .         .         .
+job-expire        expired   expired   expired   expired   expired   expired   .         .
+job-voided        =         =         =         =         =         =         =         =
+charge-fails      =         past_due  =         =         =         =         =         =
+falls-overdue     =         =         =         =         =         =         =         =
+invoice-paid      =         =         active    active    active    =         =         =
+invoice-voided    =         =         active    active    !         =         =         =
+customer-goes     canceled  canceled  canceled  canceled  canceled  canceled  =         =
+"""
+
+COLUMNS, *LINES = (line.split() for line in TABLE.strip().splitlines())
+CELLS = [(state, line[0], outcome) for line in LINES for state, outcome in zip(COLUMNS, line[1:], strict=True)]
+
+REJECTED = {"!": "INVALID_STATUS_TRANSITION", "!!": "SUBSCRIPTION_ALREADY_CANCELED"}
+
+
+def test_the_table_is_complete() -> None:
+    """Each state, each step, and each job about subscriptions that there is."""
+    assert set(COLUMNS) == set(STATES)
+    assert {line[0] for line in LINES} == set(STEPS)
+    walked = {"subscription.charge", "subscription.renew", "subscription.retry", "subscription.trial_notice"}
+    assert set(renewals.JOBS) == walked | {"subscription.expire"}
+    assert set(dunning.JOBS) == {"invoice.voided", "invoice.payment_canceled"}
+
+
+def cancellations(harness: RulesHarness) -> int:
+    """How many were announced by an event."""
+    return sum(event.type == "subscription.canceled" for event in harness.world.table(Event))
+
+
+@pytest.mark.parametrize(("state", "step", "outcome"), CELLS)
+def test_each_state_meets_each_step(state: str, step: str, outcome: str) -> None:
+    """B-47: a command outside the table is rejected with its code; a job or an event never is."""
+    harness = RulesHarness()
+    id = STATES[state](harness).id
+    harness.advance(hours=1)
+    before = harness.subscription(id)
+    everything, announced = harness.everything(), cancellations(harness)
+    if outcome in REJECTED:
+        with pytest.raises(ApiError) as raised:
+            STEPS[step](harness, id)
+        assert raised.value.code == REJECTED[outcome]
+    else:
+        STEPS[step](harness, id)
+    if step in ("patch-method", "patch-plan") and outcome == "!":
+        everything = harness.everything()  # the plan or the method that was asked for is new
+    after = harness.subscription(id)
+    assert (harness.everything() == everything) == (outcome in (".", "!", "!!"))
+    assert after.status == (before.status if outcome in ("=", ".", "!", "!!") else outcome)
+    ended = after.status == "canceled" != before.status
+    assert cancellations(harness) == announced + ended
+    if ended:
+        assert (after.failed_at, after.failures) == (None, 0)
+    harness.advance(days=400)
+    assert harness.failed_jobs() == []
+
+
+@pytest.mark.parametrize("state", ["trialing", "active", "past_due", "unpaid", "paused"])
+def test_a_scheduled_cancellation_is_taken_back_in_any_live_state(state: str) -> None:
+    """B-47. Most come into the state after it was scheduled."""
+    harness = RulesHarness()
+    subscription = harness.subscription(STATES[state](harness).id)
+    harness.run(lambda world: world.replace(subscription, cancel_at_period_end=True))
+    STEPS["patch-take-back"](harness, subscription.id)
+    after = harness.subscription(subscription.id)
+    assert (after.status, after.cancel_at_period_end) == (subscription.status, False)
+
+
+@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize("name", sorted({**renewals.JOBS, **dunning.JOBS}))
+def test_jobs_about_what_is_gone_are_silenced(state: str, name: str) -> None:
+    """Whatever the state was: with the customer gone, or the subscription itself, a job does nothing."""
+    harness = RulesHarness()
+    subscription = STATES[state](harness)
+    harness.delete_customer(subscription.customer)
+    assert harness.job(name, subscription.id).changes == []
+    harness.run(lambda world: world.remove(world.require(Subscription, subscription.id)))
+    assert harness.job(name, subscription.id).changes == []
+
+
+def test_every_row_of_the_life_cycle_is_walked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No row is there for nothing, and each emits its event."""
+    walked: set[Transition] = set()
+    emit = StateMachine._emit
+
+    def watched(self: StateMachine[Any], world: World, row: Transition, record: Any) -> Any:
+        emitted = len(world.table(Event))
+        result = emit(self, world, row, record)
+        assert record.status == row.target
+        if self is subscriptions.STATE_MACHINE:
+            walked.add(row)
+            assert [event.type for event in list(world.table(Event))[emitted:]][:1] == (
+                [row.event] if row.event else []
+            )
+        return result
+
+    monkeypatch.setattr(StateMachine, "_emit", watched)
+    for state, build in STATES.items():
+        for step, do in STEPS.items():
+            harness = RulesHarness()
+            subscription = build(harness)
+            try:
+                do(harness, subscription.id)
+            except ApiError:
+                assert step in {line[0] for line in LINES if "!" in line or "!!" in line}, (state, step)
+    for state in ("trialing", "active", "past_due", "unpaid", "paused"):
+        _ends_as_scheduled(RulesHarness(), state)
+        _takes_back_the_cancellation(RulesHarness(), state)
+    _resumes_its_trial(RulesHarness())
+    assert past_due(RulesHarness(renewal_retry_days=())).status == "active"
+    assert walked == set(subscriptions.STATE_MACHINE.rows)
+
+
+def _takes_back_the_cancellation(harness: RulesHarness, state: str) -> None:
+    """A cancellation scheduled before it got into a state is taken back there (B-47)."""
+    id = STATES[state](harness).id
+    harness.run(lambda world: world.replace(world.require(Subscription, id), cancel_at_period_end=True))
+    harness.do("updateSubscription", id, cancel_at_period_end=False)
+    assert harness.subscription(id).cancel_at_period_end is False
+
+
+def _ends_as_scheduled(harness: RulesHarness, state: str) -> None:
+    """A cancellation scheduled before it got into a state is carried out there."""
+    id = STATES[state](harness).id
+    harness.run(lambda world: world.replace(world.require(Subscription, id), cancel_at_period_end=True))
+    harness.job("subscription.renew", id)
+    assert harness.subscription(id).status == "canceled"
+
+
+def _resumes_its_trial(harness: RulesHarness) -> None:
+    subscription = trialing(harness)
+    harness.do("pauseSubscription", subscription.id)
+    assert harness.do("resumeSubscription", subscription.id).status == "trialing"

@@ -1,0 +1,260 @@
+"""Subscriptions: what creation, PATCH and lists accept and reject."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from contract_tests.support.rules_harness import RulesHarness
+from contract_tests.support.sandbox import CHARGED, Sandbox
+from emulator.core.errors import ApiError
+
+NOWHERE = "0" * 24
+MONTHLY = {"unit_amount": 5000, "interval": "month"}
+
+
+def rejected(sandbox: Sandbox, status: int, code: str, **body: Any) -> Any:
+    return sandbox.api.rejected("POST", "/subscriptions/", status, code, json=body)
+
+
+# -- create (B-40)
+
+
+@pytest.mark.parametrize(
+    ("fields", "status", "code", "param"),
+    [
+        ({"interval": "month"}, 422, "MISSING_FIELD", "unit_amount"),
+        ({"unit_amount": 5000}, 422, "MISSING_FIELD", "interval"),
+        ({**MONTHLY, "plan": f"plan_{NOWHERE}"}, 404, "NOT_FOUND", "plan"),
+        ({**MONTHLY, "product": f"prod_{NOWHERE}"}, 404, "PRODUCT_NOT_FOUND", "product"),
+        ({**MONTHLY, "payment_method": f"meth_{NOWHERE}"}, 404, "PAYMENT_METHOD_NOT_FOUND", "payment_method"),
+        ({**MONTHLY, "unit_amount": 99}, 422, "AMOUNT_TOO_SMALL", "unit_amount"),
+        ({**MONTHLY, "unit_amount": 100_000_000}, 422, "AMOUNT_TOO_LARGE", "unit_amount"),
+        ({**MONTHLY, "currency": "QQQ"}, 422, "INVALID_CURRENCY", "currency"),
+        ({**MONTHLY, "currency": "GBP"}, 403, "CURRENCY_NOT_IN_PLAN", "currency"),
+        ({**MONTHLY, "interval_count": 0}, 422, "INVALID_FIELD", "interval_count"),
+        ({**MONTHLY, "interval": "fortnight"}, 422, "INVALID_FIELD", "interval"),
+        ({**MONTHLY, "trial_period_days": 731}, 422, "INVALID_FIELD", "trial_period_days"),
+        ({**MONTHLY, "trial_period_days": -1}, 422, "INVALID_FIELD", "trial_period_days"),
+        ({**MONTHLY, "ends_at": "2026-01-01T00:00:00Z"}, 422, "INVALID_FIELD", "ends_at"),
+        ({**MONTHLY, "ends_at": "2025-12-31T23:59:59Z"}, 422, "INVALID_FIELD", "ends_at"),
+    ],
+)
+def test_what_creation_rejects(sandbox: Sandbox, fields: dict[str, Any], status: int, code: str, param: str) -> None:
+    """B-15, B-23, B-24, B-40, B-43: with the documented code, the field at fault, and nothing made."""
+    customer = sandbox.customer()["id"]
+    with sandbox.expect():
+        assert rejected(sandbox, status, code, customer=customer, **fields)["param"] == param
+    assert sandbox.api.get("/subscriptions/")["data"] == []
+
+
+@pytest.mark.parametrize("fields", [{"unit_amount": 100}, {"unit_amount": 99_999_999}, {"trial_period_days": 730}])
+def test_what_creation_takes_at_its_limits(sandbox: Sandbox, fields: dict[str, Any]) -> None:
+    """B-23, B-43."""
+    assert sandbox.subscribe(**{**MONTHLY, **fields})["status"] in ("active", "trialing")
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("unit_amount", 5000), ("interval", "year"), ("interval_count", 2), ("currency", "EUR")]
+)
+def test_a_plan_does_not_bear_other_terms(sandbox: Sandbox, field: str, value: Any) -> None:
+    """B-40: plan beside unit_amount, or beside a period or currency that is not the plan's: 422."""
+    body = {"customer": sandbox.customer()["id"], "plan": sandbox.plan()["id"], field: value}
+    assert rejected(sandbox, 422, "INVALID_FIELD", **body)["param"] == field
+
+
+def test_a_plan_may_be_repeated(sandbox: Sandbox) -> None:
+    """B-40: interval, count and currency equal to the plan's are taken."""
+    made = sandbox.subscribe(plan=sandbox.plan()["id"], interval="month", interval_count=1, currency="XAF")
+    assert (made["unit_amount"], made["interval"], made["interval_count"], made["currency"]) == (
+        5000,
+        "month",
+        1,
+        "XAF",
+    )
+
+
+def test_the_currency_is_the_bodys_or_the_apps_main_one(sandbox: Sandbox) -> None:
+    """B-40, B-23: in another than the main currency an amount starts at 1."""
+    assert sandbox.subscribe(**MONTHLY)["currency"] == "XAF"
+    assert sandbox.subscribe(unit_amount=1, interval="month", currency="EUR")["currency"] == "EUR"
+
+
+def test_another_customers_method_will_not_do(sandbox: Sandbox) -> None:
+    """Create body: the method must belong to the customer (B-15)."""
+    other = sandbox.subscribe()["payment_method"]
+    body = {"customer": sandbox.customer()["id"], **MONTHLY, "payment_method": other}
+    assert rejected(sandbox, 422, "INVALID_FIELD", **body)["param"] == "payment_method"
+
+
+def test_the_customer_must_exist(sandbox: Sandbox) -> None:
+    """B-15."""
+    assert rejected(sandbox, 404, "CUSTOMER_NOT_FOUND", customer=f"cust_{NOWHERE}", **MONTHLY)["param"] == "customer"
+
+
+def test_the_answer_is_active_and_the_charge_follows_before_any_later_request(sandbox: Sandbox) -> None:
+    """B-41."""
+    with sandbox.expect("customer.created", "subscription.created", *CHARGED):
+        made = sandbox.subscribe()
+        assert made["status"] == "active"
+        assert sandbox.invoices("status") == ["paid"]
+
+
+def test_metadata_goes_with_the_events(sandbox: Sandbox) -> None:
+    """Create body: subscription metadata in created and canceled; plan metadata carried beside it."""
+    plan = sandbox.plan(metadata={"tier": "gold"})["id"]
+    subscription = sandbox.subscribe(plan=plan, metadata={"seat": 7})
+    sandbox.api.post(f"/subscriptions/{subscription['id']}/cancel/")
+    events = [event for event in sandbox.events() if event["data"]["object"]["object"] == "subscription"]
+    assert [event["type"] for event in events] == ["subscription.created", "subscription.canceled"]
+    for event in events:
+        assert event["data"]["object"]["metadata"] == {"seat": 7}
+        assert event["data"]["metadata"] == {"plan": {"tier": "gold"}}
+    assert events[1]["data"]["object"] == sandbox.subscription(subscription["id"])
+
+
+# -- products (B-40)
+
+
+def test_a_product_gives_its_currency_and_its_name() -> None:
+    """B-40: the product's currency, else the App's; its name is on the invoices."""
+    harness = RulesHarness()
+    product = harness.product(name="Oil", currency="EUR")
+    subscription = harness.subscribe(product=product.id)
+    assert (subscription.currency, subscription.product) == ("EUR", product.id)
+    [line] = harness.invoices()[0].line_items
+    assert (line.product, line.description, line.unit_amount) == (product.id, "Oil", 5000)
+
+
+@pytest.mark.parametrize(
+    ("product", "fields", "param"),
+    [({"active": False}, {}, "product"), ({"currency": "EUR"}, {"currency": "XAF"}, "currency")],
+)
+def test_a_product_that_will_not_do(product: dict[str, Any], fields: dict[str, Any], param: str) -> None:
+    """B-15, B-40: archived, or beside another currency."""
+    harness = RulesHarness()
+    with pytest.raises(ApiError) as raised:
+        harness.subscribe(product=harness.product(**product).id, **fields)
+    assert (raised.value.code, raised.value.param) == ("INVALID_FIELD", param)
+
+
+def test_a_deactivated_plan_takes_no_new_subscribers() -> None:
+    """Other resources: it cannot be attached to new subscriptions; existing ones continue."""
+    harness = RulesHarness()
+    plan = harness.do("createSubscriptionPlan", interval="month")
+    kept = harness.subscribe(plan=plan.id)
+    other = harness.subscribe()
+    harness.run(lambda world: world.replace(plan, active=False))
+    for rejected in (
+        lambda: harness.subscribe(plan=plan.id),
+        lambda: harness.do("updateSubscription", other.id, plan=plan.id),
+    ):
+        with pytest.raises(ApiError) as raised:
+            rejected()
+        assert (raised.value.code, raised.value.param) == ("INVALID_FIELD", "plan")
+    with harness.expect(*CHARGED * 2):
+        harness.advance(days=31)
+    assert harness.subscription(kept.id).status == "active"
+
+
+# -- PATCH
+
+
+def test_patch_merges_metadata(sandbox: Sandbox) -> None:
+    """Metadata merge: keys are added or replaced, null removes; nothing else changes."""
+    subscription = sandbox.subscribe(metadata={"kept": "yes", "changed": 1, "gone": True})
+    sandbox.advance("1h")
+    patch = {"metadata": {"changed": 2, "gone": None, "new": "here"}}
+    answer = sandbox.api.patch(f"/subscriptions/{subscription['id']}/", patch)
+    assert answer["metadata"] == {"kept": "yes", "changed": 2, "new": "here"}
+    assert answer["updated_at"] == "2026-01-01T01:00:00.000Z"
+    unchanged = {"metadata": answer["metadata"], "updated_at": answer["updated_at"]}
+    assert answer == {**subscription, **unchanged} == sandbox.subscription(subscription["id"])
+
+
+def test_an_empty_patch_changes_nothing(sandbox: Sandbox) -> None:
+    """B-21."""
+    subscription = sandbox.subscribe()
+    sandbox.advance("1h")
+    assert sandbox.api.patch(f"/subscriptions/{subscription['id']}/", {}) == subscription
+
+
+@pytest.mark.parametrize("field", ["unit_amount", "currency", "interval", "customer", "status", "ends_at", "anchor"])
+def test_patch_rejects_other_fields(sandbox: Sandbox, field: str) -> None:
+    """B-13: fields that may not change, and unknown ones."""
+    path = f"/subscriptions/{sandbox.subscribe()['id']}/"
+    assert sandbox.api.rejected("PATCH", path, 422, "INVALID_FIELD", json={field: "x"})["param"] == field
+
+
+@pytest.mark.parametrize(
+    ("field", "id", "code"),
+    [("payment_method", f"meth_{NOWHERE}", "PAYMENT_METHOD_NOT_FOUND"), ("plan", f"plan_{NOWHERE}", "NOT_FOUND")],
+)
+def test_patch_names_the_id_that_is_not_there(sandbox: Sandbox, field: str, id: str, code: str) -> None:
+    """B-15."""
+    path = f"/subscriptions/{sandbox.subscribe()['id']}/"
+    assert sandbox.api.rejected("PATCH", path, 404, code, json={field: id})["param"] == field
+
+
+def test_a_rejected_patch_changes_nothing(sandbox: Sandbox) -> None:
+    """A unit of work is all or nothing: what was right in the body is not stored either."""
+    subscription = sandbox.subscribe()
+    other = sandbox.subscribe()["payment_method"]
+    path = f"/subscriptions/{subscription['id']}/"
+    body = {"metadata": {"new": 1}, "collection_method": "send_invoice", "payment_method": other}
+    sandbox.api.rejected("PATCH", path, 422, "INVALID_FIELD", json=body)
+    assert sandbox.subscription(subscription["id"]) == subscription
+
+
+@pytest.mark.parametrize(
+    ("method", "action"),
+    [("GET", ""), ("PATCH", ""), *(("POST", f"{name}/") for name in ("cancel", "pause", "resume", "reactivate"))],
+)
+def test_an_unknown_subscription(sandbox: Sandbox, method: str, action: str) -> None:
+    """404 SUBSCRIPTION_NOT_FOUND on every operation."""
+    sandbox.api.rejected(method, f"/subscriptions/sub_{NOWHERE}/{action}", 404, "SUBSCRIPTION_NOT_FOUND")
+
+
+def test_canceling_twice_has_its_own_code(sandbox: Sandbox) -> None:
+    """B-47: SUBSCRIPTION_ALREADY_CANCELED, whichever way it is asked; an explicit false cancels at once."""
+    path = f"/subscriptions/{sandbox.subscribe()['id']}/cancel/"
+    with sandbox.expect("subscription.canceled"):
+        answer = sandbox.api.post(path, {"cancel_at_period_end": False})
+    assert (answer["status"], answer["canceled_at"]) == ("canceled", "2026-01-01T00:00:00.000Z")
+    for body in ({}, {"cancel_at_period_end": True}):
+        sandbox.api.rejected("POST", path, 422, "SUBSCRIPTION_ALREADY_CANCELED", json=body)
+
+
+# -- lists (B-20)
+
+
+def test_filters(sandbox: Sandbox) -> None:
+    """B-20: status (comma list), customer, plan, collection_method, creation bounds, both orders."""
+    first = sandbox.subscribe()
+    sandbox.advance("1d")
+    second = sandbox.subscribe(trial_period_days=9, collection_method="send_invoice", **MONTHLY)
+    sandbox.advance("1d")
+    third = sandbox.subscribe()
+    sandbox.api.post(f"/subscriptions/{third['id']}/cancel/")
+    names = {first["id"]: "first", second["id"]: "second", third["id"]: "third"}
+
+    def listed(**query: str) -> list[str]:
+        return [names[one["id"]] for one in sandbox.api.get("/subscriptions/", **query)["data"]]
+
+    assert listed() == ["third", "second", "first"]
+    assert listed(ordering="created_at") == ["first", "second", "third"]
+    assert listed(status="active") == ["first"]
+    assert listed(status="trialing,canceled") == ["third", "second"]
+    assert listed(customer=second["customer"]) == ["second"]
+    assert listed(plan=first["plan"]) == ["first"]
+    assert listed(collection_method="send_invoice") == ["second"]
+    assert listed(created_after="2026-01-02T00:00:00Z", created_before="2026-01-02T00:00:00Z") == ["second"]
+    assert listed(status="active", customer=third["customer"]) == []
+
+
+@pytest.mark.parametrize("name", ["status", "collection_method", "ordering", "colour"])
+def test_a_wrong_filter(sandbox: Sandbox, name: str) -> None:
+    """B-12: 422 INVALID_FILTER_PARAM naming it."""
+    error = sandbox.api.rejected("GET", "/subscriptions/", 422, "INVALID_FILTER_PARAM", params={name: "blue"})
+    assert error["param"] == name

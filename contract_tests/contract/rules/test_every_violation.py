@@ -1,0 +1,322 @@
+"""B-12 at every operation: any two violations of one request are reported together, whatever rules they break."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Mapping
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import pytest
+
+from contract_tests.support.sandbox import CARD, Sandbox
+from emulator.document import bundles
+from emulator.document.operations import operation_specs
+from emulator.resources.registry import CHECKS
+
+FULL = {f"key_{number}": number for number in range(49)}
+"""Metadata to which one more key may be added, and not two."""
+
+TOO_MANY = {"one": 1, "two": 2}
+
+LONG_AGO = "2020-01-01T00:00:00Z"
+
+
+class Case(NamedTuple):
+    """A valid request of an operation, and values that each make one field of it invalid, by dotted path."""
+
+    path: str
+    valid: dict[str, Any]
+    invalid: dict[str, Any]
+
+
+CASES: Mapping[str, Case] = {
+    "createCustomer": Case(
+        "/customers/",
+        {"email": "new@example.com", "name": "Ben Ali"},
+        {"email": "nope", "name": " ", "phone": "077", "metadata.x": [], "unknown": 1},
+    ),
+    "updateCustomer": Case(
+        "/customers/{customer}/", {}, {"email": "nope", "name": "", "phone": "077", "metadata": TOO_MANY, "status": "x"}
+    ),
+    "createAddress": Case(
+        "/customers/{customer}/addresses/",
+        {"line1": "Rue 1", "city": "Libreville", "country": "GA"},
+        {"line1": "", "city": 1, "country": "GB", "is_default": "yes", "unknown": 1},
+    ),
+    "updateAddress": Case(
+        "/customers/{customer}/addresses/{address}/", {}, {"line1": "", "city": 1, "country": "GB", "customer": "x"}
+    ),
+    "createProduct": Case(
+        "/products/",
+        {"name": "Basket", "unit_amount": 500, "currency": "XAF"},
+        {"name": "", "unit_amount": 5, "images": "x", "active": 1, "metadata.x": None, "unknown": 1},
+    ),
+    "updateProduct": Case(
+        "/products/{product}/",
+        {},
+        {"name": "", "unit_amount": 10**9, "active": 1, "metadata": TOO_MANY, "currency": "EUR"},
+    ),
+    "createSubscriptionPlan": Case(
+        "/subscription-plans/",
+        {"name": "Box", "amount": 500, "currency": "XAF", "interval": "month"},
+        {"name": "", "amount": 5, "interval": "eon", "interval_count": 0, "trial_period_days": -1, "unknown": 1},
+    ),
+    "updateSubscriptionPlan": Case(
+        "/subscription-plans/{plan}/", {}, {"name": "", "description": 1, "metadata": TOO_MANY, "amount": 1}
+    ),
+    "createSubscription": Case(
+        "/subscriptions/",
+        {"customer": "{customer}", "unit_amount": 500, "interval": "month"},
+        {
+            "unit_amount": 5,
+            "interval": "eon",
+            "product": "{archived}",
+            "payment_method": "{method of another}",
+            "ends_at": LONG_AGO,
+            "trial_period_days": -1,
+            "unknown": 1,
+        },
+    ),
+    "createSubscription on a plan": Case(
+        "/subscriptions/",
+        {"customer": "{anonymous}", "plan": "{plan}"},
+        {"unit_amount": 500, "interval": "year", "interval_count": 7, "currency": "EUR", "ends_at": LONG_AGO},
+    ),
+    "updateSubscription": Case(
+        "/subscriptions/{subscription}/",
+        {},
+        {
+            "payment_method": "{method of another}",
+            "plan": "{yearly}",
+            "collection_method": "x",
+            "metadata": TOO_MANY,
+            "unit_amount": 1,
+        },
+    ),
+    "cancelSubscription": Case(
+        "/subscriptions/{subscription}/cancel/", {}, {"cancel_at_period_end": "yes", "unknown": 1}
+    ),
+    "createSecurityProfile": Case(
+        "/security-profiles/",
+        {"name": "Office"},
+        {
+            "name": "",
+            "allowed_ips.0": "10.0.0.1/8",
+            "allowed_domains.0": "https://x",
+            "max_amount": 0.5,
+            "blocked_countries.0": "Gabon",
+            "unknown": 1,
+        },
+    ),
+    "updateSecurityProfile": Case(
+        "/security-profiles/{profile}/",
+        {},
+        {"name": "", "allowed_ips.0": "10.0.0.1/8", "allowed_payment_methods.0": "cash", "livemode": True},
+    ),
+    "createInvoice": Case(
+        "/invoices/",
+        {"customer": "{customer}", "line_items": [{"product": "{product}"}, {"description": "x", "unit_amount": 1}]},
+        {
+            "line_items.0.product": "{archived}",
+            "line_items.1.unit_amount": 10**9,
+            "line_items.1.quantity": 0,
+            "due_date": "2020-01-01",
+            "footer": 1,
+            "unknown": 1,
+        },
+    ),
+    "updateInvoice": Case(
+        "/invoices/{draft}/",
+        {},
+        {"currency": "EUR", "due_date": "2020-01-01", "footer": 1, "metadata": TOO_MANY, "customer": "x"},
+    ),
+    "finalizeInvoice": Case("/invoices/{draft}/finalize/", {}, {"auto_send": "yes", "unknown": 1}),
+    "createRefund": Case(
+        "/refunds/",
+        {"transaction": "{deposit}", "amount": 500},
+        {"amount": 10**6, "reason": "x", "description": 1, "metadata.x": [], "unknown": 1},
+    ),
+    "createCheckoutSession": Case(
+        "/checkout-sessions/",
+        {"currency": "XAF", "customer": "{customer}", "line_items": [{"product": "{product}"}]},
+        {
+            "success_url": "x",
+            "customer_email": "a@example.com",
+            "line_items.0.product": "{archived}",
+            "subscription_data": {"interval": "month"},
+            "expires_in": 1,
+            "unknown": 1,
+        },
+    ),
+    "createCheckoutSession that subscribes": Case(
+        "/checkout-sessions/",
+        {"currency": "XAF", "mode": "subscription", "line_items": [{"description": "x", "unit_amount": 500}]},
+        {"line_items.0.unit_amount": 10**9, "subscription_data.interval": "eon", "cancel_url": "x", "expires_in": 1},
+    ),
+    "createPaymentLink": Case(
+        "/payment-links/",
+        {"payment_link_type": "custom", "currency": "XAF", "amount": 500},
+        {"amount": 5, "max_usage": 3, "expires_at": LONG_AGO, "redirect_url.success": "x", "unknown": 1},
+    ),
+    "createPaymentLink to products": Case(
+        "/payment-links/",
+        {"currency": "XAF", "products": ["{product}"]},
+        {"products.0": "{archived}", "max_usage": 3, "payment_method_types.0": "cash", "allow_quantity": "yes"},
+    ),
+    "updatePaymentLink": Case(
+        "/payment-links/{link}/",
+        {},
+        {"max_usage": 3, "expires_at": LONG_AGO, "name": 1, "metadata": TOO_MANY, "amount": 500},
+    ),
+    "updateTransaction": Case(
+        "/transactions/{deposit}/", {}, {"description": 1, "metadata": TOO_MANY, "amount": 1, "unknown": 1}
+    ),
+    "createWebhook": Case(
+        "/webhooks/",
+        {"name": "Shop", "url": "https://shop.example/", "events": ["*"]},
+        {
+            "name": "",
+            "url": "http://shop.example/",
+            "events.0": "x",
+            "retry_policy.max_attempts": 11,
+            "ssl_verification": 1,
+        },
+    ),
+    "updateWebhook": Case(
+        "/webhooks/{webhook}/",
+        {},
+        {"name": "", "url": "http://shop.example/", "events.0": "x", "metadata": TOO_MANY, "enabled": False},
+    ),
+    "testWebhook": Case("/webhooks/{webhook}/test/", {}, {"event": "x", "unknown": 1}),
+    "createPaymentIntent": Case(
+        "/payment-intents/",
+        {"amount": 500, "currency": "XAF", "customer": "{customer}"},
+        {"amount": 5, "payment_method": "{method of another}", "customer_email": "x", "capture_method": "x"},
+    ),
+    "confirmPaymentIntent": Case(
+        "/payment-intents/{intent}/confirm/", {}, {"payment_method": "{method of another}", "unknown": 1}
+    ),
+    "capturePaymentIntent": Case("/payment-intents/{authorised}/capture/", {}, {"amount": 10**6, "unknown": 1}),
+    "createPaymentMethod": Case(
+        "/payment-methods/",
+        {"customer": "{customer}", **CARD},
+        {"number": "4242 4242 4242 4241", "exp_year": 2020, "cvc": "x", "iban": "x", "phone": "+24177000000"},
+    ),
+}
+"""By operationId, and more after a space where one request cannot show every rule."""
+
+
+@pytest.fixture
+def ids(sandbox: Sandbox) -> dict[str, str]:
+    """The objects that the cases refer to."""
+    api = sandbox.api
+    customer, other = sandbox.customer(phone="+24177000010", metadata=FULL), sandbox.customer()
+    plan = sandbox.plan(metadata=FULL)["id"]
+    card = sandbox.method(customer)
+    line = {"product": sandbox.product()["id"]}
+    objects = {
+        "customer": customer,
+        "address": api.post(
+            f"/customers/{customer['id']}/addresses/", {"line1": "Rue 1", "city": "Libreville", "country": "GA"}
+        ),
+        "product": sandbox.product(metadata=FULL),
+        "archived": sandbox.product(active=False),
+        "yearly": sandbox.plan(interval="year"),
+        "subscription": api.post("/subscriptions/", {"customer": customer["id"], "plan": plan, "metadata": FULL}),
+        "profile": api.post("/security-profiles/", {"name": "Office"}),
+        "draft": api.post("/invoices/", {"customer": customer["id"], "line_items": [line], "metadata": FULL}),
+        "method of another": sandbox.method(other),
+        "link": sandbox.link(metadata=FULL),
+        "webhook": sandbox.endpoint(f"{sandbox.url}/_emulator/inbox/shop?app={sandbox.key[8:]}", metadata=FULL),
+        "intent": sandbox.intent(card),
+        "authorised": sandbox.pay(card, capture_method="manual"),
+        "deposit": sandbox.deposit(card, metadata=FULL),
+    }
+    link = sandbox.link(payment_link_type="donation", amount=..., collect_customer_info=False)
+    anonymous = sandbox.buy(link, amount=500)["customer"]
+    return {**{name: each["id"] for name, each in objects.items()}, "plan": plan, "anonymous": anonymous}
+
+
+def with_value(body: Any, path: str, value: Any) -> Any:
+    """The body with a value at a dotted path; a list that is not there is made."""
+    name, _, rest = path.partition(".")
+    if isinstance(body, list):
+        entries = body or [None]
+        own = with_value(entries[int(name)], rest, value) if rest else value
+        return [*entries[: int(name)], own, *entries[int(name) + 1 :]]
+    own = body.get(name, [] if rest[:1].isdigit() else {})
+    return {**body, name: with_value(own, rest, value) if rest else value}
+
+
+def filled(value: Any, ids: Mapping[str, str]) -> Any:
+    """A value with ``{name}`` replaced by the id of that object."""
+    if isinstance(value, str):
+        return re.sub(r"\{([\w ]+)\}", lambda match: ids[match[1]], value)
+    if isinstance(value, list):
+        return [filled(part, ids) for part in value]
+    return {name: filled(part, ids) for name, part in value.items()} if isinstance(value, dict) else value
+
+
+def violations(sandbox: Sandbox, method: str, path: str, body: Any) -> set[str]:
+    """The fields that an invalid request is answered with."""
+    answer = sandbox.api.request(method, path, json=body).json()
+    error = answer.get("error", answer)
+    return set(error["errors"]) if "errors" in error else {error["param"]}
+
+
+ALWAYS = {"createSubscription on a plan": {"customer"}}
+"""What is invalid in every request of a case: a customer without an email is another field's violation each time."""
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_any_two_violations_are_reported_together(sandbox: Sandbox, ids: dict[str, str], name: str) -> None:
+    case, always = CASES[name], ALWAYS.get(name, set())
+    method = "PATCH" if name.startswith("update") else "POST"
+    path = filled(case.path, ids)
+    for field, value in case.invalid.items():
+        body = filled(with_value(copy.deepcopy(case.valid), field, value), ids)
+        assert violations(sandbox, method, path, body) == {field, *always}, field
+    for one, two in combinations(case.invalid, 2):
+        body = case.valid
+        for field in (one, two):
+            body = with_value(body, field, case.invalid[field])
+        answer = sandbox.api.rejected(method, path, 422, "VALIDATION_ERROR", json=filled(body, ids))
+        assert set(answer["errors"]) == {one, two, *always}, (one, two)
+
+
+def test_each_operation_with_a_body_and_each_check_has_its_case() -> None:
+    """No operation is added whose violations mask each other."""
+    cases = {name.partition(" ")[0] for name in CASES}
+    assert cases == {name for name, spec in operation_specs().items() if spec.fields.names}
+    assert CHECKS.keys() <= cases
+
+
+def test_each_rule_for_metadata_has_its_case() -> None:
+    """B-22: the number of keys is judged with those that the object has already."""
+    updates = {
+        name
+        for name, spec in operation_specs().items()
+        if name.startswith("update") and "metadata" in spec.fields.names
+    }
+    assert {name for name in CASES if CASES[name].invalid.get("metadata") == TOO_MANY} == updates
+
+
+OPERATIONS = [
+    (method.upper(), path)
+    for path, item in bundles.load("service")["paths"].items()
+    for method, operation in item.items()
+    if isinstance(operation, dict)
+]
+
+
+@pytest.mark.parametrize(("method", "path"), OPERATIONS)
+def test_every_unknown_parameter_and_field_is_reported(sandbox: Sandbox, method: str, path: str) -> None:
+    """Of every operation, those without a body or a query included."""
+    url = re.sub(r"\{\w+\}", "x", path) + "?one=1&two=2"
+    takes_a_body = method in ("POST", "PATCH")
+    body = {"three": 3, "four": 4} if takes_a_body else None
+    code = "VALIDATION_ERROR" if takes_a_body else "INVALID_FILTER_PARAM"
+    answer = sandbox.api.rejected(method, url, 422, code, json=body)
+    assert {"one", "two", *(body or ())} <= set(answer["errors"])

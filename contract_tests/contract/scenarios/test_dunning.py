@@ -1,0 +1,367 @@
+"""Renewals that fail: retries, the ways back, and the end as unpaid (B-45, B-96)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from contract_tests.support.rules_harness import RulesHarness
+from contract_tests.support.sandbox import CARD, CHARGED, FAILED, FAILING_PHONE, Sandbox
+
+HEALTHY_PHONE = "+24177000000"
+
+
+def status(sandbox: Sandbox, subscription: Any) -> str:
+    return str(sandbox.subscription(subscription["id"])["status"])
+
+
+def test_dunning_to_unpaid_and_no_further_charge(sandbox: Sandbox) -> None:
+    """Retries 1, 3, 5 and 7 days after the first failure; while unpaid no new period is charged."""
+    with sandbox.expect("customer.created", "subscription.created", *FAILED):
+        subscription = sandbox.subscribe(FAILING_PHONE)
+    for day in ("2026-01-02", "2026-01-04", "2026-01-06"):
+        with sandbox.expect(*FAILED):
+            sandbox.advance_to(day)
+        assert status(sandbox, subscription) == "past_due"
+        assert sandbox.invoices("status") == ["open"]
+    with sandbox.expect(*FAILED):
+        sandbox.advance_to("2026-01-08")
+    assert status(sandbox, subscription) == "unpaid"
+    assert sandbox.invoices("status") == ["uncollectible"]
+    with sandbox.expect():
+        sandbox.advance("P1Y")
+    assert status(sandbox, subscription) == "unpaid"
+
+
+def test_paying_the_open_invoice_manually_recovers(sandbox: Sandbox) -> None:
+    """The retries stop, and the next boundary charges again."""
+    subscription = sandbox.subscribe(FAILING_PHONE)
+    sandbox.advance_to("2026-01-03")
+    [invoice] = sandbox.invoices("id")
+    with sandbox.expect("invoice.paid"):
+        sandbox.api.post(f"/invoices/{invoice}/pay/")
+    assert status(sandbox, subscription) == "active"
+    with sandbox.expect():
+        sandbox.advance_to("2026-01-31")
+    with sandbox.expect(*FAILED):
+        sandbox.advance_to("2026-02-01")
+
+
+def test_paying_the_uncollectible_invoice_manually_recovers_at_the_next_boundary(sandbox: Sandbox) -> None:
+    """B-96: an unpaid one that recovers after a boundary goes on at the next one."""
+    subscription = sandbox.subscribe(FAILING_PHONE)
+    sandbox.advance_to("2026-02-10")
+    with sandbox.expect("invoice.paid"):
+        sandbox.api.post(f"/invoices/{sandbox.invoices('id')[0]}/pay/")
+    now = sandbox.subscription(subscription["id"])
+    assert (now["status"], now["current_period_end"]) == ("active", "2026-03-01T00:00:00.000Z")
+    with sandbox.expect():
+        sandbox.advance_to("2026-02-28")
+    with sandbox.expect(*FAILED):
+        sandbox.advance_to("2026-03-01")
+
+
+def test_voiding_the_open_invoice_settles_it_too(sandbox: Sandbox) -> None:
+    """It is not owed any more: the subscription does not wait for it for ever."""
+    subscription = sandbox.subscribe(FAILING_PHONE)
+    with sandbox.expect():
+        sandbox.api.post(f"/invoices/{sandbox.invoices('id')[0]}/void/")
+        sandbox.advance("20d")
+    assert status(sandbox, subscription) == "active"
+
+
+def test_a_canceled_one_is_not_tried_again(sandbox: Sandbox) -> None:
+    """States table: past_due, POST cancel, canceled. Its open invoice stays, and falls overdue."""
+    subscription = sandbox.subscribe(FAILING_PHONE)
+    with sandbox.expect("subscription.canceled"):
+        sandbox.api.post(f"/subscriptions/{subscription['id']}/cancel/")
+        sandbox.advance_to("2026-01-31")
+    with sandbox.expect("invoice.payment_overdue"):
+        sandbox.advance("P1Y")
+    assert sandbox.invoices("status") == ["open"]
+
+
+def test_a_buyer_who_does_not_answer_fails_the_charge_after_three_minutes(sandbox: Sandbox) -> None:
+    """B-54, B-45: the retry days count from the failure, not from the attempt."""
+    subscription = sandbox.subscribe("+24177000003")
+    assert status(sandbox, subscription) == "active"
+    with sandbox.expect(*FAILED):
+        sandbox.advance("180s")
+    assert status(sandbox, subscription) == "past_due"
+    with sandbox.expect():
+        sandbox.advance("1d")
+    with sandbox.expect(*FAILED):
+        sandbox.advance("180s")
+
+
+def test_recovery_on_the_second_retry() -> None:
+    """A changed number on the stored method (B-31): the retry three days after the failure pays the invoice."""
+    harness = RulesHarness()
+    with harness.expect("customer.created", "subscription.created", *FAILED):
+        subscription = harness.subscribe(FAILING_PHONE)
+    with harness.expect(*FAILED):
+        harness.advance(days=1)
+    harness.change_phone(subscription.customer, HEALTHY_PHONE)
+    with harness.expect():
+        harness.advance(days=1)
+    with harness.expect(*CHARGED):
+        harness.advance(days=1)
+    assert harness.subscription(subscription.id).status == "active"
+    with harness.expect():
+        harness.advance(days=27)
+    with harness.expect(*CHARGED):
+        harness.advance(days=1)
+    assert [invoice.status for invoice in harness.invoices()] == ["paid", "paid"]
+
+
+def test_recovery_by_another_method() -> None:
+    """PATCH payment_method: the next retry charges the new one."""
+    harness = RulesHarness()
+    subscription = harness.subscribe(FAILING_PHONE)
+    other = harness.method(subscription.customer, HEALTHY_PHONE)
+    with harness.expect():
+        harness.do("updateSubscription", subscription.id, payment_method=other.id)
+    with harness.expect(*CHARGED):
+        harness.advance(days=1)
+    assert harness.subscription(subscription.id).status == "active"
+
+
+def test_a_retry_without_any_method_is_a_failed_attempt() -> None:
+    """B-45: one event for each failed attempt, and unpaid after the last, also when the method is gone."""
+    harness = RulesHarness()
+    subscription = harness.subscribe(FAILING_PHONE)
+    harness.drop_method(subscription.customer)
+    with harness.expect(*["subscription.payment_failed"] * 4):
+        harness.advance(days=7)
+    assert harness.subscription(subscription.id).status == "unpaid"
+
+
+@pytest.mark.parametrize(("days", "attempts"), [((), 1), ((2,), 2), ((1, 2, 3), 4)])
+def test_the_retry_days_are_a_setting(days: tuple[int, ...], attempts: int) -> None:
+    """B-45, B-90: renewal_retry_days."""
+    harness = RulesHarness(renewal_retry_days=days)
+    with harness.expect("customer.created", "subscription.created", *FAILED * attempts):
+        subscription = harness.subscribe(FAILING_PHONE)
+        harness.advance(days=20)
+    assert harness.subscription(subscription.id).status == "unpaid"
+
+
+def test_no_new_period_is_charged_while_a_failed_charge_is_retried() -> None:
+    """B-45, B-96: a daily plan fails, two boundaries go by, the retry pays, the next boundary charges again."""
+    harness = RulesHarness()
+    subscription = harness.subscribe(FAILING_PHONE, unit_amount=500, interval="day")
+    harness.advance(days=1.5)
+    harness.change_phone(subscription.customer, HEALTHY_PHONE)
+    with harness.expect():
+        harness.advance(days=1)
+    with harness.expect(*CHARGED * 2):
+        harness.advance(days=0.5)
+    assert [invoice.created_at[:10] for invoice in harness.invoices()] == ["2026-01-01", "2026-01-04"]
+    now = harness.subscription(subscription.id)
+    assert (now.status, now.current_period_start[:10]) == ("active", "2026-01-04")
+
+
+def test_retries_of_a_settled_charge_do_not_mix_with_those_of_the_next() -> None:
+    """B-45: each failure has its own retry days; what was planned for a charge paid manually is forgotten."""
+    harness = RulesHarness()
+    harness.subscribe(FAILING_PHONE, unit_amount=500, interval="day")
+    harness.advance(days=1.5)
+    with harness.expect("invoice.paid", *FAILED):
+        harness.do("payInvoice", harness.invoices()[0].id)
+        harness.advance(days=0.5)
+    with harness.expect(*FAILED):
+        harness.advance(days=1)
+
+
+def test_invoicing_goes_on_while_past_due() -> None:
+    """B-96: also where a failed charge is being retried and the next periods are to be collected by invoice."""
+    harness = RulesHarness()
+    subscription = harness.subscribe(FAILING_PHONE, unit_amount=500, interval="day")
+    harness.do("updateSubscription", subscription.id, collection_method="send_invoice")
+    with harness.expect():
+        harness.advance(days=2)
+    assert harness.subscription(subscription.id).status == "past_due"
+    assert [invoice.status for invoice in harness.invoices()] == ["open", "open", "open"]
+
+
+def test_two_charges_under_way_are_retried_as_one() -> None:
+    """With an operator slower than the plan, a second failure is reported and leaves the retry days as they are."""
+    harness = RulesHarness(operator_delay=1.5 * 86400)
+    subscription = harness.subscribe(FAILING_PHONE, unit_amount=500, interval="day")
+    with harness.expect(*FAILED * 2):
+        harness.advance(days=3)
+    failing = harness.subscription(subscription.id)
+    assert (failing.failures, failing.unpaid_invoice) == (1, harness.invoices()[0].id)
+
+
+def test_a_failure_after_the_invoice_was_paid_manually_changes_nothing() -> None:
+    """B-62: paying manually cancels the charge under way, which then cannot fail."""
+    harness = RulesHarness(operator_delay=60)
+    subscription = harness.subscribe(FAILING_PHONE)
+    harness.do("payInvoice", harness.invoices()[0].id)
+    with harness.expect():
+        harness.advance(days=3)
+    assert harness.subscription(subscription.id).status == "active"
+
+
+# -- collected by invoice
+
+
+def invoiced(sandbox: Sandbox) -> Any:
+    return sandbox.subscribe(unit_amount=5000, interval="month", collection_method="send_invoice")
+
+
+def test_an_overdue_invoice_makes_past_due_and_its_payment_active(sandbox: Sandbox) -> None:
+    """B-44, B-96: the overdue comes before the boundary at the same instant, and invoicing goes on."""
+    with sandbox.expect("customer.created", "subscription.created"):
+        subscription = invoiced(sandbox)
+        sandbox.advance_to("2026-01-31T23:59:59.999Z")
+    assert status(sandbox, subscription) == "active"
+    with sandbox.expect("invoice.payment_overdue"):
+        sandbox.advance_to("2026-02-01")
+    now = sandbox.subscription(subscription["id"])
+    assert (now["status"], now["current_period_start"]) == ("past_due", "2026-02-01T00:00:00.000Z")
+    assert sandbox.invoices("status", "due_date") == [("open", "2026-01-31"), ("open", "2026-03-03")]
+    with sandbox.expect("invoice.paid"):
+        sandbox.api.post(f"/invoices/{sandbox.invoices('id')[0]}/pay/")
+    assert status(sandbox, subscription) == "active"
+
+
+def test_the_overdue_comes_before_the_boundary(sandbox: Sandbox) -> None:
+    """B-96: at one instant, after the first charge and after a renewal (due 31 March, renewed on 1 April)."""
+    invoiced(sandbox)
+    for day in ("2026-02-01", "2026-04-01"):
+        jobs = sandbox.control.get("/schedule")["data"]
+        assert [job["kind"] for job in jobs if job["due_at"].startswith(day)] == [
+            "invoice.overdue",
+            "subscription.renew",
+        ]
+        sandbox.advance_to("2026-03-01")
+
+
+def test_it_is_active_again_only_once_none_is_overdue(sandbox: Sandbox) -> None:
+    """B-96: of two overdue invoices both are to be settled; voiding settles like paying."""
+    subscription = invoiced(sandbox)
+    with sandbox.expect("invoice.payment_overdue", "invoice.payment_overdue"):
+        sandbox.advance_to("2026-03-10")
+    first, second, third = sandbox.invoices("id")
+    sandbox.api.post(f"/invoices/{third}/pay/")
+    assert status(sandbox, subscription) == "past_due"
+    sandbox.api.post(f"/invoices/{first}/pay/")
+    assert status(sandbox, subscription) == "past_due"
+    sandbox.api.post(f"/invoices/{second}/void/")
+    assert status(sandbox, subscription) == "active"
+
+
+def test_it_is_never_tried_or_written_off(sandbox: Sandbox) -> None:
+    """B-44: no payment is attempted for an invoice that was sent."""
+    subscription = invoiced(sandbox)
+    with sandbox.expect(*["invoice.payment_overdue"] * 11):
+        sandbox.advance_to("2026-12-15")
+    assert status(sandbox, subscription) == "past_due"
+    assert set(sandbox.invoices("status")) == {"open"}
+    assert len(sandbox.invoices()) == 12
+
+
+def test_a_subscription_without_a_method_is_collected_by_invoice(sandbox: Sandbox) -> None:
+    """B-41, B-44: as with send_invoice; but an overdue invoice does nothing to it."""
+    subscription = sandbox.subscribe(phone=None, unit_amount=5000, interval="month")
+    with sandbox.expect("invoice.payment_overdue"):
+        sandbox.advance_to("2026-02-01")
+    assert status(sandbox, subscription) == "active"
+
+
+def test_by_the_other_reading_a_renewal_without_a_method_fails(sandbox: Sandbox) -> None:
+    """B-41, ``renewal_without_method: fail``."""
+    sandbox.control.patch("/app", {"settings": {"readings": {"renewal_without_method": "fail"}}})
+    with sandbox.expect("customer.created", "subscription.created", "subscription.payment_failed"):
+        subscription = sandbox.subscribe(phone=None, unit_amount=5000, interval="month")
+    assert status(sandbox, subscription) == "past_due"
+
+
+def test_the_collection_method_changes_from_the_next_period_on(sandbox: Sandbox) -> None:
+    """PATCH collection_method, both ways."""
+    subscription = sandbox.subscribe()
+    path = f"/subscriptions/{subscription['id']}/"
+    assert sandbox.api.patch(path, {"collection_method": "send_invoice"})["collection_method"] == "send_invoice"
+    with sandbox.expect():
+        sandbox.advance_to("2026-02-01")
+    sandbox.api.patch(path, {"collection_method": "charge_automatically"})
+    with sandbox.expect(*CHARGED):
+        sandbox.advance_to("2026-03-01")
+    assert sandbox.invoices("status") == ["paid", "open", "paid"]
+
+
+# -- payments under way, and the end
+
+
+SECURE_CARD = {**CARD, "number": "4000 0000 0000 3220"}
+"""A card whose payment waits for the buyer's confirmation (B-54)."""
+
+
+def failures(sandbox: Sandbox) -> list[str]:
+    """The day of each failed attempt."""
+    return [each["created_at"][:10] for each in sandbox.events() if each["type"] == "subscription.payment_failed"]
+
+
+@pytest.mark.parametrize(
+    ("ends", "attempts", "now"),
+    [
+        ("2026-01-05", ["2026-01-01", "2026-01-05", "2026-01-06", "2026-01-08"], "past_due"),
+        ("2026-01-10", ["2026-01-01", "2026-01-10"], "unpaid"),
+    ],
+)
+def test_retries_that_waited_for_a_payment_are_one(sandbox: Sandbox, ends: str, attempts: list[str], now: str) -> None:
+    """B-45: "Retries whose day came while a payment of the invoice was under way are one retry, made when that payment
+    ended without success; later days stand".
+    """
+    subscription = sandbox.subscribe(FAILING_PHONE)
+    [invoice] = sandbox.invoices("id")
+    payment = sandbox.buy(sandbox.api.get(f"/invoices/{invoice}/"), SECURE_CARD)
+    sandbox.advance_to(ends)
+    assert failures(sandbox) == ["2026-01-01"]
+    sandbox.control.post(f"/payment-intents/{payment['id']}/answer", {"result": "failed"})
+    assert (failures(sandbox), status(sandbox, subscription)) == (attempts[:2], now)
+    sandbox.advance("20d")
+    assert (failures(sandbox), status(sandbox, subscription)) == (attempts, "unpaid")
+
+
+def test_a_retry_that_takes_longer_than_to_the_next_day_is_followed_by_one(sandbox: Sandbox) -> None:
+    """B-45: its own payment is one under way, too."""
+    sandbox.settings(operator_delay=4 * 86400, renewal_retry_days=[1, 3, 5, 20])
+    sandbox.subscribe(FAILING_PHONE)
+    sandbox.advance("60d")
+    assert failures(sandbox) == ["2026-01-05", "2026-01-10", "2026-01-14", "2026-01-29"]
+
+
+def test_the_last_failure_shows_what_it_led_to(sandbox: Sandbox) -> None:
+    """B-45: "the last failure makes it `unpaid` and its invoice `uncollectible`, and its event shows it so"."""
+    sandbox.subscribe(FAILING_PHONE)
+    sandbox.advance("7d")
+    shown = [each["data"]["object"] for each in sandbox.events() if each["type"] == "subscription.payment_failed"]
+    assert [each["status"] for each in shown] == ["past_due"] * 4 + ["unpaid"]
+    assert sandbox.invoices("status") == ["uncollectible"]
+
+
+@pytest.mark.parametrize("days", [[5, 1], [1, 1], [1, 3, 2]])
+def test_the_retry_days_ascend(sandbox: Sandbox, days: list[int]) -> None:
+    """B-45: "`renewal_retry_days` ascends strictly, else 422"."""
+    change = {"settings": {"renewal_retry_days": days}}
+    error = sandbox.control.rejected("PATCH", "/app", 422, "INVALID_FIELD", json=change)
+    assert "renewal_retry_days" in error["message"]
+
+
+@pytest.mark.parametrize("ending", ["canceled", "expired"])
+def test_no_email_of_one_that_has_ended_speaks_of_keeping_it(sandbox: Sandbox, ending: str) -> None:
+    """B-45: "No email of a canceled or expired subscription speaks of keeping it"."""
+    end = {"ends_at": "2026-01-01T00:01:00Z"} if ending == "expired" else {}
+    subscription = sandbox.subscribe("+24177000003", **end)
+    if ending == "canceled":
+        sandbox.api.post(f"/subscriptions/{subscription['id']}/cancel/")
+    sandbox.advance("3m")
+    assert status(sandbox, subscription) == ending
+    [email] = [each["id"] for each in sandbox.control.get("/emails")["data"] if each["kind"] == "renewal_failed"]
+    text = sandbox.control.request("GET", f"/emails/{email}/html").text
+    assert "has ended" in text
+    assert [words for words in ("To keep", "last attempt", "try again") if words in text] == []

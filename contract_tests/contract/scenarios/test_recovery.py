@@ -1,0 +1,275 @@
+"""Falling behind and recovering: no failed attempt, no period and no way back to active is lost (B-41, B-44, B-45)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from contract_tests.support.sandbox import CHARGED, FAILED, FAILING_PHONE, Sandbox
+
+SILENT_PHONE = "+24177000003"
+GOOD_PHONE = "+24177001234"
+
+
+def subscribe(sandbox: Sandbox, customer: Any, **fields: Any) -> Any:
+    body = {"customer": customer["id"], "unit_amount": 5000, "interval": "month", **fields}
+    return sandbox.api.post("/subscriptions/", body)
+
+
+def status(sandbox: Sandbox, subscription: Any) -> str:
+    return str(sandbox.api.get(f"/subscriptions/{subscription['id']}/")["status"])
+
+
+def invoices(sandbox: Sandbox) -> list[tuple[str, str]]:
+    """Status and day of each invoice, oldest first."""
+    return [(each["status"], each["created_at"][:10]) for each in sandbox.api.get("/invoices/")["data"]][::-1]
+
+
+def act(sandbox: Sandbox, subscription: Any, action: str, body: Any = None) -> Any:
+    return sandbox.api.post(f"/subscriptions/{subscription['id']}/{action}/", body)
+
+
+# -- overdue
+
+
+def test_an_overdue_invoice_does_nothing_to_one_that_is_charged(sandbox: Sandbox) -> None:
+    """B-44: with an open invoice of before, it stays active while every month is paid."""
+    subscription = subscribe(sandbox, sandbox.customer(phone=GOOD_PHONE), collection_method="send_invoice")
+    sandbox.api.patch(f"/subscriptions/{subscription['id']}/", {"collection_method": "charge_automatically"})
+    with sandbox.expect("invoice.payment_overdue", *CHARGED * 3):
+        sandbox.advance("100d")
+    assert status(sandbox, subscription) == "active"
+    assert [state for state, _ in invoices(sandbox)] == ["open", "paid", "paid", "paid"]
+
+
+def test_one_that_is_charged_again_recovers_with_its_next_charge(sandbox: Sandbox) -> None:
+    """B-44: it fell behind under ``send_invoice``; charged automatically, the overdue invoice holds it no longer."""
+    customer = sandbox.customer(phone=GOOD_PHONE)
+    subscription = subscribe(sandbox, customer, collection_method="send_invoice")
+    sandbox.advance_to("2026-02-02")
+    assert status(sandbox, subscription) == "past_due"
+    sandbox.api.patch(f"/subscriptions/{subscription['id']}/", {"collection_method": "charge_automatically"})
+    sandbox.advance_to("2026-03-02")
+    assert status(sandbox, subscription) == "active"
+
+
+# -- paused
+
+
+def test_an_attempt_that_fails_while_paused_is_reported_and_tried_again_on_resume(sandbox: Sandbox) -> None:
+    """Events: one per failed attempt; B-45."""
+    customer = sandbox.customer(phone=SILENT_PHONE)
+    subscription = subscribe(sandbox, customer)
+    act(sandbox, subscription, "pause")
+    with sandbox.expect(*FAILED):
+        sandbox.advance("20d")
+    assert status(sandbox, subscription) == "paused"
+    sandbox.api.patch(f"/customers/{customer['id']}/", {"phone": GOOD_PHONE})
+    with sandbox.expect(*CHARGED):
+        assert act(sandbox, subscription, "resume")["status"] == "active"
+    assert invoices(sandbox) == [("paid", "2026-01-01")]
+    sandbox.advance("100d")
+    assert (status(sandbox, subscription), len(invoices(sandbox))) == ("active", 5)
+
+
+def test_one_that_fails_again_on_resume_is_retried_from_then_on(sandbox: Sandbox) -> None:
+    """B-45: the retry days count from the failure on resume; those that went by during the pause are not made up."""
+    customer = sandbox.customer(phone=SILENT_PHONE)
+    subscription = subscribe(sandbox, customer)
+    act(sandbox, subscription, "pause")
+    sandbox.advance("20d")
+    sandbox.api.patch(f"/customers/{customer['id']}/", {"phone": FAILING_PHONE})
+    with sandbox.expect(*FAILED):
+        act(sandbox, subscription, "resume")
+    assert status(sandbox, subscription) == "past_due"
+    with sandbox.expect():
+        sandbox.advance("23h")
+    with sandbox.expect(*FAILED * 4):
+        sandbox.advance("7d")
+    assert status(sandbox, subscription) == "unpaid"
+
+
+def test_what_is_paid_while_paused_is_not_charged_on_resume(sandbox: Sandbox) -> None:
+    subscription = subscribe(sandbox, sandbox.customer(phone=SILENT_PHONE))
+    act(sandbox, subscription, "pause")
+    sandbox.advance("1h")
+    [invoice] = sandbox.api.get("/invoices/")["data"]
+    sandbox.buy(invoice)
+    with sandbox.expect():
+        act(sandbox, subscription, "resume")
+
+
+def test_an_attempt_that_fails_after_the_cancellation_is_reported(sandbox: Sandbox) -> None:
+    """Events: one per failed attempt, whatever has become of the subscription."""
+    subscription = subscribe(sandbox, sandbox.customer(phone=SILENT_PHONE))
+    with sandbox.expect("subscription.canceled", *FAILED):
+        act(sandbox, subscription, "cancel")
+        sandbox.advance("10d")
+    assert status(sandbox, subscription) == "canceled"
+
+
+# -- methods that cannot be charged
+
+
+def test_an_expired_card_fails_the_renewal(sandbox: Sandbox) -> None:
+    """B-41: a method that is expired is a failing one."""
+    customer = sandbox.customer()
+    sandbox.method(customer, exp_month=1, exp_year=2026, is_default=True)
+    subscription = subscribe(sandbox, customer)
+    with sandbox.expect(*["subscription.payment_failed"] * 5):
+        sandbox.advance("45d")
+    assert status(sandbox, subscription) == "unpaid"
+
+
+@pytest.mark.parametrize("gone", ["method", "phone"])
+def test_a_removed_method_is_null_and_fails_the_renewal(sandbox: Sandbox, gone: str) -> None:
+    """B-41: null once deleted; and the customer had a method, so the period is not simply invoiced."""
+    customer = sandbox.customer(phone=GOOD_PHONE)
+    subscription = subscribe(sandbox, customer)
+    if gone == "phone":
+        sandbox.api.patch(f"/customers/{customer['id']}/", {"phone": None})
+    else:
+        sandbox.api.delete(f"/payment-methods/{subscription['payment_method']}/")
+    assert sandbox.api.get(f"/subscriptions/{subscription['id']}/")["payment_method"] is None
+    with sandbox.expect("subscription.payment_failed"):
+        sandbox.advance("31d")
+    assert status(sandbox, subscription) == "past_due"
+
+
+def test_with_the_method_gone_the_customers_default_is_charged(sandbox: Sandbox) -> None:
+    """B-41, B-52: null means the customer's default."""
+    customer = sandbox.customer(phone=GOOD_PHONE)
+    card = sandbox.method(customer)
+    subscription = subscribe(sandbox, customer, payment_method=card["id"])
+    sandbox.api.delete(f"/payment-methods/{card['id']}/")
+    sandbox.advance("31d")
+    types = [each["payment_method_type"] for each in sandbox.api.get("/transactions/")["data"]]
+    assert (types, status(sandbox, subscription)) == (["mobile_money", "bank_card"], "active")
+
+
+def test_nothing_stays_planned_for_the_cards_of_a_deleted_customer(sandbox: Sandbox) -> None:
+    """B-32: everything planned for its methods goes with them."""
+    customer = sandbox.customer()
+    sandbox.method(customer)
+    sandbox.api.delete(f"/customers/{customer['id']}/")
+    assert sandbox.control.get("/schedule")["data"] == []
+
+
+# -- retries
+
+
+def test_after_a_change_to_send_invoice_a_retry_emails_the_invoice(sandbox: Sandbox) -> None:
+    """B-45: the stored card is charged no more."""
+    customer = sandbox.customer(phone=FAILING_PHONE)
+    subscription = subscribe(sandbox, customer)
+    card = sandbox.method(customer)
+    changes = {"collection_method": "send_invoice", "payment_method": card["id"]}
+    sandbox.api.patch(f"/subscriptions/{subscription['id']}/", changes)
+    with sandbox.expect():
+        sandbox.advance("2d")
+    assert sandbox.control.get("/emails")["data"][0]["kind"] == "invoice"
+    [invoice] = sandbox.api.get("/invoices/")["data"]
+    sandbox.buy(invoice)
+    assert status(sandbox, subscription) == "active"
+
+
+def test_every_retry_emails_the_invoice_again(sandbox: Sandbox) -> None:
+    """B-45: a retry that only emails counts as one that did not help, so the next one follows, until none is left."""
+    customer = sandbox.customer(phone=FAILING_PHONE)
+    subscription = subscribe(sandbox, customer)
+    sandbox.api.patch(f"/subscriptions/{subscription['id']}/", {"collection_method": "send_invoice"})
+    sandbox.advance("2d")
+    assert emails(sandbox) == 1
+    sandbox.advance("10d")
+    assert emails(sandbox) == 4
+
+
+def emails(sandbox: Sandbox) -> int:
+    """How many emails with an invoice the customer got."""
+    return sum(email["kind"] == "invoice" for email in sandbox.control.get("/emails", page_size=100)["data"])
+
+
+def test_a_retry_comes_before_the_boundary_of_the_same_instant(sandbox: Sandbox) -> None:
+    """B-45: it recovers, so the period that begins then is charged too."""
+    customer = sandbox.customer(phone=FAILING_PHONE)
+    subscription = subscribe(sandbox, customer, interval="day", interval_count=3)
+    sandbox.advance("2d")
+    sandbox.api.patch(f"/customers/{customer['id']}/", {"phone": GOOD_PHONE})
+    with sandbox.expect(*CHARGED * 2):
+        sandbox.advance("3d")
+    assert status(sandbox, subscription) == "active"
+    assert invoices(sandbox) == [("paid", "2026-01-01"), ("paid", "2026-01-04")]
+
+
+@pytest.mark.parametrize(("reading", "charges"), [("skipped", 1), ("charged", 3)])
+def test_periods_while_past_due_are_skipped_or_charged(sandbox: Sandbox, reading: str, charges: int) -> None:
+    """B-45, ``past_due_periods``; each failed attempt has its event."""
+    sandbox.settings(readings={"past_due_periods": reading}, renewal_retry_days=[30])
+    subscription = subscribe(sandbox, sandbox.customer(phone=FAILING_PHONE), interval="day")
+    sandbox.advance("2d")
+    assert (status(sandbox, subscription), len(invoices(sandbox))) == ("past_due", charges)
+    failed = sandbox.control.get("/events", type="subscription.payment_failed")
+    assert failed["pagination"]["count"] == charges
+
+
+EVERY_PERIOD = {"readings": {"past_due_periods": "charged"}}
+
+
+def test_periods_charged_while_past_due_are_charged_again_after_recovery(sandbox: Sandbox) -> None:
+    """B-45, ``past_due_periods: charged``: no period is given away."""
+    sandbox.settings(**EVERY_PERIOD, renewal_retry_days=[3])
+    customer = sandbox.customer(phone=FAILING_PHONE)
+    subscription = subscribe(sandbox, customer, interval="day")
+    sandbox.advance("2d")
+    assert [status for status, _ in invoices(sandbox)] == ["open"] * 3
+    sandbox.api.patch(f"/customers/{customer['id']}/", {"phone": GOOD_PHONE})
+    sandbox.advance("1d")
+    assert [status for status, _ in invoices(sandbox)] == ["paid"] * 4
+    assert status(sandbox, subscription) == "active"
+
+
+def test_one_that_still_fails_after_recovery_is_past_due_again(sandbox: Sandbox) -> None:
+    sandbox.settings(**EVERY_PERIOD, renewal_retry_days=[30])
+    subscription = subscribe(sandbox, sandbox.customer(phone=FAILING_PHONE), interval="day")
+    sandbox.advance("1d")
+    (first, _) = sandbox.api.get("/invoices/", ordering="created_at")["data"]
+    with sandbox.expect("invoice.paid", *FAILED):
+        sandbox.api.post(f"/invoices/{first['id']}/pay/")
+    assert status(sandbox, subscription) == "past_due"
+
+
+def test_unpaid_recovers_with_the_next_period_that_is_paid(sandbox: Sandbox) -> None:
+    """B-45: a success makes it active; the invoice that was written off stays so."""
+    sandbox.settings(**EVERY_PERIOD)
+    customer = sandbox.customer(phone=FAILING_PHONE)
+    subscription = subscribe(sandbox, customer)
+    sandbox.advance("8d")
+    assert status(sandbox, subscription) == "unpaid"
+    sandbox.api.patch(f"/customers/{customer['id']}/", {"phone": GOOD_PHONE})
+    sandbox.advance("31d")
+    assert status(sandbox, subscription) == "active"
+    assert [status for status, _ in invoices(sandbox)] == ["uncollectible", "paid"]
+
+
+# -- scheduled cancellations
+
+
+def test_past_due_is_canceled_at_once_whatever_the_body_says(sandbox: Sandbox) -> None:
+    """Subscription states: past_due, POST .../cancel/ → canceled, without a condition."""
+    subscription = subscribe(sandbox, sandbox.customer(phone=FAILING_PHONE))
+    with sandbox.expect("subscription.canceled"):
+        assert act(sandbox, subscription, "cancel", {"cancel_at_period_end": True})["status"] == "canceled"
+
+
+@pytest.mark.parametrize("scheduled", [True, False])
+def test_a_cancellation_is_taken_back_while_past_due(sandbox: Sandbox, scheduled: bool) -> None:
+    """B-47: also beside the new method that repairs it; where nothing was scheduled nothing changes."""
+    customer = sandbox.customer(phone=FAILING_PHONE)
+    subscription = subscribe(sandbox, customer, cancel_at_period_end=scheduled)
+    card = sandbox.method(customer)
+    body = {"payment_method": card["id"], "cancel_at_period_end": False}
+    changed = sandbox.api.patch(f"/subscriptions/{subscription['id']}/", body)
+    assert (changed["payment_method"], changed["cancel_at_period_end"]) == (card["id"], False)
+    sandbox.advance("60d")
+    assert status(sandbox, subscription) == "active"

@@ -1,0 +1,217 @@
+"""schemathesis takes both documents at their word: with requests they allow and requests they do not, every check on.
+
+A long run: ``EXAMPLES=1000 pytest -n 2 contract_tests/contract/schemathesis``, which looks elsewhere each time.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from hypothesis import Phase, find, settings
+
+from contract_tests.support.contract import Contract
+from contract_tests.support.sandbox import RunningServer, Sandbox
+from emulator.checks.document.format_strategies import strategies
+from emulator.checks.document.link_walker import headers
+from emulator.checks.document.object_factory import ObjectFactory, webhook_receiver
+from emulator.checks.document.operation_links import links, operations
+from emulator.checks.document.report import Report
+from emulator.checks.document.state_rules import ANY_OPERATION
+from emulator.checks.document.suite import Suite
+from emulator.document import bundles
+
+EXAMPLES = int(os.environ.get("EXAMPLES", "5"))
+"""How many requests are made up for each operation, beside those that cover its schema point by point."""
+
+SEED = None if "EXAMPLES" in os.environ else 1
+
+FLOOR = 0.05
+"""The least part of the valid requests that succeed, for any operation; most are far above."""
+
+CHECKS = frozenset(
+    {"not_a_server_error", "status_code_conformance", "content_type_conformance", "response_headers_conformance"}
+    | {"response_schema_conformance", "negative_data_rejection", "positive_data_acceptance", "missing_required_header"}
+    | {"unsupported_method", "allow_header_conformance", "use_after_free", "ensure_resource_availability"}
+    | {"ignored_auth", "object_level_authorization"}
+)
+"""Every check that schemathesis has for an API."""
+
+WRONG_STATE = {
+    "createSubscription reactivateSubscription",
+    "createSubscription resumeSubscription",
+    "getSubscription reactivateSubscription",
+    "getSubscription resumeSubscription",
+    "createInvoice sendInvoice",
+    "createInvoice voidInvoice",
+    "createInvoice payInvoice",
+    "createInvoice getInvoicePdf",
+    "getInvoice sendInvoice",
+    "getInvoice voidInvoice",
+    "getInvoice payInvoice",
+    "getInvoice getInvoicePdf",
+    "createPaymentLink restorePaymentLink",
+    "getPaymentLink restorePaymentLink",
+    "getTransaction cancelTransaction",
+    "testWebhook retryWebhookDelivery",
+    "createPaymentIntent capturePaymentIntent",
+    "getPaymentIntent capturePaymentIntent",
+    "confirmPaymentIntent capturePaymentIntent",
+}
+"""Links to what can be done with such an object in another state than the one in which the walk finds it."""
+
+WITHOUT_SHRINKING = settings(phases=[Phase.generate], deadline=None)
+
+SECONDS = frozenset(map(str, range(31)))
+"""The times that an answer may be held back."""
+
+
+@pytest.fixture
+def examine(
+    server: RunningServer, world_name: str, contracts: tuple[Contract, Contract]
+) -> Iterator[Callable[..., Report]]:
+    """Runs phases of the service's suite in a world of its own, whose refunds wait for a review."""
+    with server.world(world_name, *contracts) as sandbox, webhook_receiver() as receiver:
+        sandbox.settings(refund_review=True)
+        base_url = f"{server.url}/v1"
+
+        def run(*phases: str) -> Report:
+            stage = ObjectFactory(base_url, headers(sandbox.key), receiver.url, "test")
+            suite = Suite(bundles.load("service"), base_url, sandbox.key, EXAMPLES, SEED, stage, phases=phases)
+            return suite.run()
+
+        yield run
+
+
+def failures(report: Report) -> list[str]:
+    """Everything that failed, in words."""
+    return (
+        report.problems
+        + report.notes
+        + [
+            f"{tally.operation}: {each.check}: {each.message}\n{each.curl}\n{each.status} {each.answer}"
+            for tally in report.operations.values()
+            for each in tally.failures.values()
+        ]
+    )
+
+
+def rejected(report: Report) -> set[str]:
+    """The codes with which rules of state rejected valid requests; those of each operation are checked by the suite."""
+    return {code for count in report.operations.values() for code in count.rejected}
+
+
+def seldom(report: Report) -> dict[str, float]:
+    """The operations whose valid requests succeed too seldom."""
+    return {tally.operation: tally.rate for tally in report.operations.values() if tally.rate < FLOOR}
+
+
+def test_examples_and_every_point_of_the_schemas(examine: Callable[..., Report]) -> None:
+    report = examine("examples", "coverage")
+    assert failures(report) == []
+    assert seldom(report) == {}
+    assert len(report.operations) == len(operations(bundles.load("service")))
+    assert report.checks.keys() == CHECKS
+    assert min(report.checks.values()) > 1000
+    # Nothing is excused by the list of any operation: the key may do everything, and there are no limits.
+    assert rejected(report)
+    assert rejected(report).isdisjoint(ANY_OPERATION)
+
+
+def test_requests_made_up_at_random(examine: Callable[..., Report]) -> None:
+    report = examine("fuzzing")
+    assert failures(report) == []
+    assert report.checks.keys() == CHECKS
+
+
+def test_what_one_answer_leads_to(examine: Callable[..., Report]) -> None:
+    """What was made is read, changed, confirmed, deleted, in any order; and every link leads where it says."""
+    report = examine("stateful")
+    assert failures(report) == []
+    every = list(links(bundles.load("service")))
+    assert report.links.keys() == {link.name for link in every}
+    failed = {f"{link.source.id} {link.target.id}" for link in every if not 200 <= report.links[link.name] < 300}
+    assert failed == WRONG_STATE
+
+
+@pytest.mark.parametrize("document", ["service", "control"])
+def test_texts_of_every_format_reach_the_bounds_of_their_length(document: str) -> None:
+    """Else schemathesis searches for seconds and leaves the bound out."""
+    bounded = sorted(set(_bounded_formats(bundles.load(document))))
+    assert bounded
+    for name, bound in bounded:
+        texts = strategies(bundles.load(document))[name]
+        for length in (bound - 1, bound, bound + 1):
+            assert find(texts, lambda text, length=length: len(text) == length, settings=WITHOUT_SHRINKING)
+
+
+def _bounded_formats(node: Any) -> Iterator[tuple[str, int]]:
+    if isinstance(node, dict):
+        if "format" in node and "maxLength" in node:
+            yield node["format"], node["maxLength"]
+        node = [*node.values()]
+    if isinstance(node, list):
+        for each in node:
+            yield from _bounded_formats(each)
+
+
+def test_every_operation_on_an_object_is_linked_to() -> None:
+    document = bundles.load("service")
+    linked = {link.target.id for link in links(document)}
+    assert {id for id, each in operations(document).items() if "{" in each.path} <= linked
+
+
+@pytest.fixture
+def known(sandbox: Sandbox) -> dict[str, str]:
+    """The id of an object for each of the control API's paths that has one."""
+    invoice = sandbox.api.post(
+        "/invoices/",
+        {"customer": sandbox.customer()["id"], "line_items": [{"description": "Mat", "unit_amount": 900}]},
+    )
+    sandbox.api.post(f"/invoices/{invoice['id']}/finalize/", {"auto_send": True})
+    sandbox.control.post("/snapshots", {"name": "before"})
+    advance = sandbox.control.post("/clock/advance", {"by": "1s"}, Prefer="respond-async")
+    return {
+        "/checkout-sessions/{id}/pay": sandbox.session()["id"],
+        "/payment-links/{id}/pay": sandbox.link()["id"],
+        "/invoices/{id}/pay": invoice["id"],
+        "/explain/{id}": invoice["id"],
+        "/objects/{id}": sandbox.product()["id"],
+        "/clock/advances/{id}": advance["id"],
+        "/emails/{id}": sandbox.control.get("/emails")["data"][0]["id"],
+        "/requests/{req_id}": sandbox.control.get("/requests")["data"][0]["id"],
+    }
+
+
+UNREPEATABLE = {
+    "POST /checkout-sessions/{id}/answer",
+    "POST /checkout-sessions/{id}/pay",
+    "POST /invoices/{id}/pay",
+    "POST /payment-intents/{id}/answer",
+    "POST /refunds/{id}/answer",
+    "POST /payment-links/{id}/pay",
+    "POST /phones/{number}/answer",
+    "PUT /snapshots/{name}",
+    "PATCH /objects/{id}",
+    "GET /requests/{req_id}",
+}
+"""What can be done once, or takes values that no schema describes, or asks for what a long run has forgotten: they have
+tests of their own.
+"""
+
+
+def test_the_control_api(sandbox: Sandbox, server: RunningServer, known: dict[str, str]) -> None:
+    def adjust(case: Any) -> None:
+        if str((case.query or {}).get("wait")) in SECONDS:
+            case.query["wait"] = 0  # to hold an answer back is what it is for, and there is nothing to wait for here
+        path = case.operation.path.removesuffix("/html").removesuffix("/raw")
+        if path in known:
+            case.path_parameters = dict.fromkeys(case.path_parameters, known[path])
+
+    suite = Suite(bundles.load("control"), f"{server.url}/_emulator", sandbox.key, EXAMPLES, SEED, adjust=adjust)
+    report = suite.run()
+    assert failures(report) == []
+    assert seldom(report).keys() <= UNREPEATABLE
+    assert report.checks.keys() == CHECKS

@@ -1,0 +1,165 @@
+"""Other people's modules stay as they are: importing the emulator, or running it, changes none of them.
+
+Its pytest plugin runs inside other people's test processes, which import the same packages for purposes of their own.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from contract_tests.surfaces.cli.terminal import COMMAND, clean
+
+USED = ("connexion", "httpx", "jinja2", "jsonschema", "requests", "starlette", "tinydb", "uvicorn", "werkzeug")
+"""Packages that a start imports, directly or through another one."""
+
+LOAD = """
+from emulator.server.sandbox import Options
+from emulator.server.server import Server
+import emulator.testing.plugin
+server = Server(Options(), "127.0.0.1", 0)
+server.sandbox.application()
+server.socket.close()
+import emulator.control.control_app, emulator.web.connection
+emulator.control.control_app.control_app(server.sandbox.engine, strict=False)
+"""
+
+COMPARE = """
+import sys
+from importlib import import_module
+from types import ModuleType
+
+def attributes(owner):
+    return {name: value for name, value in vars(owner).items() if name not in IGNORED}
+
+# Made by the class machinery itself, when an abstract class is first asked about an instance.
+IGNORED = {"_abc_impl", "__abstractmethods__", "__dict__", "__weakref__"}
+
+def known():
+    modules = {name: module for name, module in sys.modules.items() if name.partition(".")[0] in USED}
+    classes = {
+        f"{name}.{key}": value
+        for name, module in modules.items()
+        for key, value in vars(module).items()
+        if isinstance(value, type) and value.__module__ == name
+    }
+    return modules | classes
+
+def changed(before):
+    for name, (owner, values) in before.items():
+        now = attributes(owner)
+        for key in values.keys() | now.keys():
+            is_submodule = key not in values and sys.modules.get(f"{name}.{key}") is now.get(key)
+            if not is_submodule and values.get(key) is not now.get(key):
+                yield f"{name}.{key}"
+        if isinstance(owner, ModuleType) and sys.modules.get(name) is not owner:
+            yield name
+"""
+
+
+def python(*parts: str) -> str:
+    """What a fresh Python prints that runs these parts one after the other."""
+    script = "\n".join((f"USED = {USED!r}", *parts))
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, env=os.environ)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+IMPORT_USED = """
+import warnings
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    for name in USED:
+        import_module(name)
+"""
+
+
+def test_the_emulator_changes_no_module_and_no_class_of_another_package() -> None:
+    before = "before = {name: (owner, attributes(owner)) for name, owner in known().items()}"
+    enough = "assert len(before) > 200, len(before)"
+    assert python(COMPARE, IMPORT_USED, before, enough, LOAD, "print(sorted(changed(before)))") == "[]"
+
+
+def test_this_comparison_finds_what_is_changed() -> None:
+    before = "before = {name: (owner, attributes(owner)) for name, owner in known().items()}"
+    change = """
+import httpx, uvicorn, requests
+uvicorn.Server.startup = None
+httpx.get = None
+sys.modules["requests"] = ModuleType("requests")
+"""
+    found = python(COMPARE, IMPORT_USED, before, change, "print(sorted(changed(before)))")
+    assert found == "['httpx.get', 'requests', 'uvicorn.server.Server.startup']"
+
+
+def test_after_the_emulator_each_module_is_the_one_of_its_package() -> None:
+    """None is a stand-in: each was loaded from a file."""
+    strange = """
+modules = {name: value for name, value in known().items() if name in sys.modules}
+print(sorted(name for name, module in modules.items() if type(module) is not ModuleType or not module.__spec__.origin))
+"""
+    loaded = "assert {'connexion', 'uvicorn', 'werkzeug'} <= sys.modules.keys()"
+    assert python(COMPARE, LOAD, loaded, strange) == "[]"
+
+
+@pytest.mark.parametrize("name", ["requests.Session", "httpx.AsyncClient", "jinja2.Environment", "werkzeug.Request"])
+def test_after_the_emulator_other_packages_are_whole(name: str) -> None:
+    module, _, attribute = name.partition(".")
+    assert python(LOAD, f"import {module}", f"print(type({name}).__name__, {name}.__name__)") == f"type {attribute}"
+
+
+def test_importing_the_emulator_warns_of_nothing() -> None:
+    """Also not of what Connexion imports: a test suite that makes warnings errors could not use the plugin."""
+    assert python("import warnings", "warnings.simplefilter('error')", LOAD, "print('quiet')") == "quiet"
+
+
+OPTIONAL = (
+    "emulator.checks.service",
+    "emulator.checks.receiver",
+    "emulator.cli.agent",
+    "emulator.cli.mcp_server",
+    "emulator.checks.document",
+    "emulator.checks.suite",
+    "emulator.checks.report",
+    "emulator.server.telemetry",
+    "emulator.testing",
+    "emulator.ui.reports",
+    "hypothesis",
+    "mcp",
+    "opentelemetry",
+    "schemathesis",
+)
+"""What some commands and test suites need, and a server does not."""
+
+
+def optional(names: Iterable[str]) -> list[str]:
+    """The optional modules among these."""
+    return sorted(name for name in names if f"{name}.".startswith(tuple(f"{each}." for each in OPTIONAL)))
+
+
+def test_a_server_loads_nothing_of_the_optional_packages() -> None:
+    names = python("import sys", LOAD, "print(*sys.modules)").split()
+    assert "emulator.server.server" in names
+    assert optional(names) == ["emulator.testing", "emulator.testing.plugin"], "the plugin loads no other helper"
+
+
+def test_serve_loads_nothing_of_the_optional_packages(tmp_path: Path) -> None:
+    """By the interpreter's own list of the modules that it imports until the server is ready."""
+    command = [sys.executable, "-X", "importtime", *COMMAND[1:], "serve", "--port", "0"]
+    file = tmp_path / "imports"
+    with (
+        file.open("w") as imports,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=imports, text=True, env=clean()) as process,
+    ):
+        assert process.stdout
+        ready = "Ready.\n" in process.stdout
+        process.kill()
+    assert ready
+    names = {line.rpartition("|")[2].strip() for line in file.read_text("utf-8").splitlines()}
+    assert "emulator.server.server" in names
+    assert optional(names) == []

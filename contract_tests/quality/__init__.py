@@ -1,0 +1,1 @@
+"""The code, the documentation and the package themselves; benchmarks."""

@@ -1,0 +1,192 @@
+"""The command: measures what is asked for and prints one table."""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from contract_tests.quality.benchmarks import load
+from contract_tests.quality.benchmarks.checks import checks
+from contract_tests.quality.benchmarks.clock import clock
+from contract_tests.quality.benchmarks.comparison import Standing, compare
+from contract_tests.quality.benchmarks.comparison import markdown as peers_table
+from contract_tests.quality.benchmarks.first_paint import first_paint
+from contract_tests.quality.benchmarks.footprint import commands, installed, room
+from contract_tests.quality.benchmarks.idle import idle
+from contract_tests.quality.benchmarks.limits import limits
+from contract_tests.quality.benchmarks.loss import loss
+from contract_tests.quality.benchmarks.measures import QUICK, Row, Size, memory, of_runs, requests, sizes, start
+from contract_tests.quality.benchmarks.outside import lean, two_servers
+from contract_tests.quality.benchmarks.overload import overload
+from contract_tests.quality.benchmarks.states import stored
+from contract_tests.quality.benchmarks.steps import steps
+from contract_tests.quality.benchmarks.worlds import worlds
+
+Measure = Callable[[Size, ProcessPoolExecutor], Iterator[Row]]
+
+MEASURES: dict[str, Measure] = {
+    "start": start,
+    "commands": commands,
+    "room": room,
+    "memory": memory,
+    "requests": requests,
+    "sizes": sizes,
+    "clock": clock,
+    "steps": steps,
+    "worlds": worlds,
+    "checks": checks,
+    "idle": idle,
+    "overload": overload,
+    "loss": loss,
+    "paint": first_paint,
+    "lean": lean,
+    "states": stored,
+    "servers": two_servers,
+}
+
+INSTALLED = ("start", "commands", "memory", "room")
+"""Measures in an environment of their own, with the package and nothing else; pip's registry is needed for it."""
+
+PEERS = "peers"
+"""The comparison with the peers: it installs them, so it needs pip's and npm's registries."""
+
+
+@click.command()
+@click.option("--quick", is_flag=True, help="Fewer and shorter rounds: a minute instead of several.")
+@click.option("--only", multiple=True, type=click.Choice([*MEASURES, PEERS]), help="One measure; may be repeated.")
+@click.option("--runs", default=1, type=click.IntRange(1, 10), help="Runs; the table gives their medians and spread.")
+@click.option("--rounds", type=click.IntRange(1, 100), help="Rounds of each load; the table gives their medians.")
+@click.option("--objects", type=click.IntRange(1_001, 1_000_000), help="What counts as many objects.")
+@click.option("--subscriptions", multiple=True, type=click.IntRange(1, 100_000), help="For the clock; may be repeated.")
+@click.option("--years", type=click.IntRange(1, 100), help="For the steps of lives.")
+@click.option("--write", type=click.Path(dir_okay=False, path_type=Path), help="Write the tables here, as Markdown.")
+def main(quick: bool, only: Sequence[str], write: Path | None, runs: int, **chosen: Any) -> None:
+    """Measure the emulator beside a bare Starlette app that does the same work, and beside its peers."""
+    names = {"rounds": "rounds", "objects": "many", "subscriptions": "subscriptions", "years": "years"}
+    size = (QUICK if quick else Size())._replace(**{names[name]: value for name, value in chosen.items() if value})
+    click.echo(f"Python {platform.python_version()}, {os.cpu_count()} cores, {size}")
+    names_wanted = only or [*MEASURES, PEERS]
+    names_measured = [name for name in names_wanted if name != PEERS]
+    started = time.monotonic()
+    with ExitStack() as environment:
+        if any(name in INSTALLED for name in names_measured):
+            size = size._replace(python=environment.enter_context(installed()))
+        measured = of_runs([list(show(rows(names_measured, size))) for _ in range(runs)])
+    standings = beside_peers(size) if PEERS in names_wanted else []
+    if write:
+        minutes = (time.monotonic() - started) / 60
+        earlier = write.read_text("utf-8") if only and write.exists() else ""
+        write.write_text(page(measured, standings, Run(runs, minutes), earlier), "utf-8")
+
+
+def beside_peers(size: Size) -> list[Standing]:
+    """The comparison with the peers, printed."""
+    with load.generator() as pool:
+        standings = compare(size, pool)
+    click.echo(f"\n{peers_table(standings)}")
+    return standings
+
+
+def rows(names: Iterable[str], size: Size) -> Iterator[Row]:
+    """The rows of these measures, as they come."""
+    with load.generator() as pool:
+        for name in names:
+            yield from MEASURES[name](size, pool)
+
+
+def show(rows: Iterable[Row]) -> Iterator[Row]:
+    """Print the table, a row as soon as it is known, and hand the rows on."""
+    click.echo(f"{'':44}{'unit':>5}{'bare':>12}{'emulator':>12}{'ratio':>8}  aim")
+    for row in rows:
+        figures = f"{_figure(row.bare):>12}{_figure(row.emulator):>12}{_figure(row.ratio):>8}"
+        click.echo(f"{row.measure:44}{row.unit:>5}{figures}  {row.aim}".rstrip())
+        yield row
+
+
+def _figure(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.2f}"
+
+
+class Run(NamedTuple):
+    """How the figures of a page came about: so many runs, and the minutes that all took together."""
+
+    runs: int
+    minutes: float
+
+
+HEAD = """# Benchmarks
+
+What `python -m contract_tests.quality.benchmarks --runs {run.runs} --write docs/guide/benchmarks.md` measured in
+{run.minutes:.0f} minutes: {machine}. All servers run side by side and are loaded alternately, over 16 connections;
+figures are medians of the rounds, ratios medians of the rounds' own; in brackets, the least and the greatest of the
+runs. Absolute figures depend on the machine and on what else it did; compare the ratios. Request rates are answers per
+second of the server's processor time, so neither the load generator nor other programs count. A load that leaves the
+server no pause gets these rates. The emulator runs with `--quiet`, without a line for each request. With `--only` a
+part is measured again, and the rest of the page stays.
+"""
+
+TITLE_BESIDE_BARE = "## Beside a bare Starlette application"
+
+BESIDE_BARE = """
+This application does the same work directly: it compares the key, validates the body, stores customers in a dict, and
+makes the payment method of a customer with a phone, and the event. It has no clock, webhooks, journal, coverage,
+console, guards or idempotency; the emulator has all of them on. The raw ASGI application calls the same functions
+without Starlette: no application is faster on this HTTP server. Where a measure compares two sizes, stores or numbers
+of servers, the column of the bare application shows the emulator with few objects, in memory or as one server.
+
+The rows of the lean application are what one measures from outside: `wrk -t 1 -c 16`, answers per second of real time,
+the emulator as it starts, with its lines. This application leaves out unique emails, the payment method, the event and
+the URLs of other pages, which are most of what a list costs in Starlette.
+"""
+
+TITLE_BESIDE_PEERS = "## Beside peers"
+
+BESIDE_PEERS = """
+
+How many times as many answers per second the emulator gives, with {present} objects in each server at first.
+stripe-mock (a Go program) and PaperTiger (for Elixir) are not measured: pip and npm cannot install them.
+"""
+
+
+def page(measured: Sequence[Row], standings: Sequence[Standing], run: Run, earlier: str = "") -> str:
+    """The tables as a Markdown document. What is not measured stays as it is on an ``earlier`` page."""
+    machine = f"Python {platform.python_version()}, {os.cpu_count()} cores"
+    parts = [earlier.partition(TITLE_BESIDE_BARE)[0].rstrip() or HEAD.format(machine=machine, run=run).rstrip()]
+    lines = _lines_of(earlier) | {row.measure: f"| {' | '.join(_cells(row))} |" for row in measured}
+    if lines:
+        head = ["| measure | unit | raw ASGI | bare | emulator | ratio | aim |", "|---|---|--:|--:|--:|--:|---|"]
+        parts += [f"\n{TITLE_BESIDE_BARE}\n{BESIDE_BARE}", *head, *lines.values(), limits(lines)]
+    peers = earlier.partition(TITLE_BESIDE_PEERS)[2]
+    if standings:
+        peers = BESIDE_PEERS.format(present=Size().present) + "\n" + peers_table(standings)
+    if peers:
+        parts += [f"\n{TITLE_BESIDE_PEERS}{peers.rstrip()}"]
+    return "\n".join(parts) + "\n"
+
+
+def _lines_of(earlier: str) -> dict[str, str]:
+    """The rows of a page's first table, by their measures."""
+    table = earlier.partition(TITLE_BESIDE_BARE)[2].partition("## ")[0]
+    rows = [line for line in table.splitlines() if line.startswith("| ")]
+    return {line.split(" | ")[0].removeprefix("| "): line for line in rows[1:]}
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    spread = "" if row.spread is None else f" ({_figure(row.spread[0])} to {_figure(row.spread[1])})"
+    judged = [_figure(row.emulator), _figure(row.ratio)]
+    judged[row.ratio is not None] += spread
+    return (row.measure, row.unit, _figure(row.raw), _figure(row.bare), *judged, row.aim)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""The Markdown pages people read, cut into the samples they are to type."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import zip_longest
+from pathlib import Path
+from typing import NamedTuple
+
+from contract_tests import ROOT
+
+GUIDE = ROOT / "docs" / "guide"
+
+TRANSLATIONS = sorted(GUIDE.glob("fr/*.md"))
+"""Pages in another language. Their samples are those of the page that they translate."""
+
+PAGES = sorted({ROOT / "README.md", *GUIDE.rglob("*.md")} - {*TRANSLATIONS})
+"""The pages whose samples are run."""
+
+_BLOCK = re.compile(r"(?:<!-- not run: (?P<reason>[^>]+) -->\n)?^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.S | re.M)
+
+
+class Sample(NamedTuple):
+    """One block of code; ``reason`` says why it is not run, and ``answer`` is what the page says comes of it."""
+
+    page: Path
+    line: int
+    language: str
+    text: str
+    reason: str | None
+    answer: str | None = None
+
+
+def name(page: Path) -> str:
+    """How a page is called in messages."""
+    return page.relative_to(ROOT).as_posix()
+
+
+def samples(page: Path) -> Iterator[Sample]:
+    """The samples of a page in order. A block of ``text`` right after another block is the answer to it."""
+    text = page.read_text("utf-8")
+    blocks = list(_BLOCK.finditer(text))
+    for block, following in zip_longest(blocks, blocks[1:]):
+        if block["language"] == "text":
+            continue
+        answers = following and following["language"] == "text" and text[block.end() : following.start()].isspace()
+        yield Sample(
+            page,
+            text.count("\n", 0, block.start()) + 1,
+            block["language"],
+            block["text"],
+            block["reason"],
+            following["text"] if following and answers else None,
+        )

@@ -1,0 +1,291 @@
+"""Tables in the pages that the code knows: written between markers by ``python -m contract_tests.quality.docs.tables``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from itertools import groupby
+from pathlib import Path
+
+import msgspec
+import yaml
+
+from contract_tests.contract.document.reader import operations
+from contract_tests.quality.docs.pages import PAGES, ROOT
+from contract_tests.quality.drift import commands as cli
+from contract_tests.quality.mutation.faults import FAULTS
+from emulator.checks.document import state_rules
+from emulator.checks.document.exceptions import RULES as BEYOND_SCHEMAS
+from emulator.checks.receiver.checks import CHECKS, METHODS
+from emulator.checks.suite.table import AREAS
+from emulator.cli.options import NAMES
+from emulator.control.audit.rules import RULES
+from emulator.core.errors import ERRORS
+from emulator.core.event_types import EVENTS
+from emulator.document import bundles
+from emulator.document.probes import collected
+from emulator.engine.constraints import constraints, constraints_by_source
+from emulator.engine.decisions import decisions
+from emulator.engine.error_examples import error_examples
+from emulator.engine.reference_data import ReferenceData
+from emulator.resources.app.settings import Settings
+from emulator.resources.registry import STATE_MACHINES
+
+Cells = Iterable[object]
+
+
+def _table(*head: str, rows: Iterable[Cells]) -> str:
+    lines = ["| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in row) + " |" for row in rows]
+    return "\n".join(["| " + " | ".join(head) + " |", "|" + "---|" * len(head), *lines])
+
+
+def _code(text: str | None) -> str:
+    return f"`{text}`" if text else ""
+
+
+def errors() -> str:
+    """Every error code of the service."""
+    known = error_examples()
+    rows = sorted((ERRORS[code].status, f"`{code}`", known[code].explain) for code in known)
+    return _table("status", "code", "what it means", rows=rows)
+
+
+def events() -> str:
+    """Every event type."""
+    return _table(
+        "event", "object", "when", rows=[(f"`{type}`", row.object, row.meaning) for type, row in EVENTS.items()]
+    )
+
+
+def decided() -> str:
+    """Every decision, with what the specification says of it and what changes it."""
+    parts: list[str] = []
+    for area, numbered in groupby(decisions().items(), lambda each: each[1].area):
+        parts.append(f"## {area}")
+        for number, decision in numbered:
+            names = [*decision.settings, *(f"readings.{name}" for name in decision.readings)]
+            changed_by = ", ".join(f"`{name}`" for name in names)
+            lines = [
+                f'### <a id="{number}"></a>{number} {decision.title}',
+                f"*{decision.section}.* {decision.reads}",
+                f"**Here:** {decision.decided}",
+                *([f"Changed by {changed_by}."] if names else []),
+                _probes(number),
+            ]
+            parts += map(_escaped, lines)
+    return "\n\n".join(parts)
+
+
+def _probes(number: str) -> str:
+    """How a decision is observed at a running service, or why it cannot be."""
+    known = collected()
+    asked = [f"`{name}`: {probe.question}" for name, probe in known.of(number).items()]
+    return f"*Probes:* {' '.join(asked)}" if asked else f"*No probe:* {known.unknowable[number]}"
+
+
+def probes() -> str:
+    """How many decisions have a probe, and how many requests the probes make."""
+    known = collected()
+    numbers = {probe.decision for probe in known.probes.values()}
+    alone = [name for name, probe in known.probes.items() if not probe.needs]
+    return (
+        f"{len(known.probes)} probes ask about {len(numbers)} of {len(decisions())} decisions, with at most "
+        f"{known.budget(known.probes)} requests; {len(alone)} of them need nothing but a key and make at most "
+        f"{known.budget(alone)}."
+    )
+
+
+def sources() -> str:
+    """How many constraints of the document come from where."""
+    counted = constraints_by_source()
+    total = f"{len(constraints())} constraints, {counted.get('', 0)} without a source."
+    rows = [(f"[{each}](#{each})" if each.startswith("B-") else each, number) for each, number in counted.items()]
+    return f"{total}\n\n{_table('source', 'constraints', rows=rows)}"
+
+
+def _escaped(line: str) -> str:
+    """A line of prose whose braces and stars are not taken for Markdown."""
+    return re.sub(r"(?<=\W)_|_(?=\W)", r"\\_", line)
+
+
+def life_cycles() -> str:
+    """The table of each object that has a status."""
+    parts = []
+    for life in STATE_MACHINES:
+        rows = [
+            (
+                f"`{row.source}`" if row.source else "",
+                row.trigger,
+                f"`{row.target}`",
+                f"`{row.event}`" if row.event else "",
+            )
+            for row in life.rows
+        ]
+        title = life.kind.kind.replace("_", " ").capitalize()
+        parts.append(f"## {title}\n\n{_table('from', 'by', 'to', 'event', rows=rows)}")
+    return "\n\n".join(parts)
+
+
+def magic_values() -> str:
+    """Every magic value of the simulated operator."""
+    values = msgspec.to_builtins(ReferenceData(None).magic)
+    rows = [
+        (kind.replace("_", " "), f"`{each['example']}`", each["meaning"]) for kind, of in values.items() for each in of
+    ]
+    return _table("method", "example", "what happens", rows=rows)
+
+
+def magic_keys() -> str:
+    """Every beginning of a key that puts its App into a special state."""
+    rows = [
+        (f"`sk_{'prod' if rule.only == 'live' else 'test'}_{rule.begins}…`", f"`{rule.code}`", rule.meaning)
+        for rule in ReferenceData(None).magic_keys
+    ]
+    return _table("key", "answer", "meaning", rows=rows)
+
+
+def settings() -> str:
+    """Every setting of an App with its default."""
+    described = bundles.load("control")["components"]["schemas"]["Settings"]["properties"]
+    usual = msgspec.to_builtins(Settings())
+    rows = [
+        (f"`{name}`", f"`{msgspec.json.encode(usual[name]).decode()}`", _sentence(described[name]))
+        for name in Settings.__struct_fields__
+        if name in described
+    ]
+    return _table("setting", "default", "what it does", rows=rows)
+
+
+def _sentence(schema: dict[str, str]) -> str:
+    return " ".join(schema.get("description", "").split())
+
+
+def control() -> str:
+    """Every operation of the control API."""
+    rows = [
+        (f"`{each.method} /_emulator{each.path}`", each.node["summary"]) for each in operations(bundles.load("control"))
+    ]
+    return _table("call", "what it does", rows=rows)
+
+
+def rules() -> str:
+    """Every rule of the audit."""
+    return _table(
+        "rule",
+        "severity",
+        "what is asked",
+        "section",
+        rows=[(f"`{r.name}`", r.severity, r.advice, r.section) for r in RULES],
+    )
+
+
+def commands() -> str:
+    """Each command with its arguments and what it does."""
+    rows = [
+        (_code(" ".join([*path, *cli.arguments(command)])), command.get_short_help_str(100))
+        for path, command in cli.commands()
+    ]
+    return _table("command", "does", rows=rows)
+
+
+def variables() -> str:
+    """Each environment variable with its option and its commands."""
+    speaking = {" ".join(path) for path, command in cli.commands() if {each.name for each in command.params} >= NAMES}
+    rows = []
+    for name, (option, heeding) in cli.variables().items():
+        own = [_code(each) for each in heeding if each not in speaking]
+        others = ["all that speak to an emulator"] if {*heeding} >= speaking else []
+        rows.append((_code(name), _code(option), ", ".join(own + others)))
+    return _table("variable", "option", "of", rows=rows)
+
+
+def checks_of_a_receiver() -> str:
+    """What ``certify`` sends and what a good receiver makes of it."""
+    rows = [
+        (
+            _code(each.name),
+            each.sent,
+            _code(each.expected),
+            each.rule,
+            "" if each.methods == METHODS else ", ".join(each.methods),
+        )
+        for each in CHECKS
+    ]
+    return _table("check", "what is sent", "expected", "rule", "only with", rows=rows)
+
+
+def wrong_services() -> str:
+    """What ``doubt`` runs a test suite against, and what has to be looked at."""
+    rows = [(area, _code(row.name), row.wrong, row.look) for area, own in AREAS.items() for row in own]
+    return _table("area", "name", "no test fails when …", "what to look at", rows=rows)
+
+
+def seeded_faults() -> str:
+    """What is seeded into the emulator and which test notices."""
+    return _table("fault", "breaks", "noticed by", rows=[(f.name, f.breaks, _code(f.caught_by)) for f in FAULTS])
+
+
+def rules_beyond_schemas() -> str:
+    """By operation and field, what is rejected though the schemas of the document allow it."""
+    rows = [
+        (_code(operation), "any" if field == "*" else _code(field), why)
+        for operation, fields in BEYOND_SCHEMAS.items()
+        for field, why in fields.items()
+    ]
+    return _table("operation", "field", "rule", rows=rows)
+
+
+def rules_of_state() -> str:
+    """By operation, the codes with which the state of a world rejects what the schemas allow."""
+    known = [each for name in ("service", "control") for each in operations(bundles.load(name))]
+    rows = [(id, state_rules.codes(id, each.path)) for each in known for id in [each.node["operationId"]]]
+    listed = [(_code(id), ", ".join(map(_code, codes))) for id, codes in rows if codes]
+    return _table("operation", "codes", rows=[*listed, ("any", ", ".join(map(_code, state_rules.ANY_OPERATION)))])
+
+
+def workflows() -> str:
+    """Each Arazzo workflow that comes with the emulator."""
+    read = ((file, yaml.safe_load(file.read_text("utf-8"))) for file in sorted((ROOT / "docs/workflows").iterdir()))
+    rows = [(_code(file.name), each["info"]["summary"], len(each["workflows"][0]["steps"])) for file, each in read]
+    return _table("file", "what happens", "steps", rows=rows)
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "errors": errors,
+    "events": events,
+    "decisions": decided,
+    "probes": probes,
+    "sources": sources,
+    "life cycles": life_cycles,
+    "magic values": magic_values,
+    "magic keys": magic_keys,
+    "settings": settings,
+    "control API": control,
+    "rules": rules,
+    "commands": commands,
+    "variables": variables,
+    "checks of a receiver": checks_of_a_receiver,
+    "wrong services": wrong_services,
+    "seeded faults": seeded_faults,
+    "workflows": workflows,
+    "rules beyond schemas": rules_beyond_schemas,
+    "rules of state": rules_of_state,
+}
+"""What each pair of markers ``<!-- begin: NAME -->`` and ``<!-- end: NAME -->`` holds."""
+
+_MARKED = re.compile(r"(<!-- begin: (?P<name>[^>]+) -->\n).*?(<!-- end: (?P=name) -->)", re.S)
+
+
+def filled(text: str) -> str:
+    """A page with its tables as the code knows them now. Raises ``KeyError`` for an unknown table."""
+    return _MARKED.sub(lambda found: f"{found[1]}\n{TABLES[found['name']]()}\n\n{found[3]}", text)
+
+
+def main(pages: Iterable[Path] = PAGES) -> None:
+    """Write all tables again."""
+    for page in pages:
+        page.write_text(filled(page.read_text("utf-8")), "utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,48 @@
+"""The command line as it is: its commands, their options and the variables that stand in for those."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+
+from contract_tests import ROOT
+from emulator.cli.main import cli
+
+README = ROOT / "README.md"
+
+Words = tuple[str, ...]
+"""What a command is called by, such as ``("clock", "advance")``."""
+
+
+def commands(group: click.Group = cli, path: Words = ()) -> Iterator[tuple[Words, click.Command]]:
+    """Every command of the help that is no group, in its order."""
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from commands(command, (*path, name))
+        elif not command.hidden:
+            yield (*path, name), command
+
+
+def arguments(command: click.Command) -> Iterator[str]:
+    """What it takes by position, in brackets where it can do without."""
+    for each in command.params:
+        if isinstance(each, click.Argument):
+            word = (each.metavar or (each.name or "").upper()).strip("[]") + ("..." if each.nargs == -1 else "")
+            yield word if each.required else f"[{word}]"
+
+
+def options(command: click.Command) -> Iterator[click.Option]:
+    """What can be said to it by name."""
+    return (each for each in command.params if isinstance(each, click.Option))
+
+
+def variables() -> dict[str, tuple[str, list[str]]]:
+    """Each environment variable: the option it stands for, and the commands that heed it."""
+    found: dict[str, tuple[str, list[str]]] = {}
+    for path, command in commands():
+        for each in options(command):
+            if each.envvar:
+                assert isinstance(each.envvar, str)
+                found.setdefault(each.envvar, (each.opts[0], []))[1].append(" ".join(path))
+    return found

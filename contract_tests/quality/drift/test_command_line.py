@@ -1,0 +1,138 @@
+"""The command line ↔ the README ↔ the environment ↔ the control API's document."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+
+from contract_tests.contract.document.reader import operations
+from contract_tests.quality.drift.commands import README, commands, options, variables
+from emulator.checks.receiver import checks
+from emulator.cli import certify
+from emulator.cli.audit import NAME_WIDTH, SEVERITIES
+from emulator.cli.completion import PROGRAM
+from emulator.cli.coverage import GROUPS
+from emulator.cli.emails import KINDS
+from emulator.cli.main import cli
+from emulator.cli.options import NAMES, variable
+from emulator.control.audit.rules import RULES
+from emulator.document import bundles
+
+ALL = dict(commands())
+
+SAYS_NOTHING = {("record",), ("reproduce",), ("report",), ("mcp",), ("snapshot", "delete"), ("snapshot", "export")}
+"""Commands that speak to an emulator and print nothing, a file, or JSON always."""
+
+
+def examples(text: str) -> list[str]:
+    """The lines that call the program, without what stands around them."""
+    found = re.findall(rf"^ *(?:eval \"\$\(|\S*/)?({PROGRAM} [a-z].*)$", text, re.MULTILINE)
+    return [re.split(r"  +| [|<>] |`|\)\"", each)[0] for each in found]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The examples find the files they name."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("before-renewal.json", "shop.yaml"):
+        (tmp_path / name).touch()
+    (tmp_path / "profile.yaml").write_text("{service: https://sandbox.example.com, date: '2026-01-01', of: 1}", "utf-8")
+
+
+def understood(line: str) -> None:
+    """Every word and every value of a line is one that the command line takes. Nothing is done."""
+    words = shlex.split(line)[1:]
+    command: click.Command = cli
+    while isinstance(command, click.Group) and words:
+        assert words[0] in command.commands, line
+        command, words = command.commands[words[0]], words[1:]
+    if not isinstance(command, click.Group):
+        command.make_context(line, words).close()
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("path", ALL, ids=" ".join)
+def test_the_help_teaches_by_example(path: tuple[str, ...]) -> None:
+    """Each example calls the command itself, and can be understood."""
+    lines = examples(ALL[path].help or "")
+    assert any(line.startswith(" ".join((PROGRAM, *path))) for line in lines), lines
+    for line in lines:
+        understood(line)
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("line", examples(README.read_text("utf-8")) + examples(cli.help or ""))
+def test_what_the_readme_calls_is_there(line: str) -> None:
+    understood(line)
+
+
+def test_every_variable_is_named_after_its_option() -> None:
+    assert {name: variable(option) for name, (option, _) in variables().items()} == {name: name for name in variables()}
+
+
+def test_options_of_a_server_and_of_a_client_have_variables() -> None:
+    """The README says that each can be set in the environment."""
+    assert [each.name for each in options(cli.commands["serve"]) if not each.envvar] == []
+    speaking = [command for command in ALL.values() if {each.name for each in command.params} >= NAMES]
+    assert len(speaking) > 10
+    for command in speaking:
+        assert {each.name for each in options(command) if each.envvar} == NAMES - {"app"}
+
+
+@pytest.mark.parametrize("path", ALL, ids=" ".join)
+def test_what_a_command_prints_it_prints_as_json_too(path: tuple[str, ...]) -> None:
+    names = {each.name for each in ALL[path].params}
+    if names >= NAMES and path not in SAYS_NOTHING:
+        assert "as_json" in names
+
+
+def test_the_list_of_commands_is_not_cut_in_80_columns() -> None:
+    context = click.Context(cli, info_name=PROGRAM, terminal_width=80)
+    assert [line for line in cli.get_help(context).splitlines()[1:] if line.endswith("...")] == []
+
+
+@pytest.mark.parametrize("path", ALL, ids=" ".join)
+def test_every_option_is_explained(path: tuple[str, ...]) -> None:
+    assert [each.name for each in options(ALL[path]) if not each.help] == []
+
+
+def test_kinds_of_email_are_those_of_the_document() -> None:
+    assert list(KINDS) == bundles.load("control")["components"]["schemas"]["EmailKind"]["enum"]
+
+
+def test_groups_of_coverage_are_those_of_the_document() -> None:
+    (group,) = [
+        each
+        for each in bundles.load("control")["paths"]["/coverage"]["get"]["parameters"]
+        if each.get("name") == "group"
+    ]
+    assert list(GROUPS) == group["schema"]["items"]["enum"]
+
+
+def test_methods_of_certify_are_those_of_the_checks() -> None:
+    assert certify.METHODS == checks.METHODS
+
+
+def test_severities_are_those_of_the_document() -> None:
+    assert list(SEVERITIES) == bundles.load("control")["components"]["schemas"]["AuditSeverity"]["enum"]
+    assert max(len(rule.name) for rule in RULES) == NAME_WIDTH
+
+
+def test_the_control_api_has_what_the_commands_call() -> None:
+    """Whatever they call is tried in contract_tests/surfaces/cli; this finds what was renamed and is tried nowhere."""
+    here = {each.path for each in operations(bundles.load("control"))}
+    assert here >= {
+        "/clock",
+        "/clock/advance",
+        "/schedule",
+        "/trigger",
+        "/events",
+        "/requests",
+        "/emails",
+        "/snapshots",
+    }
+    assert here >= {"/rewind", "/reset", "/stream", "/audit", "/coverage"}

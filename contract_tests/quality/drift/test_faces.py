@@ -1,0 +1,113 @@
+"""Command line and control API ↔ the names that scripts and documentation rely on (control-api.md)."""
+
+from __future__ import annotations
+
+import pytest
+
+from contract_tests.contract.document.reader import operations
+from emulator.cli.main import cli
+from emulator.document import bundles
+
+COMMANDS = frozenset(
+    {"serve", "demo", "exec", "clock", "schedule", "trigger", "events", "logs", "emails", "listen", "snapshot", "reset"}
+    | {"health", "pay", "rewind", "check", "certify", "audit", "coverage", "ledger", "spec", "completion", "state"}
+    | {"sweep", "doubt", "grade", "mcp", "agent", "report", "explain"}
+    | {"record", "play", "reproduce"}
+    | {"calibrate", "proxy"}
+    | {"sweep-story"}  # hidden: what the Node module's sweep() runs
+)
+
+SERVE = frozenset({"port", "host", "state", "fixtures", "clock", "seed", "keys", "smtp", "strict", "port-file"})
+"""The options of ``serve`` that scripts rely on."""
+
+CONTROL = """
+GET /health
+GET /clock
+POST /clock/advance
+GET /clock/advances/{id}
+DELETE /clock/advances/{id}
+POST /clock/freeze
+POST /clock/run
+GET /schedule
+GET /events
+POST /trigger
+POST /checkout-sessions/{id}/pay
+POST /payment-links/{id}/pay
+POST /invoices/{id}/pay
+POST /payment-intents/{id}/answer
+POST /checkout-sessions/{id}/answer
+POST /refunds/{id}/answer
+POST /outcomes
+GET /outcomes
+DELETE /outcomes
+POST /faults
+GET /faults
+DELETE /faults
+GET /app
+PATCH /app
+GET /objects/{id}
+GET /objects
+GET /counts
+GET /search
+GET /apps
+PATCH /objects/{id}
+GET /requests
+GET /requests/{id}
+GET /recording
+GET /recording/state
+POST /recording/start
+POST /recording/stop
+GET /inboxes
+GET /inbox/{id}
+PUT /inbox/{id}/manner
+DELETE /inbox/{id}/manner
+GET /emails
+GET /emails/{id}
+GET /emails/{id}/html
+GET /emails/{id}/raw
+GET /snapshots
+POST /snapshots
+POST /snapshots/{id}/restore
+GET /snapshots/{id}
+PUT /snapshots/{id}
+DELETE /snapshots/{id}
+POST /rewind
+POST /reset
+GET /audit
+GET /coverage
+GET /ledger
+GET /metrics
+GET /readings
+GET /stream
+GET /phones/{id}
+POST /phones/{id}/answer
+GET /explain/{id}
+GET /names
+GET /catalog
+"""
+"""The table's rows; every parameter of a path is written ``{id}`` here."""
+
+
+def test_commands_have_the_names_that_are_fixed() -> None:
+    assert cli.commands.keys() <= COMMANDS
+
+
+@pytest.mark.parametrize("name", sorted(cli.commands))
+def test_a_command_says_what_it_does(name: str) -> None:
+    assert cli.commands[name].get_short_help_str()
+
+
+def test_options_of_serve_have_the_names_that_are_fixed() -> None:
+    """One that is not among them is fine as long as it takes no other's name."""
+    options = {option.removeprefix("--") for each in cli.commands["serve"].params for option in each.opts}
+    assert options >= SERVE & options
+    assert {"port", "host", "fixtures", "clock", "seed", "keys", "strict"} <= options
+
+
+def test_the_control_api_is_at_the_addresses_that_are_fixed() -> None:
+    fixed = {line for line in CONTROL.splitlines() if line}
+    here = {
+        " ".join([each.method, "/".join("{id}" if part.startswith("{") else part for part in each.path.split("/"))])
+        for each in operations(bundles.load("control"))
+    }
+    assert here <= fixed

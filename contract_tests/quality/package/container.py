@@ -1,0 +1,152 @@
+"""Plays the Dockerfile in a folder, where no Docker runs, and uses what comes of it as someone with no checkout would.
+
+    python -m contract_tests.quality.package.container
+
+Every step is taken but ``useradd`` and the removal of pip: folders of the image become folders below the one
+of the play.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from contract_tests import ROOT
+
+FOLDERS = ("/source", "/opt/emulator", "/state", "/init")
+"""The image's folders that the Dockerfile speaks of."""
+
+PLUGIN_TEST = """
+def test_a_customer(payments):
+    customer = payments.client.post("/v1/customers/", json={"email": "awa@example.com", "name": "Awa Diop"}).json()
+    payments.clock.advance("31d")
+    assert payments.client.get(f"/v1/customers/{customer['id']}/").json() == customer
+"""
+
+
+def instructions(text: str) -> Iterator[tuple[str, str]]:
+    """Each instruction of a Dockerfile with what it is given."""
+    for line in re.sub(r"\\\n", " ", text).splitlines():
+        if line and not line.startswith("#"):
+            word, _, rest = line.partition(" ")
+            yield word, rest
+
+
+class Play:
+    """What a Dockerfile comes to, in a folder instead of an image."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        shims = folder / "python"
+        shims.mkdir()
+        (shims / "python").symlink_to(sys.executable)
+        self.environment = {"PATH": f"{shims}:{os.environ['PATH']}", "HOME": str(folder), "LANG": "C.UTF-8"}
+        self.health: list[str] = []
+        self.start: list[str] = []
+        self.workdir = folder
+        (folder / "state").mkdir()
+
+    def placed(self, text: str) -> str:
+        """A text with the image's folders become those of the play."""
+        return re.sub(rf"(?<![\w.])({'|'.join(FOLDERS)})\b", rf"{self.folder}\1", text)
+
+    def take(self, word: str, rest: str) -> None:
+        """Take one step. Raises ``KeyError`` for one this play does not know."""
+        print(f"{word} {rest}", flush=True)
+        {
+            "FROM": lambda: None,
+            "COPY": lambda: self.copy(*rest.split()),
+            "RUN": lambda: self.run(rest),
+            "USER": lambda: None,
+            "WORKDIR": lambda: setattr(self, "workdir", Path(self.placed(rest))),
+            "ENV": lambda: self.environment.update(self.assigned(pair) for pair in rest.split()),
+            "EXPOSE": lambda: None,
+            "HEALTHCHECK": lambda: self.health.extend(json.loads(rest[rest.index("[") :])),
+            "ENTRYPOINT": lambda: self.start.extend(json.loads(rest)),
+            "CMD": lambda: self.start.extend(json.loads(rest)),
+        }[word]()
+
+    def assigned(self, pair: str) -> tuple[str, str]:
+        name, _, value = self.placed(pair).partition("=")
+        return name, value.replace("$PATH", self.environment["PATH"])
+
+    def copy(self, source: str, *rest: str) -> None:
+        """From the checkout, what git knows of it; from another stage nothing, for both are this folder."""
+        if source == ".":
+            listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
+            for name in filter(None, listed.stdout.split("\0")):
+                target = Path(self.placed(rest[0])) / name
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(ROOT / name, target)
+
+    def run(self, command: str) -> None:
+        # Users and the Python of the image are this machine's own here.
+        if not command.startswith(("useradd", "python -m pip uninstall")):
+            subprocess.run(["sh", "-ec", self.placed(command)], env=self.environment, cwd=self.folder, check=True)
+
+    def call(self, *command: str) -> None:
+        """Run a command of what was installed."""
+        print("$", *command, flush=True)
+        path = self.environment["PATH"]
+        program = shutil.which(command[0], path=path) or command[0]
+        subprocess.run([program, *command[1:]], env=self.environment, cwd=self.workdir, check=True)
+
+    @contextmanager
+    def serving(self) -> Iterator[str]:
+        """The container's command at work, on loopback and a free port; its address. SIGTERM must end it well."""
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = str(free.getsockname()[1])
+        ours = {"PAYMENTS_EMULATOR_HOST": "127.0.0.1", "PAYMENTS_EMULATOR_PORT": port}
+        program = shutil.which(self.start[0], path=self.environment["PATH"]) or self.start[0]
+        with subprocess.Popen(
+            [program, *self.start[1:]],
+            env={**self.environment, **ours},
+            cwd=self.workdir,
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as server:
+            assert server.stdout
+            assert any(line == "Ready.\n" for line in server.stdout), "it does not become ready"
+            # The health check of a container has its variables; this one's port is not the image's.
+            self.environment["PAYMENTS_EMULATOR_PORT"] = port
+            yield f"http://127.0.0.1:{port}"
+            server.send_signal(signal.SIGTERM)
+            assert server.wait(30) == 0, f"it ends with {server.returncode}"
+
+
+def main() -> None:
+    """Play all of it. Raises what goes wrong."""
+    with tempfile.TemporaryDirectory() as folder:
+        play = Play(Path(folder))
+        for word, rest in instructions((ROOT / "Dockerfile").read_text("utf-8")):
+            play.take(word, rest)
+        # Nothing but what was installed may be used from here on.
+        shutil.rmtree(play.placed("/source"))
+        with play.serving() as url:
+            play.call(*play.health)
+            for path in ("/docs/", "/docs/guide/", "/docs/guide/renewals/", "/openapi.json", "/_emulator/openapi.json"):
+                with urllib.request.urlopen(url + path) as answer:
+                    print(answer.status, path, flush=True)
+        play.call("payments-emulator", "demo")
+        play.call("python", "-W", "error", "-c", "import emulator")
+        assert not list(Path(play.placed("/opt/emulator")).glob("lib/python3*/site-packages/pip")), "pip is inside"
+        play.call("python", "-c", "import sqlalchemy, psycopg")
+        python = play.placed("/opt/emulator/bin/python")
+        subprocess.run([sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "pytest"], check=True)
+        (play.workdir / "test_plugin.py").write_text(PLUGIN_TEST, "utf-8")
+        play.call("python", "-m", "pytest", "-q", "-p", "no:cacheprovider")
+
+
+if __name__ == "__main__":
+    main()

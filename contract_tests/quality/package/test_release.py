@@ -1,0 +1,97 @@
+"""Releases: what the script checks before one, and that the workflow publishes nothing that was not tested."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from contract_tests import ROOT
+
+WORKFLOW = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text("utf-8"))
+
+RELEASED = "## [0.2.0] - 2026-11-22\n\n### Added\n\n- More.\n\n## [0.1.0] - 2026-01-01\n\n- All.\n"
+READY = "# Changelog\n\n## [Unreleased]\n\n" + RELEASED
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """What the script reads, ready for 0.2.0."""
+    (tmp_path / "emulator").mkdir()
+    (tmp_path / "emulator/version.py").write_text('"""The version."""\n\nVERSION = "0.1.0"\n', "utf-8")
+    (tmp_path / "contract_tests/robustness/state/golden/0.2.0").mkdir(parents=True)
+    (tmp_path / "CHANGELOG.md").write_text(READY, "utf-8")
+    return tmp_path
+
+
+def release(tree: Path, command: str, tag: str) -> tuple[int, str]:
+    done = subprocess.run(
+        [sys.executable, ROOT / ".ci/release.py", command, tag], cwd=tree, capture_output=True, text=True, check=False
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_a_release_that_is_ready(tree: Path) -> None:
+    assert release(tree, "check", "v0.2.0") == (0, "0.2.0 is ready\n")
+    assert release(tree, "notes", "v0.2.0") == (0, "### Added\n\n- More.\n")
+    assert release(tree, "set-version", "v0.2.0") == (0, "")
+    assert (tree / "emulator/version.py").read_text("utf-8") == '"""The version."""\n\nVERSION = "0.2.0"\n'
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("[0.2.0] - 2026-11-22", "[0.2.1] - 2026-11-22", "no section [0.2.0]"),
+        ("[0.2.0] - 2026-11-22", "[0.2.0]", "has no date"),
+        ("- More.", "", "is empty"),
+        ("[Unreleased]\n", "[Unreleased]\n\n- Late.\n", "[Unreleased] has lines that belong to [0.2.0]"),
+    ],
+)
+def test_a_changelog_that_is_not_ready(tree: Path, old: str, new: str, reason: str) -> None:
+    (tree / "CHANGELOG.md").write_text(READY.replace(old, new), "utf-8")
+    status, said = release(tree, "check", "v0.2.0")
+    assert status == 1
+    assert reason in said
+
+
+def test_a_release_without_a_state_for_upgrade_tests(tree: Path) -> None:
+    (tree / "contract_tests/robustness/state/golden/0.2.0").rmdir()
+    assert "no state of 0.2.0 is stored" in release(tree, "check", "v0.2.0")[1]
+
+
+@pytest.mark.parametrize("tag", ["0.2.0", "v0.2", "v0.2.0;x", "version"])
+def test_no_other_tag_is_a_release(tree: Path, tag: str) -> None:
+    status, said = release(tree, "set-version", tag)
+    assert (status, "is no tag of a release" in said) == (1, True)
+    assert '"0.1.0"' in (tree / "emulator/version.py").read_text("utf-8")
+
+
+def test_the_changelog_of_this_checkout_can_be_read() -> None:
+    status, said = release(ROOT, "check", "v99.0.0")
+    assert status == 1
+    assert "CHANGELOG.md has no section [99.0.0]" in said
+
+
+def test_nothing_is_published_that_was_not_tested() -> None:
+    def before(job: str) -> set[str]:
+        needs = WORKFLOW["jobs"][job].get("needs", [])
+        direct = {needs} if isinstance(needs, str) else set(needs)
+        return direct.union(*map(before, direct))
+
+    jobs = WORKFLOW["jobs"]
+    assert [name for name in jobs if name != "test" and "test" not in before(name)] == []
+    assert before("publish") == {"test", "build", "image"}
+    assert WORKFLOW["permissions"] == {"contents": "read"}
+
+
+def test_scripts_of_the_workflow_contain_no_expressions_and_no_secrets() -> None:
+    """An expression in a script would be run as part of it; publishing needs no stored token."""
+    text = (ROOT / ".github/workflows/release.yml").read_text("utf-8")
+    scripts = [step["run"] for job in WORKFLOW["jobs"].values() for step in job["steps"] if "run" in step]
+    assert [script for script in scripts if "${{" in script] == []
+    assert "secrets." not in text
+    assert all("@" in used for used in re.findall(r"uses: (.+)", text))

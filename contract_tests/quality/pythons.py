@@ -1,0 +1,102 @@
+"""``python -m contract_tests.quality.pythons``: the tests on each supported Python that is found, with uvloop and without it.
+
+Each Python gets an environment of its own; with ``--environments`` it stays for later runs. It needs nothing but the
+standard library, since it runs before anything is installed. Folders of tests run one after another, so that the last
+lines say which passed on which Python. Exit status 1 if a run failed or if a Python that is required was not found.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from contract_tests import ROOT
+
+SUPPORTED = ("3.11", "3.12", "3.13", "3.14")
+REQUIRED = ("3.11", "3.12", "3.13")
+
+WITHOUT_UVLOOP = tuple(f"contract_tests/{folder}" for folder in ("web", "http", "engine", "testing", "cli"))
+"""What is run again without uvloop: everything in which an event loop takes part."""
+
+
+def found(version: str) -> str | None:
+    """A Python of this version: on the path, of pyenv, or of uv."""
+    places = [
+        *([on_path] if (on_path := shutil.which(f"python{version}")) else []),
+        *map(str, sorted(Path("~/.pyenv/versions").expanduser().glob(f"{version}.*/bin/python"), reverse=True)),
+        *map(str, sorted(Path("~/.local/share/uv/python").expanduser().glob(f"cpython-{version}.*/bin/python3"))),
+    ]
+    return next((place for place in places if _is(place, version)), None)
+
+
+def _is(python: str, version: str) -> bool:
+    # What pyenv puts on the path may be a script for a version that is not switched on.
+    code = "import sys; print('%d.%d' % sys.version_info[:2])"
+    try:
+        done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    except OSError:
+        return False
+    return done.stdout.strip() == version
+
+
+def runs(python: str, tests: Sequence[str], folder: Path) -> Iterator[tuple[str, bool]]:
+    """Install into an environment, run the tests, run some again without uvloop; each with whether it passed."""
+    subprocess.run([python, "-m", "venv", str(folder)], check=True)
+    own = folder / ("Scripts" if os.name == "nt" else "bin")
+    pip = [str(own / "python"), "-m", "pip", "--quiet"]
+    # The package itself is that of this checkout even where an earlier run has left another one of the same version.
+    _passes([*pip, "uninstall", "--yes", "payments-emulator"], own)
+    yield "install", _passes([*pip, "install", ".[test]"], own)
+    pytest = [str(own / "python"), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    for each in tests or _folders():
+        yield each, _passes([*pytest, each], own)
+    _passes([*pip, "uninstall", "--yes", "uvloop"], own)
+    for each in tests or WITHOUT_UVLOOP:
+        yield f"{each} without uvloop", _passes([*pytest, each], own)
+
+
+def _folders() -> list[str]:
+    """The folders that hold tests."""
+    tests = sorted({file.parent.relative_to(ROOT).as_posix() for file in ROOT.glob("contract_tests/**/test_*.py")})
+    return [each for each in tests if not any(each.startswith(f"{other}/") for other in tests)]
+
+
+def _passes(command: Sequence[str], own: Path) -> bool:
+    print(f"\n== {' '.join(command)}", flush=True)
+    # Tests call commands of the environment by their names.
+    environment = {**os.environ, "PATH": f"{own}{os.pathsep}{os.environ['PATH']}"}
+    return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode == 0
+
+
+def main() -> int:
+    """Print a line for each Python at the end."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", action="append", choices=SUPPORTED, help="a version; may be repeated")
+    parser.add_argument("--environments", type=Path, help="where environments are made, and used again by later runs")
+    parser.add_argument("tests", nargs="*", help="folders or files of tests (default: all)")
+    chosen = parser.parse_args()
+    lines, failed = [], False
+    for version in chosen.only or SUPPORTED:
+        python = found(version)
+        if python is None:
+            required = version in (chosen.only or REQUIRED)
+            failed |= required
+            lines.append(f"{version}: not found" + (", but required" if required else ""))
+            continue
+        with tempfile.TemporaryDirectory() as temporary:
+            folder = (chosen.environments or Path(temporary)) / version
+            for name, passed in runs(python, chosen.tests, folder):
+                failed |= not passed
+                lines.append(f"{version}: {name} {'passed' if passed else 'FAILED'}")
+    print("\n" + "\n".join(lines))
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Random histories, crashes, damaged and shared state, hostile input."""

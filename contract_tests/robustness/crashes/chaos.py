@@ -1,0 +1,160 @@
+"""Chaos: servers and their database end at any moment, also while worlds are opened, and the load goes on.
+
+Each round ends with a look: nothing that was answered is lost or there twice, the amounts add up, and no log has a
+traceback. After each disturbance every server must serve again; the long version also says how soon.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import httpx
+import psycopg
+
+from contract_tests.robustness.crashes.crash_rounds import AFRESH, LONGEST, START, look, receiving, wipe
+from contract_tests.robustness.crashes.load import HEADERS, Load, at_last
+from contract_tests.robustness.crashes.servers import CLIENT, Emulator, started
+from contract_tests.support import postgres
+
+SERVES_WITHIN = 5.0
+"""Seconds after which a server whose database is there serves again."""
+
+NEW_WORLDS = 30
+"""Worlds that are opened in a round, at most: all of them are opened again by each start."""
+
+SESSIONS = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'payments-emulator'"
+
+Disturbance = Callable[[], object]
+
+
+class Openers:
+    """A client of each server that opens one world after the other, with a customer in each."""
+
+    def __init__(self, *urls: str) -> None:
+        self.made: dict[str, str] = {}
+        self._opening = threading.Event()
+        self._over = threading.Event()
+        self._failures: list[BaseException] = []
+        self._threads = [threading.Thread(target=self._run, args=(url,), daemon=True) for url in urls]
+        for thread in self._threads:
+            thread.start()
+
+    def await_opening(self) -> None:
+        """Wait until a world is about to be opened."""
+        self._opening.clear()
+        self._opening.wait(1)
+
+    def stop(self) -> None:
+        """End; raises what a client has raised."""
+        self._over.set()
+        for thread in self._threads:
+            thread.join()
+        if self._failures:
+            raise self._failures[0]
+
+    def _run(self, url: str) -> None:
+        try:
+            for number in range(NEW_WORLDS):
+                if self._over.is_set():
+                    return
+                key = f"sk_test_{time.time_ns():x}{number}"
+                headers = {"Authorization": f"Bearer {key}", "Idempotency-Key": key}
+                body = {"email": "a@example.com", "name": "Awa"}
+                self._opening.set()
+                create = partial(CLIENT.post, f"{url}/v1/customers/", json=body, headers=headers)
+                self.made[key] = at_last(create).raise_for_status().json()["id"]
+        except BaseException as failure:
+            self._failures.append(failure)
+
+
+def follow(url: str, over: threading.Event) -> None:
+    """A client that follows a world, goes away, and comes again."""
+    while not over.is_set():
+        with suppress(httpx.HTTPError), CLIENT.stream("GET", f"{url}/_emulator/stream", headers=HEADERS) as stream:
+            for _ in zip(range(50), stream.iter_bytes(), strict=False):
+                pass
+
+
+def customers(url: str, key: str) -> list[str]:
+    """The ids of the customers of a world."""
+    headers = {"Authorization": f"Bearer {key}"}
+    found = at_last(partial(CLIENT.get, f"{url}/v1/customers/", headers=headers)).raise_for_status()
+    return [row["id"] for row in found.json()["data"]]
+
+
+def seconds_until_all_serve(servers: list[Emulator]) -> float:
+    """How long it takes until each has served a world of its own."""
+    began = time.monotonic()
+    for number, server in enumerate(servers):
+        assert customers(server.url, f"sk_test_own{number}") == []
+    return time.monotonic() - began
+
+
+def disturbances(servers: list[Emulator], place: str) -> Iterator[Disturbance]:
+    """What ends without a warning. All have begun again when the call returns."""
+
+    def killed(server: Emulator) -> None:
+        server.kill()
+        server.start()
+
+    def terminated(which: str) -> None:
+        with psycopg.connect(place, autocommit=True) as administrator:
+            administrator.execute(SESSIONS + which)  # type: ignore[arg-type]  # one of the texts below
+
+    for server in servers:
+        yield partial(killed, server)
+    if place.startswith("postgresql"):
+        yield partial(terminated, "")
+        yield partial(terminated, " ORDER BY random() LIMIT 1")
+        yield partial(postgres.crash, place)
+
+
+class Round(NamedTuple):
+    """What happened in a round. ``taken``: seconds until every server served again, for each disturbance."""
+
+    load: Load
+    worlds: int
+    taken: list[float]
+
+    def __str__(self) -> str:
+        return f"{self.load}, {self.worlds} new worlds, served again after {max(self.taken):.2f} s at most"
+
+
+def play(folder: Path, place: str, chance: random.Random) -> Iterator[Round]:
+    """Rounds without end. Raises ``AssertionError`` for what must not be."""
+    servers = [Emulator(folder, place, *START) for _ in range(2 if place.startswith("postgresql") else 1)]
+    choice = list(disturbances(servers, place))
+    with started(*servers), receiving() as receiver:
+        for number in range(1_000_000):
+            url = servers[number % len(servers)].url
+            if number % AFRESH == 0:
+                wipe(url, receiver)
+            load, over = Load(url, retries=True), threading.Event()
+            openers = Openers(*(server.url for server in servers))
+            threading.Thread(target=follow, args=(url, over), daemon=True).start()
+            load.start()
+            taken = []
+            for _ in range(chance.randint(1, 3)):
+                if chance.random() < 0.5:
+                    openers.await_opening()
+                    time.sleep(chance.uniform(0, 0.02))
+                else:
+                    time.sleep(chance.uniform(0, LONGEST))
+                chance.choice(choice)()
+                taken.append(seconds_until_all_serve(servers))
+            openers.stop()
+            load.stop()
+            over.set()
+            look(url, load, receiver)
+            for key, id in openers.made.items():
+                assert customers(url, key) == [id], f"the world {key}"
+            for server in servers:
+                assert "Traceback" not in server.log.read_text(), server.log.read_text()
+            yield Round(load, len(openers.made), taken)

@@ -1,0 +1,386 @@
+"""The budget played: for each limit, a client that sends as much as it allows, and one that sends more.
+
+Each of the functions here sends an amount in the limit's unit and returns what came of it in a word: the status of the
+answer, or ``closed`` for a connection that was closed without one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from typing import Any, NamedTuple, Self
+from urllib.parse import urlencode
+
+from contract_tests.contract.http.line import Line
+from contract_tests.support.client import http_client
+from contract_tests.surfaces.pages.buyer import Buyer
+from emulator.checks.webhook_receiver import HttpReceiver, ReceivedRequest, ReceiverReply
+from emulator.core import limits
+from emulator.core.limits import Limit
+
+JSON = b"Content-Type: application/json"
+CLOSED = "closed"
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+LIST = b"GET /v1/customers/ HTTP/1.1"
+CREATE = b"POST /v1/customers/ HTTP/1.1"
+AWA = {"email": "awa@example.com", "name": "Awa Diop"}
+
+
+class Target:
+    """The server that is played, and one of its worlds."""
+
+    def __init__(self, url: str, key: str) -> None:
+        self.url, self.key = url, key
+        self.http = http_client(base_url=url, headers={"Authorization": f"Bearer {key}"})
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.http.close()
+
+    def line(self) -> Line:
+        """A new connection."""
+        return Line(self.url, self.key, timeout=120)
+
+    def status(self, method: str, path: str, body: object) -> str:
+        """The status of a request with a JSON body, which may be given as bytes."""
+        content = body if isinstance(body, bytes) else json.dumps(body).encode()
+        headers = {"Content-Type": "application/json"}
+        return str(self.http.request(method, path, content=content, headers=headers).status_code)
+
+    def post(self, path: str, body: object) -> Any:
+        """The JSON of a POST that succeeds."""
+        return self.http.post(path, json=body).raise_for_status().json()
+
+
+Play = Callable[[Target, int], str]
+
+
+def _said(line: Line) -> str:
+    """The status of the next answer."""
+    try:
+        return str(line.answer().status)
+    except (AssertionError, ConnectionError):
+        return CLOSED
+
+
+def _raw(target: Target, *parts: bytes) -> str:
+    """What is answered to these bytes; the server may close the connection before it took all of them."""
+    with target.line() as line:
+        with suppress(ConnectionError):
+            for part in parts:
+                line.say(part)
+        return _said(line)
+
+
+def head(target: Target, amount: int) -> str:
+    with target.line() as line:
+        start = LIST + b"\r\n" + line.polite + b"X: "
+    return _raw(target, start, b"x" * (amount - len(start) - 4), b"\r\n\r\n")
+
+
+def headers(target: Target, amount: int) -> str:
+    with target.line() as line:
+        start = LIST + b"\r\n" + line.polite
+    return _raw(target, start, b"a: b\r\n" * (amount - 2), b"\r\n")
+
+
+def _chunked(target: Target, *parts: bytes) -> str:
+    with target.line() as line:
+        start = CREATE + b"\r\n" + line.polite + JSON + b"\r\nTransfer-Encoding: chunked\r\n\r\n"
+    return _raw(target, start, *parts)
+
+
+def trailers(target: Target, amount: int) -> str:
+    return _chunked(target, b"0\r\n", b"X: a\r\n" * ((amount - 5) // 6), b"\r\n")
+
+
+def trailer(target: Target, amount: int) -> str:
+    return _chunked(target, b"0\r\nX: ", b"a" * (amount - 10), b"\r\n\r\n")
+
+
+def chunk_extension(target: Target, amount: int) -> str:
+    return _chunked(target, b"0;", b"a" * (amount - 6), b"\r\n\r\n")
+
+
+def pipelined(target: Target, amount: int) -> str:
+    """The first request is held for a second, so that the others wait."""
+    with target.line() as line:
+        line.request(b"GET /_emulator/events?wait=1&type=invoice.paid HTTP/1.1")
+        with suppress(ConnectionError):
+            for _ in range(amount):
+                line.request(b"GET /v1/nowhere HTTP/1.1")
+        first, *others = (_said(line) for _ in range(min(amount, limits.PIPELINED.most) + 1))
+        return first if set(others) <= {"404"} else CLOSED
+
+
+def connections(target: Target, amount: int) -> str:
+    """With that of ``target`` as many as the limit allows stay open; the server closes the further ones."""
+    with ExitStack() as stack:
+        lines = [stack.enter_context(target.line()) for _ in range(min(amount, limits.CONNECTIONS.most) - 1)]
+        further = [stack.enter_context(target.line()) for _ in range(amount - limits.CONNECTIONS.most)]
+        if further:
+            return " ".join(set(map(_said, further)))
+        lines[-1].request(LIST)
+        return _said(lines[-1])
+
+
+def _slow(target: Target, start: bytes, rest: bytes, *, ever: bool) -> str:
+    """A request whose rest is sent at once or never."""
+    with target.line() as line:
+        line.say(start.replace(b"\r\n", b"\r\n" + line.polite, 1))
+        if ever:
+            line.say(rest)
+        return _said(line)
+
+
+def slow_head(target: Target, amount: int) -> str:
+    return _slow(target, LIST + b"\r\n", b"\r\n", ever=amount <= limits.HEAD_SECONDS.most)
+
+
+def slow_body(target: Target, amount: int) -> str:
+    start = b"POST /v1/reset HTTP/1.1\r\n" + JSON + b"\r\nContent-Length: 2\r\n\r\n{"
+    return _slow(target, start, b"}", ever=amount <= limits.BODY_SECONDS.most)
+
+
+def body(target: Target, amount: int) -> str:
+    return target.status("POST", "/v1/customers/", b"{}".ljust(amount))
+
+
+def unread_body(target: Target, amount: int) -> str:
+    """A body that nothing reads, and another request after it."""
+    with target.line() as line:
+        line.request(b"POST /v1/nowhere HTTP/1.1", b"Content-Length: %d" % amount)
+        assert _said(line) == "404"
+        with suppress(ConnectionError):
+            for start in range(0, amount, 65536):
+                line.say(b" " * min(65536, amount - start))
+            line.request(LIST)
+        return _said(line)
+
+
+def depth(target: Target, amount: int) -> str:
+    return target.status("POST", "/v1/customers/", b'{"a":' * amount + b"1" + b"}" * amount)
+
+
+def digits(target: Target, amount: int) -> str:
+    return target.status("POST", "/v1/customers/", b'{"a":' + b"9" * amount + b"}")
+
+
+def values(target: Target, amount: int) -> str:
+    return target.status("PUT", "/_emulator/snapshots/x", b'{"a":[' + b"0," * (amount - 3) + b"0]}")
+
+
+def query(target: Target, amount: int) -> str:
+    """Each parameter of this query is wrong; beyond the limit none of them is looked at."""
+    error = target.http.get(f"/v1/customers/?{'x&' * (amount - 1)}x").json()
+    return "422 for each" if "errors" in error else f"{error['status']}"
+
+
+def array(target: Target, amount: int) -> str:
+    networks = [f"10.{number // 256}.{number % 256}.0/24" for number in range(amount - 1)]
+    with ExitStack() as stack:
+        profile = {"name": "Office", "allowed_ips": ["127.0.0.1", *networks]}
+        stack.callback(target.post, "/v1/reset", {})
+        return target.status("POST", "/v1/security-profiles/", profile)
+
+
+def _session(target: Target, **fields: Any) -> Any:
+    line = {"description": "Basket", "unit_amount": 15000, "quantity": 1}
+    return {"success_url": "https://shop.example.com/", "currency": "XAF", "line_items": [line], **fields}
+
+
+def string(target: Target, amount: int) -> str:
+    url = "https://shop.example.com/".ljust(amount, "a")
+    return target.status("POST", "/v1/checkout-sessions/", _session(target, cancel_url=url))
+
+
+def _metadata(target: Target, metadata: dict[str, str]) -> str:
+    product = {"name": "Basket", "unit_amount": 2000, "currency": "XAF", "metadata": metadata}
+    return target.status("POST", "/v1/products/", product)
+
+
+def metadata(target: Target, amount: int) -> str:
+    return _metadata(target, {str(number): "x" for number in range(amount)})
+
+
+def metadata_key(target: Target, amount: int) -> str:
+    return _metadata(target, {"x" * amount: "x"})
+
+
+def metadata_value(target: Target, amount: int) -> str:
+    return _metadata(target, {"x": "x" * amount})
+
+
+def event(target: Target, amount: int) -> str:
+    """The event of an object whose request was as large as may be."""
+    target.post("/v1/reset", {})
+    customer = target.post("/v1/customers/", AWA)["id"]
+    line = {"unit_amount": 100, "quantity": 1, "description": "x" * limits.STRING.most}
+    invoice = {"customer": customer, "line_items": [line] * limits.ITEMS.most}
+    status = target.status("POST", "/v1/invoices/", json.dumps(invoice).encode().ljust(amount))
+    newest = target.http.get("/_emulator/events?page_size=1").content
+    return f"{status}, of {round(len(newest) / 1024)} KiB" if status == "201" else status
+
+
+def form(target: Target, amount: int) -> str:
+    page = target.post("/v1/checkout-sessions/", _session(target))["url"]
+    with Buyer(target.url, "/checkout/" + page.rpartition("/")[2]) as buyer:
+        fields = urlencode({**buyer.open().fields, "do": "pay", "number": ""}).encode()
+        return str(buyer.http.post(buyer.path, content=fields.ljust(amount, b"1"), headers=FORM).status_code)
+
+
+def console_form(target: Target, amount: int) -> str:
+    content = b"by=1s&_x=".ljust(amount, b"a")
+    return str(target.http.post("/_emulator/console/do/advance?app=budget", content=content, headers=FORM).status_code)
+
+
+def streams(target: Target, amount: int) -> str:
+    """The answer to the last one."""
+    with ExitStack() as stack:
+        for _ in range(amount):
+            line = stack.enter_context(target.line())
+            line.request(b"GET /_emulator/stream HTTP/1.1")
+            answer = _said(line)
+        return answer
+
+
+def polls(target: Target, amount: int) -> str:
+    """The answer to the last one. Those that are held are answered once something happens."""
+    target.post("/v1/reset", {})
+    with ExitStack() as stack:
+        for _ in range(amount):
+            line = stack.enter_context(target.line())
+            line.request(b"GET /_emulator/events?wait=30&type=customer.created HTTP/1.1")
+        if amount <= limits.STREAMS.most:
+            target.post("/v1/customers/", AWA)
+        return _said(line)
+
+
+def inbox_body(target: Target, amount: int) -> str:
+    return str(target.http.post("/_emulator/inbox/budget?app=budget", content=b"x" * amount).status_code)
+
+
+def _inbox(target: Target, amount: int, content: bytes) -> str:
+    with target.line() as line:
+        for _ in range(amount):
+            line.request(b"POST /_emulator/inbox/budget HTTP/1.1", b"Content-Length: %d" % len(content), body=content)
+            assert _said(line) == "200"
+    return f"{target.http.get('/_emulator/inbox/budget').json()['pagination']['count']} stored"
+
+
+def inbox(target: Target, amount: int) -> str:
+    return _inbox(target, amount, b"")
+
+
+def inbox_bytes(target: Target, amount: int) -> str:
+    return _inbox(target, amount // 65536, b"x" * 65536)
+
+
+def _delivery(target: Target, headers: dict[str, str], content: bytes) -> Any:
+    """The outcome of a delivery to a receiver that answers so."""
+    replies = [ReceiverReply(200, content, headers), ReceiverReply()]
+
+    def answer(request: ReceivedRequest) -> ReceiverReply:
+        return replies.pop()
+
+    with HttpReceiver(answer) as receiver:
+        endpoint = target.post("/v1/webhooks/", {"name": "Shop", "url": f"{receiver.url}/", "events": ["*"]})
+        return target.post(f"/v1/webhooks/{endpoint['id']}/test/", {})
+
+
+def answer_head(target: Target, amount: int) -> str:
+    attempt = _delivery(target, {"X": "x" * (amount - 200)}, b"")["attempts"][-1]
+    return "an answer" if attempt["status_code"] else "a failure"
+
+
+def answer_body(target: Target, amount: int) -> str:
+    attempt = _delivery(target, {}, b"x" * amount)["attempts"][-1]
+    return f"{len(attempt['response_body'])} read"
+
+
+def worlds(target: Target, amount: int) -> str:
+    """Whether as many worlds stay open as keys were used, that of ``target`` included; others are closed at a tick."""
+    keys = [b"sk_test_many%d" % number for number in range(amount - 1)]
+    for start in range(0, len(keys), 500):
+        some = keys[start : start + 500]
+        with target.line() as line:
+            line.say(b"".join(LIST + b"\r\nHost: localhost\r\nAuthorization: Bearer %b\r\n\r\n" % key for key in some))
+            assert {_said(line) for _ in some} == {"200"}
+    while (count := target.http.get("/_emulator/health").json()["apps"]) > limits.WORLDS.most:
+        pass
+    return "all open" if count >= amount else "no more than the limit"
+
+
+def snapshot(target: Target, amount: int) -> str:
+    return target.status("PUT", "/_emulator/snapshots/x", b"{}".ljust(amount))
+
+
+def snapshots(target: Target, amount: int) -> str:
+    """The answer to the last one."""
+    answers = [target.status("POST", "/_emulator/snapshots", {"name": str(number)}) for number in range(amount)]
+    return answers[-1]
+
+
+def fixture(target: Target, amount: int) -> str:
+    return target.status("POST", "/_emulator/reset", b"{}".ljust(amount))
+
+
+class Row(NamedTuple):
+    """One row of the budget: its limit, the play, what comes of the limit itself and of ``times`` as much.
+
+    Ten times as many connections are more than a client gets from its system; ten times as many worlds take minutes.
+    """
+
+    limit: Limit
+    play: Play
+    within: str
+    beyond: str
+    input: str = ""
+    times: float = 10
+
+    @property
+    def name(self) -> str:
+        """What the row is about."""
+        return self.input or self.limit.input
+
+
+ROWS = (
+    Row(limits.HEAD, head, "200", "400"),
+    Row(limits.HEADERS, headers, "200", "400"),
+    Row(limits.FRAMING, trailers, "422", "400", "Trailers"),
+    Row(limits.FRAMING, trailer, "422", "400", "One trailer"),
+    Row(limits.FRAMING, chunk_extension, "422", "400", "Chunk extension"),
+    Row(limits.PIPELINED, pipelined, "200", CLOSED),
+    Row(limits.CONNECTIONS, connections, "200", "503", times=1.2),
+    Row(limits.HEAD_SECONDS, slow_head, "200", "408"),
+    Row(limits.BODY_SECONDS, slow_body, "200", "408"),
+    Row(limits.BODY, body, "422", "400"),
+    Row(limits.UNREAD_BODY, unread_body, "200", CLOSED),
+    Row(limits.DEPTH, depth, "422", "400"),
+    Row(limits.DIGITS, digits, "422", "400"),
+    Row(limits.VALUES, values, "422", "400"),
+    Row(limits.QUERY, query, "422 for each", "422"),
+    Row(limits.ITEMS, array, "201", "422"),
+    Row(limits.STRING, string, "201", "422"),
+    Row(limits.METADATA, metadata, "201", "422"),
+    Row(limits.METADATA_KEY, metadata_key, "201", "422"),
+    Row(limits.METADATA_VALUE, metadata_value, "201", "422"),
+    Row(limits.BODY, event, "201", "400", "Event, by the request that causes it"),
+    Row(limits.FORM, form, "422", "403"),
+    Row(limits.CONSOLE_FORM, console_form, "303", "413"),
+    Row(limits.STREAMS, streams, "200", "429", "Open streams of a world"),
+    Row(limits.STREAMS, polls, "200", "429", "Held polls of a world"),
+    Row(limits.INBOX_BODY, inbox_body, "200", "400"),
+    Row(limits.INBOX, inbox, "1000 stored", "1000 stored"),
+    Row(limits.INBOX_BYTES, inbox_bytes, "128 stored", "128 stored"),
+    Row(limits.ANSWER_HEAD, answer_head, "an answer", "a failure"),
+    Row(limits.ANSWER_BODY, answer_body, "4096 read", "4096 read"),
+    Row(limits.WORLDS, worlds, "all open", "no more than the limit", times=1.5),
+    Row(limits.SNAPSHOT, snapshot, "422", "400"),
+    Row(limits.SNAPSHOTS, snapshots, "201", "422"),
+    Row(limits.BODY, fixture, "200", "400", "Uploaded fixture"),
+)
+"""Every row of the table in the guide, in its order."""

@@ -1,0 +1,385 @@
+"""Whatever way a card number, an account, a key or another secret is written, it is shown nowhere."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import unicodedata
+from base64 import b64encode
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from itertools import count
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import quote, unquote
+
+import pytest
+
+from contract_tests.support.client import http_client
+from contract_tests.surfaces.checks.traffic.running import proxying
+from contract_tests.surfaces.cli.terminal import run
+from emulator.checks.webhook_receiver import HttpReceiver, ReceivedRequest, ReceiverReply
+from emulator.cli.logs import FORMS as CODE
+from emulator.cli.record import FORMS as RECORDINGS
+from emulator.cli.request_lines import json_line, text_line
+from emulator.engine.redaction import has_live_key, redact, redact_header
+from emulator.testing import Emulator, LocalServer
+from emulator.web.request_log import AnsweredRequest
+
+CARD, AMEX = "5200828282828210", "371449635398431"
+IBAN, SHORT_IBAN = "FR7630006000011234567890189", "NL91ABNA0417164300"
+WORD = "Zk3qT9vB2mXs7Lw4"
+
+CORES = (CARD[:12], AMEX[:11], IBAN[6:24], SHORT_IBAN[4:], WORD)
+"""What must stand nowhere, whatever stands between its characters."""
+
+
+def groups(number: str, gap: str, size: int = 4) -> str:
+    return gap.join(number[start : start + size] for start in range(0, len(number), size))
+
+
+WIDE = {ord(each): ord(each) + 0xFEE0 for each in "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
+GAPS = (
+    *("", " ", "   ", "\t", "\n", "\u00a0", "\u2003", "\u2009", "\u202f", "\u200b", "\u2060", "\u00ad"),
+    *(
+        "-",
+        " - ",
+        "_",
+        "\u2010",
+        "\u2011",
+        "\u2013",
+        "\u2212",
+        ".",
+        "/",
+        ",",
+        ", ",
+        ":",
+        ";",
+        "|",
+        " | ",
+        "+",
+        "*",
+        "~",
+        "·",
+        "'",
+    ),
+)
+SPELLINGS = (
+    *(groups(CARD, gap) for gap in GAPS),
+    *(groups(IBAN, gap) for gap in GAPS[::2]),
+    *(groups(CARD, " ", 1), groups(CARD, "-", 2), groups(CARD, " ", 8), "5200 8282-8282.8210", f"x{CARD}", f"{CARD}x"),
+    *(
+        CARD.translate(WIDE),
+        "".join(chr(0x660 + int(digit)) for digit in CARD),
+        f"+{CARD}",
+        f"12 {groups(CARD, ' ')} 973",
+    ),
+    *(f"1234 {groups(CARD, ' ')}", CARD + CARD, CARD + AMEX, f"3714 496353 98431, {AMEX}", f"%35{CARD[1:]}"),
+    *(IBAN.lower(), f"iban_{IBAN}", f"to {groups(IBAN, ' ')} please", IBAN.translate(WIDE), groups(SHORT_IBAN, "_")),
+    *(
+        f"sk_test_{WORD}",
+        f"my_sk_prod_{WORD}",
+        f"xsk_prod_{WORD}",
+        f"SK_TEST_{WORD}",
+        f"pk_prod_{WORD}",
+        f"whsec_{WORD}",
+    ),
+    *(
+        f"xwhsec_{WORD}",
+        f"https://user:{WORD}@example.com/x",
+        f"//:{WORD}@redis",
+        f"https://s3.example.com/a?b=1&sig={WORD}",
+    ),
+    *(
+        f"https://example.com/?api_key={WORD}",
+        f"?key={WORD}",
+        f"password={WORD}",
+        f"eyJhbGciOi{WORD}.eyJpc3MiOi{WORD}.x",
+    ),
+    *(f'{{"authorization": {{"bearer": "{WORD}"}}}}', f'{{"tokens": ["{WORD}"]}}', f'{{"client_secret": "{WORD}", '),
+)
+"""A secret in each of the ways in which people, programs and their mistakes write it."""
+
+ORDINARY = (
+    *(
+        "cust_8fKqXb2mZs7Lw4Tt9vPq1RsA",
+        "req_5200828282828211000000ab",
+        "evt_00000000000000000000000a",
+        "INV-2026-000123",
+    ),
+    *("ORD-2026-0000-4242-1234", "550e8400-e29b-41d4-a716-446655440000", "3f2b8c1d9e0a4f5b6c7d8e9f0a1b2c3d"),
+    *(
+        "2026-01-31T09:30:00.000Z",
+        "2026-01-31 09:30:00.000",
+        "30/01/2026 09:30:00",
+        "23.01.2026 - 27.02.2026",
+        "20260131093000",
+    ),
+    *("1767225600", "1767225600000", "1767225600000000", "1767225600000000000", "1234567890123456789"),
+    *(
+        "5000",
+        "1,234,567.89",
+        "FCFA 5 000 000",
+        "100 000 000 000",
+        "12345678901234",
+        "0.30000000000000004",
+        "-5200828282828211",
+    ),
+    *("+24177345678", "+33 6 12 34 56 78", "06 12 34 56 78 / 06 98 76 54 32", "+4915112345678", "+1 (415) 555-0132"),
+    *("192.168.100.200/32, 10.0.0.1", "52.31.139.75:443", "2001:db8::1", "http://127.0.0.1:37985/15040373b2e0-test"),
+    *(
+        "awa@example.com",
+        "https://shop.example.com/ok?order=1234&page=2",
+        "https://shop.example.com:8443/a@b",
+        "mailto:awa@example.com",
+    ),
+    *("risk_test_score", "task_prod_1", "sk_test_", "secret: must be at least 8 characters", "the password is wrong"),
+    *(
+        "Basic subscription",
+        "API key",
+        "token",
+        "idempotency_key",
+        "100%",
+        "50 % off",
+        "a=b",
+        "x?y",
+        "{}",
+        '{"a": [1, 2]}',
+    ),
+    *("FR2026000012345678", "MT84MALTABCDEFG", "DE89370400440532013001", "4242424242424241", "5200 8282 8282 8211"),
+    *(
+        "9780306406157",
+        "3 × 4242",
+        "4242",
+        "0000000000000000",
+        "Ève Ossengue",
+        "王小明",
+        "٤٢",
+        "[4242, 4242, 4242, 4243]",
+    ),
+)
+"""What looks a little like a secret, and which people need to read."""
+
+
+def secrets_in(text: str) -> set[str]:
+    """The secrets that a reader finds in a text, whose escapes may be those of JSON, URLs, HTML or a language."""
+    for _ in range(3):
+        text = re.sub(
+            r"\\u([0-9a-fA-F]{4})|\\x([0-9a-fA-F]{2})", lambda found: chr(int(found[1] or found[2], 16)), text
+        )
+        text = html.unescape(unquote(re.sub(r"\\[nt]", " ", text)))
+    digits = "".join(str(unicodedata.decimal(each, each)) for each in unicodedata.normalize("NFKC", text))
+    read = re.sub(r"[\W_]", "", digits).lower()
+    return {core for core in CORES if core.lower() in read}
+
+
+def test_the_search_finds_each_spelling() -> None:
+    assert [text for text in SPELLINGS if not secrets_in(json.dumps(text))] == []
+
+
+@pytest.mark.parametrize("text", SPELLINGS)
+def test_a_spelling_is_masked_in_whatever_holds_it(text: str) -> None:
+    bodies = {
+        "value": json.dumps({"metadata": {"note": text}}),
+        "letters as they are": json.dumps([text], ensure_ascii=False),
+        "name": json.dumps({"metadata": {text: 1}}),
+        "JSON in JSON": json.dumps({"body": json.dumps({"note": text})}),
+        "damaged JSON": json.dumps({"note": text, "x": ""})[:-2],
+        "form": f"a=1&note={quote(text, safe='')}",
+        "path": f"/v1/customers/{quote(text)}/",
+        "text": text,
+    }
+    shown = {where: redact(body.encode()).decode() for where, body in bodies.items()}
+    assert {where: body for where, body in shown.items() if secrets_in(body)} == {}
+    assert secrets_in(redact_header("x-note", text)) == set()
+
+
+@pytest.mark.parametrize("text", ORDINARY)
+def test_what_is_no_secret_stays_readable(text: str) -> None:
+    for body in (text, json.dumps({"note": text, "at": [text], text: None})):
+        assert redact(body.encode()).decode() == body
+
+
+@pytest.mark.parametrize("number", [5200828282828210, -5200828282828210, 5200828282828210.0])
+def test_a_card_as_a_number_of_json_is_masked(number: float) -> None:
+    assert redact(b'{"note":%r}' % number) == b'{"note":"****8210"}'
+
+
+@pytest.mark.parametrize("value", [12345678, WORD, {"bearer": WORD}, [WORD, {"x": [WORD]}]], ids=str)
+@pytest.mark.parametrize("name", ["authorization", "tokens", "accessToken", "client_secret", "x-api-key", "signature"])
+def test_a_secret_by_its_name_is_masked_however_deep(name: str, value: Any) -> None:
+    shown = redact(json.dumps({name: value, "ok": True}).encode()).decode()
+    assert WORD not in shown
+    assert "12345678" not in shown
+    assert json.loads(shown)["ok"] is True
+
+
+LIVE = f"sk_prod_{WORD}"
+BASIC = b64encode(f"{LIVE}:".encode()).decode()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            LIVE,
+            f" {LIVE}\n",
+            f"Bearer\t{LIVE}",
+            f"Bearer {LIVE}.def",
+            f"Bearer {LIVE},",
+            f"Token {LIVE}",
+            LIVE.upper(),
+            f"my_{LIVE}",
+        ),
+        *(
+            f"Basic {BASIC}",
+            f"basic  {BASIC.rstrip('=')}",
+            f"Basic {b64encode(f'user:{LIVE}'.encode()).decode()}",
+            f"/v1/?key={LIVE}",
+        ),
+        *(
+            f"/v1/?key={quote(LIVE).replace('_', '%5F')}",
+            f'{{"key": "{LIVE}"}}',
+            f'{{"key": "{LIVE}"}}'.replace("_", "\\u005f"),
+        ),
+        *(f"https://{LIVE}@example.com", LIVE.replace("sk_", "pk_"), LIVE.translate(WIDE)),
+    ],
+)
+def test_a_live_key_is_one_however_it_is_written(text: str) -> None:
+    assert has_live_key("x", text)
+
+
+def test_a_key_for_tests_is_none() -> None:
+    basic = b64encode(f"sk_test_{WORD}:".encode()).decode()
+    assert not has_live_key(f"Bearer sk_test_{WORD}", f"Basic {basic}", "task_prod_1", "use sk_prod_", *ORDINARY)
+
+
+# -- the places
+
+
+class World(NamedTuple):
+    """A world in which each spelling was sent in several ways, and the requests of which ``serve`` prints a line."""
+
+    payments: Emulator
+    lines: list[AnsweredRequest]
+    customer: str
+
+    def text(self, path: str, **query: str) -> str:
+        """What the control API or the console answers."""
+        answer = self.payments.client.get(path, params=query)
+        assert answer.status_code == 200, path
+        return answer.text
+
+    @property
+    def requests(self) -> list[str]:
+        """The ids of all requests."""
+        pages = (self.payments.api.get("/_emulator/requests", page_size=100, page=page)["data"] for page in count(1))
+        return [each["id"] for page in iter(lambda: next(pages), []) for each in page]
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[World]:
+    lines: list[AnsweredRequest] = []
+    server = LocalServer(report=lines.append)
+    with ExitStack() as stack:
+        stack.callback(server.stop)
+        payments = stack.enter_context(Emulator(key="sk_test_spellings", clock="2026-01-01T00:00:00Z", server=server))
+        client, api = payments.client, payments.api
+        echo = HttpReceiver(lambda _: ReceiverReply(200, SPELLINGS[0].encode()))
+        with echo:
+            api.post("/v1/webhooks/", {"name": "Shop", "url": echo.url, "events": ["*"]})
+            half = len(SPELLINGS) // 2
+            notes = [{str(n): each for n, each in enumerate(part)} for part in (SPELLINGS[:half], SPELLINGS[half:])]
+            ids = [
+                api.post("/v1/customers/", {"email": f"{n}@example.com", "name": "Awa", "metadata": note})["id"]
+                for n, note in enumerate(notes)
+            ]
+            api.patch(f"/v1/customers/{ids[0]}/", {"metadata": notes[1] | dict.fromkeys(notes[0])})
+            api.patch(f"/v1/customers/{ids[0]}/", {"metadata": notes[0]})
+            payments.settle()
+        for number, each in enumerate(SPELLINGS):
+            client.get(f"/v1/customers/{quote(each, safe='')}/", params={"search": each, each: "1"})
+            key = {"Idempotency-Key": quote(each, safe="")[:200], "X-Note": quote(each)}
+            client.post(
+                "/v1/customers/", json={"email": f"x{number}", "name": each, "unknown": {each: [each]}}, headers=key
+            )
+            client.post(
+                "/v1/customers/", content=json.dumps({"note": each})[:-1], headers={"Content-Type": "application/json"}
+            )
+        yield World(payments, lines, ids[0])
+
+
+def _journal(world: World) -> str:
+    lists = "".join(world.text("/_emulator/requests", page_size="100", page=str(page)) for page in range(1, 5))
+    entries = "".join(world.text(f"/_emulator/requests/{id}") for id in world.requests)
+    assert entries.count("****8210") > len(SPELLINGS), "the search looks where the cards are"
+    return lists + entries
+
+
+def _shared(world: World) -> str:
+    world.payments.api.post("/_emulator/snapshots", {"name": "s"})
+    whole = world.text("/_emulator/snapshots/s", share="false")
+    assert secrets_in(whole), "what a client writes is stored as it was sent"
+    return world.text("/_emulator/snapshots/s", share="true")
+
+
+PLACES: dict[str, Callable[[World], str]] = {
+    "the journal": _journal,
+    "the lines of serve": lambda world: "\n".join(
+        text_line(each, verbose=True) + json_line(each, verbose=True) for each in world.lines
+    ),
+    **{
+        f"a request as {form}": lambda world, form=form: "".join(
+            world.text(f"/_emulator/requests/{id}", **{"as": form}) for id in world.requests[::2]
+        )
+        for form in CODE
+    },
+    **{
+        f"a recording as {form}": lambda world, form=form: world.text("/_emulator/recording", **{"as": form})
+        for form in ("steps", *RECORDINGS)
+    },
+    "the console's pages of requests": lambda world: "".join(
+        world.text(f"/_emulator/console/requests/{id}", app="spellings") for id in world.requests[::9]
+    ),
+    "a shared snapshot": _shared,
+    "an explanation": lambda world: world.text(f"/_emulator/explain/{world.customer}"),
+    "the audit": lambda world: world.text("/_emulator/audit"),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_no_spelling_is_shown(place: str, world: World) -> None:
+    text = PLACES[place](world)
+    assert len(text) > 100
+    assert secrets_in(text) == set()
+
+
+def test_no_spelling_is_in_the_recording_of_a_proxy(world: World, tmp_path: Path) -> None:
+    file = tmp_path / "run.jsonl"
+    file.write_text("what was there")
+    file.chmod(0o644)
+    key = {"Authorization": "Bearer sk_test_spellings"}
+    with proxying(world.payments.url, record=file) as proxy, http_client(base_url=proxy.url) as http:
+        for each in SPELLINGS:
+            http.post(f"/v1/customers/{quote(each, safe='')}/", json={"note": each}, headers=key)
+            http.get("/v1/customers/", params={"search": each}, headers=key)
+    text = file.read_text()
+    assert text.count("\n") > len(SPELLINGS)
+    assert secrets_in(text) == set()
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_no_spelling_is_in_the_report_of_certify() -> None:
+    waiting = iter(SPELLINGS * 9)
+    credentials = b64encode(b"wh_5Tn8cV2bX6mK1jH4gF7dS9aP:plain-" + WORD.encode()).decode()
+
+    def echo(request: ReceivedRequest) -> ReceiverReply:
+        return ReceiverReply(200, f"{next(waiting)}\n{next(waiting)}\n{request.headers['Authorization']}".encode())
+
+    with HttpReceiver(echo) as receiver:
+        how = ("--method", "BASIC", "--webhook", "wh_5Tn8cV2bX6mK1jH4gF7dS9aP", "--secret", f"plain-{WORD}")
+        said = run("certify", receiver.url, *how, "--json").output
+    assert said.count('"check"') > 5
+    assert secrets_in(said) == set()
+    assert credentials not in said

@@ -1,0 +1,37 @@
+"""``python -m contract_tests.robustness.lives``: many walks in memory and on SQLite; exit status 1 on any difference."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+import click
+
+from contract_tests.robustness.lives.walks import walk
+from emulator.testing import LocalServer
+
+
+@click.command()
+@click.option("--walks", default=2000, show_default=True, help="How many walks, half of them on SQLite.")
+@click.option("--steps", default=25, show_default=True, help="Actions and moves of the clock in each.")
+@click.option("--first", default=0, show_default=True, help="The first seed.")
+def main(walks: int, steps: int, first: int) -> None:
+    """Walk, and print each difference between the emulator and the model."""
+    differences = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for number, state in enumerate(["memory", f"sqlite:///{Path(folder, 'worlds.db')}"]):
+            server = LocalServer(state=state)
+            try:
+                for seed in range(first + number, first + walks, 2):
+                    for difference in walk(server, seed, steps):
+                        differences += 1
+                        click.echo(difference)
+            finally:
+                server.stop()
+    click.echo(f"{walks} walks of {steps} steps: {differences} differences.")
+    sys.exit(1 if differences else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,123 @@
+"""Random walks: the same happens to a subscription of the emulator and to the model, and after each step both agree."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from contract_tests.robustness.lives.model import Life, NotAllowed, text
+from emulator.testing import Emulator, LocalServer, RequestRefused
+
+START = datetime(2026, 1, 31, 10, tzinfo=UTC)
+GOOD, POOR = "+24177000010", "+24177000001"
+ACTIONS = {
+    "pause": ("POST", "pause/", None),
+    "resume": ("POST", "resume/", None),
+    "cancel": ("POST", "cancel/", {}),
+    "cancel_later": ("PATCH", "", {"cancel_at_period_end": True}),
+    "take_back": ("PATCH", "", {"cancel_at_period_end": False}),
+    "reactivate": ("POST", "reactivate/", None),
+}
+"""Requests about the subscription; ``cancel_later`` is sent as a POST where that differs (past due, B-47)."""
+PHONES = {"break_phone": POOR, "mend_phone": GOOD}
+INVOICE_ACTIONS = ("pay", "void")
+SHORTLY = (timedelta(0), timedelta(milliseconds=1), timedelta(milliseconds=-1), timedelta(hours=5))
+
+
+def walk(server: LocalServer, seed: int, steps: int) -> Iterator[str]:
+    """The first difference of a walk, if there is one, with what was done."""
+    chance = random.Random(seed)
+    with Emulator(key=f"sk_test_life{seed}", server=server) as emulator:
+        emulator.api.post("/_emulator/reset", {"clock": f"frozen@{text(START)}", "seed": seed})
+        life, customer, path = begin(emulator, chance)
+        done = [f"{life.interval}, trial {life.trial_days}, ends {life.ends_at}, phone works {life.phone_works}"]
+        for _ in range(steps):
+            done.append(step(emulator, life, customer, path, chance))
+            wanted, found = life.view(), view(emulator, path)
+            if wanted != found:
+                wrong = [f"{name}: {wanted[name]} not {found[name]}" for name in wanted if wanted[name] != found[name]]
+                yield "\n  ".join([f"walk {seed}", *done, *wrong])
+                return
+
+
+def begin(emulator: Emulator, chance: random.Random) -> tuple[Life, str, str]:
+    tax = chance.choice([0, 0, 18])
+    emulator.api.patch("/_emulator/app", {"settings": {"tax_rate": tax}})
+    trial = chance.choice([0, 0, 1, 3, 10, 45])
+    interval = chance.choice(["day", "week", "month", "month", "year"])
+    ends_at = START + timedelta(days=chance.choice([10, 28, 90])) if chance.random() < 0.2 else None
+    cancels, works = chance.random() < 0.1, chance.random() < 0.6
+    contact = {"email": "a@example.com", "name": "Awa", "phone": GOOD if works else POOR}
+    customer = emulator.api.post("/v1/customers/", contact)["id"]
+    body = {"customer": customer, "unit_amount": 701, "interval": interval, "cancel_at_period_end": cancels}
+    body |= {"trial_period_days": trial, **({"ends_at": text(ends_at)} if ends_at else {})}
+    made = emulator.api.post("/v1/subscriptions/", body)
+    life = Life(START, 701, interval, tax, trial, ends_at, works, cancels)
+    return life, customer, f"/v1/subscriptions/{made['id']}/"
+
+
+def step(emulator: Emulator, life: Life, customer: str, path: str, chance: random.Random) -> str:
+    """One action or move of the clock, on both sides; what it was."""
+    if chance.random() < 0.5:
+        to = max(life.now, target(life, chance))
+        emulator.api.post("/_emulator/clock/advance", {"to": text(to)})
+        life.advance(to)
+        return f"to {text(to)}"
+    action = chance.choice([*ACTIONS, *PHONES, *INVOICE_ACTIONS])
+    refused = False
+    try:
+        send(emulator, life, action, customer, path)
+    except RequestRefused as error:
+        if error.status not in (404, 422):
+            raise
+        refused = True
+    try:
+        life.act(action)
+    except NotAllowed:
+        return f"{action}, refused" if refused else f"{action}: accepted, which is not allowed"
+    return f"{action}: refused, which is allowed" if refused else action
+
+
+def target(life: Life, chance: random.Random) -> datetime:
+    """Some time from now, or about the instant of what is to happen next."""
+    due = [at for at, _, _ in life.due()]
+    if due and chance.random() < 0.6:
+        return chance.choice(due) + chance.choice(SHORTLY)
+    return life.now + timedelta(hours=chance.choice([1, 24, 72, 240, 744, 800]))
+
+
+def send(emulator: Emulator, life: Life, action: str, customer: str, path: str) -> None:
+    if action in PHONES:
+        emulator.api.patch(f"/v1/customers/{customer}/", {"phone": PHONES[action]})
+    elif action in INVOICE_ACTIONS:
+        invoices = emulator.api.get("/v1/invoices/", page_size=1)["data"]
+        emulator.api.post(f"/v1/invoices/{invoices[0]['id'] if life.bills else 'none'}/{action}/")
+    else:
+        method, end, body = ACTIONS[action]
+        if action == "cancel_later" and life.status in ("past_due", "unpaid", "paused"):
+            method, end = "POST", "cancel/"
+        (emulator.api.patch if method == "PATCH" else emulator.api.post)(path + end, body)
+
+
+def view(emulator: Emulator, path: str) -> dict[str, Any]:
+    """The emulator's subscription, as :meth:`Life.view` shows the model's."""
+    now = emulator.api.get(path)
+    invoices = emulator.api.oldest("/v1/invoices/")
+    events = list(emulator.api.newest("/_emulator/events"))[::-1]
+    return {
+        "status": now["status"],
+        "period": (now["current_period_start"], now["current_period_end"]),
+        "canceled_at": now["canceled_at"],
+        "cancels": now["cancel_at_period_end"],
+        "invoices": [(each["status"], each["total"], each["created_at"]) for each in invoices],
+        "events": [
+            (each["type"], each["created_at"], shown(each)) for each in events if each["type"] != "customer.created"
+        ],
+    }
+
+
+def shown(event: Any) -> str | None:
+    """The status that an event about the subscription shows."""
+    return event["data"]["object"]["status"] if event["type"].startswith("subscription.") else None

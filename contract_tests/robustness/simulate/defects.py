@@ -1,0 +1,219 @@
+"""Seeded defects: ways in which the emulator was broken once, or might be, each of which the simulator must find."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+from unittest.mock import patch
+
+from contract_tests.robustness.simulate.simulation import Story
+from contract_tests.robustness.simulate.steps import draw_story
+from contract_tests.robustness.walk.walker import VARIANTS
+from emulator.control import snapshots
+from emulator.core.world import World
+from emulator.engine import logged_request, outbox
+from emulator.engine.engine import Engine
+from emulator.engine.history import History
+from emulator.engine.logged_request import Checkpoint
+from emulator.engine.outbox import Outbox
+from emulator.engine.persistence import WorldPersistence
+from emulator.engine.storage import serialization
+from emulator.engine.storage.serialization import RowChange, row_of
+from emulator.engine.storage.tinydb_store import TinyDBStore
+from emulator.engine.unit_runner import UnitRunner
+from emulator.resources.payments import current_payment
+from emulator.web import idempotency, origin_guard
+
+STEPS = 60
+
+
+class Defect(NamedTuple):
+    """One defect: what is replaced by what, and the rules that may be broken by it.
+
+    ``seed``, ``state`` and ``names`` are those of a story that shows it (see :func:`draw_story`), ``settings`` the name
+    of those that its worlds have.
+    """
+
+    name: str
+    owner: Any
+    attribute: str
+    broken: Any
+    rules: tuple[str, ...]
+    names: tuple[str, ...]
+    state: str = "memory"
+    seed: int = 0
+    settings: str = "defaults"
+
+    @property
+    def story(self) -> Story:
+        """The story that shows it."""
+        return draw_story(self.seed, STEPS, self.state, self.names)._replace(settings=VARIANTS[self.settings])
+
+    @contextmanager
+    def seeded(self) -> Iterator[None]:
+        """The emulator with this defect."""
+        with patch.object(self.owner, self.attribute, self.broken):
+            yield
+
+
+def _at_once(runner: UnitRunner) -> bool:
+    while runner._run_next(runner.clock.now()):
+        pass
+    return False
+
+
+async def _unlocked(history: History, to: Checkpoint) -> int:
+    await history._cancel()
+    return history._undo_since(to)
+
+
+async def _nothing_async(*_: object) -> None:
+    pass
+
+
+def _nothing(*_: object) -> None:
+    pass
+
+
+def _only_digits(text: bytes) -> bytes:
+    return re.sub(rb"(\d[ -]?){12,15}(?=\d{4})", b"****", text)
+
+
+_of = current_payment.of
+
+
+def _under_way_only(world: World, owner: Any) -> Any:
+    intent = _of(world, owner)
+    return intent if intent is not None and intent.status in current_payment.UNDER_WAY else None
+
+
+def _last_numbers(world: World, changes: Any) -> Iterator[RowChange]:
+    numbers = {(type(change.record), change.record.id): change.number for change in changes}
+    for (kind, id), number in numbers.items():
+        slot = world.table(kind).slots[id]
+        yield RowChange(kind.kind, id, slot.number if slot else number, row_of(slot.record) if slot else None)
+
+
+def _stored_later(persistence: WorldPersistence, world: World, clock: Any, unit: Any) -> None:
+    if unit.changes:
+        persistence._write(world, clock, unit.changes)
+
+
+ERRORS = ("internal error", "money", "jobs")
+PAYING = ("pay", "act", "advance", "invoice")
+
+DEFECTS = (
+    Defect(
+        "due jobs run without a pause",
+        UnitRunner,
+        "run_slice",
+        _at_once,
+        ("waiting",),
+        ("subscribe", "run", "sleep", "read"),
+        seed=12,
+    ),
+    Defect(
+        "rewinds do not wait for each other",
+        History,
+        "rewind",
+        _unlocked,
+        ("internal error", "rewind"),
+        ("race", "customer"),
+        seed=84,
+    ),
+    Defect("worlds are never given up", Engine, "_make_room", _nothing_async, ("memory",), ("scan", "read", "pay")),
+    Defect(
+        "card numbers are only searched as digits",
+        logged_request,
+        "redact",
+        _only_digits,
+        ("secrets",),
+        ("card", "method", "read"),
+    ),
+    Defect(
+        "imports are not validated",
+        snapshots,
+        "validate",
+        _nothing,
+        ERRORS,
+        ("save", "import", "customer", "advance"),
+        seed=4,
+    ),
+    Defect(
+        "pages of other sites are let in",
+        origin_guard,
+        "_is_cross_origin",
+        lambda context: False,
+        ("other pages",),
+        ("visit", "look", "read"),
+    ),
+    Defect(
+        "what is not stored is not said",
+        TinyDBStore,
+        "unsaved",
+        lambda store: None,
+        ("restart",),
+        ("disk_fails", "stop", "customer", "sleep"),
+        "tinydb",
+        seed=5,
+    ),
+    Defect(
+        "a payment that settles is over",
+        current_payment,
+        "of",
+        _under_way_only,
+        ERRORS,
+        ("pay", "invoice"),
+        settings="paid by transaction",
+        seed=2,
+    ),
+    Defect("voiding cancels no payment", current_payment, "cancel", _nothing, ERRORS, PAYING, seed=26),
+    Defect(
+        "answers are not repeated",
+        idempotency,
+        "lookup",
+        _nothing,
+        ("idempotency", "internal error"),
+        ("repeat", "customer", "intent"),
+    ),
+    Defect(
+        "deliveries are not taken up again",
+        Outbox,
+        "resume",
+        _nothing,
+        ("deliveries",),
+        ("rewind", "customer", "receiver", "settle", "restore", "save"),
+        "memory",
+    ),
+    Defect(
+        "outcomes are recorded at once or never",
+        outbox,
+        "TRIES",
+        0,
+        ("deliveries",),
+        ("disk_fails", "recover", "customer", "receiver", "sleep"),
+        "sqlite",
+        seed=3,
+    ),
+    Defect(
+        "rows of rewound records stay",
+        serialization,
+        "row_changes",
+        _last_numbers,
+        ("restart",),
+        ("rewind", "customer", "stop", "pay"),
+        "tinydb",
+    ),
+    Defect(
+        "what is not stored is not undone",
+        WorldPersistence,
+        "add",
+        _stored_later,
+        ("restart", "internal error"),
+        ("disk_fails", "crash", "customer", "invoice", "repair"),
+        "sqlite",
+        seed=2,
+    ),
+)

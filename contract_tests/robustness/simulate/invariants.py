@@ -1,0 +1,298 @@
+"""Invariants: what a user was promised, checked after each step, and what costs more from time to time."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any, NamedTuple, cast
+
+import msgspec
+
+from contract_tests.robustness.simulate.disk import Disk
+from contract_tests.robustness.simulate.network import Network
+from contract_tests.robustness.simulate.server import Server
+from contract_tests.robustness.simulate.virtual_time import VirtualTime
+from contract_tests.robustness.walk import expected_sums
+from emulator.core.calendar import Timestamp
+from emulator.core.events import Event
+from emulator.core.jobs import Job
+from emulator.core.unit_of_work import UnitOfWork
+from emulator.core.world import World, encode
+from emulator.engine.clock import FROZEN
+from emulator.engine.outbox import TRIES
+from emulator.engine.runtime import Runtime
+from emulator.engine.storage.serialization import row_of
+from emulator.engine.storage.store import StorageError
+from emulator.resources.app.keys import Key
+from emulator.resources.app.settings import settings
+from emulator.resources.ledger import accounts
+from emulator.resources.registry import STATE_MACHINES
+from emulator.resources.simulation.faults import Fault
+from emulator.resources.webhooks import deliveries
+from emulator.resources.webhooks.deliveries import WebhookDelivery
+from emulator.resources.webhooks.endpoints import WebhookEndpoint
+
+LEGAL = {machine.kind: {(row.source, row.target) for row in machine.rows} for machine in STATE_MACHINES}
+
+LOSS_SECONDS = 1.0
+"""What a crash may take from a TinyDB file: what was answered in the last second."""
+
+OVERDUE_SECONDS = 0.2
+"""How long a job may be due without being worked on: a few ticks."""
+
+Dump = dict[str, dict[str, Any]]
+
+
+class Violation(NamedTuple):
+    """A broken invariant."""
+
+    rule: str
+    text: str
+
+
+def dump(runtime: Runtime) -> Dump:
+    """All there is in a world, by kind and id, with the names of its snapshots."""
+    tables = {table.kind.kind: {record.id: record for record in table.unordered()} for table in runtime.world.tables()}
+    return {**tables, "snapshots": dict.fromkeys(runtime.history.snapshots)}
+
+
+def differences(before: Dump, after: Dump) -> Iterator[str]:
+    """The records that are not the same, with the name of their kind."""
+    for kind in sorted(before.keys() | after.keys()):
+        old, new = before.get(kind, {}), after.get(kind, {})
+        for id in sorted(old.keys() | new.keys()):
+            if id not in new or id not in old:
+                yield f"{kind} {id} is {'new' if id in new else 'lost'}"
+            elif old[id] is not new[id] and _stored(old[id]) != _stored(new[id]):
+                yield f"{kind} {id} is another"
+
+
+def _stored(record: Any) -> bytes:
+    return encode(record.public_view()) if isinstance(record, Event) else msgspec.json.encode(row_of(record))
+
+
+class Invariants(logging.Handler):
+    """Watches one story. ``broken`` are the violations found so far."""
+
+    def __init__(self, time: VirtualTime, disk: Disk, network: Network) -> None:
+        super().__init__(logging.ERROR)
+        self.broken: list[Violation] = []
+        self.expected: dict[Key, Dump] = {}
+        self.touched: set[Runtime] = set()
+        self.disk_failed = False
+        self.failing_since: float | None = None
+        self.outcomes_are_lost = False
+        self._time, self._disk, self._network = time, disk, network
+        self._states: dict[Runtime, tuple[Any, ...]] = {}
+        self._overdue: dict[Runtime, tuple[Job, Timestamp, float]] = {}
+        # What is in a TinyDB file: what was written last or, where writing failed since then, what was to be written.
+        self._written: dict[Key, Dump] = {}
+        self._attempted: list[dict[Key, Dump]] = []
+        self._possible: list[dict[Key, Dump]] = []
+        self._written_at = 0.0
+
+    def violated(self, rule: str, text: str) -> None:
+        self.broken.append(Violation(rule, text))
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """An error in the log is one inside the emulator, unless the disk fails."""
+        error = record.exc_info[1] if record.exc_info else None
+        if error is not None and not isinstance(error, StorageError):
+            self.violated("internal error", f"{record.getMessage()}: {type(error).__name__}: {error}")
+
+    # -- worlds and what is stored of them
+
+    def opened(self, key: Key, runtime: Runtime) -> None:
+        """A world is open: if it was there before, all that was stored is there."""
+        self.watch(runtime)
+        before, found = self.expected.pop(key, None), dump(runtime)
+        possible = (content[key] for content in self._possible if key in content)
+        if before is not None and all(any(differences(each, found)) for each in possible):
+            self._compare("restart", before, runtime)
+
+    def watch(self, runtime: Runtime) -> None:
+        runtime.runner.observers.append(lambda unit: self._committed(runtime, unit))
+
+    def closed(self, server: Server, runtime: Runtime) -> None:
+        """A world is put away, or dropped."""
+        if server.engine.store:
+            self.expected[Key(runtime.world.name, runtime.world.livemode)] = dump(runtime)
+
+    def expect_all(self, server: Server) -> None:
+        """All that is open now must be there after the next start."""
+        self.expected.update({key: dump(runtime) for key, runtime in server.engine.runtimes.items()})
+
+    def saving(self, server: Server) -> Any:
+        """A TinyDB file is about to be written; the function to be called once it was."""
+        content, at = {key: dump(runtime) for key, runtime in server.engine.runtimes.items()}, self._time.now
+        content |= self.expected
+        self._attempted.append(content)
+
+        def saved() -> None:
+            self._written, self._written_at = content, at
+            self._attempted.clear()
+
+        return saved
+
+    def crashed(self, server: Server) -> None:
+        """Nothing may be lost of what the kind of state promises to store."""
+        if self._disk.kind == "sqlite":
+            self.expect_all(server)
+        elif self._disk.kind == "tinydb":
+            self._expect_written()
+            if self._time.now - self._written_at > LOSS_SECONDS and not self.disk_failed:
+                self.violated("restart", f"nothing was written for {self._time.now - self._written_at:.2f} s")
+
+    def stopped(self, server: Server, unsaved: str | None) -> None:
+        """All is there after the next start, unless it was said that it could not be stored."""
+        if unsaved is None:
+            self.expect_all(server)
+        else:
+            self._expect_written()
+
+    def _expect_written(self) -> None:
+        """What was written is there. A write that failed may have come as far as to replace it."""
+        self.expected, self._possible = dict(self._written), list(self._attempted)
+
+    def started(self, server: Server) -> None:
+        """Every world is there that was stored; at first nothing is unwritten."""
+        for content in self._possible:  # of a world that is opened later it would be unknown which one it is
+            self.expected = {key: each for key, each in self.expected.items() if content.get(key, each) is each}
+        self._possible.clear()
+        self._attempted.clear()
+        self._written = {key: dump(runtime) for key, runtime in server.engine.runtimes.items()} | self.expected
+        self._written_at = self._time.now
+        stored = server.engine.store.unleased() if server.engine.store else []
+        for key in self.expected.keys() - set(stored):
+            self.violated("restart", f"the world {key} is lost")
+
+    def same(self, rule: str, before: Dump, runtime: Runtime) -> None:
+        """A world is as it was."""
+        self._compare(rule, before, runtime)
+
+    def _compare(self, rule: str, before: Dump, runtime: Runtime) -> None:
+        found = next(differences(before, dump(runtime)), None)
+        if found is not None:
+            self.violated(rule, f"{runtime.world.name}: {found}")
+
+    # -- units of work
+
+    def _committed(self, runtime: Runtime, unit: UnitOfWork) -> None:
+        self._time.work()
+        self.touched.add(runtime)
+        if unit.cleared or unit.is_arranged:
+            return
+        for change in unit.changes:
+            old, new = cast("Any", change.old), cast("Any", change.new)
+            moves = LEGAL.get(type(change.record)) if new is not None else None
+            if moves is not None and (old is None or old.status != new.status):
+                step = (old and old.status, new.status)
+                if step not in moves:
+                    self.violated("life cycle", f"{new.id} went from {step[0]} to {step[1]}")
+        if unit.events:
+            self._check_deliveries(runtime.world, unit)
+
+    def _check_deliveries(self, world: World, unit: UnitOfWork) -> None:
+        """Each event has one delivery for each endpoint that listens to it."""
+        made = [
+            change.new.event for change in unit.changes if isinstance(change.new, WebhookDelivery) and not change.old
+        ]
+        endpoints = world.table(WebhookEndpoint).where("enabled", True)
+        for event in unit.events:
+            wanted = sum(endpoint.listens(event.type) for endpoint in endpoints)
+            if made.count(event.id) != wanted:
+                self.violated("events", f"{event.type} has {made.count(event.id)} deliveries, not {wanted}")
+
+    # -- after each step
+
+    def before_step(self, server: Server) -> None:
+        """Remember what may not change."""
+        self.touched.clear()
+        self._states = {each: _state(each) for each in server.engine.runtimes.values() if is_still(each)}
+
+    def after_step(self, server: Server, worlds: frozenset[str] | None) -> None:
+        """``worlds`` are the names of those that the step was about; None: any."""
+        for runtime in server.engine.runtimes.values():
+            self._check_due(runtime)
+            before = self._states.get(runtime)
+            if worlds is not None and runtime.world.name not in worlds and before not in (None, _state(runtime)):
+                self.violated("other worlds", f"{runtime.world.name} has changed")
+
+    def _check_due(self, runtime: Runtime) -> None:
+        """Nothing is due in the past, unless the world lags and is worked on."""
+        job = runtime.world.jobs.next()
+        now = runtime.clock.now()
+        if job is None or job.due > now or runtime.is_in_use or self.disk_failed:
+            self._overdue.pop(runtime, None)
+            return
+        overdue, before, since = self._overdue.get(runtime, (job, now, self._time.now))
+        # After a rewind the same job may be due once more.
+        since = since if overdue is job and before <= now else self._time.now
+        self._overdue[runtime] = job, now, since
+        if self._time.now - since > OVERDUE_SECONDS:
+            self.violated("overdue", f"{runtime.world.name}: {job.name} was due at {job.due}, it is {now}")
+
+    # -- the disk
+
+    def disk_fails(self) -> None:
+        """From now on, or soon, nothing can be written."""
+        self.disk_failed = True
+        if self.failing_since is None:
+            self.failing_since = self._time.now
+
+    def disk_repaired(self) -> None:
+        """Outcomes that could not be recorded for too long are lost until the next start."""
+        if self.failing_since is not None and self._time.now - self.failing_since > TRIES:
+            self.outcomes_are_lost = True
+        self.failing_since = None
+
+    def restarted(self) -> None:
+        """Another process has taken up what the failing disk had left."""
+        self.disk_failed = self.outcomes_are_lost = False
+        self.failing_since = None
+
+    # -- from time to time
+
+    def check_all(self, server: Server) -> None:
+        """Sums, and deliveries."""
+        for runtime in list(server.engine.runtimes.values()):
+            self._check_sums(runtime.world)
+            self._check_outcomes(runtime)
+
+    def _check_sums(self, world: World) -> None:
+        """What the objects of a world say of its money, added up independently."""
+        kinds = {kind.kind.replace("_", "-") + "s": kind for kind in world.kinds}
+        totals: dict[str, dict[str, int]] = {}
+        for (account, currency), amount in accounts.totals(world).items():
+            totals.setdefault(currency, {})[account] = amount
+        api = SimpleNamespace(
+            oldest=lambda path: [msgspec.to_builtins(each) for each in world.table(kinds[path.split("/")[2]])]
+        )
+        emulator: Any = SimpleNamespace(api=api, ledger=SimpleNamespace(balanced=True, totals=totals))
+        for flag in expected_sums.flags(emulator, msgspec.to_builtins(settings(world).readings)):
+            self.violated("money", f"{world.name}: {flag}")
+
+    def _check_outcomes(self, runtime: Runtime) -> None:
+        """Each delivery is on its way, has failed for good, or was received."""
+        world = runtime.world
+        may_be_left = self.failing_since is not None or self.outcomes_are_lost or len(world.table(Fault))
+        if not runtime.outbox.is_under_way and not may_be_left:
+            for effect in deliveries.under_way(world):
+                self.violated("deliveries", f"{world.name}: {effect.delivery} is pending and not on its way")
+        for delivery in world.table(WebhookDelivery):
+            is_lost = delivery.attempts and delivery.attempts[-1].error  # by an injected fault
+            if delivery.status == "succeeded" and delivery.id not in self._network.received and not is_lost:
+                self.violated("deliveries", f"{world.name}: {delivery.id} succeeded and was not received")
+
+
+def is_still(runtime: Runtime) -> bool:
+    """Whether nothing happens in a world unless it is asked for. After a disk failed, a job that is due may be left."""
+    job = runtime.world.jobs.next()
+    is_done = job is None or job.due > runtime.clock.now()
+    return runtime.clock.mode == FROZEN and not runtime.is_in_use and is_done
+
+
+def _state(runtime: Runtime) -> tuple[Any, ...]:
+    """What changes with every change of a world."""
+    return runtime.world, runtime.journal.count, runtime.clock.now(), dict(runtime.world.counters)

@@ -1,0 +1,275 @@
+"""A simulation: one story played from its first step to its last, or to the first broken invariant."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+from collections import deque
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from itertools import count
+from typing import Any, NamedTuple
+from unittest.mock import patch
+
+from contract_tests.robustness.simulate.disk import Disk, simulated_disk
+from contract_tests.robustness.simulate.invariants import Invariants, Violation
+from contract_tests.robustness.simulate.network import Network
+from contract_tests.robustness.simulate.server import Answer, Server
+from contract_tests.robustness.simulate.virtual_time import Stalled, VirtualTime, virtual_time
+from contract_tests.support.rules_harness import FACTS
+from emulator.core import calendar
+from emulator.core.records import Record
+from emulator.engine.http_client import HttpClient
+from emulator.engine.runtime import Runtime
+from emulator.engine.storage.store import StorageError
+from emulator.resources.app.keys import Key, read
+from emulator.server import sandbox
+
+KEYS = ("sk_test_one", "sk_test_two", "sk_prod_one")
+
+CHECKED_EVERY = 40
+"""Steps between two looks at everything."""
+
+LONGEST_STEP = 30.0
+"""Seconds after which a step hangs."""
+
+SHORTEST_LIFE = 20 * 3600
+"""Seconds (clock of the world) in which an answer is stored for certain (B-16: a day)."""
+
+Step = Mapping[str, Any]
+Action = Callable[..., Any]
+
+
+class Story(NamedTuple):
+    """All that happens: ``steps`` on a server with one kind of state, whose worlds have these settings."""
+
+    seed: int
+    state: str
+    settings: Mapping[str, Any]
+    steps: tuple[Step, ...]
+
+
+class Outcome(NamedTuple):
+    """How a story ended: the first violation and the number of steps played; ``trace`` is a digest of all answers."""
+
+    violation: Violation | None
+    steps: int
+    trace: str
+
+
+class Rejected(Exception):
+    """The service rejected a request, or there is nothing that the step could be about; that is no violation."""
+
+
+class Given(NamedTuple):
+    """A request with an Idempotency-Key that was answered, sent when it was ``at`` in its world."""
+
+    path: str
+    body: Any
+    key: str
+    answer: Answer
+    at: str
+
+
+class Place:
+    """One world, as its clients use it. ``given`` are the last answers that must be repeated byte for byte."""
+
+    def __init__(self, simulation: Simulation, key: str) -> None:
+        self.simulation = simulation
+        self.key = key
+        self.name = key.split("_", 2)[2]
+        self.is_open = False
+        self.given: deque[Given] = deque(maxlen=12)
+        self.saved: dict[str, Any] = {}
+
+    @property
+    def runtime(self) -> Runtime:
+        """The world itself, opened if it is not."""
+        return self.simulation.server.engine.open(self._key)
+
+    @property
+    def _key(self) -> Key:
+        return read(f"Bearer {self.key}")
+
+    def is_of(self, runtime: Runtime) -> bool:
+        """Whether a runtime is that of this world."""
+        return self._key == Key(runtime.world.name, runtime.world.livemode)
+
+    def forget(self) -> None:
+        """The past of the world is gone: another one is in its place."""
+        self.given.clear()
+
+    def unsaved(self) -> None:
+        """The last of its answers and snapshots may not have been stored, and which ones is not known."""
+        self.forget()
+        self.saved.clear()
+
+    def lost(self) -> None:
+        """The world is gone with all it held."""
+        self.is_open = False
+        self.unsaved()
+
+    def pick(self, kind: str, number: int) -> Any:
+        """One of the newest records of a kind."""
+        kinds = {each.kind: each for each in self.runtime.world.kinds}
+        records: list[Record] = list(self.runtime.world.table(kinds[kind]))[-5:]
+        if not records:
+            raise Rejected(kind)
+        return records[-1 - number % len(records)]
+
+    async def get(self, path: str, **options: Any) -> Any:
+        return await self.ask("GET", path, **options)
+
+    async def post(self, path: str, body: Any = None, **options: Any) -> Any:
+        return await self.ask("POST", path, {} if body is None else body, **options)
+
+    async def ask(self, method: str, path: str, body: Any = None, **options: Any) -> Any:
+        """The JSON of an answer. Raises :class:`Rejected` for an error; one of the emulator's own is a violation."""
+        repeatable = method == "POST" and path.startswith("/v1/") and path != "/v1/reset/"
+        key = f"{self.name}-{next(self.simulation.numbers)}"
+        headers = {"idempotency-key": key} if repeatable else {}
+        sent_at = self.runtime.now()
+        answer = await self.simulation.send(method, path, body, key=self.key, headers=headers, **options)
+        if repeatable and answer.status < 300:
+            self.given.append(Given(path, body, key, answer, sent_at))
+        if answer.status >= 400:
+            raise Rejected(f"{method} {path}: {answer.status} {answer.body.decode()[:300]}")
+        return answer.json()
+
+    async def repeat(self, number: int) -> None:
+        """Send a request again: the answer is the same, byte for byte, and nothing happens."""
+        if not self.given:
+            raise Rejected("no answer yet")
+        given = self.given[number % len(self.given)]
+        headers = {"idempotency-key": given.key}
+        answer = await self.simulation.send("POST", given.path, given.body, key=self.key, headers=headers)
+        if calendar.seconds_between(given.at, self.runtime.now()) > SHORTEST_LIFE:
+            raise Rejected("too old")
+        if (
+            answer.status < 500
+            and answer.status != 429
+            and (answer.status, answer.body) != (given.answer.status, given.answer.body)
+        ):
+            self.simulation.invariants.violated("idempotency", f"POST {given.path}: {answer.status} {answer.body!r}")
+
+
+class Simulation:
+    """The emulator with all around it. ``actions`` are what steps do, by name."""
+
+    def __init__(
+        self, story: Story, actions: Mapping[str, Action], time: VirtualTime, disk: Disk, network: Network
+    ) -> None:
+        self.story = story
+        self.time, self.disk, self.network = time, disk, network
+        self.numbers = count(1)
+        self.invariants = Invariants(time, disk, network)
+        self.server = Server(story.seed, disk, self.invariants.opened, self._closed)
+        self.places = {key: Place(self, key) for key in KEYS}
+        self.trace = hashlib.sha256()
+        self._actions = actions
+        disk.on_save = lambda: self.invariants.saving(self.server)
+        network.call_back = self._call_back
+
+    def _closed(self, runtime: Runtime) -> None:
+        self.invariants.closed(self.server, runtime)
+        if self.disk.kind == "memory":
+            for place in self.places.values():
+                if place.is_of(runtime):
+                    place.lost()
+
+    async def _call_back(self, url: str) -> None:
+        """A receiver that, while it handles a delivery, reads, writes and moves the clock."""
+        key = url.rsplit("/", 1)[-1]
+        await self.send("GET", "/v1/customers/", key=key)
+        body = {"email": f"receiver{next(self.numbers)}@example.com", "name": "Receiver"}
+        await self.send("POST", "/v1/customers/", body, key=key)
+        await self.send("POST", "/_emulator/clock/advance", {"by": "1h"}, key=key)
+
+    async def send(self, method: str, path: str, body: Any = None, **options: Any) -> Answer:
+        """One request; what is wrong with its answer whatever was asked is a violation."""
+        answer = await self.server.send(method, path, body, **options)
+        self.trace.update(b"%s %s %d " % (method.encode(), path.encode(), answer.status))
+        self.trace.update(answer.body.replace(self.disk.folder.encode(), b""))  # errors name the file
+        text = answer.body.decode(errors="replace") if answer.status == 500 else ""
+        is_ours = "INTERNAL_ERROR" in text and "is stopping" not in text  # as after a crash
+        if is_ours or ("DATABASE_ERROR" in text and not self.invariants.disk_failed):
+            self.invariants.violated("internal error", f"{method} {path}: {text[:200]}")
+        return answer
+
+    def failed(self, context: Mapping[str, Any]) -> None:
+        """A task ended with an exception that no one waits for."""
+        error = context.get("exception")
+        if error is not None and not isinstance(error, Stalled):
+            self.invariants.violated("internal error", f"{context['message']}: {type(error).__name__}: {error}")
+
+    async def play(self) -> Outcome:
+        """Play the story to its end, or to the first violation."""
+        number = 0
+        await self.start()
+        for number, step in enumerate(self.story.steps, 1):
+            await self._guarded(step)
+            if number % CHECKED_EVERY == 0 and not self.invariants.broken:
+                self.invariants.check_all(self.server)
+            if self.invariants.broken:
+                break
+        if not self.invariants.broken:
+            for step in ({"do": "repair"}, {"do": "settle"}, {"do": "stop"}):
+                await self._guarded(step)
+            self.invariants.check_all(self.server)
+        await self.server.crash()
+        return Outcome(next(iter(self.invariants.broken), None), number, self.trace.hexdigest())
+
+    async def start(self) -> None:
+        """Start the server on what is stored."""
+        await self.server.start()
+        self.invariants.started(self.server)
+
+    async def _guarded(self, step: Step) -> None:
+        self.invariants.before_step(self.server)
+        try:
+            async with asyncio.timeout(LONGEST_STEP):
+                await self.act(step)
+        except TimeoutError:
+            # Receivers that hang may take longer, one delivery after the other.
+            if not any(runtime.outbox.is_under_way for runtime in self.server.engine.runtimes.values()):
+                self.invariants.violated("waiting", f"{step} did not end")
+        except Stalled:
+            pass
+        if self.time.stalled:
+            self.invariants.broken.insert(0, Violation("waiting", self.time.stalled))
+        place = self.places.get(step.get("key", ""))
+        self.invariants.after_step(self.server, frozenset([place.name]) if place else None)
+
+    async def act(self, step: Step) -> None:
+        """One step; a rejection is its end."""
+        details = {name: value for name, value in step.items() if name not in ("do", "key")}
+        about: Any = self.places[step["key"]] if "key" in step else self
+        try:
+            if isinstance(about, Place) and not about.is_open:
+                about.is_open = True
+                await self._actions["open"](about)
+            await self._actions[step["do"]](about, **details)
+        except (Rejected, StorageError):  # a world cannot be opened while the disk fails
+            pass
+
+
+def play(story: Story, actions: Mapping[str, Action]) -> Outcome:
+    """Play a story on an emulator, a network and a disk of its own."""
+    network = Network()
+    with ExitStack() as stack:
+        disk = stack.enter_context(simulated_disk(story.state))
+        time, loop = stack.enter_context(virtual_time())
+        stack.enter_context(
+            patch.object(HttpClient, "post", lambda client, *args, **kwargs: network.post(*args, **kwargs))
+        )
+        stack.enter_context(patch.object(sandbox, "ReferenceData", lambda geoip: FACTS))
+        simulation = Simulation(story, actions, time, disk, network)
+        stack.enter_context(patch.object(logging.getLogger("sqlalchemy.pool"), "level", logging.CRITICAL + 1))
+        loop.set_exception_handler(lambda _, context: simulation.failed(context))
+        log = logging.getLogger("emulator")
+        before, log.propagate = log.propagate, False
+        log.addHandler(simulation.invariants)
+        stack.callback(log.removeHandler, simulation.invariants)
+        stack.callback(setattr, log, "propagate", before)
+        return loop.run_until_complete(simulation.play())

@@ -1,0 +1,60 @@
+"""The simulator: a seed decides everything, no invariant is broken, and each seeded defect is found and shrunk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from contract_tests.robustness.simulate import search
+from contract_tests.robustness.simulate.defects import DEFECTS, Defect
+from contract_tests.robustness.simulate.disk import KINDS
+from contract_tests.robustness.simulate.steps import STEPS, draw_story
+
+SEEDS = range(100, 124)
+"""Seeds that each run of the tests plays; ``python -m contract_tests.robustness.simulate --minutes 5`` plays new ones."""
+
+
+@pytest.mark.parametrize("state", KINDS)
+def test_a_seed_decides_everything(state: str) -> None:
+    """Every byte of every answer is the same when a story is played again."""
+    story = draw_story(3, 80, state)
+    first, second = search.played(story), search.played(story)
+    assert first == second
+    assert first != search.played(draw_story(4, 80, state))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_no_invariant_is_broken(seed: int) -> None:
+    outcome = search.played(draw_story(seed, 80))
+    assert outcome.violation is None, f"python -m contract_tests.robustness.simulate --seed {seed} --steps 80"
+
+
+@pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: defect.name)
+def test_a_seeded_defect_is_found_and_shrunk(defect: Defect, tmp_path: Path) -> None:
+    """The file of the shrunk story breaks the same invariant in the same way, and nothing once the defect is gone."""
+    story = defect.story
+    with defect.seeded():
+        outcome = search.played(story)
+        assert outcome.violation is not None
+        assert outcome.violation.rule in defect.rules
+        found = search.shrunk(story, outcome)
+        assert len(found.story.steps) <= 8
+        search.write(tmp_path / "story.json", found.story)
+        again = search.read(tmp_path / "story.json")
+        assert search.played(again) == found.outcome
+    assert search.played(again).violation is None
+
+
+STORIES = sorted(Path(__file__).with_name("stories").glob("*.json"))
+
+
+@pytest.mark.parametrize("file", STORIES, ids=lambda file: file.stem)
+def test_what_once_broke_an_invariant_breaks_none(file: Path) -> None:
+    """Shrunk stories that ended in a violation before the emulator was fixed."""
+    assert search.played(search.read(file)).violation is None
+
+
+def test_every_kind_of_step_is_drawn() -> None:
+    drawn = {step["do"] for seed in range(20) for step in draw_story(seed, 200).steps}
+    assert drawn == STEPS.keys()

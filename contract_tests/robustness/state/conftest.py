@@ -1,0 +1,41 @@
+"""Servers whose worlds last in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contract_tests.support.contract import Contract
+from contract_tests.support.sandbox import RunningServer, Sandbox
+
+Serve = Callable[..., Sandbox]
+
+
+@pytest.fixture(params=["tinydb:{}/worlds.json", "sqlite:///{}/worlds.db"], ids=["tinydb", "sqlite"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A place of each kind that needs no server."""
+    return str(request.param).format(tmp_path)
+
+
+@pytest.fixture
+def serve(contracts: tuple[Contract, Contract]) -> Iterator[Serve]:
+    """Serves a place with a new server; the one before goes first. ``None`` only ends it."""
+    with ExitStack() as cleanup:
+        ends = ExitStack()
+        cleanup.callback(ends.close)
+
+        def start(place: str | None, **options: Any) -> Sandbox | None:
+            ends.close()
+            if place is None:
+                return None
+            server = RunningServer(state=place, **options)
+            ends.callback(server.stop)
+            sandbox = Sandbox(server.url, "sk_test_lasting", *contracts)
+            ends.callback(sandbox.close)
+            return sandbox
+
+        yield start  # type: ignore[misc]  # a caller that gives None does not look at the result

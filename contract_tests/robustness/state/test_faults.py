@@ -1,0 +1,361 @@
+"""What goes wrong with a state store: it is reported in one line, and nothing is damaged."""
+
+from __future__ import annotations
+
+import json
+import random
+import resource
+import sqlite3
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from click.testing import CliRunner
+
+from contract_tests.robustness.crashes import chaos
+from contract_tests.robustness.crashes.crash_rounds import START, play
+from contract_tests.robustness.crashes.invariants import World, broken
+from contract_tests.robustness.crashes.load import HEADERS
+from contract_tests.robustness.crashes.servers import Emulator, started
+from contract_tests.robustness.state.conftest import Serve
+from emulator.cli.main import cli, one_line
+from emulator.engine.storage import maintenance, serialization
+from emulator.engine.storage.serialization import StoredTables
+from emulator.engine.storage.store import CorruptStore
+from emulator.engine.storage.urls import open_store
+from emulator.server.sandbox import Options, Sandbox
+
+
+def filled(serve: Serve, place: str) -> Path:
+    """The file of a place that holds a world."""
+    serve(place).subscribe()
+    serve(None)
+    file = Path(place.partition(":")[2].removeprefix("///"))
+    assert file.is_file()
+    return file
+
+
+def in_json(change: Callable[[Any], Any]) -> Callable[[Path], None]:
+    """A TinyDB file after a change of its tables."""
+
+    def spoil(file: Path) -> None:
+        tables = json.loads(file.read_text())
+        change(tables)
+        file.write_text(json.dumps(tables))
+
+    return spoil
+
+
+def in_sql(*statements: str) -> Callable[[Path], None]:
+    """A SQLite file after some statements."""
+
+    def spoil(file: Path) -> None:
+        with sqlite3.connect(file) as connection:
+            for statement in statements:
+                connection.execute(statement)
+        connection.close()
+
+    return spoil
+
+
+def cut(file: Path) -> None:
+    """Only half of it is left."""
+    file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+
+
+def overwritten(file: Path) -> None:
+    """A page in the middle is something else."""
+    content = bytearray(file.read_bytes())
+    middle = len(content) // 8192 * 4096
+    content[middle : middle + 4096] = b"\xff" * 4096
+    file.write_bytes(content)
+
+
+def exported(tables: StoredTables) -> StoredTables:
+    """These tables without their snapshots, as a snapshot has them."""
+    return {name: table for name, table in tables.items() if name != "snapshots"}
+
+
+BROKEN: dict[str, tuple[str, Callable[[Path], None], str]] = {
+    "newer JSON": (
+        "tinydb",
+        in_json(lambda tables: tables["emulator"]["1"].update(format=99)),
+        "its format is 99; this",
+    ),
+    "half a JSON": ("tinydb", cut, "is not JSON"),
+    "other JSON": ("tinydb", lambda file: file.write_text("[]") and None, "does not say the version of its format"),
+    "binary": ("tinydb", lambda file: file.write_bytes(bytes(range(256))) and None, "is not JSON"),
+    "a record in part": (
+        "tinydb",
+        in_json(lambda tables: tables["sk_test_lasting/customer"].update({"99": {"id": "cust_1"}})),
+        "missing required field",
+    ),
+    "a world twice": (
+        "tinydb",
+        in_json(lambda tables: tables["worlds"].update({"9": tables["worlds"]["1"]})),
+        "the world sk_test_lasting is there twice",
+    ),
+    "a snapshot of no world": (
+        "tinydb",
+        in_json(
+            lambda tables: tables.update(
+                snapshots={"1": {"key": "sk_test_gone", "name": "a", "tables": exported(tables)}}
+            )
+        ),
+        "a snapshot of sk_test_gone, but no such world",
+    ),
+    "newer SQL": ("sqlite", in_sql("UPDATE emulator_format SET format = 99"), "its format is 99; this version"),
+    "no version": ("sqlite", in_sql("DELETE FROM emulator_format"), "does not say the version of its format"),
+    "other SQL": ("sqlite", in_sql("DROP TABLE emulator_format"), "but not one of the emulator"),
+    "no SQL": ("sqlite", lambda file: file.write_text("hello") and None, "is not a SQLite database"),
+    "half a SQL": ("sqlite", cut, "malformed"),
+    "a page of SQL": ("sqlite", overwritten, "is damaged|malformed"),
+    "an unknown kind": (
+        "sqlite",
+        in_sql("UPDATE emulator_records SET kind = 'ship' WHERE kind = 'job'"),
+        "an unknown kind",
+    ),
+    "no JSON in SQL": ("sqlite", in_sql("UPDATE emulator_records SET data = '{' WHERE kind = 'job'"), "truncated"),
+}
+
+
+@pytest.mark.parametrize(("kind", "spoil", "message"), BROKEN.values(), ids=BROKEN)
+def test_a_broken_file_is_rejected_and_left_as_it_is(
+    serve: Serve, tmp_path: Path, kind: str, spoil: Callable[[Path], None], message: str
+) -> None:
+    place = {"tinydb": f"tinydb:{tmp_path}/worlds", "sqlite": f"sqlite:///{tmp_path}/worlds"}[kind]
+    file = filled(serve, place)
+    spoil(file)
+    before = file.read_bytes()
+    with pytest.raises(CorruptStore, match=message) as rejected:
+        Sandbox(Options(state=place))
+    assert "\n" not in str(rejected.value)
+    checked = CliRunner().invoke(cli, ["state", "check", place], standalone_mode=False)
+    assert checked.return_value == 1
+    assert checked.output.count("\n") == 1
+    assert file.read_bytes() == before
+
+
+def test_a_server_does_not_start_on_a_broken_file(tmp_path: Path) -> None:
+    """One line, exit status 2."""
+    file = tmp_path / "worlds.json"
+    file.write_text("{}")
+    rejected = CliRunner().invoke(cli, ["serve", "--port", "0", "--state", f"tinydb:{file}"], standalone_mode=False)
+    assert one_line(rejected.exception) == f"{file}: it does not say the version of its format"  # type: ignore[arg-type]  # a usage error it is
+
+
+PLACES = {
+    "a folder": ("tinydb:{}", "is a directory"),
+    "nowhere": ("tinydb:{}/none/worlds.json", "there is no folder"),
+    "nowhere in SQL": ("sqlite:///{}/none/worlds.db", "there is no folder"),
+    "in a circle": ("sqlite:///{}/circle", "lead nowhere|cannot be locked|cannot be opened"),
+    "no folder": ("sqlite:////proc/version/worlds.db", "there is no folder"),
+}
+
+
+@pytest.mark.parametrize(("place", "message"), PLACES.values(), ids=PLACES)
+def test_a_state_url_that_cannot_be_opened_is_rejected(tmp_path: Path, place: str, message: str) -> None:
+    (tmp_path / "circle").symlink_to("circle")
+    with pytest.raises(CorruptStore, match=message):
+        Sandbox(Options(state=place.format(tmp_path)))
+
+
+@pytest.mark.parametrize("word", ["disk", "tinydb:", "sqlite:worlds.db", "mysql://localhost/worlds"])
+def test_a_malformed_state_url_is_rejected(word: str) -> None:
+    rejected = CliRunner().invoke(cli, ["serve", "--state", word], standalone_mode=False)
+    assert "memory, tinydb:FILE, sqlite:///FILE or postgresql://…" in str(rejected.exception)
+
+
+def test_a_read_only_file_is_rejected(serve: Serve, place: str) -> None:
+    """The superuser is rejected as well."""
+    file = filled(serve, place)
+    before = file.read_bytes()
+    file.chmod(0o400)
+    with pytest.raises(CorruptStore, match="is read-only"):
+        Sandbox(Options(state=place))
+    assert maintenance.check(place)[0].records > 0
+    assert file.read_bytes() == before
+
+
+def test_a_second_process_is_rejected(serve: Serve, place: str) -> None:
+    """Looking is allowed; and when the first one is gone, so is its lock."""
+    filled(serve, place)
+    serve(place).customer()
+    with pytest.raises(CorruptStore, match="another process works on it"):
+        Sandbox(Options(state=place))
+    with pytest.raises(CorruptStore, match="another process works on it"):
+        maintenance.compact(place)
+    serve(None)
+    store = open_store(place)
+    assert store is not None
+    store.close()
+
+
+def test_a_link_is_the_file_that_it_leads_to(serve: Serve, place: str, tmp_path: Path) -> None:
+    """One process at a time uses it by any of its names; and it stays where it is, and so does the link."""
+    file, link = filled(serve, place), tmp_path / "elsewhere" / "link"
+    link.parent.mkdir()
+    link.symlink_to(file)
+    linked = place.replace(str(file), str(link))
+    for first, second in ((place, linked), (linked, place)):
+        made = serve(first).customer(email=f"{first == place}@example.com")["id"]
+        with pytest.raises(CorruptStore, match="another process works on it"):
+            Sandbox(Options(state=second))
+        with pytest.raises(CorruptStore, match="another process works on it"):
+            maintenance.compact(second)
+        assert made in [row["id"] for row in serve(second).api.get("/customers/")["data"]]
+        serve(None)
+        maintenance.compact(linked)
+        assert link.is_symlink()
+        assert maintenance.check(linked) == maintenance.check(place)
+    link.unlink()
+    link.hardlink_to(file)
+    for name in (place, linked):
+        with pytest.raises(CorruptStore, match="has 2 names"):
+            Sandbox(Options(state=name))
+
+
+def test_a_link_to_no_file_yet_is_where_the_file_is_made(serve: Serve, place: str, tmp_path: Path) -> None:
+    file = Path(place.partition(":")[2].removeprefix("///"))
+    (tmp_path / "link").symlink_to(file)
+    filled(serve, place.replace(str(file), str(tmp_path / "link")))
+    assert (tmp_path / "link").is_symlink()
+    assert maintenance.check(place)
+
+
+def test_a_place_that_holds_worlds_is_not_converted_into(serve: Serve, place: str, tmp_path: Path) -> None:
+    filled(serve, place)
+    with pytest.raises(CorruptStore, match="holds worlds already"):
+        maintenance.convert(place, f"tinydb:{filled(serve, f'tinydb:{tmp_path}/other.json')}")
+
+
+def test_an_older_version_is_migrated(serve: Serve, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Made up: in format 0 a customer's ``metadata`` was called ``notes``."""
+    sandbox = serve(place)
+    customer = sandbox.customer(metadata={"shop": "4"})
+    sandbox.control.post("/snapshots", {"name": "a"})
+    serve(None)
+    file = Path(place.partition(":")[2].removeprefix("///"))
+    if place.startswith("tinydb"):
+        in_json(older)(file)
+    else:
+        rename = """UPDATE emulator_{} SET data = replace(data, '"metadata":{{"shop', '"notes":{{"shop')"""
+        in_sql(
+            f"{rename.format('records')} WHERE kind = 'customer'",
+            rename.format("snapshots"),
+            """UPDATE emulator_snapshots SET data = replace(data, '{"format":2}', '{"format":0}')""",
+            "UPDATE emulator_format SET format = 0",
+        )(file)
+    with pytest.raises(CorruptStore, match="its format is 0"):
+        Sandbox(Options(state=place))
+    monkeypatch.setitem(serialization.MIGRATIONS, 0, newer)
+    for _ in range(2):  # what was migrated needs it no more
+        sandbox = serve(place)
+        assert sandbox.api.get("/customers/")["data"] == [customer]
+        sandbox.control.post("/snapshots/a/restore")
+        assert sandbox.api.get("/customers/")["data"] == [customer]
+        sandbox.control.post("/snapshots", {"name": "b"})
+
+
+def older(tables: StoredTables) -> None:
+    """The same in format 0."""
+    tables["emulator"]["1"]["format"] = 0
+    for row in tables["sk_test_lasting/customer"].values():
+        row["notes"] = row.pop("metadata")
+    for snapshot in tables.get("snapshots", {}).values():
+        older(snapshot["tables"])
+
+
+def newer(tables: StoredTables) -> StoredTables:
+    """The migration that this takes; snapshots are files of their own version."""
+    tables["emulator"]["1"]["format"] = serialization.FORMAT
+    for row in tables["sk_test_lasting/customer"].values():
+        row["metadata"] = row.pop("notes")
+    return tables
+
+
+def test_a_full_disk_ends_in_clear_errors_and_no_damage(tmp_path: Path) -> None:
+    """A write that cannot be stored is undone and answered with ``DATABASE_ERROR``; reading still works, and
+    writing works again once there is room."""
+    place = f"sqlite:///{tmp_path}/worlds.db"
+    emulator = Emulator(tmp_path, place, *START)
+
+    def make(number: int) -> httpx.Response:
+        body = {"email": f"c{number}@example.com", "name": "Awa", "phone": f"+2417{number:07}0"}
+        return httpx.post(f"{emulator.url}/v1/customers/", json=body, headers=HEADERS, timeout=60, trust_env=False)
+
+    with started(emulator):
+        made = [make(0).json()["id"]]
+        limited(emulator, 300_000)
+        answers = [make(number) for number in range(1, 60)]
+        rejected = [answer for answer in answers if answer.status_code == 500]
+        made += [answer.json()["id"] for answer in answers if answer.is_success]
+        assert rejected
+        assert {answer.json()["code"] for answer in rejected} == {"DATABASE_ERROR"}
+        assert "cannot be stored, so nothing was done" in rejected[-1].json()["message"]
+        assert known(emulator) == made
+        advanced = httpx.post(f"{emulator.url}/_emulator/clock/advance", json={"by": "1h"}, headers=HEADERS, timeout=60)
+        assert advanced.json()["code"] == "DATABASE_ERROR"
+        limited(emulator, resource.RLIM_INFINITY)
+        made.append(make(99).json()["id"])
+        emulator.kill()
+        emulator.start()
+        assert known(emulator) == made
+        assert broken(World(emulator.url)) == []
+
+
+def limited(emulator: Emulator, size: int) -> None:
+    """Let no file of this server grow beyond so many bytes."""
+    assert emulator.process is not None
+    resource.prlimit(emulator.process.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+
+
+def known(emulator: Emulator) -> list[str]:
+    """The ids of all customers, oldest first."""
+    query = {"page_size": 100, "ordering": "created_at"}
+    found = httpx.get(f"{emulator.url}/v1/customers/", params=query, headers=HEADERS, timeout=60, trust_env=False)
+    return [row["id"] for row in found.json()["data"]]
+
+
+def test_a_file_that_cannot_be_written_is_reported_until_it_can(tmp_path: Path) -> None:
+    """TinyDB writes afterwards, so one change may be answered before it is noticed; then nothing is taken any more."""
+    emulator = Emulator(tmp_path, f"tinydb:{tmp_path}/worlds.json", *START)
+
+    def make(number: int) -> httpx.Response:
+        body = {"email": f"c{number}@example.com", "name": "Awa"}
+        return httpx.post(f"{emulator.url}/v1/customers/", json=body, headers=HEADERS, timeout=60, trust_env=False)
+
+    with started(emulator):
+        limited(emulator, 100)
+        made, rejected = [], None
+        for number in range(100_000):
+            answer = make(number)
+            if not answer.is_success:
+                rejected = answer
+                break
+            made.append(answer.json()["id"])
+        assert rejected is not None
+        assert rejected.json()["code"] == "DATABASE_ERROR"
+        assert known(emulator)[-1] == made[-1] if len(made) <= 100 else True
+        limited(emulator, resource.RLIM_INFINITY)
+        number = 200_000
+        while not (answer := make(number)).is_success:
+            number += 1
+        made.append(answer.json()["id"])
+        assert emulator.stop() == 0
+    assert not list(tmp_path.glob(".*.part"))
+    tables = json.loads((tmp_path / "worlds.json").read_text())
+    assert [row["id"] for row in tables["sk_test_crash/customer"].values()] == made
+
+
+def test_nothing_is_lost_by_a_kill(tmp_path: Path) -> None:
+    """A few rounds; ``python -m contract_tests.robustness.crashes`` plays as many as one likes."""
+    assert len(list(play(tmp_path, f"sqlite:///{tmp_path}/worlds.db", 2, random.Random(7)))) == 2
+
+
+def test_nothing_is_lost_in_chaos(tmp_path: Path) -> None:
+    """One round; ``python -m contract_tests.robustness.crashes --minutes 10 --store sqlite`` plays on."""
+    assert len(list(islice(chaos.play(tmp_path, f"sqlite:///{tmp_path}/worlds.db", random.Random(7)), 1))) == 1

@@ -1,0 +1,215 @@
+"""The contract: says of any answer whether the document allows it, by the tests' own means and not by the server's.
+
+It is stricter than the published document: an object that declares its properties may have no others.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from contract_tests.contract.document.judges import Judge, StrictJudge
+from contract_tests.contract.document.reader import (
+    Document,
+    Operation,
+    Part,
+    Pointer,
+    alternatives,
+    at,
+    operations,
+    properties,
+    resolved,
+    responses,
+)
+from emulator.document import bundles
+from emulator.document.tree import component_name, pointer_of
+
+INPUT_ERRORS = {400, 409, 422}
+"""Statuses of answers that name what is wrong with a request."""
+
+ROUTING_ANSWERS = {404, 405}
+"""Statuses that the stack gives where there is no operation."""
+
+
+def closed(document: Document) -> Document:
+    """The document with every object schema closed that is not combined with another one."""
+    strict = copy.deepcopy(document)
+    combined = _combined(strict)
+    for name, schema in strict["components"]["schemas"].items():
+        if name not in combined and "allOf" not in schema:
+            _close(schema)
+    return strict
+
+
+def _combined(node: Any) -> set[str]:
+    """The names of the schemas that stand within an ``allOf`` of several."""
+    if isinstance(node, list):
+        return set().union(*map(_combined, node))
+    if not isinstance(node, dict):
+        return set()
+    parts = node.get("allOf", [])
+    here = {component_name(part["$ref"]) for part in parts if "$ref" in part} if len(parts) > 1 else set()
+    return here.union(*map(_combined, node.values()))
+
+
+def _close(schema: Any) -> None:
+    if "properties" in schema:
+        schema.setdefault("additionalProperties", False)
+    for part in schema.get("properties", {}).values():
+        _close(part)
+    if "items" in schema:
+        _close(schema["items"])
+
+
+class Contract:
+    """One document, closed, as a judge of answers."""
+
+    def __init__(self, name: str) -> None:
+        self.document = closed(bundles.load(name))
+        self.base_path = urlsplit(self.document["servers"][0]["url"]).path
+        self.judge = Judge(self.document)
+        self.strict = StrictJudge(bundles.load(f"{name}-3.0"))
+        self.operations = list(operations(self.document))
+        self._properties: dict[Pointer, dict[str, Part]] = {}
+
+    def operation(self, method: str, path: str) -> Operation | None:
+        """The operation a request is for; literal segments win over parameters."""
+        segments = path.removeprefix(self.base_path).split("/")
+        if segments == ["", "reset", ""]:
+            segments.pop()  # the one path with two spellings (B-06)
+        fitting = [
+            operation
+            for operation in self.operations
+            if operation.method == method and _fits(operation.path.split("/"), segments)
+        ]
+        return min(fitting, key=lambda operation: operation.path.count("{"), default=None)
+
+    def faults(self, method: str, path: str, status: int, headers: Mapping[str, str], body: bytes) -> list[str]:
+        """Everything in an answer that the document does not allow."""
+        found = self._header_faults(headers)
+        operation = self.operation(method, path)
+        if operation is None:
+            pointer = ("components", "schemas", "AnyError")
+            expected = status in ROUTING_ANSWERS
+            return (
+                found
+                + ([] if expected else [f"status {status} where there is no operation"])
+                + self._body(pointer, body)
+            )
+        answers = dict(responses(self.document, operation))
+        answer = answers.get(str(status))
+        if answer is None:
+            return [*found, f"{operation.name} does not document status {status}: {body[:300]!r}"]
+        return found + self._answer_faults(answer, headers, body)
+
+    def misnamed(self, method: str, path: str, status: int, body: bytes) -> list[str]:
+        """The names in an error that its operation does not take.
+
+        Those are left alone that it calls unknown or fixed, and names of headers, which every operation takes.
+        """
+        operation = self.operation(method, path)
+        if operation is None or status not in INPUT_ERRORS:
+            return []
+        error = json.loads(body)
+        named = dict(error.get("errors") or {})
+        if param := error.get("param"):
+            named.setdefault(param, [error["message"]])
+        return [
+            f"{name} is no field or parameter of {operation.name}: {messages}"
+            for name, messages in named.items()
+            if not name[:1].isupper()
+            and not any("unknown" in text or "cannot be changed" in text for text in messages)
+            and not self._takes(operation, name)
+        ]
+
+    def _takes(self, operation: Operation, name: str) -> bool:
+        parameters = (
+            resolved(self.document, Part((), each)).node["name"] for each in operation.node.get("parameters", ())
+        )
+        if name in parameters:
+            return True
+        own = Part((*operation.pointer, "requestBody"), operation.node.get("requestBody", {}))
+        pointer, body = resolved(self.document, own)
+        schemas = (
+            Part((*pointer, "content", media, "schema"), each["schema"])
+            for media, each in body.get("content", {}).items()
+        )
+        return any(self._has(schema, name.split(".")) for schema in schemas)
+
+    def _has(self, schema: Part, names: list[str]) -> bool:
+        schema = resolved(self.document, schema)
+        first, *others = names
+        if first.isdigit():
+            part = Part((*schema.pointer, "items"), schema.node["items"]) if "items" in schema.node else None
+        else:
+            part = self._declared(schema).get(first)
+        if part is None:
+            combined = (resolved(self.document, each) for each in alternatives(schema))
+            return any(_is_open(each.node) for each in (schema, *combined))
+        return not others or self._has(part, others)
+
+    def event_faults(self, body: bytes) -> list[str]:
+        """Everything in a webhook's body that the document does not allow."""
+        event = json.loads(body)
+        hook = self.document["x-webhooks"][event["type"]]["post"]["requestBody"]["content"]["application/json"][
+            "schema"
+        ]
+        return self._body(pointer_of(hook["$ref"]), body)
+
+    def _header_faults(self, headers: Mapping[str, str]) -> list[str]:
+        return [] if headers.get("request-id", "").startswith("req_") else ["no Request-Id header"]
+
+    def _answer_faults(self, answer: Part, headers: Mapping[str, str], body: bytes) -> list[str]:
+        required = (
+            name
+            for name, header in answer.node.get("headers", {}).items()
+            if resolved(self.document, Part((), header)).node.get("required")
+        )
+        found = [f"no {name} header" for name in required if name.lower() not in headers]
+        content = answer.node.get("content")
+        if not content:
+            return found + (["a body where none is documented"] if body else [])
+        media_type = headers.get("content-type", "").split(";")[0]
+        if media_type not in content:
+            return [*found, f"content type {media_type!r}"]
+        if media_type != "application/json":
+            return found
+        return found + self._body((*answer.pointer, "content", media_type, "schema"), body)
+
+    def _body(self, schema: Pointer, body: bytes) -> list[str]:
+        value = json.loads(body)
+        undeclared = self._undeclared(Part(schema, at(self.document, schema)), value, "$")
+        return self.judge.faults(schema, value) + self.strict.faults(schema, value) + list(undeclared)
+
+    def _undeclared(self, schema: Part, value: Any, path: str) -> Iterator[str]:
+        """The fields that no part of a schema declares; closing cannot find them where several are combined."""
+        schema = resolved(self.document, schema)
+        if isinstance(value, list):
+            items = Part((*schema.pointer, "items"), schema.node.get("items", {}))
+            for number, each in enumerate(value):
+                yield from self._undeclared(items, each, f"{path}[{number}]")
+        elif isinstance(value, dict) and (declared := self._declared(schema)) and not _is_open(schema.node):
+            for name, each in value.items():
+                if name in declared:
+                    yield from self._undeclared(declared[name], each, f"{path}.{name}")
+                else:
+                    yield f"{path}.{name}: undeclared"
+
+    def _declared(self, schema: Part) -> dict[str, Part]:
+        if schema.pointer not in self._properties:
+            self._properties[schema.pointer] = properties(self.document, schema)
+        return self._properties[schema.pointer]
+
+
+def _fits(template: list[str], segments: list[str]) -> bool:
+    return len(template) == len(segments) and all(
+        part.startswith("{") or part == segment for part, segment in zip(template, segments, strict=True)
+    )
+
+
+def _is_open(schema: Mapping[str, Any]) -> bool:
+    """Whether a schema welcomes fields that it does not declare."""
+    return bool(schema.get("additionalProperties"))

@@ -1,0 +1,109 @@
+"""What every test can ask for: a server, a world of its own, a receiver."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contract_tests.support.contract import Contract
+from contract_tests.support.receiver import Receiver
+from contract_tests.support.sandbox import RunningServer, Sandbox
+from contract_tests.surfaces.coverage.watch import WATCH
+
+
+@pytest.fixture(autouse=True)
+def _every_answer(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Every answer of every server in this process is one the documents allow, whatever client asked for it."""
+    yield
+    assert list(WATCH.faults(judges=request.node.get_closest_marker("breaks_the_document") is None)) == []
+
+
+@pytest.fixture(scope="session")
+def service_contract() -> Contract:
+    return Contract("service")
+
+
+@pytest.fixture(scope="session")
+def control_contract() -> Contract:
+    return Contract("control")
+
+
+@pytest.fixture(scope="session")
+def contracts(service_contract: Contract, control_contract: Contract) -> tuple[Contract, Contract]:
+    """The service's and the control API's, as a :class:`Sandbox` takes them."""
+    return service_contract, control_contract
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[RunningServer]:
+    """One server for the whole run: each test has a world of its own (B-01)."""
+    server = RunningServer()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def world_name(request: pytest.FixtureRequest) -> str:
+    """A name for the world of this test alone."""
+    return hashlib.sha1(request.node.nodeid.encode(), usedforsecurity=False).hexdigest()[:20]
+
+
+@pytest.fixture
+def sandbox(world_name: str, server: RunningServer, contracts: tuple[Contract, Contract]) -> Iterator[Sandbox]:
+    """A fresh world, its clock frozen at the start of 2026."""
+    with server.world(world_name, *contracts) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture(scope="session")
+def impatient_server() -> Iterator[RunningServer]:
+    """A server that gives webhook receivers a second and a half instead of ten."""
+    server = RunningServer(answer_time=1.5)
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def impatient(
+    world_name: str, impatient_server: RunningServer, contracts: tuple[Contract, Contract]
+) -> Iterator[Sandbox]:
+    """A fresh world on the impatient server."""
+    with impatient_server.world(world_name, *contracts) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def with_settings(
+    tmp_path: Path, service_contract: Contract, control_contract: Contract
+) -> Iterator[Callable[..., Sandbox]]:
+    """Opens a sandbox, on a server of its own, whose App starts with other settings (B-90)."""
+    with ExitStack() as cleanup:
+
+        def open_sandbox(**settings: Any) -> Sandbox:
+            fixtures = tmp_path / "settings.yaml"
+            fixtures.write_text(json.dumps({"settings": settings}), "utf-8")
+            server = RunningServer(fixtures=(fixtures,))
+            cleanup.callback(server.stop)
+            sandbox = Sandbox(server.url, "sk_test_settings", service_contract, control_contract)
+            cleanup.callback(sandbox.close)
+            return sandbox
+
+        yield open_sandbox
+
+
+@pytest.fixture
+def receiver(request: pytest.FixtureRequest, service_contract: Contract) -> Iterator[Receiver]:
+    """A webhook receiver; every payload it got is one the document allows, unless breaking it is the test's point."""
+    receiver = Receiver()
+    yield receiver
+    receiver.close()
+    if request.node.get_closest_marker("breaks_the_document"):
+        return
+    faults = {item.body: service_contract.event_faults(item.body) for item in receiver.received}
+    assert {body: found for body, found in faults.items() if found} == {}

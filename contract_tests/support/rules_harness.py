@@ -1,0 +1,191 @@
+"""A world without a server: the rules alone, for tests of very many units of work, or of what no request arranges."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from contract_tests.support.sandbox import START
+from emulator.core import calendar
+from emulator.core.events import Event
+from emulator.core.jobs import FailedJob, Job
+from emulator.core.records import Record
+from emulator.core.unit_of_work import UnitOfWork
+from emulator.core.world import World
+from emulator.engine.reference_data import ReferenceData
+from emulator.resources.app.settings import Settings
+from emulator.resources.billing import invoice_lines, invoices
+from emulator.resources.billing.invoices import Invoice
+from emulator.resources.billing.subscriptions import Subscription
+from emulator.resources.catalog.products import Product
+from emulator.resources.customers import payment_methods
+from emulator.resources.customers.customer_records import Customer
+from emulator.resources.customers.payment_details import PaymentDetails
+from emulator.resources.customers.payment_methods import PaymentMethod
+from emulator.resources.registry import OPERATIONS, REGISTRY
+
+FACTS = ReferenceData()
+
+DEFAULTS: dict[str, dict[str, Any]] = {
+    "createSubscription": {"collection_method": "charge_automatically", "cancel_at_period_end": False},
+    "createSubscriptionPlan": {"name": "Basic", "amount": 5000, "currency": "XAF", "interval_count": 1},
+    "cancelSubscription": {"cancel_at_period_end": False},
+    "finalizeInvoice": {"auto_send": False},
+}
+"""What the document's defaults, or the tests', put into a body."""
+
+
+class RulesHarness:
+    """One world and its frozen clock. Each of the ``observers`` is given every unit of work once it is committed."""
+
+    def __init__(self, **settings: Any) -> None:
+        self.world = World(
+            name="harness",
+            livemode=False,
+            registry=REGISTRY,
+            reference_data=FACTS,
+            seed="7",
+            now=START,
+            base_url="http://127.0.0.1:4747",
+        )
+        self.observers: list[Callable[[World, UnitOfWork], object]] = []
+        self.run(lambda world: world.add(Settings(**settings)))
+
+    def run(self, command: Callable[..., Any], **arguments: Any) -> Any:
+        """One unit of work, then what it made due at once."""
+        with self.world.unit_of_work() as unit:
+            result = command(self.world, **arguments)
+        self._observe(unit)
+        self.advance_to(self.world.now)
+        return result
+
+    def do(self, operation: str, id: str | None = None, **body: Any) -> Any:
+        """One operation of the service."""
+        arguments: dict[str, Any] = {} if id is None else {"id": id}
+        if body or operation in DEFAULTS or operation.startswith("update"):
+            arguments["body"] = {**DEFAULTS.get(operation, {}), **body}
+        return self.run(OPERATIONS[operation], **arguments)
+
+    def advance(self, **span: float) -> None:
+        """Move the clock by so many days, hours or seconds."""
+        self.advance_to(calendar.plus(self.world.now, **span))
+
+    def advance_to(self, instant: str) -> None:
+        """Run all that falls due until an instant; no job may fail on the way."""
+        while (job := self.world.jobs.next()) is not None and job.due <= instant:
+            self._observe(self.world.run(job))
+        self.world.now = instant
+
+    def _observe(self, unit: UnitOfWork) -> None:
+        for observe in self.observers:
+            observe(self.world, unit)
+
+    def job(self, name: str, about: str) -> UnitOfWork:
+        """Run a job now, planned or not."""
+        with self.world.unit_of_work() as unit:
+            self.world.registry.jobs[name](self.world, Job(id="job_0", name=name, due=START, sequence=0, about=about))
+        self._observe(unit)
+        return unit
+
+    @contextmanager
+    def expect(self, *types: str) -> Iterator[None]:
+        """What happens inside causes just these events: neither one less nor one more."""
+        before = len(self.world.table(Event))
+        yield
+        happened = Counter(event.type for event in list(self.world.table(Event))[before:])
+        assert happened == Counter(types), f"happened: {dict(happened)}, expected: {dict(Counter(types))}"
+
+    # -- what there is
+
+    def subscription(self, id: str) -> Subscription:
+        return self.world.require(Subscription, id)
+
+    def invoices(self) -> list[Invoice]:
+        """Oldest first."""
+        return list(self.world.table(Invoice))
+
+    def failed_jobs(self) -> list[FailedJob]:
+        return list(self.world.table(FailedJob))
+
+    def everything(self) -> dict[str, dict[str, Record]]:
+        """All there is in the world, by kind and id."""
+        return {kind: {record.id: record for record in self.world.table(kind)} for kind in self.world.kinds}
+
+    # -- what no request on its own can arrange
+
+    def subscribe(self, phone: str | None = "+24177000000", **fields: Any) -> Subscription:
+        """A new customer's subscription, monthly at 5000 XAF unless a plan or another price is given."""
+        number = len(self.world.table(Customer))
+        contact = {"email": f"buyer{number}@example.com", "name": "Awa Diop", **({"phone": phone} if phone else {})}
+        customer = self.do("createCustomer", **contact)
+        terms = {} if "plan" in fields else {"unit_amount": 5000, "interval": "month"}
+        made: Subscription = self.do("createSubscription", customer=customer.id, **{**terms, **fields})
+        return made
+
+    def method(self, customer: str, phone: str, *, is_default: bool = False) -> PaymentMethod:
+        """Another mobile money method of a customer."""
+        details = {"operator": None, "phone": phone, "country": None}
+        made: PaymentMethod = self.run(
+            payment_methods.add,
+            customer=customer,
+            instrument=PaymentDetails(type="mobile_money", details=details),
+            is_default=is_default,
+        )
+        return made
+
+    def change_phone(self, customer: str, phone: str) -> None:
+        """The number of the customer's default method changes; the method keeps its id (B-31)."""
+        method = payment_methods.default(self.world, customer)
+        if method is not None:
+            self.run(lambda world: world.replace(method, details={**method.details, "phone": phone}))
+
+    def drop_method(self, customer: str) -> None:
+        """The customer's default method is gone."""
+        method = payment_methods.default(self.world, customer)
+        if method is not None:
+            self.run(lambda world: world.remove(method))
+
+    def delete_customer(self, id: str) -> None:
+        """As a hard delete does: the customer goes, its methods go, and customer.deleted is emitted."""
+
+        def delete(world: World) -> None:
+            customer = world.require(Customer, id)
+            for method in payment_methods.of_customer(world, id):
+                world.remove(method)
+            world.remove(customer)
+            world.emit("customer.deleted", customer)
+
+        self.run(delete)
+
+    def product(self, **fields: Any) -> Product:
+        """A product at a fixed price of 1500 XAF."""
+        world = self.world
+        defaults = {"name": "Basket", "unit_amount": 1500, "currency": "XAF", "price_type": "fixed", "active": True}
+        record = Product(
+            id=f"prod_{len(world.table(Product)):024d}",
+            app=world.app,
+            description=None,
+            images=(),
+            sku=None,
+            metadata={},
+            livemode=False,
+            created_at=world.now,
+            updated_at=world.now,
+            **{**defaults, **fields},
+        )
+        made: Product = self.run(lambda world: world.add(record))
+        return made
+
+    def open_invoice(self, subscription: Subscription) -> Invoice:
+        """One more invoice of a subscription, finalized and not paid."""
+        line = invoice_lines.line(product=None, description="More", quantity=1, unit_amount=700)
+
+        def issue(world: World) -> Invoice:
+            customer = world.require(Customer, subscription.customer)
+            draft = invoices.draft(world, customer, (line,), "XAF", subscription=subscription.id)
+            return invoices.finalize_and_track(world, draft)
+
+        made: Invoice = self.run(issue)
+        return made

@@ -1,0 +1,217 @@
+"""The sandbox as the tests use it: a server in a thread, and a world of its own for each test."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from contract_tests.support.client import Client
+from contract_tests.support.contract import Contract
+from contract_tests.surfaces.coverage.tap import tapped
+from contract_tests.surfaces.coverage.watch import WATCH
+from emulator.server.sandbox import Options
+from emulator.server.server import Server
+
+CHARGED = ("payment_intent.succeeded", "transaction.succeeded", "invoice.paid")
+"""The events of one successful charge, in order (B-44)."""
+
+FAILED = ("payment_intent.failed", "subscription.payment_failed")
+"""The events of one failed charge of a subscription, in order (B-45)."""
+
+FAILING_PHONE = "+24177000001"
+"""A mobile money number without funds (B-54)."""
+
+CARD = {"type": "bank_card", "number": "4242 4242 4242 4242", "exp_month": 12, "exp_year": 2030, "cvc": "123"}
+"""A card that pays (B-54)."""
+
+START = "2026-01-01T00:00:00.000Z"
+"""Where the clock of every test's world stands at first, frozen."""
+
+
+CLOSING: list[Callable[[Sandbox], None]] = []
+"""What looks at each world before it is thrown away: a run that collects the worlds of many tests adds to it."""
+
+
+class RunningServer:
+    """A server on a free port, in a thread of this process."""
+
+    def __init__(self, public_url: str | None = None, **options: Any) -> None:
+        chosen = {"clock_mode": "frozen", "clock_at": START, "seed": 7, "strict": True, **options}
+        self.server = Server(Options(**chosen), "127.0.0.1", 0, public_url)
+        application = self.server.sandbox.application
+        self.server.sandbox.application = lambda: tapped(application(), WATCH.hear)  # type: ignore[method-assign]
+        ready = threading.Event()
+        self._thread = threading.Thread(target=self.server.run, args=(ready.set,), daemon=True)
+        self._thread.start()
+        assert ready.wait(30), "the server did not start"
+        self.url = f"http://127.0.0.1:{self.server.port}"
+
+    @contextmanager
+    def world(self, name: str, *contracts: Contract) -> Iterator[Sandbox]:
+        """A fresh world of this name, thrown away at the end: a thousand worlds would slow the last ones down."""
+        sandbox = Sandbox(self.url, f"sk_test_{name}", *contracts)
+        try:
+            yield sandbox
+        finally:
+            sandbox.close()
+            self.server.discard(sandbox.key)
+
+    def stop(self) -> None:
+        """Stop serving and wait until it has."""
+        self.server.stop()
+        self._thread.join(30)
+        assert not self._thread.is_alive(), "the server did not stop"
+
+
+class Sandbox:
+    """One world: the service and the control API, each checked against its document, and scenarios of events."""
+
+    def __init__(self, url: str, key: str, service: Contract, control: Contract) -> None:
+        self.url = url
+        self.key = key
+        self.api = Client(url, service, key)
+        self.control = Client(url, control, key)
+
+    def advance(self, by: str) -> Any:
+        """Move the clock on; no job may fail on the way."""
+        answer = self.control.post("/clock/advance", {"by": by})
+        assert answer["failures"] == []
+        return answer
+
+    def settle(self) -> Any:
+        """Wait until every delivery and email under way has its outcome on record; a frozen clock stays."""
+        return self.advance("0s")
+
+    def advance_to(self, instant: str) -> Any:
+        """Move the clock to an instant, or to 00:00 UTC of a day; no job may fail on the way."""
+        to = instant if "T" in instant else f"{instant}T00:00:00.000Z"
+        answer = self.control.post("/clock/advance", {"to": to})
+        assert answer["failures"] == []
+        return answer
+
+    @property
+    def now(self) -> str:
+        """The present instant of the world."""
+        return str(self.control.get("/clock")["now"])
+
+    def events(self) -> list[Any]:
+        """Every event so far, oldest first."""
+        return list(self.control.pages("/events", page_size=100))[::-1]
+
+    @contextmanager
+    def expect(self, *types: str) -> Iterator[None]:
+        """What happens inside causes just these events: neither one less nor one more."""
+        before = Counter(event["type"] for event in self.events())
+        yield
+        happened = Counter(event["type"] for event in self.events()) - before
+        assert happened == Counter(types), f"happened: {dict(happened)}, expected: {dict(Counter(types))}"
+
+    def customer(self, **fields: Any) -> Any:
+        """A customer; with a mobile money method when a phone is given."""
+        number = self.api.get("/customers/")["pagination"]["count"]
+        return self.api.post("/customers/", {"email": f"buyer{number}@example.com", "name": "Awa Diop", **fields})
+
+    def plan(self, **fields: Any) -> Any:
+        """A monthly plan of 5000 XAF."""
+        defaults = {"name": "Basic", "amount": 5000, "currency": "XAF", "interval": "month"}
+        return self.api.post("/subscription-plans/", {**defaults, **fields})
+
+    def product(self, **fields: Any) -> Any:
+        """A product at 2000 XAF."""
+        return self.api.post("/products/", {"name": "Basket", "unit_amount": 2000, "currency": "XAF", **fields})
+
+    def endpoint(self, url: str, *events: str, **fields: Any) -> Any:
+        """A webhook endpoint, with its secret; of all events unless some are named."""
+        return self.api.post("/webhooks/", {"name": "Shop", "url": url, "events": list(events) or ["*"], **fields})
+
+    def deliveries(self, endpoint: Any, **filters: Any) -> list[Any]:
+        """The deliveries to an endpoint, oldest first, once all have an outcome."""
+        self.settle()
+        path = f"/webhooks/{endpoint['id']}/deliveries/"
+        return list(self.api.pages(path, ordering="created_at", page_size=100, **filters))
+
+    def subscribe(self, phone: str | None = "+24177000000", **fields: Any) -> Any:
+        """A new customer's subscription, to a monthly plan unless a plan or a price is given."""
+        customer = self.customer(**({"phone": phone} if phone else {}))
+        terms = {} if "plan" in fields or "unit_amount" in fields else {"plan": self.plan()["id"]}
+        return self.api.post("/subscriptions/", {"customer": customer["id"], **terms, **fields})
+
+    def subscription(self, id: str) -> Any:
+        """A subscription as it stands now."""
+        return self.api.get(f"/subscriptions/{id}/")
+
+    def invoices(self, *fields: str) -> list[Any]:
+        """Every invoice, oldest first: one field of each, or several as a tuple."""
+        every = list(self.api.pages("/invoices/", page_size=100))[::-1]
+        return [invoice[fields[0]] if len(fields) == 1 else tuple(map(invoice.get, fields)) for invoice in every]
+
+    def method(self, customer: Any = None, type: str = "bank_card", **fields: Any) -> Any:
+        """A customer's stored method; a card that succeeds unless something else is said."""
+        card = {"number": "4242 4242 4242 4242", "exp_month": 12, "exp_year": 2030, "cvc": "123"}
+        own = {**card, **fields} if type == "bank_card" else fields
+        return self.api.post(
+            "/payment-methods/", {"customer": (customer or self.customer())["id"], "type": type, **own}
+        )
+
+    def intent(self, method: Any = None, **fields: Any) -> Any:
+        """A payment intent of 5000 XAF, not confirmed, on a method if there is one."""
+        chosen = {"payment_method": method["id"]} if method else {}
+        return self.api.post("/payment-intents/", {"amount": 5000, "currency": "XAF", **chosen, **fields})
+
+    def pay(self, method: Any = None, **fields: Any) -> Any:
+        """A payment intent, confirmed; by a card that succeeds unless another method is given."""
+        intent = self.intent(method or self.method(), **fields)
+        return self.api.post(f"/payment-intents/{intent['id']}/confirm/")
+
+    def session_body(self, **fields: Any) -> dict[str, Any]:
+        """What a checkout session of two baskets, 30000 XAF, is made of; ``...`` leaves a field out."""
+        line = {"description": "Raphia basket", "unit_amount": 15000, "quantity": 2}
+        return _given(
+            {"success_url": "https://shop.example.com/thanks", "currency": "XAF", "line_items": [line]}, fields
+        )
+
+    def session(self, **fields: Any) -> Any:
+        """A checkout session of two baskets, 30000 XAF, unless something else is said."""
+        return self.api.post("/checkout-sessions/", self.session_body(**fields))
+
+    def link_body(self, **fields: Any) -> dict[str, Any]:
+        """What a custom payment link of 25000 XAF is made of; ``...`` leaves a field out."""
+        return _given({"payment_link_type": "custom", "currency": "XAF", "amount": 25000}, fields)
+
+    def link(self, **fields: Any) -> Any:
+        """A custom payment link of 25000 XAF unless something else is said."""
+        return self.api.post("/payment-links/", self.link_body(**fields))
+
+    def buy(self, what: Any, method: Any = None, **fields: Any) -> Any:
+        """Pay a session, a link or an invoice as its buyer would; by a phone that pays unless a method is given."""
+        method = method or {"type": "mobile_money", "phone": "+24177123456"}
+        kind = {"checkout_session": "checkout-sessions", "payment_link": "payment-links", "invoice": "invoices"}
+        path = f"/{kind[what['object']]}/{what['id']}/pay"
+        return self.control.post(path, {"method": method, **fields})
+
+    def deposit(self, method: Any = None, **fields: Any) -> Any:
+        """The transaction of such a payment."""
+        return self.api.get(f"/transactions/{self.pay(method, **fields)['transaction']}/")
+
+    def inbox_answers(self, name: str, **manner: int) -> None:
+        """Set how an inbox answers from now on: ``status``, ``delay_ms``."""
+        self.control.request("PUT", f"/inbox/{name}/manner", json=manner).raise_for_status()
+
+    def settings(self, **settings: Any) -> None:
+        """Change settings of the App."""
+        self.control.patch("/app", {"settings": settings})
+
+    def close(self) -> None:
+        """Close the connections."""
+        for look in CLOSING:
+            look(self)
+        self.api.close()
+        self.control.close()
+
+
+def _given(defaults: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
+    """The defaults with some fields in their place; those that are ``...`` are not given at all."""
+    return {name: value for name, value in {**defaults, **fields}.items() if value is not ...}

@@ -1,0 +1,112 @@
+"""The example shops by language: how each is built, tested, swept and served, and what it needs for that."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from contract_tests import ROOT
+
+EXAMPLES = ROOT / "docs/examples"
+
+REQUIRED = os.environ.get("PAYMENTS_EMULATOR_SHOP_TESTS") == "required"
+"""Whether every toolchain must be there, as in CI."""
+
+
+class ExampleShop(NamedTuple):
+    """Commands run in the shop's folder; ``{built}`` is the folder that ``build`` fills.
+
+    ``passed`` is in the output of its tests. ``checks`` are the formatter and the linter of its language.
+    """
+
+    language: str
+    folder: str
+    programs: tuple[str, ...]
+    story: tuple[str, ...]
+    tests: tuple[str, ...] = ()
+    passed: str = ""
+    build: tuple[str, ...] = ()
+    serve: tuple[str, ...] = ()
+    checks: tuple[str, ...] = ()
+
+    @property
+    def path(self) -> Path:
+        return EXAMPLES / self.folder
+
+    @property
+    def is_available(self) -> bool:
+        """Whether this machine has what the shop needs."""
+        return all(map(shutil.which, self.programs))
+
+    def command(self, command: tuple[str, ...]) -> tuple[str, ...]:
+        """A command with the folder of what was built, which is built first."""
+        return tuple(word.replace("{built}", str(built(self))) for word in command)
+
+
+PHP_TESTS = ("php", "../php-shop/test_shop.php")
+
+SHOPS = {
+    shop.language: shop
+    for shop in (
+        ExampleShop("python", "python-shop", ("python",), story=("python", "story.py")),
+        ExampleShop("node", "node-shop", ("node",), story=("node", "story.js")),
+        ExampleShop(
+            "go",
+            "go-shop",
+            ("go",),
+            build=("sh", "-c", "go build -o {built}/shop . && go test -c -o {built}/shop.test"),
+            tests=("{built}/shop.test", "-test.v"),
+            passed="--- PASS: TestStory",
+            story=("{built}/shop.test", "-test.run", "Story"),
+            serve=("{built}/shop",),
+            checks=("sh", "-c", "go vet . && test -z $(gofmt -l .)"),
+        ),
+        ExampleShop(
+            "java",
+            "java-shop",
+            ("javac", "java"),
+            build=("sh", "-c", "javac -Xlint:all -Werror -d {built} *.java"),
+            tests=("java", "-cp", "{built}", "ShopTest"),
+            passed="ok a lost answer is asked for again",
+            story=("java", "-cp", "{built}", "ShopTest", "story"),
+            serve=("java", "-cp", "{built}", "Shop"),
+        ),
+        ExampleShop(
+            "php",
+            "php-shop",
+            ("php",),
+            tests=PHP_TESTS,
+            passed="ok a lost answer is asked for again",
+            story=(*PHP_TESTS, "--story"),
+            serve=("php", "-S", "127.0.0.1:0", "index.php"),
+            checks=("sh", "-c", "for file in *.php; do php -l $file || exit 1; done"),
+        ),
+        ExampleShop(
+            "laravel",
+            "laravel-shop",
+            ("php",),
+            tests=(*PHP_TESTS, "public/index.php"),
+            passed="ok a lost answer is asked for again",
+            story=(*PHP_TESTS, "--story", "public/index.php"),
+            serve=("php", "-S", "127.0.0.1:0", "public/index.php"),
+            checks=("sh", "-c", "for file in artisan $(find . -name '*.php'); do php -l $file || exit 1; done"),
+        ),
+    )
+}
+
+
+@cache
+def built(shop: ExampleShop) -> Path:
+    """The folder of what was built of a shop. Raises ``CalledProcessError`` where that fails."""
+    folder = Path(tempfile.mkdtemp(prefix=f"{shop.language}-shop-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    build = [word.replace("{built}", str(folder)) for word in shop.build]
+    if build:
+        subprocess.run(build, cwd=shop.path, check=True)
+    return folder

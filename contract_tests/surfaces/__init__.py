@@ -1,0 +1,1 @@
+"""The faces of the emulator: control API, console, pages, commands, plugin, clients."""

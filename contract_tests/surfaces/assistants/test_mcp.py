@@ -1,0 +1,164 @@
+"""The MCP server, driven by the official client over standard input and output, as an assistant drives it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import httpx2
+import pytest
+from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+from mcp.types import TextContent
+from starlette.testclient import TestClient
+
+from contract_tests.support.sandbox import FAILING_PHONE, Sandbox
+from contract_tests.surfaces.cli.terminal import processes
+from emulator.cli.client import ControlClient
+from emulator.cli.mcp_server import GuardedApp
+
+TOKENS = 2500
+"""What the descriptions and schemas of all tools may cost, at four characters to a token."""
+
+
+def session(sandbox: Sandbox, story: Callable[[Client], Awaitable[None]]) -> None:
+    """Start the command for the App of a sandbox, and do something with it as a client."""
+    arguments = ["-m", "emulator.cli.main", "mcp", "--url", sandbox.url, "--key", sandbox.key]
+
+    async def connected() -> None:
+        async with Client(StdioServerParameters(command=sys.executable, args=arguments)) as client:
+            await story(client)
+
+    asyncio.run(connected())
+
+
+async def used(client: Client, tool: str, **arguments: Any) -> str:
+    """The text that a tool answers; fails where it is an error."""
+    result = await client.call_tool(tool, arguments)
+    (content,) = result.content
+    assert isinstance(content, TextContent)
+    assert not result.is_error, content.text
+    return content.text
+
+
+def test_from_why_is_it_past_due_to_active_in_six_calls(sandbox: Sandbox) -> None:
+    """Each call uses only what the calls before it said."""
+    subscription = sandbox.subscribe(phone="+24177000000")
+    method = sandbox.method({"id": subscription["customer"]}, type="mobile_money", phone=FAILING_PHONE)
+    sandbox.api.patch(f"/subscriptions/{subscription['id']}/", {"payment_method": method["id"]})
+    sandbox.advance("31d")
+    id = subscription["id"]
+    assert sandbox.subscription(id)["status"] == "past_due"
+
+    async def story(client: Client) -> None:
+        why = await used(client, "explain", id=id)
+        assert f"{id} is past_due" in why
+        assert "INSUFFICIENT_FUNDS" in why
+        shown = json.loads((await used(client, "call", method="GET", path=f"/v1/subscriptions/{id}/")).split("\n")[1])
+        instrument = {"customer": shown["customer"], "type": "mobile_money", "phone": "+24177123456"}
+        added = await used(client, "call", method="POST", path="/v1/payment-methods/", body=instrument)
+        body = {"payment_method": json.loads(added.split("\n")[1])["id"]}
+        assert (await used(client, "call", method="PATCH", path=f"/v1/subscriptions/{id}/", body=body))[:3] == "200"
+        await used(client, "advance", by="invoice.paid")
+        assert json.loads(await used(client, "prove"))["passed"]
+
+    session(sandbox, story)
+    assert sandbox.subscription(id)["status"] == "active"
+
+
+def test_eight_tools_cost_few_tokens_and_each_works(sandbox: Sandbox) -> None:
+    id = sandbox.subscribe()["id"]
+
+    async def story(client: Client) -> None:
+        tools = (await client.list_tools()).tools
+        assert len(tools) == 8
+        assert sum(len(tool.model_dump_json(exclude_none=True, by_alias=True)) for tool in tools) / 4 <= TOKENS
+        assert "201" in await used(
+            client, "call", method="POST", path="/v1/customers/", body={"email": "a@b.co", "name": "A"}
+        )
+        assert "POST /v1/customers/" in await used(client, "requests", limit=5)
+        await used(client, "snapshot", action="save", name="before")
+        assert "subscription.payment_failed" in await used(
+            client, "trigger", event="subscription.payment_failed", overrides={"subscription": id}
+        )
+        fault = {"match": {"operation": "listCustomers"}, "then": {"code": "RATE_LIMIT_EXCEEDED"}}
+        await used(client, "arrange", what="fault", values=fault)
+        assert "429" in await used(client, "call", method="GET", path="/v1/customers/")
+        await used(client, "snapshot", action="restore", name="before")
+        assert f"{id} is active" in await used(client, "explain", id=id)
+        wrong = await client.call_tool("explain", {"id": "sub_000000000000000000000000"})
+        assert wrong.is_error
+
+    session(sandbox, story)
+
+
+def test_resources_are_decisions_operations_and_objects(sandbox: Sandbox) -> None:
+    id = sandbox.customer()["id"]
+
+    async def story(client: Client) -> None:
+        async def read(uri: str) -> str:
+            return str((await client.read_resource(uri)).contents[0].text)  # type: ignore[union-attr]  # all are texts
+
+        assert "B-44 " in await read("emulator://decisions")
+        assert "Decided: " in await read("emulator://decisions/B-44")
+        assert "createRefund: POST /v1/refunds/" in await read("emulator://document")
+        assert "$ref" not in await read("emulator://document/createRefund")
+        assert json.loads(await read(f"emulator://objects/{id}"))["id"] == id
+        assert "customer" in await read("emulator://objects")
+
+    session(sandbox, story)
+
+
+@pytest.mark.parametrize("token", ["", "s3cret"])
+def test_over_http(sandbox: Sandbox, token: str) -> None:
+    """By the official client; the token is that of the emulator."""
+    id = sandbox.customer()["id"]
+
+    async def story(url: str) -> None:
+        headers = {"Emulator-Token": token} if token else {}
+        async with (
+            httpx2.AsyncClient(headers=headers) as http,
+            Client(streamable_http_client(url, http_client=http)) as client,
+        ):
+            assert len((await client.list_tools()).tools) == 8
+            assert id in await used(client, "call", method="GET", path=f"/v1/customers/{id}/")
+
+    with processes() as begin:
+        chosen = ["--control-token", token] if token else []
+        served = begin("mcp", "--http", "0", "--url", sandbox.url, "--key", sandbox.key, *chosen)
+        assert served.stderr
+        said = served.stderr.readline()
+        assert said.startswith("MCP at http://127.0.0.1:")
+        asyncio.run(story(said.split()[-1]))
+        served.kill()
+
+
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
+}
+
+TOKEN = {"Emulator-Token": "s3cret"}
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        (TOKEN, 200),
+        ({**TOKEN, "Host": "localhost:4748"}, 200),
+        ({**TOKEN, "Host": "rebound.example:4748"}, 403),
+        ({**TOKEN, "Origin": "https://shop.example"}, 403),
+        ({}, 403),
+        ({"Emulator-Token": "another"}, 403),
+    ],
+)
+def test_over_http_it_has_the_guards_of_the_control_api(headers: dict[str, str], status: int) -> None:
+    app = GuardedApp(ControlClient("http://127.0.0.1:1", None, token="s3cret"), "http://127.0.0.1:4748")
+    accepted = {"Accept": "application/json, text/event-stream", **headers}
+    with TestClient(app, base_url="http://127.0.0.1:4748") as client:
+        assert client.post("/mcp", json=INITIALIZE, headers=accepted).status_code == status

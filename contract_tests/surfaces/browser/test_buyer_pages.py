@@ -1,0 +1,247 @@
+"""The buyer's pages in a real browser: every method, failure and retry, with and without scripts, keyboard."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from contract_tests.support.sandbox import Sandbox
+from contract_tests.surfaces.pages.buyer import CARD, DECLINED, PAYPAL, PHONE, STEP, TRANSFER, WHO, link, session
+
+Surf = Callable[..., Any]
+
+THANKS = re.compile(r"^https://shop\.example\.com/thanks\?session=sess_")
+PHONE_SIZED = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+
+
+def fill(tab: Any, fields: dict[str, str]) -> None:
+    """Choose the method and type into its fields, as a person does."""
+    if "method" in fields:
+        tab.get_by_test_id(f"method-{fields['method']}").check()
+    for name, value in fields.items():
+        if name != "method":
+            tab.get_by_test_id(name).fill(value)
+
+
+def pay(tab: Any, fields: dict[str, str]) -> None:
+    fill(tab, fields)
+    tab.get_by_test_id("pay").click()
+
+
+@pytest.mark.parametrize("script", [True, False], ids=["script", "no_script"])
+@pytest.mark.parametrize("fields", [CARD, PHONE, PAYPAL], ids=lambda fields: str(fields["method"]))
+def test_a_buyer_pays_and_arrives_at_the_shop(
+    sandbox: Sandbox, surf: Surf, fields: dict[str, str], script: bool
+) -> None:
+    tab = surf(session(sandbox)["url"], java_script_enabled=script)
+    pay(tab, fields)
+    expect(tab).to_have_url(THANKS)
+
+
+@pytest.mark.parametrize("script", [True, False], ids=["script", "no_script"])
+def test_a_transfer_is_waited_for(sandbox: Sandbox, surf: Surf, script: bool) -> None:
+    tab = surf(session(sandbox)["url"], java_script_enabled=script)
+    pay(tab, TRANSFER)
+    expect(tab.get_by_test_id("waiting")).to_contain_text("Waiting for your transfer")
+    sandbox.advance("1d")
+    tab.get_by_test_id("refresh").click()
+    expect(tab).to_have_url(THANKS)
+
+
+@pytest.mark.parametrize("script", [True, False], ids=["script", "no_script"])
+def test_a_page_that_waits_for_the_phone_moves_on_by_itself(sandbox: Sandbox, surf: Surf, script: bool) -> None:
+    tab = surf(session(sandbox)["url"], java_script_enabled=script)
+    pay(tab, {**PHONE, "phone": "+24177000006"})
+    expect(tab.get_by_test_id("waiting")).to_contain_text("Confirm on your phone")
+    sandbox.advance("60s")
+    expect(tab).to_have_url(THANKS)
+
+
+@pytest.mark.parametrize("script", [True, False], ids=["script", "no_script"])
+@pytest.mark.parametrize(
+    "fields",
+    [DECLINED, {**PHONE, "phone": "+24177000001"}, {**PAYPAL, "paypal_email": "fail@example.com"}],
+    ids=lambda fields: str(fields["method"]),
+)
+def test_a_failure_is_reported_and_another_try_succeeds(
+    sandbox: Sandbox, surf: Surf, fields: dict[str, str], script: bool
+) -> None:
+    tab = surf(session(sandbox)["url"], java_script_enabled=script)
+    pay(tab, fields)
+    expect(tab.get_by_test_id("problem")).to_contain_text("did not go through")
+    if script:
+        expect(tab.get_by_test_id("problem")).to_be_focused()
+    pay(tab, CARD)
+    expect(tab).to_have_url(THANKS)
+
+
+def test_a_transfer_that_never_arrives_can_be_paid_another_way(sandbox: Sandbox, surf: Surf) -> None:
+    tab = surf(session(sandbox)["url"])
+    pay(tab, TRANSFER)
+    tab.get_by_test_id("sandbox-summary").click()
+    tab.get_by_test_id("sandbox-refuse").click()
+    expect(tab.get_by_test_id("problem")).to_contain_text("Insufficient funds")
+    pay(tab, CARD)
+    expect(tab).to_have_url(THANKS)
+
+
+@pytest.mark.parametrize("script", [True, False], ids=["script", "no_script"])
+def test_a_card_with_a_step_of_its_own(sandbox: Sandbox, surf: Surf, script: bool) -> None:
+    tab = surf(session(sandbox)["url"], java_script_enabled=script)
+    pay(tab, STEP)
+    tab.get_by_test_id("refuse").click()
+    expect(tab.get_by_test_id("problem")).to_be_visible()
+    pay(tab, STEP)
+    tab.get_by_test_id("approve").click()
+    expect(tab).to_have_url(THANKS)
+
+
+def test_a_double_click_pays_once(sandbox: Sandbox, surf: Surf) -> None:
+    tab = surf(link(sandbox)["url"])
+    fill(tab, {**CARD, **WHO})
+    tab.get_by_test_id("pay").dblclick()
+    expect(tab.get_by_test_id("confirmation")).to_be_visible()
+    assert sandbox.api.get("/payment-intents/")["pagination"]["count"] == 1
+
+
+def test_back_and_reload_pay_once(sandbox: Sandbox, surf: Surf) -> None:
+    tab = surf(link(sandbox)["url"])
+    pay(tab, {**CARD, **WHO})
+    expect(tab.get_by_test_id("confirmation")).to_be_visible()
+    tab.reload()
+    tab.go_back()
+    expect(tab.get_by_test_id("confirmation")).to_be_visible()
+    assert sandbox.api.get("/payment-intents/")["pagination"]["count"] == 1
+
+
+def test_expiry_meets_a_buyer_who_took_too_long(sandbox: Sandbox, surf: Surf) -> None:
+    tab = surf(session(sandbox, expires_in=300)["url"])
+    fill(tab, CARD)
+    sandbox.advance("300s")
+    tab.get_by_test_id("pay").click()
+    expect(tab.get_by_test_id("closed")).to_contain_text("This page has expired")
+
+
+def test_an_exhausted_link_says_so(sandbox: Sandbox, surf: Surf) -> None:
+    made = link(sandbox, validity_type="one_time")
+    pay(surf(made["url"]), {**CARD, **WHO})
+    expect(surf(made["url"]).get_by_test_id("closed")).to_contain_text("no longer available")
+
+
+def test_a_french_browser_gets_french(sandbox: Sandbox, surf: Surf) -> None:
+    tab = surf(session(sandbox)["url"], locale="fr-FR")
+    expect(tab.get_by_test_id("pay")).to_have_text("Payer 30 000 XAF")
+    pay(tab, DECLINED)
+    expect(tab.get_by_test_id("problem")).to_contain_text("Le paiement n’a pas abouti")
+
+
+def test_the_panel_fills_a_value_in(sandbox: Sandbox, surf: Surf) -> None:
+    tab = surf(session(sandbox)["url"])
+    tab.get_by_test_id("method-bank_card").check()
+    tab.get_by_test_id("sandbox-summary").click()
+    expect(tab.get_by_test_id("magic-mobile_money")).to_be_hidden()
+    tab.get_by_test_id("fill-bank_card-success").click()
+    expect(tab.get_by_test_id("number")).to_have_value(CARD["number"])
+    tab.get_by_test_id("pay").click()
+    expect(tab).to_have_url(THANKS)
+
+
+@pytest.mark.parametrize(
+    ("currency", "lang", "one", "three"),
+    [("XAF", "en", "5,000 XAF", "15,000 XAF"), ("EUR", "fr", "50,00 €", "150,00 €")],
+)
+def test_the_total_follows_the_quantity(
+    sandbox: Sandbox, surf: Surf, currency: str, lang: str, one: str, three: str
+) -> None:
+    tab = surf(f"{link(sandbox, allow_quantity=True, currency=currency)['url']}?lang={lang}")
+    total, quantity = tab.get_by_test_id("total"), tab.get_by_test_id("quantity")
+    for typed, shown in (("1", one), ("3", three), ("x", three), ("01", three), (" 1 ", one)):
+        quantity.fill(typed)
+        expect(total).to_have_text(shown)
+    quantity.fill("3")
+    pay(tab, {**CARD, **WHO})
+    tab.get_by_test_id("page-paid").wait_for()
+    assert sandbox.api.get("/payment-intents/")["data"][0]["amount"] == 15000
+
+
+def test_the_total_follows_the_product_that_is_chosen(sandbox: Sandbox, surf: Surf) -> None:
+    basket, mat = (sandbox.product(name=name, unit_amount=price)["id"] for name, price in (("A", 9500), ("B", 4000)))
+    offer = {"payment_link_type": "product", "products": [basket, mat], "allow_quantity": True}
+    tab = surf(sandbox.api.post("/payment-links/", {**offer, "currency": "XAF", "name": "Market"})["url"])
+    expect(tab.get_by_test_id("pay")).to_have_text("Pay")
+    tab.get_by_test_id(f"product-{basket}").check()
+    expect(tab.get_by_test_id("total")).to_have_text("9,500 XAF")
+    tab.get_by_test_id("quantity").fill("3")
+    expect(tab.get_by_test_id("pay")).to_have_text("Pay 28,500 XAF")
+    tab.get_by_test_id(f"product-{mat}").check()
+    expect(tab.get_by_test_id("total")).to_have_text("12,000 XAF")
+    pay(tab, {**CARD, **WHO})
+    tab.get_by_test_id("page-paid").wait_for()
+    assert sandbox.api.get("/payment-intents/")["data"][0]["amount"] == 12000
+
+
+def test_the_brand_of_a_card_shows_as_it_is_typed(sandbox: Sandbox, surf: Surf) -> None:
+    tab = surf(session(sandbox)["url"])
+    tab.get_by_test_id("method-bank_card").check()
+    for typed, brand in (("4", "Visa"), ("", ""), ("37", "American Express"), ("5555 55", "Mastercard"), ("9", "")):
+        tab.get_by_test_id("number").fill(typed)
+        expect(tab.get_by_test_id("brand")).to_have_text(brand)
+
+
+def test_it_can_be_paid_by_keyboard_alone(sandbox: Sandbox, surf: Surf) -> None:
+    tab = surf(session(sandbox)["url"])
+    tab.keyboard.press("Tab")
+    expect(tab.get_by_role("link", name="Skip to the payment form")).to_be_focused()
+    tab.keyboard.press("Enter")
+    for name, typed in (("name", WHO["name"]), ("email", WHO["email"]), ("method-mobile_money", None)):
+        tab.keyboard.press("Tab")
+        expect(tab.get_by_test_id(name)).to_be_focused()
+        if typed:
+            tab.keyboard.type(typed)
+    tab.keyboard.press("ArrowDown")
+    for name in ("number", "expiry", "cvc"):
+        tab.keyboard.press("Tab")
+        expect(tab.get_by_test_id(name)).to_be_focused()
+        tab.keyboard.type(CARD[name])
+    tab.keyboard.press("Enter")
+    expect(tab).to_have_url(THANKS)
+
+
+def test_the_text_of_a_link_that_looks_like_a_button_is_in_its_middle(sandbox: Sandbox, surf: Surf) -> None:
+    ended = session(sandbox)
+    sandbox.api.post(f"/checkout-sessions/{ended['id']}/expire/")
+    middles = """(link) => {
+        const text = document.createRange();
+        text.selectNodeContents(link);
+        return [link, text].map((each) => each.getBoundingClientRect()).map(({ top, bottom }) => (top + bottom) / 2);
+    }"""
+    outer, inner = surf(ended["url"]).locator("a.button").first.evaluate(middles)
+    assert abs(outer - inner) < 2
+
+
+def test_on_a_phone_nothing_is_wider_than_the_screen(sandbox: Sandbox, surf: Surf) -> None:
+    long = {"description": "W" * 2000, "unit_amount": 15000}
+    tab = surf(session(sandbox, line_items=[long])["url"], **PHONE_SIZED)
+    assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    for target in tab.locator("button, .method > label").all():
+        assert target.bounding_box()["height"] >= 44, "a finger hits it"
+    pay(tab, CARD)
+    expect(tab).to_have_url(THANKS)
+
+
+@pytest.mark.parametrize("name", ["A plan of " + "many words " * 7, "W" * 80], ids=["words", "one_word"])
+def test_an_email_with_a_long_name_is_read_on_a_phone(sandbox: Sandbox, surf: Surf, name: str) -> None:
+    """Amounts stay on one line, and nothing is wider than the screen."""
+    sandbox.subscribe(plan=sandbox.plan(name=name[:80].strip(), amount=12_500_000)["id"])
+    sandbox.settle()
+    (receipt,) = sandbox.control.get("/emails", kind="receipt")["data"]
+    tab = surf(f"{sandbox.url}/_emulator/emails/{receipt['id']}/html?app={sandbox.key[8:]}", **PHONE_SIZED)
+    (amount, *_) = tab.get_by_text("12,500,000 XAF", exact=True).all()
+    box = amount.bounding_box()
+    assert box["height"] < 30
+    assert tab.evaluate("document.documentElement.scrollWidth") == 390
+    assert tab.evaluate("document.documentElement.scrollHeight") < 1100

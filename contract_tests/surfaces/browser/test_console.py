@@ -1,0 +1,218 @@
+"""The console in a real browser: it comes alive by itself, steers the world, and is fit for everybody."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from playwright.sync_api import expect
+
+from contract_tests.support.sandbox import FAILING_PHONE, Sandbox
+from contract_tests.surfaces.console.visitor import HOME, PLACE
+from emulator.ui.console.views import PAGES
+
+Surf = Callable[..., Any]
+
+DESK = {"viewport": {"width": 1280, "height": 900}}
+
+
+def app(sandbox: Sandbox) -> str:
+    return sandbox.key.removeprefix("sk_test_")
+
+
+def address(sandbox: Sandbox, path: str = "") -> str:
+    return f"{sandbox.url}{PLACE + path if path else HOME}?app={app(sandbox)}"
+
+
+def listening(tab: Any) -> None:
+    """Wait until the page's script runs and hears the stream."""
+    expect(tab.locator(".live")).to_have_class("live on")
+
+
+def opened(surf: Surf, sandbox: Sandbox, path: str = "") -> Any:
+    """A page that hears the stream; it is marked, so that a reloaded one can be distinguished from it."""
+    tab = surf(address(sandbox, path), **DESK)
+    listening(tab)
+    tab.evaluate("window.mark = true")
+    return tab
+
+
+def assert_same_page(tab: Any) -> None:
+    assert tab.evaluate("window.mark") is True, "the page was reloaded"
+
+
+def shop(sandbox: Sandbox) -> Any:
+    """An endpoint at an inbox of the emulator's own."""
+    return sandbox.endpoint(f"{sandbox.url}/_emulator/inbox/shop?app={app(sandbox)}")
+
+
+def test_a_renewal_arrives_with_events_deliveries_and_email_without_a_reload(sandbox: Sandbox, surf: Surf) -> None:
+    shop(sandbox)
+    sandbox.subscribe()
+    sandbox.settle()
+    tab = opened(surf, sandbox)
+    expect(tab.get_by_test_id("timeline")).to_contain_text("Subscription renews")
+    tab.get_by_test_id("plus-P1M").click()
+    expect(tab.get_by_test_id("notice")).to_contain_text("The clock moved on: 1 job done, 3 events.")
+    expect(tab.get_by_test_id("now")).to_have_text("1 Feb 2026 00:00:00")
+    expect(tab.get_by_test_id("count-invoice")).to_have_text("2")
+    for part, text in (
+        ("latest_requests", "/_emulator/clock/advance"),
+        ("latest_events", "invoice.paid"),
+        ("latest_deliveries", "invoice.paid"),
+        ("latest_emails", "Receipt"),
+    ):
+        expect(tab.get_by_test_id(part)).to_contain_text(text)
+    # What somebody else does shows just as well.
+    sandbox.advance("31d")
+    expect(tab.get_by_test_id("count-invoice")).to_have_text("3")
+    expect(tab.get_by_test_id("now")).to_have_text("4 Mar 2026 00:00:00")
+    tab.get_by_test_id("advance-here").first.click()
+    expect(tab.get_by_test_id("count-invoice")).to_have_text("4")
+    assert_same_page(tab)
+
+
+def test_a_failed_delivery_is_replayed(sandbox: Sandbox, surf: Surf) -> None:
+    endpoint = shop(sandbox)
+    sandbox.inbox_answers("shop", status=400)
+    sandbox.customer()
+    [delivery] = sandbox.deliveries(endpoint)
+    tab = opened(surf, sandbox, f"objects/{delivery['id']}")
+    expect(tab.get_by_test_id("attempts")).to_contain_text("Attempt 1 400")
+    sandbox.inbox_answers("shop", status=200)
+    tab.get_by_test_id("replay").click()
+    expect(tab.get_by_test_id("notice")).to_have_text("Retried: succeeded.")
+    expect(tab.get_by_test_id("attempts")).to_contain_text("Attempt 2 200")
+    expect(tab.get_by_test_id("replay")).to_have_count(0)
+    assert_same_page(tab)
+
+
+def test_a_snapshot_is_saved_and_restored(sandbox: Sandbox, surf: Surf) -> None:
+    customer = sandbox.customer()
+    tab = opened(surf, sandbox, "snapshots")
+    tab.locator("#name").fill("before")
+    tab.get_by_test_id("save").click()
+    expect(tab.get_by_test_id("notice")).to_have_text("Saved as before.")
+    sandbox.customer()
+    tab.get_by_test_id("restore-1").click()
+    expect(tab.get_by_test_id("notice")).to_have_text("Restored before.")
+    assert [each["id"] for each in sandbox.api.get("/customers/")["data"]] == [customer["id"]]
+    assert_same_page(tab)
+
+
+def test_a_wrong_field_is_marked_named_and_has_the_focus(sandbox: Sandbox, surf: Surf) -> None:
+    tab = opened(surf, sandbox, "settings")
+    currency = tab.locator("#s-main_currency")
+    currency.fill("ZZZ")
+    tab.get_by_test_id("save-settings").click()
+    expect(currency).to_be_focused()
+    expect(currency).to_have_attribute("aria-invalid", "true")
+    expect(tab.get_by_test_id("notice")).to_contain_text("Main currency: ")
+    expect(currency.locator("+ .wrong")).to_be_in_viewport()
+    currency.fill("EUR")
+    tab.get_by_test_id("save-settings").click()
+    expect(tab.get_by_test_id("notice")).to_have_text("The settings are changed.")
+    expect(currency).not_to_have_attribute("aria-invalid", "true")
+    tab.goto(address(sandbox, "failures"))
+    listening(tab)
+    tab.get_by_test_id("arrange-fault").click()
+    expect(tab.get_by_test_id("notice")).to_have_text("Choose what is to go wrong.")
+    expect(tab.get_by_label("Answer this error")).to_be_focused()
+
+
+def test_the_navigation_and_the_result_of_an_action_stay_in_view(sandbox: Sandbox, surf: Surf) -> None:
+    tab = opened(surf, sandbox, "settings")
+    tab.get_by_test_id("save-settings").scroll_into_view_if_needed()
+    assert tab.evaluate("scrollY") > 200
+    assert tab.locator("nav.side").bounding_box()["y"] >= 0
+    tab.get_by_test_id("save-settings").click()
+    notice = tab.get_by_test_id("notice")
+    expect(notice).to_have_text("The settings are changed.")
+    header = tab.locator("header").first.bounding_box()
+    assert notice.bounding_box()["y"] >= header["y"] + header["height"]
+
+
+def test_the_world_is_rewound_to_before_a_request(sandbox: Sandbox, surf: Surf) -> None:
+    customer = sandbox.customer()
+    tab = opened(surf, sandbox, "requests")
+    tab.get_by_role("link", name="/v1/customers/").first.click()
+    expect(tab.get_by_test_id("fields")).to_contain_text(customer["id"])
+    expect(tab.get_by_test_id("caused")).to_contain_text("customer.created")
+    tab.get_by_test_id("rewind-ask").click()
+    tab.get_by_test_id("rewind-do").click()
+    expect(tab.get_by_test_id("notice")).to_contain_text("Back to before req_")
+    expect(tab.get_by_role("heading", name="Requests", level=1)).to_be_visible()
+    tab.go_back()
+    expect(tab.get_by_test_id("problem")).to_contain_text("There is no request")
+    assert sandbox.api.get("/customers/")["pagination"]["count"] == 0
+
+
+def test_an_arranged_failure_happens_and_is_used_up(sandbox: Sandbox, surf: Surf) -> None:
+    tab = opened(surf, sandbox, "failures")
+    outcomes = tab.locator("section", has=tab.get_by_role("heading", name="Outcomes"))
+    outcomes.get_by_label("Code").select_option("INSUFFICIENT_FUNDS")
+    tab.get_by_test_id("arrange-outcome").click()
+    expect(tab.get_by_test_id("outcomes")).to_contain_text("INSUFFICIENT_FUNDS")
+    assert sandbox.pay()["last_error"]["code"] == "INSUFFICIENT_FUNDS"
+    expect(tab.get_by_test_id("outcomes")).to_contain_text("No simulated failures")
+    assert_same_page(tab)
+
+
+def test_it_is_steered_by_keyboard_alone(sandbox: Sandbox, surf: Surf) -> None:
+    sandbox.subscribe()
+    tab = opened(surf, sandbox)
+    tab.keyboard.press("Tab")
+    expect(tab.get_by_role("link", name="Skip to content")).to_be_focused()
+    tab.keyboard.press("n")
+    expect(tab.get_by_test_id("now")).to_have_text("1 Feb 2026 00:00:00")
+    tab.keyboard.press("?")
+    expect(tab.get_by_role("heading", name="Keyboard shortcuts")).to_be_visible()
+    tab.keyboard.press("Escape")
+    assert_same_page(tab)
+    tab.keyboard.press("g")
+    tab.keyboard.press("e")
+    expect(tab.get_by_role("heading", name="Events", level=1)).to_be_visible()
+    listening(tab)
+    tab.keyboard.press("j")
+    tab.keyboard.press("Enter")
+    expect(tab.get_by_test_id("json")).to_contain_text("invoice.paid")
+    listening(tab)
+    tab.keyboard.press("/")
+    tab.keyboard.type("awa")
+    tab.keyboard.press("Enter")
+    expect(tab.get_by_role("heading", level=1)).to_have_text("Results for “awa”")
+
+
+def test_without_scripts_it_steers_too(sandbox: Sandbox, surf: Surf) -> None:
+    sandbox.subscribe()
+    tab = surf(address(sandbox), **DESK, java_script_enabled=False)
+    tab.get_by_test_id("clock").click()
+    tab.get_by_test_id("advance-by").fill("31d")
+    tab.keyboard.press("Enter")
+    expect(tab.get_by_test_id("notice")).to_contain_text("The clock moved on: 1 job done")
+
+
+def full_world(sandbox: Sandbox) -> list[str]:
+    """A world with some of everything; the pages there are to see."""
+    endpoint = shop(sandbox)
+    sandbox.inbox_answers("shop", status=400)
+    name = "W" * 80
+    customer = sandbox.customer(name=f"{name} {name}", metadata={"note": "W" * 400})
+    sandbox.subscribe(FAILING_PHONE)
+    sandbox.subscribe()
+    sandbox.product(name=name)
+    sandbox.api.request("GET", "/customers/cust_" + "W" * 200 + "/")
+    sandbox.control.post("/outcomes", {"operation": "payment", "result": "failed", "match": {"customer": name}})
+    sandbox.control.post("/faults", {"then": {"status": 503}, "match": {"customer": name}})
+    sandbox.control.post("/snapshots", {"name": "W" * 64})
+    [delivery, *_] = sandbox.deliveries(endpoint)
+    request, event, email = (sandbox.control.get(f"/{kind}")["data"][0] for kind in ("requests", "events", "emails"))
+    objects = (customer, delivery, event, endpoint, sandbox.api.get("/invoices/")["data"][0])
+    return [
+        "",
+        *(path for path in PAGES if "{" not in path),
+        *(f"objects/{each['id']}" for each in objects),
+        f"requests/{request['id']}",
+        f"emails/{email['id']}",
+        "nowhere",
+    ]

@@ -1,0 +1,291 @@
+"""What people come to the console for: at most two clicks from the overview, and the answer is in view."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+from playwright.sync_api import expect
+
+from contract_tests import ROOT
+from contract_tests.support.sandbox import FAILING_PHONE, Sandbox
+from contract_tests.surfaces.browser.test_console import address, app, full_world, listening
+
+Surf = Callable[..., Any]
+
+DESK = {"viewport": {"width": 1280, "height": 800}}
+
+GUIDE = ROOT / "docs" / "guide" / "console.md"
+
+IN_VIEW = """() => {
+  const words = [], range = document.createRange();
+  const texts = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const text = texts.currentNode;
+    if (!text.textContent.trim() || !text.parentElement.checkVisibility()) continue;
+    range.selectNodeContents(text);
+    const { top, bottom, width } = range.getBoundingClientRect();
+    if (width && top >= 0 && bottom <= innerHeight) words.push(text.textContent);
+  }
+  return words.join(" ").replace(/\\s+/g, " ");
+}"""
+"""The text of a page that stands within the window."""
+
+SHIFTS = """() => new Promise((done) => new PerformanceObserver((list) =>
+    done(list.getEntries().reduce((sum, { value, hadRecentInput }) => sum + (hadRecentInput ? 0 : value), 0)))
+    .observe({ type: "layout-shift", buffered: true }) || setTimeout(() => done(0), 300))"""
+"""How far things have moved by themselves since the page was loaded; 0 if nothing has."""
+
+
+def in_view(tab: Any) -> str:
+    return str(tab.evaluate(IN_VIEW))
+
+
+class Person:
+    """Somebody at the overview who counts their clicks."""
+
+    def __init__(self, tab: Any, sandbox: Sandbox) -> None:
+        self.tab = tab
+        self.home = address(sandbox)
+        self.clicks = 0
+
+    def start(self) -> None:
+        self.tab.goto(self.home)
+        listening(self.tab)
+        self.clicks = 0
+
+    def click(self, target: Any) -> None:
+        target.click()
+        self.clicks += 1
+
+    def menu(self, name: str) -> None:
+        self.click(self.tab.locator(f'#menu [data-go="{name}"]'))
+        listening(self.tab)
+
+    def row(self, part: str, text: str) -> None:
+        self.click(self.tab.get_by_test_id(part).locator(".cover", has_text=text).first)
+        listening(self.tab)
+
+
+def busy_world(sandbox: Sandbox) -> dict[str, str]:
+    """An unpaid subscription, an active one, an email with a PDF, a snapshot, and an endpoint that fails."""
+    endpoint = sandbox.endpoint(
+        f"{sandbox.url}/_emulator/inbox/shop?app={app(sandbox)}", "invoice.paid", "customer.created", name="Shop"
+    )
+    active = sandbox.subscribe()
+    unpaid = sandbox.subscribe(FAILING_PHONE)
+    sandbox.advance("40d")
+    lines = [{"description": "Mat", "unit_amount": 9000}]
+    invoice = sandbox.api.post("/invoices/", {"customer": active["customer"], "line_items": lines})
+    for step in ("finalize", "send"):
+        sandbox.api.post(f"/invoices/{invoice['id']}/{step}/")
+    sandbox.control.post("/snapshots", {"name": "before"})
+    sandbox.inbox_answers("shop", status=400)
+    sandbox.customer(name="Late Comer")
+    sandbox.api.patch(f"/customers/{active['customer']}/", {"name": "Ada Ndong"})
+    sandbox.settle()
+    return {"endpoint": endpoint["id"], "active": active["id"], "unpaid": unpaid["id"]}
+
+
+def why_a_webhook_failed(person: Person) -> str:
+    person.row("latest_deliveries", "customer.created")
+    return "Not delivered to Shop: 1 attempt, which got 400."
+
+
+def replay_it(person: Person) -> str:
+    person.row("latest_deliveries", "customer.created")
+    person.click(person.tab.get_by_test_id("replay"))
+    expect(person.tab.get_by_test_id("notice")).to_be_visible()
+    return "Retried: failed."
+
+
+def what_a_request_changed(person: Person) -> str:
+    person.row("latest_requests", "/v1/customers/cust_")
+    return 'lastname "Diop" "Ndong"'
+
+
+def advance_a_month(person: Person) -> str:
+    person.click(person.tab.get_by_test_id("plus-P1M"))
+    expect(person.tab.get_by_test_id("notice")).to_be_visible()
+    return "The clock moved on:"
+
+
+def make_a_payment_fail(person: Person) -> str:
+    person.menu("failures")
+    person.click(person.tab.get_by_test_id("arrange-outcome"))
+    expect(person.tab.get_by_test_id("notice")).to_be_visible()
+    return "Added: the next payment is failed."
+
+
+def the_next_renewals(person: Person) -> str:
+    return "Subscription renews Ada Ndong · Basic · 5,000 XAF / month"
+
+
+def open_an_email(person: Person) -> str:
+    person.row("latest_emails", "INV-")
+    return "buyer0@example.com"
+
+
+def download_its_pdf(person: Person) -> str:
+    person.row("latest_emails", "INV-")
+    with person.tab.expect_download(timeout=60_000) as download:
+        person.click(person.tab.locator("a[href*='/attachments/']").first)
+    assert download.value.suggested_filename.endswith(".pdf")
+    return ".pdf"
+
+
+def restore_a_snapshot(person: Person) -> str:
+    person.menu("snapshots")
+    person.click(person.tab.get_by_role("button", name="Restore before", exact=True))
+    expect(person.tab.get_by_test_id("notice")).to_be_visible()
+    return "Restored before."
+
+
+def copy_a_curl(person: Person) -> str:
+    person.row("latest_requests", "/v1/")
+    person.tab.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    person.click(person.tab.get_by_test_id("copy-code"))
+    expect(person.tab.get_by_test_id("copy-code")).to_have_text("Copied")
+    assert person.tab.evaluate("navigator.clipboard.readText()").startswith("curl ")
+    return "Copied"
+
+
+TASKS = (
+    why_a_webhook_failed,
+    replay_it,
+    what_a_request_changed,
+    the_next_renewals,
+    open_an_email,
+    download_its_pdf,
+    copy_a_curl,
+    make_a_payment_fail,
+    advance_a_month,
+    restore_a_snapshot,
+)
+"""Those that change the world last."""
+
+
+def test_ten_tasks_take_two_clicks_at_most_and_show_their_answer(sandbox: Sandbox, surf: Surf) -> None:
+    busy_world(sandbox)
+    person = Person(surf(address(sandbox), **DESK), sandbox)
+    clicks, unseen = {}, {}
+    for task in TASKS:
+        person.start()
+        answer = task(person)
+        clicks[task.__name__] = person.clicks
+        if answer not in (view := in_view(person.tab).replace("\u00a0", " ")):
+            unseen[task.__name__] = (answer, view[:400])
+    assert unseen == {}
+    assert {name: count for name, count in clicks.items() if count > 2} == {}
+
+
+def test_the_first_request_is_copied_from_the_welcome(sandbox: Sandbox, surf: Surf) -> None:
+    tab = surf(address(sandbox), **DESK)
+    tab.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    listening(tab)
+    tab.get_by_role("button", name="Copy").click()
+    expect(tab.get_by_role("button", name="Copied")).to_be_visible()
+    copied = tab.evaluate("navigator.clipboard.readText()")
+    assert copied == tab.locator("#welcome pre").inner_text()
+    assert copied.startswith(f"curl {sandbox.url}/v1/customers/ \\\n  -H 'Authorization: Bearer {sandbox.key}'")
+
+
+def unpaid(person: Person) -> str:
+    person.tab.locator("#find").fill("Awa Diop")
+    person.click(person.tab.locator("#suggestions [role=option]", has_text="unpaid"))
+    return "5 charges failed, the last one of Airtel +241 …0001, with INSUFFICIENT_FUNDS."
+
+
+def within_a_month(person: Person) -> str:
+    person.menu("schedule")
+    person.click(person.tab.get_by_test_id("play-P1M"))
+    return "invoice.paid"
+
+
+def in_menu(name: str, answer: str) -> Callable[[Person], str]:
+    """A question that one page of the menu answers."""
+
+    def look(person: Person) -> str:
+        person.menu(name)
+        return answer
+
+    return look
+
+
+def what_the_receiver_got(person: Person) -> str:
+    person.menu("inbox")
+    person.click(person.tab.locator(".cover", has_text="shop"))
+    return "signature valid"
+
+
+QUESTIONS: dict[str, Callable[[Person], str]] = {
+    "Why did this webhook fail?": why_a_webhook_failed,
+    "Why is this subscription unpaid?": unpaid,
+    "What did this request change?": what_a_request_changed,
+    "What happens next, and when?": the_next_renewals,
+    "What will happen within a month?": within_a_month,
+    "What did the customer get by email?": open_an_email,
+    "Where is the money?": in_menu("ledger", "Merchant"),
+    "Which operations are not used yet?": in_menu("coverage", "operations of the service were called"),
+    "Does my client follow the rules of the service?": in_menu("audit", "requests checked."),
+    "What did the receiver get, and was its signature right?": what_the_receiver_got,
+}
+
+
+def test_each_question_of_the_guide_is_answered_by_what_is_in_view(sandbox: Sandbox, surf: Surf) -> None:
+    assert re.findall(r"^## (.+)$", GUIDE.read_text("utf-8"), re.MULTILINE) == [*QUESTIONS]
+    busy_world(sandbox)
+    person = Person(surf(address(sandbox), **DESK), sandbox)
+    unanswered = {}
+    for question, look in QUESTIONS.items():
+        person.start()
+        answer = look(person)
+        person.tab.wait_for_load_state()
+        if answer not in (view := in_view(person.tab).replace("\u00a0", " ")):
+            unanswered[question] = (answer, view[:400])
+    assert unanswered == {}
+
+
+def test_nothing_moves_when_live_updates_come(sandbox: Sandbox, surf: Surf) -> None:
+    busy_world(sandbox)
+    tab = surf(address(sandbox), **DESK)
+    listening(tab)
+    for number in range(3):
+        sandbox.customer(name=f"Late {number}")
+    expect(tab.get_by_test_id("count-customer")).to_have_text("6")
+    assert tab.evaluate(SHIFTS) < 0.01
+
+
+@pytest.mark.parametrize("language", ["en", "fr"])
+def test_nothing_moves_when_the_script_starts(sandbox: Sandbox, surf: Surf, language: str) -> None:
+    """It starts after the first paint, so what it adds or shows has its place before."""
+    sandbox.subscribe()
+    sandbox.settle()
+    entry = sandbox.control.get("/requests")["data"][0]
+    customer = sandbox.api.get("/customers/")["data"][0]
+    moved = {}
+    for path in ("", f"requests/{entry['id']}", f"objects/{customer['id']}", "settings", "snapshots", "magic"):
+        tab = surf(f"{address(sandbox, path)}&lang={language}", **DESK)
+        listening(tab)
+        if (shift := tab.evaluate(SHIFTS)) > 0.0005:  # a fraction of a pixel is rounding, not a move
+            moved[path] = shift
+    assert moved == {}
+
+
+def test_every_page_is_light(sandbox: Sandbox) -> None:
+    """With its style sheet and its script, compressed, no page is heavier than 120 KB."""
+    pages = full_world(sandbox)
+    heavy = {}
+    with httpx.Client(headers={"Accept": "text/html"}, trust_env=False, follow_redirects=True, timeout=60) as http:
+        for path in pages:
+            answer = http.get(address(sandbox, path))
+            files = re.findall(r'(?:href|src)="(/_emulator/console/static/[^"]+)"', answer.text)
+            parts = [answer.content, *(http.get(sandbox.url + file).content for file in dict.fromkeys(files))]
+            weight = sum(len(gzip.compress(part)) for part in parts)
+            if weight > 120_000:
+                heavy[path] = weight
+    assert heavy == {}

@@ -1,0 +1,199 @@
+"""A page of another origin, in a real browser, can neither read nor change anything through the control API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page
+
+from contract_tests.support.sandbox import Sandbox
+
+READING = """async ({base, app}) => {
+  const target = base + '/_emulator/clock?app=' + app;
+  const taken = {};
+  const attempt = async (name, way) => {
+    try { taken[name] = await way() || null } catch { taken[name] = null }
+  };
+  const read = async options => {
+    const answer = await fetch(target, options);
+    return answer.ok ? await answer.text() : null;
+  };
+  const element = (tag, attribute) => new Promise(done => {
+    const made = document.createElement(tag);
+    made.onload = () => done(tag === 'iframe' ? made.contentDocument?.body.innerText : 'loaded');
+    made.onerror = () => done(null);
+    made[attribute] = target;
+    document.body.append(made);
+  });
+  await attempt('fetch', () => read({}));
+  await attempt('fetch with cookies', () => read({credentials: 'include'}));
+  await attempt('fetch without CORS', () => read({mode: 'no-cors'}));
+  await attempt('fetch with a header', () => read({headers: {'Content-Type': 'application/json'}}));
+  await attempt('XMLHttpRequest', () => new Promise((done, failed) => {
+    const request = new XMLHttpRequest();
+    request.onload = () => done(request.status === 200 ? request.responseText : null);
+    request.onerror = failed;
+    request.open('GET', target);
+    request.send();
+  }));
+  await attempt('frame', () => element('iframe', 'src'));
+  await attempt('script', () => element('script', 'src'));
+  await attempt('image', () => element('img', 'src'));
+  return taken;
+}"""
+"""Tries every way a page has to see an answer; what it got, by the name of the way."""
+
+CHANGING = """async ({base, app}) => {
+  const target = base + '/_emulator/clock/advance?app=' + app;
+  const body = JSON.stringify({by: '1d'});
+  const attempt = async way => { try { await way() } catch {} };
+  const json = {'Content-Type': 'application/json'};
+  const settings = JSON.stringify({settings: {tax_rate: 18}});
+  const at = path => base + '/_emulator' + path + '?app=' + app;
+  await attempt(() => fetch(target, {method: 'POST', headers: json, body}));
+  await attempt(() => fetch(target, {method: 'POST', mode: 'no-cors', headers: json, body}));
+  await attempt(() => fetch(target, {method: 'POST', mode: 'no-cors', body}));
+  await attempt(() => fetch(at('/app'), {method: 'PATCH', headers: json, body: settings}));
+  await attempt(() => fetch(at('/faults'), {method: 'DELETE'}));
+  await attempt(() => new Promise(done => {
+    const request = new XMLHttpRequest();
+    request.onloadend = done;
+    request.open('POST', target);
+    request.send(body);
+  }));
+  await attempt(() => navigator.sendBeacon(target, new Blob([body], {type: 'text/plain'})));
+  await attempt(() => new Promise(done => {
+    const frame = document.createElement('iframe');
+    frame.name = 'hidden';
+    document.body.append(frame);
+    const form = document.createElement('form');
+    Object.assign(form, {method: 'POST', action: target, enctype: 'text/plain', target: 'hidden'});
+    const field = document.createElement('input');
+    Object.assign(field, {name: '{"by": "1d", "x": "', value: '"}'});
+    form.append(field);
+    document.body.append(form);
+    frame.onload = done;
+    form.submit();
+    setTimeout(done, 500);
+  }));
+}"""
+"""Tries every way a page has to send something that would change the world."""
+
+
+def origins(sandbox: Sandbox, elsewhere: int) -> dict[str, str]:
+    """Pages of others: on another site, on this machine under another port or name, and by DNS rebinding."""
+    port = sandbox.url.rsplit(":", 1)[1]
+    return {
+        "another site": f"http://evil.example:{elsewhere}/",
+        "another port": f"http://127.0.0.1:{elsewhere}/",
+        "another name": f"http://localhost:{elsewhere}/",
+        "a rebound name": f"http://rebound.example:{port}/docs/errors",
+    }
+
+
+KINDS = ("another site", "another port", "another name", "a rebound name")
+
+
+def target(sandbox: Sandbox, page: Page) -> dict[str, str]:
+    """Where a page attacks: the sandbox; one whose own name leads there, its own origin."""
+    rebound = "rebound.example" in page.url
+    return {
+        "base": page.evaluate("location.origin") if rebound else sandbox.url,
+        "app": sandbox.key.removeprefix("sk_test_"),
+    }
+
+
+def read(sandbox: Sandbox, taken: dict[str, str | None]) -> set[str]:
+    """The ways by which a page learned what time it is in the world, or that there is anything at all to be embedded.
+
+    That a request is rejected is no secret: a page under a name that leads here may see it.
+    """
+    return {name for name, text in taken.items() if text and (text == "loaded" or sandbox.now in text)}
+
+
+def state(sandbox: Sandbox) -> list[Any]:
+    """What could have been changed."""
+    return [sandbox.control.get(path) for path in ("/clock", "/app", "/faults", "/events")]
+
+
+@pytest.fixture
+def prey(sandbox: Sandbox) -> Sandbox:
+    """A world with something in it to be read, changed and cleared."""
+    sandbox.customer()
+    sandbox.control.post("/faults", {"then": {"lose": True}, "times": 5})
+    return sandbox
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_another_page_reads_nothing(prey: Sandbox, page: Page, elsewhere: int, kind: str) -> None:
+    page.goto(origins(prey, elsewhere)[kind])
+    taken = page.evaluate(READING, target(prey, page))
+    assert len(taken) == 8
+    assert read(prey, taken) == set()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_another_page_changes_nothing(prey: Sandbox, page: Page, elsewhere: int, kind: str) -> None:
+    before = state(prey)
+    page.goto(origins(prey, elsewhere)[kind])
+    page.evaluate(CHANGING, target(prey, page))
+    assert state(prey) == before
+
+
+def test_a_page_of_the_emulator_itself_does_all_that(prey: Sandbox, page: Page) -> None:
+    """The same two scripts succeed where they may: so it is not they that fail above."""
+    page.goto(f"{prey.url}/docs/errors")
+    taken = page.evaluate(READING, target(prey, page))
+    now = prey.now
+    assert read(prey, taken) >= {"fetch", "XMLHttpRequest", "frame"}
+    page.evaluate(CHANGING, target(prey, page))
+    clock, app, faults, _ = state(prey)
+    assert (clock["now"] > now, app["settings"]["tax_rate"], faults["data"]) == (True, 18, [])
+
+
+def test_a_link_from_elsewhere_reaches_no_control_call(prey: Sandbox, page: Page, elsewhere: int) -> None:
+    page.goto(f"http://evil.example:{elsewhere}/")
+    link = f"{prey.url}/_emulator/clock"
+    page.evaluate("href => document.body.innerHTML = `<a href='${href}'>there</a>`", link)
+    with page.expect_navigation() as navigation:
+        page.click("a")
+    assert navigation.value.status == 403
+
+
+# -- the service itself
+
+
+CALL = """async ({base, key}) => {
+  try {
+    const answer = await fetch(base + '/v1/customers/', {
+      method: 'POST',
+      credentials: 'include',
+      headers: {
+        'Authorization': 'Bearer ' + key,
+        'Content-Type': 'application/json',
+        'Idempotency-Key': location.host,
+      },
+      body: JSON.stringify({email: 'awa@example.com', name: 'Awa Diop'}),
+    });
+    return [answer.status, answer.headers.get('Request-Id').slice(0, 4), (await answer.json()).firstname];
+  } catch (error) { return [error.name] }
+}"""
+
+
+@pytest.mark.parametrize(
+    ("domains", "host", "expected", "made"),
+    [
+        (["shop.example"], "shop.example", [201, "req_", "Awa"], 1),
+        (["shop.example"], "evil.example", ["TypeError"], 0),
+        ([], "books.example", ["TypeError"], 0),
+    ],
+)
+def test_a_browser_lets_listed_pages_call_the_service(
+    sandbox: Sandbox, page: Page, elsewhere: int, domains: list[str], host: str, expected: list[Any], made: int
+) -> None:
+    """Enforcement rule 2, CORS: key, idempotency key and request id pass; other pages' calls are not even sent."""
+    sandbox.api.post("/security-profiles/", {"name": "Shop", "allowed_domains": domains})
+    page.goto(f"http://{host}:{elsewhere}/")
+    assert page.evaluate(CALL, {"base": sandbox.url, "key": sandbox.key}) == expected
+    assert sandbox.api.get("/customers/")["pagination"]["count"] == made

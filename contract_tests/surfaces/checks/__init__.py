@@ -1,0 +1,1 @@
+"""The checks of an application, a suite, a receiver, a document, a service."""

@@ -1,0 +1,247 @@
+"""``payments.sweep(story)``: shops that are each wrong in one way about webhooks, and one that is not."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from itertools import count
+from typing import Any
+
+import httpx
+import pytest
+
+from contract_tests import ROOT
+from emulator.checks.app.findings import SweepReport
+from emulator.checks.app.placed_faults import FAULT_KINDS
+from emulator.testing import Emulator
+
+EMAIL = "awa@example.com"
+
+
+@pytest.fixture
+def payments() -> Iterator[Emulator]:
+    with Emulator(clock="2026-01-01T00:00:00Z", seed=7) as emulator:
+        yield emulator
+
+
+class Shop:
+    """Sells one basket and learns by webhook that it is paid; what it does right is in its parts."""
+
+    remembers, compares_times, reconciles = True, True, True
+
+    def __init__(self, payments: Emulator) -> None:
+        self.payments = payments
+        self.shipped = 0
+        self.refunded = False
+        self.handled: set[str] = set()
+        payments.webhooks.forward_to(self)
+
+    def sell(self) -> None:
+        body = {
+            "mode": "payment",
+            "currency": "XAF",
+            "success_url": "https://shop.example.com/thanks",
+            "customer_email": EMAIL,
+            "line_items": [{"description": "Basket", "unit_amount": 2000, "quantity": 1}],
+        }
+        self.session = self.payments.client.post("/v1/checkout-sessions/", json=body).json()["id"]
+        self.payments.pay(self.session)
+
+    def __call__(self, environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
+        event = json.loads(environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"])))
+        if not self.remembers or event["id"] not in self.handled:
+            self.handled.add(event["id"])
+            if event["type"] == "checkout.session.completed":
+                self.shipped += 1
+        start("200 OK", [])
+        return [b""]
+
+    def at_night(self) -> None:
+        """A daily job: what was paid and not shipped is shipped."""
+        session = self.payments.client.get(f"/v1/checkout-sessions/{self.session}/").json()
+        if self.reconciles and session["status"] == "complete" and not self.shipped:
+            self.shipped = 1
+
+
+class Forgetful(Shop):
+    remembers = False
+
+
+class Trusting(Shop):
+    reconciles = False
+
+
+def story(kind: type[Shop]) -> Callable[[Emulator], Callable[[], int]]:
+    def play(payments: Emulator) -> Callable[[], int]:
+        shop = kind(payments)
+        shop.sell()
+
+        def shipped() -> int:
+            shop.at_night()
+            return shop.shipped
+
+        return shipped
+
+    return play
+
+
+def deliveries_only(payments: Emulator, kind: type[Shop]) -> str:
+    """The findings about deliveries of the one event that the shop reacts to."""
+    with pytest.raises(AssertionError) as found:
+        payments.sweep(story(kind))
+    return str(found.value)
+
+
+def test_a_shop_that_remembers_and_reconciles_survives_every_webhook_fault(payments: Emulator) -> None:
+    cases = [f"{number}:{kind}" for number in (1, 2, 3) for kind in ("lost", "late", "twice", "swapped")]
+    report = payments.sweep(story(Shop), only=cases)
+    assert (report.runs, report.findings, report.unreached) == (14, [], [])
+
+
+def test_a_shop_that_forgets_what_it_handled_ships_twice(payments: Emulator) -> None:
+    text = deliveries_only(payments, Forgetful)
+    sentence = "checkout.session.completed: answered too late, so delivered again\n"
+    assert f"{sentence}    the story's check returns 2 instead of 1\n" in text
+    assert "checkout.session.completed: delivered twice\n" in text
+    assert "never delivered" not in text
+
+
+def test_a_shop_that_never_asks_misses_a_lost_webhook(payments: Emulator) -> None:
+    text = deliveries_only(payments, Trusting)
+    assert "checkout.session.completed: never delivered\n    the story's check returns 0 instead of 1" in text
+    assert "delivered twice" not in text
+
+
+def test_a_shop_that_verifies_no_webhook_is_found_by_the_audit(payments: Emulator) -> None:
+    """A forged delivery is passed on as it came: to reject it is up to the application."""
+    text = failing(payments, story(Shop), "1:forged")
+    assert "customer.created: delivered after a forged copy of it\n    error of the audit" in text
+    assert "(forged-webhook-believed)\n    how to fix it: guide, Sweep, Verify every webhook\n" in text
+    assert 'again: payments.sweep(story, only=["1:forged"])' in text
+
+
+def failing(payments: Emulator, story: Callable[[Emulator], Any], *only: str, **options: Any) -> str:
+    """What is found in some cases."""
+    with pytest.raises(AssertionError) as found:
+        payments.sweep(story, only=only, **options)
+    return str(found.value)
+
+
+def post(payments: Emulator, path: str, body: Any, key: str | None = None) -> Any:
+    """The answer to a request that is sent a second time if its answer is lost."""
+    headers = {"Idempotency-Key": key} if key else {}
+    for _ in range(2):
+        with suppress(httpx.TransportError):
+            return payments.client.post(path, json=body, headers=headers).json()
+    raise AssertionError("the service does not answer")
+
+
+def plan(payments: Emulator) -> str:
+    body = {"name": "Premium", "amount": 5000, "currency": "XAF", "interval": "month"}
+    return str(post(payments, "/v1/subscription-plans/", body, "plan")["id"])
+
+
+def customer(payments: Emulator, name: str) -> str:
+    body = {"email": f"{name}@example.com", "name": name, "phone": "+24177000000"}
+    return str(post(payments, "/v1/customers/", body, name)["id"])
+
+
+def test_a_request_sent_again_with_another_key_is_named(payments: Emulator) -> None:
+    keys = map(str, count())
+
+    def play(payments: Emulator) -> None:
+        body = {"customer": customer(payments, "awa"), "plan": plan(payments)}
+        with suppress(httpx.TransportError):
+            payments.client.post("/v1/subscriptions/", json=body, headers={"Idempotency-Key": next(keys)})
+            return
+        payments.client.post("/v1/subscriptions/", json=body, headers={"Idempotency-Key": next(keys)})
+
+    text = failing(payments, play, "3:drop-after")
+    assert "2 subscriptions active instead of 1" in text
+    assert "POST /v1/subscriptions/ was sent again with another Idempotency-Key" in text
+
+
+def test_objects_that_belong_to_others_are_a_difference(payments: Emulator) -> None:
+    """As many payments of as many customers, but two of the same."""
+
+    def play(payments: Emulator) -> None:
+        awa, ben = customer(payments, "awa"), customer(payments, "ben")
+        answer = payments.client.get(f"/v1/customers/{ben}/")
+        for each in (awa, ben if answer.is_success else awa):
+            post(payments, "/v1/payment-intents/", {"customer": each, "amount": 5000, "currency": "XAF"})
+
+    text = failing(payments, play, "3:throttled")
+    assert "customers by their payment intents: 1 with 2 instead of 2 with 1" in text
+    assert "guide, Sweep, Wait when you are asked to" in text
+
+
+def test_two_faults_are_tried_at_once(payments: Emulator) -> None:
+    """A client that may try again once in all survives each fault alone."""
+
+    def play(payments: Emulator) -> None:
+        lives = 2
+        for name in ("awa", "ben"):
+            for _ in range(2):
+                if lives:
+                    try:
+                        payments.client.post("/v1/customers/", json={"email": f"{name}@example.com", "name": name})
+                        break
+                    except httpx.TransportError:
+                        lives -= 1
+
+    singles = ["1:drop-before", "2:drop-before", "2:drop-after"]
+    assert payments.sweep(play, only=singles).runs == 5
+    text = failing(payments, play, *singles, pairs=True)
+    assert "request 1, POST /v1/customers/: connection lost before it was executed; and request 2, POST" in text
+    assert 'again: payments.sweep(story, only=["1:drop-before+2:drop-before"])' in text
+    assert "7 runs: the story ends differently after 2 faults." in text
+    assert "1:drop-before+2:drop-before" in failing(payments, play, "1:drop-before+2:drop-before")
+
+
+def test_a_story_that_resets_its_world_is_not_swept(payments: Emulator) -> None:
+    """B-07: a reset would take the fault along, and every story would pass."""
+
+    def play(payments: Emulator) -> None:
+        payments.client.post("/v1/reset")
+        customer(payments, "awa")
+
+    assert "it resets its world" in failing(payments, play)
+
+
+def test_a_story_without_a_request_is_not_swept(payments: Emulator) -> None:
+    assert "it sends no request to the service" in failing(payments, lambda payments: None)
+
+
+def test_what_the_audit_finds_without_any_fault_is_reported(payments: Emulator) -> None:
+    def play(payments: Emulator) -> None:
+        payments.client.post("/v1/customers/", json={})
+        payments.client.post("/v1/customers/", json={})
+
+    report: SweepReport = payments.sweep(play, only=["1:slow"])
+    assert [note.rule for note in report.audit] == ["retried-refusal"]
+    assert "Without any fault, warning of the audit: A request with a permanent error was sent" in report.text()
+
+
+def test_each_fault_has_its_section_in_the_guide() -> None:
+    page = (ROOT / "docs/guide/sweep.md").read_text("utf-8")
+    assert {kind.section for kind in FAULT_KINDS} <= set(re.findall("^### (.+)$", page, re.MULTILINE))
+    assert {kind.name for kind in FAULT_KINDS} <= set(re.findall(r"^\| `([a-z-]+)` \|", page, re.MULTILINE))
+
+
+def test_the_swept_world_is_not_the_test_s_own(payments: Emulator) -> None:
+    payments.client.post("/v1/customers/", json={"email": EMAIL, "name": "Awa Diop"})
+    payments.sweep(story(Shop), only=["1:late"])
+    assert payments.client.get("/v1/customers/").json()["pagination"]["count"] == 1
+
+
+def test_a_story_with_two_ends_is_not_swept(payments: Emulator) -> None:
+    plays = count()
+
+    def play(payments: Emulator) -> None:
+        for number in range(1 + next(plays) % 2):
+            payments.client.post("/v1/customers/", json={"email": f"{number}@example.com", "name": "Awa Diop"})
+
+    with pytest.raises(AssertionError, match=r"does not end the same twice.*\n.*2 customers active instead of 1"):
+        payments.sweep(play)

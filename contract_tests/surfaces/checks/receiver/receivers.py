@@ -1,0 +1,198 @@
+"""Webhook receivers to certify: good ones, one for each way of signing, and the defects that can be put into them."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import hmac
+import json
+import re
+import unicodedata
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import jwt
+
+from emulator.core.event_types import EVENTS
+
+SECRET = "whsec_4Kd8sF2hJ6lQ1wE5rT9yU3iO7pA0zX4c"
+WEBHOOK = "wh_5Tn8cV2bX6mK1jH4gF7dS9aP"
+
+SMALL = 10_000
+"""Bytes of a body that arrive together, unless the sender pauses."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request: headers by lower-case name, the raw body, and how many others were being answered at that time."""
+
+    headers: dict[str, str]
+    body: bytes
+    beside: int = 0
+
+    @property
+    def event(self) -> Any:
+        """The event in the body."""
+        return json.loads(self.body)
+
+    @property
+    def signature(self) -> str:
+        """The signature, or the token or the credentials; empty where there are none."""
+        return self.headers.get("service-signature", self.headers.get("authorization", "").partition(" ")[2])
+
+
+Defect = Callable[["Receiver", Request], int | None]
+"""What answers in the place of a good receiver: with a status, or with None where it does not show; -1 hangs up."""
+
+
+@dataclass
+class Receiver:
+    """A good receiver: it checks the proof of ``method`` over the raw body and accepts whatever is genuine.
+
+    ``in_one_go`` is the defect of one that takes what arrived first for the whole body, unless that is large.
+    """
+
+    method: str = "HMAC_SHA256"
+    defect: Defect = lambda receiver, request: None
+    in_one_go: bool = False
+    received: list[Request] = field(default_factory=list)
+    ids: set[str] = field(default_factory=set)
+    signatures: set[str] = field(default_factory=set)
+    objects: set[str] = field(default_factory=set)
+    busy: int = 0
+
+    def answer(self, request: Request) -> int:
+        """The status a request is answered with; what was accepted is remembered."""
+        status = self.defect(self, request) or (200 if genuine(self.method, request) else 401)
+        if status == 200:
+            self.ids.add(request.event["id"])
+            self.signatures.add(request.signature)
+            self.objects.add(request.event["data"]["object"]["id"])
+        return status
+
+    @asynccontextmanager
+    async def listening(self) -> AsyncIterator[str]:
+        """The URL it listens at, while it does."""
+        server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        try:
+            yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/hooks"
+        finally:
+            server.close()
+            await server.wait_closed()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.busy += 1
+        request = await self._read(reader)
+        self.received.append(request)
+        status = self.answer(request)
+        self.busy -= 1
+        if status > 0:
+            more = "Location: /elsewhere\r\n" if 300 <= status < 400 else ""
+            writer.write(f"HTTP/1.1 {status} Said\r\nContent-Length: 0\r\n{more}Connection: close\r\n\r\n".encode())
+        writer.close()
+        with suppress(OSError):  # the sender hung up, with some of the body still to come
+            await writer.wait_closed()
+
+    async def _read(self, reader: asyncio.StreamReader) -> Request:
+        _, *lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+        headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines if line)}
+        length = int(headers["content-length"])
+        read = reader.read if self.in_one_go and length < SMALL else reader.readexactly
+        return Request(headers, await read(length), self.busy - 1)
+
+
+def genuine(method: str, request: Request, **leniency: Any) -> bool:
+    """Whether the request proves by this method who sent it. ``leniency`` is for the library of tokens."""
+    scheme, _, proof = request.headers.get("authorization", "").partition(" ")
+    if method == "HMAC_SHA256":
+        return same(request.headers.get("service-signature", ""), signature(request.body))
+    if method == "BASIC":
+        return scheme == "Basic" and same(proof, base64.b64encode(f"{WEBHOOK}:{SECRET}".encode()).decode())
+    claims = claimed(proof, **leniency) if scheme == "Bearer" else None
+    return claims is not None and claims["body_sha256"] == hashlib.sha256(request.body).hexdigest()
+
+
+def signature(body: bytes) -> str:
+    """The signature of a body."""
+    return hmac.new(SECRET.encode(), body, hashlib.sha256).hexdigest()
+
+
+def claimed(token: str, **options: Any) -> Any:
+    """What a token claims, or None if it is not to be trusted."""
+    try:
+        return jwt.decode(token, SECRET, algorithms=["HS256"], options={"require": ["exp"], **options})
+    except jwt.InvalidTokenError:
+        return None
+
+
+def algorithm(token: str) -> str | None:
+    """The algorithm that a token names."""
+    try:
+        return str(jwt.get_unverified_header(token)["alg"])
+    except jwt.InvalidTokenError:
+        return None
+
+
+def same(given: str, expected: str) -> bool:
+    """Whether they are the same, in a time that reveals nothing."""
+    return hmac.compare_digest(given.encode("latin-1"), expected.encode())
+
+
+def over(change: Callable[[bytes], bytes]) -> Defect:
+    """A receiver that computes signatures over something it made of the body."""
+    return lambda receiver, request: 200 if same(request.signature, signature(change(request.body))) else 401
+
+
+def of_type(*types: str, status: int) -> Defect:
+    """A receiver that has its own answer to some types of event."""
+    return lambda receiver, request: status if request.event["type"] in types else None
+
+
+def where(condition: Callable[[Receiver, Request], bool], status: int) -> Defect:
+    """A receiver that has its own answer to some requests."""
+    return lambda receiver, request: status if condition(receiver, request) else None
+
+
+def proof(method: str, request: Request) -> str | None:
+    """What stands where this method has its proof, or None where the header is missing."""
+    if method == "HMAC_SHA256":
+        return request.headers.get("service-signature")
+    header = request.headers.get("authorization")
+    return None if header is None else header.partition(" ")[2].strip()
+
+
+def known(receiver: Receiver, request: Request) -> bool:
+    """Whether an event of this id was accepted before."""
+    return request.event["id"] in receiver.ids
+
+
+def seen(receiver: Receiver, request: Request) -> bool:
+    """Whether this signature was accepted before."""
+    return request.signature in receiver.signatures
+
+
+def well_formed(method: str, given: str) -> bool:
+    """Whether something looks like a proof."""
+    form = {"HMAC_SHA256": r"[0-9a-f]{64}", "JWT": r"[^.]+\.[^.]+\.[^.]*", "BASIC": r"[A-Za-z0-9+/]+=*"}[method]
+    return re.fullmatch(form, given) is not None
+
+
+def is_new(receiver: Receiver, request: Request) -> bool:
+    """Whether neither the event nor the signature was met before."""
+    return not known(receiver, request) and not seen(receiver, request)
+
+
+def normal(body: bytes) -> bytes:
+    """The text of a body in a normal form, as some frameworks hand it on."""
+    return unicodedata.normalize("NFC", body.decode()).encode()
+
+
+def rewritten(body: bytes) -> bytes:
+    """The JSON of a body, serialized again."""
+    return json.dumps(json.loads(body), separators=(",", ":"), ensure_ascii=False).encode()
+
+
+CATALOGUE = {*EVENTS, "webhook.ping", "webhook.test"}

@@ -1,0 +1,334 @@
+"""The certifier finds each defect of a receiver, and nothing wrong with a good one."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import json
+import time
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from contract_tests.support.contract import Contract
+from contract_tests.surfaces.checks.receiver import receivers
+from contract_tests.surfaces.checks.receiver.receivers import (
+    CATALOGUE,
+    SECRET,
+    WEBHOOK,
+    Receiver,
+    Request,
+    claimed,
+    genuine,
+    is_new,
+    known,
+    normal,
+    of_type,
+    over,
+    proof,
+    rewritten,
+    same,
+    seen,
+    well_formed,
+    where,
+)
+from emulator.checks.receiver import certifier, transport
+from emulator.checks.receiver.certifier import CheckResult
+from emulator.checks.receiver.checks import CHECKS, METHODS, checks_of
+from emulator.checks.receiver.service_world import ServiceWorld
+from emulator.core.event_types import EVENTS
+from emulator.document import bundles
+from emulator.engine.webhook_sender import WebhookSender
+
+PATIENCE = 60
+"""Seconds a receiver has here: none of them depends on how busy the machine is."""
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What comes slowly comes almost at once."""
+    monkeypatch.setattr(transport, "PAUSE", 0.001)
+
+
+def certify(receiver: Receiver, patience: float = PATIENCE) -> list[CheckResult]:
+    """What is found about a receiver."""
+
+    async def run() -> list[CheckResult]:
+        async with receiver.listening() as url:
+            service = ServiceWorld(url, SECRET, receiver.method, webhook=WEBHOOK)
+            return [result async for result in certifier.results(service, patience)]
+
+    return asyncio.run(run())
+
+
+def failed(receiver: Receiver) -> set[str]:
+    """The names of the checks it fails."""
+    return {result.check.name for result in certify(receiver) if not result.passed}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_good_receiver_passes_every_check(method: str) -> None:
+    results = certify(Receiver(method))
+    assert [result.check.name for result in results if not result.passed] == []
+    assert [result.check for result in results] == checks_of(method)
+
+
+def test_every_check_is_made_for_some_method() -> None:
+    assert {check.name for method in METHODS for check in checks_of(method)} == {check.name for check in CHECKS}
+    assert len({check.name for check in CHECKS}) == len(CHECKS)
+    assert list(METHODS) == bundles.load("service")["components"]["schemas"]["SigningMethod"]["enum"]
+
+
+# -- defects, each found by its check and by no other
+
+
+def old(receiver: Receiver, request: Request) -> bool:
+    """Whether the event is older than five minutes."""
+    return datetime.fromisoformat(request.event["created_at"]) < datetime.now(UTC) - timedelta(minutes=5)
+
+
+def out_of_the_blue(receiver: Receiver, request: Request) -> bool:
+    """Whether it is the end of something whose beginning was not reported."""
+    end = request.event["type"] in ("subscription.canceled", "customer.deleted")
+    return end and request.event["data"]["object"]["id"] not in receiver.objects
+
+
+def half_signed(receiver: Receiver, request: Request) -> bool:
+    """Whether an event that is is_new has a token that is in order but for who signed it."""
+    token = proof("JWT", request) or ""
+    claims = claimed(token, verify_signature=False, verify_exp=True) if well_formed("JWT", token) else None
+    in_order = claims is not None and receivers.algorithm(token) == "HS256"
+    return in_order and is_new(receiver, request) and claims["body_sha256"] == hashlib.sha256(request.body).hexdigest()
+
+
+def credentials(request: Request) -> list[str]:
+    """User and password."""
+    given = proof("BASIC", request) or ""
+    return base64.b64decode(given).decode().split(":") if well_formed("BASIC", given) and "." not in given else ["", ""]
+
+
+def issued(request: Request) -> Any:
+    """When the token was issued, in seconds."""
+    return (claimed(proof("JWT", request) or "") or {"iat": 0})["iat"]
+
+
+ANY: dict[str, dict[str, Any]] = {
+    "ping": {"defect": of_type("webhook.ping", status=400)},
+    "good": {"defect": lambda receiver, request: 200 if request.event["type"] == "webhook.ping" else 401},
+    "test": {"defect": of_type("webhook.test", status=404)},
+    "events": {"defect": of_type("refund.failed", status=400)},
+    "unknown": {"defect": where(lambda receiver, request: request.event["type"] not in CATALOGUE, 400)},
+    "large": {"defect": where(lambda receiver, request: len(request.body) > 100 * 1024, 413)},
+    "parallel": {"defect": where(lambda receiver, request: request.beside > 0, 503)},
+    "repeated": {"defect": where(lambda r, request: known(r, request) and genuine(r.method, request), 409)},
+    "reordered": {"defect": where(out_of_the_blue, 404)},
+    "late": {"defect": where(old, 400)},
+    "unsigned": {
+        "defect": where(lambda r, request: {*request.headers}.isdisjoint({"service-signature", "authorization"}), 200)
+    },
+    "empty": {"defect": where(lambda r, request: proof(r.method, request) == "", 200)},
+    "garbage": {
+        "defect": where(
+            lambda r, request: (
+                (given := proof(r.method, request) or "") != "" and given.isascii() and not well_formed(r.method, given)
+            ),
+            500,
+        )
+    },
+    "non-ascii": {"defect": where(lambda r, request: not (proof(r.method, request) or "").isascii(), 500)},
+}
+"""Defects that do not depend on the method."""
+
+OVER_THE_BODY: dict[str, dict[str, Any]] = {
+    "forged-body": {"defect": where(known, 200)},
+    "forged-event": {"defect": where(lambda r, request: seen(r, request) and not known(r, request), 200)},
+}
+
+HMAC: dict[str, dict[str, Any]] = {
+    **ANY,
+    **OVER_THE_BODY,
+    "text": {"defect": over(normal)},
+    "spacing": {"defect": over(rewritten)},
+    "forged-secret": {
+        "defect": where(lambda r, request: is_new(r, request) and well_formed(r.method, request.signature), 200)
+    },
+    "forged-method": {"defect": where(lambda r, request: genuine("JWT", request), 200)},
+}
+
+JWT: dict[str, dict[str, Any]] = {
+    **OVER_THE_BODY,
+    **{name: ANY[name] for name in ("unsigned", "empty", "garbage", "non-ascii", "repeated")},
+    "valid-token": {"defect": where(lambda r, request: 0 < issued(request) < time.time() - 60, 401)},
+    "stale-token": {"defect": where(lambda r, request: genuine("JWT", request, verify_exp=False), 200)},
+    "forged-secret": {"defect": where(half_signed, 200)},
+    "forged-method": {"defect": where(lambda r, request: genuine("HMAC_SHA256", request), 200)},
+    "forged-algorithm": {
+        "defect": where(lambda r, request: receivers.algorithm(proof("JWT", request) or "") == "none", 200)
+    },
+}
+
+BASIC: dict[str, dict[str, Any]] = {
+    **{name: ANY[name] for name in ("unsigned", "empty", "garbage", "non-ascii")},
+    "forged-secret": {"defect": where(lambda r, request: credentials(request)[0] == WEBHOOK, 200)},
+    "forged-user": {"defect": where(lambda r, request: credentials(request)[1] == SECRET, 200)},
+    "forged-method": {"defect": where(lambda r, request: genuine("HMAC_SHA256", request), 200)},
+}
+
+DEFECTS = [
+    pytest.param(method, name, defect, id=f"{method}-{name}")
+    for method, defects in zip(METHODS, (HMAC, JWT, BASIC), strict=True)
+    for name, defect in defects.items()
+]
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize(("method", "check", "defect"), DEFECTS)
+def test_a_defect_is_found_by_its_check_and_by_no_other(method: str, check: str, defect: dict[str, Any]) -> None:
+    assert failed(Receiver(method, **defect)) == {check}
+
+
+def test_a_receiver_that_reads_once_takes_no_body_in_pieces() -> None:
+    """At the usual pace: the receiver must have read before the next piece comes."""
+    assert failed(Receiver(in_one_go=True)) == {"slow"}
+
+
+def test_each_check_has_its_defect() -> None:
+    assert {*HMAC, *JWT, *BASIC, "slow"} == {check.name for check in CHECKS}
+
+
+# -- defects as they come
+
+
+BAD = {check.name for check in checks_of("HMAC_SHA256") if check.expected == "refused"}
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize(
+    ("method", "defect", "expected"),
+    [
+        ("HMAC_SHA256", where(lambda r, request: True, 200), BAD),
+        ("HMAC_SHA256", where(lambda r, request: not genuine(r.method, request), 503), BAD),
+        (
+            "HMAC_SHA256",
+            where(lambda r, request: well_formed(r.method, request.signature), 200),
+            {"forged-secret", "forged-body", "forged-event"},
+        ),
+        (
+            "HMAC_SHA256",
+            over(lambda body: json.dumps(json.loads(body), separators=(",", ":")).encode()),
+            {"text", "spacing", "large"},
+        ),
+        (
+            "JWT",
+            where(lambda r, request: claimed(proof("JWT", request) or "") is not None, 200),
+            {"forged-body", "forged-event"},
+        ),
+    ],
+    ids=["believes everything", "crashes", "looks at the form", "serializes JSON again", "ignores body_sha256"],
+)
+def test_common_defects(method: str, defect: receivers.Defect, expected: set[str]) -> None:
+    assert failed(Receiver(method, defect)) == expected
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize(
+    ("status", "message"), [(302, certifier.REDIRECTED), (404, certifier.WRONG_URL), (-1, certifier.NO_ANSWER)]
+)
+def test_what_is_said_of_other_answers(status: int, message: str) -> None:
+    """A redirect is not followed; a connection that is cut is no answer, and nothing more of that check is sent."""
+    receiver = Receiver(defect=of_type("invoice.paid", status=status))
+    (result,) = [result for result in certify(receiver) if not result.passed]
+    assert result.check.name == "events"
+    assert [reply.event for reply in result.wrong_answers] == ["invoice.paid"]
+    assert (certifier.advice_for(result) or "").startswith(message)
+    sent = [request.event["type"] for request in receiver.received]
+    assert ("invoice.payment_overdue" in sent) == (status > 0)
+
+
+def test_an_exception_of_its_own_is_no_api_error() -> None:
+    result = next(result for result in certify(Receiver(**ANY["garbage"])) if not result.passed)
+    assert (certifier.advice_for(result) or "").startswith(certifier.CRASHED)
+
+
+def test_a_receiver_that_takes_no_good_event_is_asked_no_more() -> None:
+    """It would reject the bad ones too, and look good."""
+    results = certify(Receiver(defect=where(lambda receiver, request: True, 404)))
+    assert [(result.check.name, result.passed) for result in results] == [("ping", False), ("good", False)]
+
+
+def test_a_receiver_that_hangs_up_on_the_ping_is_none() -> None:
+    with pytest.raises(certifier.Unreachable, match="closed before the answer"):
+        certify(Receiver(defect=where(lambda receiver, request: True, -1)))
+
+
+def test_a_receiver_that_does_not_answer_the_ping_in_time_is_none() -> None:
+    """The time is short: no receiver is to manage it."""
+    with pytest.raises(certifier.Unreachable, match="no answer within"):
+        asyncio.run(unheard())
+
+
+async def unheard() -> None:
+    """Certify somebody who takes connections and reads nothing."""
+    released = asyncio.Event()
+
+    async def hold(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await released.wait()
+        writer.close()
+
+    server = await asyncio.start_server(hold, "127.0.0.1", 0)
+    try:
+        service = ServiceWorld(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/", SECRET, "HMAC_SHA256")
+        async for _ in certifier.results(service, 0.05):
+            raise AssertionError("nothing was answered")
+    finally:
+        released.set()
+        server.close()
+
+
+# -- what is sent
+
+
+def test_events_are_those_of_the_service(service_contract: Contract) -> None:
+    """Whatever a good receiver accepted is what the document says, but for the one type that is in no document."""
+    receiver = Receiver()
+    certify(receiver)
+    accepted = [request for request in receiver.received if genuine(receiver.method, request)]
+    types = {request.event["type"] for request in accepted}
+    assert types == {*EVENTS, "webhook.ping", "webhook.test", "customer.certified"}
+    for request in accepted:
+        if request.event["type"] in CATALOGUE:
+            assert service_contract.event_faults(request.body) == []
+
+
+def test_no_two_things_have_one_id_and_the_repeated_is_the_same() -> None:
+    receiver = Receiver()
+    certify(receiver)
+    attempts: dict[str, list[Request]] = {}
+    for request in receiver.received:
+        attempts.setdefault(request.headers.get("emulator-delivery", request.event["id"]), []).append(request)
+    repeated = [requests for requests in attempts.values() if len(requests) > 1]
+    numbers = [[request.headers["emulator-attempt"] for request in requests] for requests in repeated]
+    assert sorted(numbers) == [["1", "1"], ["1", "2"]], "changed and sent again; and repeated"
+    again = next(requests for requests in repeated if requests[1].headers["emulator-attempt"] == "2")
+    assert again[0].body == again[1].body
+    assert same(again[1].signature, again[0].signature)
+    made = [request.event for request in receiver.received if request.event["type"] == "customer.created"]
+    emails = {event["data"]["object"]["id"]: event["data"]["object"]["email"] for event in made}
+    assert len(set(emails.values())) == len(emails)
+
+
+def test_nothing_more_is_sent_once_there_was_no_answer() -> None:
+    receiver = Receiver(defect=where(lambda receiver, request: True, -1))
+
+    async def run() -> int:
+        async with receiver.listening() as url:
+            sender = WebhookSender(PATIENCE)
+            answers = await transport.one_by_one(
+                sender, ServiceWorld(url, SECRET, "HMAC_SHA256").deliveries_of("invoice.paid")
+            )
+            return len(answers)
+
+    assert asyncio.run(run()) == 1
+    assert len(receiver.received) == 1

@@ -1,0 +1,167 @@
+"""A profile makes the emulator behave as the service that was calibrated, and says what is known of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from contract_tests.support.client import http_client
+from contract_tests.surfaces.checks.service.deviations import DEVIATIONS
+from contract_tests.surfaces.checks.service.random_requests import RandomRequests, explained
+from contract_tests.surfaces.checks.service.second import (
+    KEY,
+    KNOWN,
+    NOTHING,
+    Calibration,
+    Draw,
+    VirtualTime,
+    client,
+    drawn,
+    serving,
+)
+from contract_tests.surfaces.testing.test_plugin import PLUGIN
+from emulator.checks.service.learning import profile_of
+from emulator.cli.main import cli
+from emulator.document.profile import Profile, Refuted, differences, load, save
+
+SWITCHED = NOTHING._replace(switched=drawn(1).switched)
+
+
+def calibrated(url: str) -> Profile:
+    return profile_of(KNOWN, Calibration(url, VirtualTime()).run(), 78)
+
+
+@pytest.fixture
+def profile(tmp_path: Path) -> Path:
+    file = tmp_path / "profile.yaml"
+    made = Profile(
+        service="https://sandbox.example.com",
+        date="2026-01-02",
+        of=78,
+        settings={"tax_rate": 18},
+        readings={"unknown_fields": "ignore", "search_nothing_found": "error"},
+        confirmed=["B-13", "B-30"],
+        refuted=[Refuted(decision="B-12", probe="unknown-filter", asked="Which code?", observed={"it.http": 400})],
+    )
+    save(made, file)
+    assert load(file) == made
+    return file
+
+
+@pytest.mark.breaks_the_document
+def test_with_the_profile_random_requests_agree() -> None:
+    """``python -m contract_tests.surfaces.checks.service`` makes 500 with each of ten profiles."""
+    with serving(SWITCHED) as real:
+        found = calibrated(real.url)
+        assert [each.followed for each in found.refuted] == [True] * len(found.refuted)
+        with serving(NOTHING, profile=found) as ours, client(real.url) as one, client(ours.url) as other:
+            unlike = [each for each in RandomRequests(one, other, 1).run(150) if each.one != each.other]
+    assert unlike == []
+
+
+@pytest.mark.breaks_the_document
+def test_requests_that_differ_in_spite_of_it_belong_to_deviations() -> None:
+    """Each was changed by one of them, and most of those that random requests can meet change some."""
+    draw = Draw({}, DEVIATIONS)
+    service = draw.service()
+    with (
+        serving(draw, wrong=service) as real,
+        serving(NOTHING) as ours,
+        client(real.url) as one,
+        client(ours.url) as other,
+    ):
+        unlike = [*explained(RandomRequests(one, other, 1).run(120), service.reached)]
+    assert [each for each in unlike if not each.deviations] == []
+    assert len({name for each in unlike for name in each.deviations}) >= 3
+
+
+def test_without_the_profile_they_do_not() -> None:
+    with serving(SWITCHED) as real, serving(NOTHING) as ours, client(real.url) as one, client(ours.url) as other:
+        assert any(each.one != each.other for each in RandomRequests(one, other, 1).run(40))
+
+
+def test_the_document_says_what_is_confirmed(profile: Path) -> None:
+    with serving(NOTHING, profile=load(profile)) as server, http_client(base_url=server.url) as http:
+        document, plain = http.get("/openapi.json").json(), http.get("/docs/decisions").text
+    marks = list(_marks(document))
+    assert all("B-30" not in str(each.get("x-assumption", "")) for each in marks)
+    assert {each["x-confirmed"] for each in marks if "x-confirmed" in each} == {"2026-01-02"}
+    assert any(each.get("x-refuted") == ["B-12"] for each in marks)
+    assert "2 of 78 decisions confirmed at https://sandbox.example.com on 2026-01-02" in plain
+
+
+def test_the_console_says_how_much_is_confirmed_and_when(profile: Path) -> None:
+    with serving(NOTHING, profile=load(profile)) as server, http_client(base_url=server.url) as http:
+        readings = {
+            language: http.get(f"/_emulator/console/readings?lang={language}").text for language in ("en", "fr")
+        }
+    assert "2 of 78 decisions confirmed at https://sandbox.example.com on 2026-01-02." in readings["en"]
+    assert "2 décisions sur 78 confirmées par https://sandbox.example.com le 2026-01-02." in readings["fr"]
+
+
+def _marks(node: Any) -> Any:
+    if isinstance(node, dict):
+        if node.keys() & {"x-assumption", "x-confirmed"}:
+            yield node
+        for part in node.values():
+            yield from _marks(part)
+    elif isinstance(node, list):
+        for part in node:
+            yield from _marks(part)
+
+
+def test_a_later_profile_is_compared_with_an_earlier_one(profile: Path) -> None:
+    old = load(profile)
+    new = Profile(
+        service=old.service,
+        date="2026-02-01",
+        of=78,
+        settings={"tax_rate": 19},
+        readings={"unknown_fields": "ignore"},
+        confirmed=["B-12"],
+        refuted=[Refuted(decision="B-30", probe="one-word-name", asked="How?", observed={"lastname": "Awa"})],
+    )
+    assert differences(old, old) == []
+    assert differences(old, new) == [
+        "tax_rate: is 19, was 18",
+        "B-30 one-word-name: How? Observed {'lastname': 'Awa'}",
+        "B-12: holds now",
+    ]
+
+
+def test_a_drift_ends_the_command_with_status_1(profile: Path, tmp_path: Path) -> None:
+    with serving(NOTHING) as server:
+        arguments = ["calibrate", server.url, "--key", KEY, "--rate", "1000", "--only", "B-13"]
+        first = tmp_path / "now.yaml"
+        again = CliRunner().invoke(cli, [*arguments, "--out", str(first)], standalone_mode=False)
+        same = CliRunner().invoke(cli, [*arguments, "--against", str(first)], standalone_mode=False)
+        drifted = CliRunner().invoke(cli, [*arguments, "--against", str(profile)], standalone_mode=False)
+    assert (again.return_value, same.return_value, drifted.return_value) == (0, 0, 1)
+    assert "readings.unknown_fields: is 'reject', was 'ignore'" in drifted.output
+
+
+def test_worlds_of_a_test_follow_the_profile(pytester: pytest.Pytester, profile: Path) -> None:
+    pytester.makeini(f"[pytest]\npayments_profile = {profile}")
+    pytester.makepyfile(
+        """
+        def test_settings(payments):
+            assert payments.configure()["tax_rate"] == 18
+            assert payments.configure()["unknown_fields"] == "ignore"
+        """
+    )
+    pytester.runpytest_subprocess(*PLUGIN).assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("[", "is no profile"), ("{service: a}", "is no profile"), (None, "cannot be read")],
+)
+def test_a_file_that_is_no_profile_is_explained(tmp_path: Path, text: str | None, message: str) -> None:
+    file = tmp_path / "wrong.yaml"
+    if text is not None:
+        file.write_text(text)
+    ended = CliRunner().invoke(cli, ["serve", "--profile", str(file)], standalone_mode=False)
+    assert message in str(ended.exception)

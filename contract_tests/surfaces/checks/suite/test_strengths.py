@@ -1,0 +1,111 @@
+"""Three suites that do the same and look at less or more of it: the score rises with what they look at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+from contract_tests.surfaces.checks.suite.conftest import Play
+from contract_tests.surfaces.checks.suite.stories import Story, customer, deposit, pay
+from emulator.checks.runs import ONE_AT_A_TIME, RunLimits
+from emulator.checks.suite.doubt_report import DoubtReport
+from emulator.checks.suite.seams import Doubt
+from emulator.checks.suite.search import DoubtRun, doubt
+from emulator.checks.suite.table import DOUBTS
+from emulator.testing import Emulator
+
+
+def shop(payments: Emulator) -> tuple[Any, Any, Any]:
+    """What all three do: sell, refund a part, and let time pass."""
+    buyer = customer(payments, metadata={"order": 7})
+    intent = pay(payments, buyer)
+    refund = payments.api.post("/v1/refunds/", {"transaction": intent["transaction"], "amount": 2000})
+    payments.clock.advance("7d")
+    return buyer, intent, payments.api.get(f"/v1/refunds/{refund['id']}/")
+
+
+def no_asserts(payments: Emulator) -> None:
+    shop(payments)
+
+
+def happy_path(payments: Emulator) -> None:
+    _, intent, refund = shop(payments)
+    assert (intent["status"], refund["status"]) == ("succeeded", "succeeded")
+
+
+def thorough(payments: Emulator) -> None:
+    buyer, intent, refund = shop(payments)
+    assert (intent["status"], refund["status"], refund["amount"]) == ("succeeded", "succeeded", 2000)
+    paid = deposit(payments, intent)
+    assert (paid["amount"], paid["amount_refunded"], paid["currency"]) == (5000, 2000, "XAF")
+    assert payments.api.get(f"/v1/customers/{buyer['id']}/")["total_spent"] == 3000
+    assert buyer["metadata"] == {"order": 7}
+    emitted = ["customer.created", "payment_intent.succeeded", "transaction.succeeded", "refund.succeeded"]
+    assert payments.events.types == emitted
+    assert len(payments.emails) == 2
+    assert paid["fee"] > 0
+
+
+def doubted(play: Play, story: Story, limits: RunLimits = ONE_AT_A_TIME, **options: Any) -> DoubtReport:
+    def run(row: Doubt | None) -> DoubtRun:
+        name = "" if row is None else row.name
+        try:
+            return DoubtRun(None, play(story, name) if row is None else {name, *play(story, name)})
+        except AssertionError as error:
+            return DoubtRun(str(error), {name})
+
+    return doubt(run, DOUBTS, limits, **options)
+
+
+def test_the_score_rises_with_what_a_suite_looks_at(play: Play) -> None:
+    reports = [doubted(play, story) for story in (no_asserts, happy_path, thorough)]
+    scores = [report.score for report in reports]
+    assert scores[0] == 0 < scores[1] < 50 < scores[2]
+    assert [row.name for row in reports[2].unnoticed] == []
+
+
+def test_only_what_the_suite_touches_is_asked(play: Play) -> None:
+    report = doubted(play, no_asserts)
+    assert {"refund-short", "payment-twice"} < {row.name for row in report.unnoticed}
+    assert {"refund-failed-never-sent", "renewal-never", "invoice-paid-twice"} < {row.name for row in report.untouched}
+    assert report.asked + len(report.untouched) == len(DOUBTS)
+
+
+def test_what_is_skipped_or_not_named_is_not_asked(play: Play) -> None:
+    report = doubted(play, happy_path, only=["refund-short", "refund-never-answered"], skip=["refund-short"])
+    assert ([row.name for row in report.noticed], report.unnoticed, report.untouched) == (
+        ["refund-never-answered"],
+        [],
+        [],
+    )
+    assert report.passes(100)
+
+
+def test_a_suite_that_fails_by_itself_is_not_doubted(play: Play) -> None:
+    def wrong(payments: Emulator) -> None:
+        raise AssertionError("it is broken")
+
+    report = doubted(play, wrong)
+    assert report.text() == "The command fails with the right service, so nothing else was tried: it is broken"
+    assert not report.passes(0)
+
+
+def test_the_budget_ends_the_search(play: Play) -> None:
+    report = doubted(play, no_asserts, RunLimits(budget=0))
+    assert (report.asked, report.remaining > 10) == (0, True)
+    assert not report.passes(80)
+
+
+def test_the_report_says_what_no_test_looked_at(play: Play, tmp_path: Path) -> None:
+    report = doubted(play, happy_path, only=["refund-short", "refund-never-answered", "renewal-never"])
+    assert report.text().splitlines() == [
+        "no test fails when a refund says `succeeded` for less than was asked",
+        "    Assert the amount of the refund.",
+        "    again: --only refund-short",
+        "",
+        "50 %: 1 of 2 wrong services were noticed; 1 other does not concern the command.",
+    ]
+    suite = ElementTree.fromstring(report.as_junit())
+    assert [failure.get("message") for failure in suite.iter("failure")] == [report.unnoticed[0].sentence]
+    assert len(suite) == 3

@@ -1,0 +1,44 @@
+"""A command line that knows which world it is about, as under ``exec``."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from contract_tests.support.sandbox import Sandbox
+from contract_tests.surfaces.cli.terminal import Ended, Screen, run
+
+# Where there is no Node its tests are not collected, unless PAYMENTS_EMULATOR_NODE_TESTS=required, as in CI: then they
+# fail.
+if shutil.which("node") is None and os.environ.get("PAYMENTS_EMULATOR_NODE_TESTS") != "required":
+    collect_ignore = ["test_exec_node.py"]
+
+Cli = Callable[..., Ended]
+OnScreen = Callable[..., Screen]
+
+
+@pytest.fixture
+def cli(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Cli:
+    """Calls the command line for the sandbox's world, which the environment names."""
+    for name in [name for name in os.environ if name.startswith("PAYMENTS_EMULATOR_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("PAYMENTS_EMULATOR_URL", sandbox.url)
+    monkeypatch.setenv("PAYMENTS_EMULATOR_KEY", sandbox.key)
+    return run
+
+
+@pytest.fixture
+def screen() -> Iterator[OnScreen]:
+    """Starts the command line on a terminal, in a process of its own."""
+    started: list[Screen] = []
+
+    def start(*arguments: str, **variables: str) -> Screen:
+        started.append(Screen(*arguments, **variables))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.close()

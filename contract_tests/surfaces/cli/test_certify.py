@@ -1,0 +1,269 @@
+"""``certify`` as its user meets it: a report to read, JSON for programs, and exit statuses."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import ssl
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from wsgiref.simple_server import WSGIRequestHandler, make_server
+
+import jwt
+import pytest
+import trustme
+
+from contract_tests.quality.docs.pages import ROOT
+from contract_tests.support.receiver import Received, Receiver, Reply
+from contract_tests.support.sandbox import Sandbox
+from contract_tests.surfaces.checks.receiver.receivers import Request, genuine
+from contract_tests.surfaces.cli.terminal import Ended, run
+from emulator.checks.receiver import transport
+from emulator.checks.receiver.checks import checks_of
+from emulator.cli.certify import METHODS
+from emulator.document import bundles
+
+SECRET = "whsec_4Kd8sF2hJ6lQ1wE5rT9yU3iO7pA0zX4c"
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The secret, and nothing else that an emulator heeds; no waiting between the pieces of what comes slowly."""
+    for name in [name for name in os.environ if name.startswith("PAYMENTS_EMULATOR_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("PAYMENTS_EMULATOR_SECRET", SECRET)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(transport, "PAUSE", 0.001)
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    """A good receiver: it answers 200 to what is signed with the secret, and 401 to the rest."""
+    receiver = Receiver()
+    receiver.reply = careful
+    yield receiver
+    receiver.close()
+
+
+def careful(received: Received, secret: str = SECRET) -> Reply:
+    signed = received.headers.get("service-signature", "").isascii() and received.signed_with(secret)
+    return Reply(200 if signed else 401)
+
+
+def certify(url: str, *options: str) -> Ended:
+    return run("certify", url, "--timeout", "60", *options)
+
+
+def test_a_good_receiver(receiver: Receiver) -> None:
+    lines = certify(receiver.url).lines
+    checks = checks_of("HMAC_SHA256")
+    assert [line.split()[:2] for line in lines[: len(checks)]] == [["pass", check.name] for check in checks]
+    assert lines[len(checks) + 1].startswith(f"All {len(checks)} checks passed (")
+    assert max(map(len, lines)) <= 80
+
+
+def test_a_receiver_with_a_defect(receiver: Receiver) -> None:
+    """Exit status 1; what was expected, what came, and what to do."""
+    receiver.reply = lambda received: careful(received) if "service-signature" in received.headers else Reply(204)
+    status, output, errors = certify(receiver.url)
+    assert (status, errors) == (1, "")
+    assert max(map(len, output.splitlines())) <= 80
+    shown = " ".join(output.split())
+    assert "FAIL unsigned an event without a signature 204" in shown
+    assert "expected: a 4xx (Delivery rule 1; B-83) got: 204 to customer.created do: Reject" in shown
+    assert "2 of 21 checks failed" in shown, "the signature of another method has another header"
+    assert "accepting 204 is an assumption" not in shown, "nothing that should be accepted was answered so"
+
+
+def test_an_answer_that_is_good_by_assumption_only(receiver: Receiver) -> None:
+    receiver.reply = lambda received: Reply(202) if careful(received).status == 200 else Reply(401)
+    assert "accepting 202 is an assumption (B-84)." in " ".join(certify(receiver.url).lines)
+
+
+def test_different_wrong_answers_are_distinguished(receiver: Receiver) -> None:
+    answers = {"invoice.paid": Reply(500, body=b"no\x1b[2J table"), "refund.failed": Reply(400)}
+    receiver.reply = lambda received: answers.get(received.event["type"], careful(received))
+    output = " ".join(certify(receiver.url).output.split())
+    assert "got: 400 to refund.failed; 500 to invoice.paid, saying 'no?[2J table'" in output
+
+
+def test_json(receiver: Receiver) -> None:
+    receiver.reply = lambda received: Reply(
+        500 if "service-signature" not in received.headers else careful(received).status
+    )
+    status, output, errors = certify(receiver.url, "--json")
+    assert (status, errors) == (1, "")
+    items: list[Any] = [json.loads(line) for line in output.splitlines()]
+    assert [item["check"] for item in items] == [check.name for check in checks_of("HMAC_SHA256")]
+    assert {item["check"] for item in items if not item["passed"]} == {"unsigned", "forged-method"}
+    (unsigned,) = [item for item in items if item["check"] == "unsigned"]
+    (answer,) = unsigned.pop("answers")
+    assert answer.pop("duration_ms") >= 0
+    assert answer == {"event": "customer.created", "status": 500, "passed": False, "error": None, "body": ""}
+    assert unsigned.pop("advice").startswith("Reject it with a 4xx")
+    assert unsigned == {
+        "check": "unsigned",
+        "passed": False,
+        "sent": "an event without a signature",
+        "expected": "refused",
+        "rule": "Delivery rule 1; B-83",
+    }
+
+
+def test_the_wrong_secret(receiver: Receiver) -> None:
+    """Nothing can be said of a receiver that takes no good event."""
+    status, output, _ = certify(receiver.url, "--secret", "whsec_another")
+    assert status == 1
+    assert "2 of 2 checks failed" in output
+    assert "19 checks not run" in output
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_secret_is_not_shown(receiver: Receiver, method: str) -> None:
+    """Not even when the receiver sends back all it was sent."""
+    receiver.reply = lambda received: Reply(
+        418, body=f"{SECRET} {received.headers.get('authorization')}".encode("latin-1")
+    )
+    for more in ([], ["--json"]):
+        ended = certify(receiver.url + "?token=t0ken", "--method", method, "--webhook", "wh_one", *more)
+        assert ended.status == 1
+        assert SECRET not in ended.output + ended.errors
+        assert "d2hfb25lOn" not in ended.output, "nor the credentials, in base64"
+        assert "t0ken" not in ended.output
+
+
+def test_the_inbox_believes_everything(sandbox: Sandbox) -> None:
+    status, output, _ = certify(f"{sandbox.url}/_emulator/inbox/shop", "--json")
+    assert status == 1
+    found = {item["check"] for item in map(json.loads, output.splitlines()) if not item["passed"]}
+    assert found == {check.name for check in checks_of("HMAC_SHA256") if check.expected == "refused"}
+
+
+def test_a_receiver_that_reads_the_object_of_each_event(receiver: Receiver, sandbox: Sandbox) -> None:
+    """It finds each where the events happen, and nothing without ``--url``, which a note says."""
+    kinds = {"payment_intent": "payment-intents", "checkout_session": "checkout-sessions"}
+
+    def read(received: Received) -> Reply:
+        about = received.event["data"]["object"]
+        kind = kinds.get(about["object"], f"{about['object']}s")
+        if careful(received).status != 200 or received.event["type"].startswith("webhook."):
+            return careful(received)
+        status = sandbox.api.http.get(f"{sandbox.url}/v1/{kind}/{about['id']}/").status_code
+        return Reply(200 if status == (404 if received.event["type"] == "customer.deleted" else 200) else 500)
+
+    receiver.reply = read
+    ended = certify(receiver.url, "--url", sandbox.url, "--key", sandbox.key)
+    assert "All 21 checks passed" in ended.output, ended
+    apps = {received.event["app"] for received in receiver.received}
+    assert apps == {sandbox.control.get("/app")["id"]}
+    status, output, _ = certify(receiver.url)
+    assert status == 1
+    assert "they exist only with --url" in " ".join(output.split())
+
+
+def test_an_untrusted_certificate() -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    trustme.CA().issue_cert("127.0.0.1").configure_cert(context)
+    receiver = Receiver(context)
+    receiver.reply = careful
+    try:
+        assert "the certificate is not trusted" in certify(receiver.url).usage_error
+        assert "All 21 checks passed" in certify(receiver.url, "--no-ssl-verification").output
+    finally:
+        receiver.close()
+
+
+def test_a_short_secret_is_masked_as_well(receiver: Receiver) -> None:
+    """The library of tokens would warn of it."""
+    receiver.reply = lambda received: careful(received, "s3cret")
+    ended = certify(receiver.url, "--secret", "s3cret")
+    assert ended.errors == ""
+    assert "pass  forged-method" in ended.output
+
+
+class Quiet(WSGIRequestHandler):
+    """Writes no log."""
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Silence."""
+
+
+def test_the_example_shop_is_a_good_receiver() -> None:
+    """As it is served by its own last lines."""
+    spec = importlib.util.spec_from_file_location("example_shop", ROOT / "docs/examples/python-shop/shop.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    with make_server("127.0.0.1", 0, module.Shop("", "", SECRET), handler_class=Quiet) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+        thread.start()
+        try:
+            ended = certify(f"http://127.0.0.1:{server.server_port}/webhooks")
+        finally:
+            server.shutdown()
+            thread.join()
+    assert ended.status == 0, ended
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "give the URL of a receiver"),
+        (
+            ["http://localhost:1/hooks", "--secret", ""],
+            "give the secret of your receiver with PAYMENTS_EMULATOR_SECRET",
+        ),
+        (["http://localhost:1/hooks", "--secret", "whsec_\udcff"], "any printable text will do"),
+        (["ftp://localhost/hooks"], "'ftp://localhost/hooks': a URL such as http://localhost:3000/webhooks"),
+        (["http://shop.example.com/hooks"], "must be an https:// URL; http:// is for loopback hosts only"),
+        (["https://user:password@shop.example.com/hooks"], "must have no user name or password"),
+        (["http://169.254.169.254/"], "is never called"),
+        (["localhost:1/hooks?token=t0ken"], "no receiver answers at http://localhost:1/hooks: cannot connect"),
+        (["localhost:1", "--method", "HMAC"], "'HMAC' is not one of 'HMAC_SHA256', 'JWT', 'BASIC'"),
+        (["localhost:1", "--method", "BASIC"], "give the id that your receiver expects with --webhook"),
+        (["localhost:1", "--timeout", "0"], "0.0: must be more than 0, at most 60"),
+        (["localhost:1", "--webhook", "wh one"], "an id such as"),
+    ],
+)
+def test_a_mistake_is_reported_in_one_line(arguments: list[str], said: str) -> None:
+    assert said in run("certify", *arguments).usage_error
+
+
+def test_methods_are_those_of_the_document() -> None:
+    assert list(METHODS) == bundles.load("service")["components"]["schemas"]["SigningMethod"]["enum"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_deliveries_are_written_to_files(method: str, tmp_path: Path) -> None:
+    """Each is genuine exactly if it is to be accepted, at the second that it names; a JWT by then only."""
+    folder = tmp_path / "new" / "deliveries"
+    ended = run("certify", "--export", str(folder), "--method", method, "--webhook", "wh_5Tn8cV2bX6mK1jH4gF7dS9aP")
+    files = [json.loads(file.read_text("utf-8")) for file in folder.iterdir()]
+    accepted = [each for each in files if each["expected"] == "accepted"]
+    rejected = f"{len(files) - len(accepted)} to be rejected"
+    assert ended.output == f"{len(files)} files in {folder}: {len(accepted)} to be accepted and {rejected}.\n"
+    assert {each["check"] for each in files} == {check.name for check in checks_of(method)}
+    for each in files:
+        assert verified(each, each["at"]) == (each["expected"] == "accepted"), each["check"]
+    assert any(verified(each, each["at"] + 301) for each in accepted) == (method != "JWT")
+
+
+def verified(delivery: dict[str, Any], now: int) -> bool:
+    """By a verifier of the tests' own."""
+    request = Request({name.lower(): value for name, value in delivery["headers"].items()}, delivery["body"].encode())
+    if delivery["method"] != "JWT":
+        return genuine(delivery["method"], request)
+    if not genuine("JWT", request, verify_exp=False):
+        return False
+    claims = jwt.decode(request.headers["authorization"].split()[1], options={"verify_signature": False})
+    return bool(claims["exp"] > now)
+
+
+def test_without_a_receiver_there_must_be_a_folder() -> None:
+    ended = run("certify")
+    assert (ended.status, ended.output) == (2, "")
+    assert "give the URL of a receiver, or --export FOLDER" in ended.errors

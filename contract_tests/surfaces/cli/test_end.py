@@ -1,0 +1,172 @@
+"""``serve`` ends soon after SIGTERM and Ctrl-C, whatever hangs: collectors, receivers, browsers, or its own work."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
+from typing import Any
+
+import httpx
+import pytest
+
+from contract_tests.surfaces.cli.test_serve import Served
+
+LIMIT = 2
+"""Seconds (real time) in which it ends, beside those that any server needs on a machine as busy as this one."""
+
+KEY = {"Authorization": "Bearer sk_test_demo"}
+
+CUSTOMER = {"email": "awa@example.com", "name": "Awa Diop", "phone": "+24177000000"}
+
+
+class Silence:
+    """A server that takes connections and never says a word."""
+
+    def __init__(self) -> None:
+        self._sockets = [socket.create_server(("127.0.0.1", 0))]
+        self.address = "{}:{}".format(*self._sockets[0].getsockname())
+
+    def wait(self) -> None:
+        """Wait until somebody has connected."""
+        self._sockets.append(self._sockets[0].accept()[0])
+
+    def close(self) -> None:
+        for each in self._sockets:
+            each.close()
+
+
+def subscribe(served: Served) -> None:
+    customer = served.post("/v1/customers/", CUSTOMER)
+    terms = {"name": "Premium", "amount": 5000, "currency": "XAF", "interval": "day"}
+    plan = served.post("/v1/subscription-plans/", terms)
+    served.post("/v1/subscriptions/", {"customer": customer["id"], "plan": plan["id"]})
+
+
+@contextmanager
+def nothing(served: Served, silence: Silence) -> Iterator[None]:
+    yield
+
+
+@contextmanager
+def a_collector(served: Served, silence: Silence) -> Iterator[None]:
+    subscribe(served)
+    served.post("/_emulator/clock/advance", {"by": "P1Y"})
+    silence.wait()
+    yield
+
+
+@contextmanager
+def an_smtp_server(served: Served, silence: Silence) -> Iterator[None]:
+    subscribe(served)
+    silence.wait()
+    yield
+
+
+@contextmanager
+def a_receiver(served: Served, silence: Silence) -> Iterator[None]:
+    """One that a request waits for."""
+    waiting = in_background(
+        served, "/v1/webhooks/", {"name": "Shop", "url": f"http://{silence.address}", "events": ["*"]}
+    )
+    silence.wait()
+    yield
+    waiting.join()
+
+
+@contextmanager
+def a_stream(served: Served, silence: Silence) -> Iterator[None]:
+    with httpx.stream("GET", f"{served.url}/_emulator/stream", headers=KEY, timeout=60) as stream:
+        next(stream.iter_raw())
+        yield
+
+
+@contextmanager
+def an_advance(served: Served, silence: Silence) -> Iterator[None]:
+    subscribe(served)
+    """It answers how far it came."""
+    started = served.get("/_emulator/clock").json()["now"]
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(served.post, "/_emulator/clock/advance", {"by": "P30Y"})
+        while len(served.get("/v1/invoices/").json()["data"]) < 10:
+            pass
+        yield
+        assert waiting.result()["now"] > started
+
+
+@contextmanager
+def half_a_request(served: Served, silence: Silence) -> Iterator[None]:
+    host, port = served.url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port))) as client:
+        client.sendall(b"POST /v1/customers/ HTTP/1.1\r\nHost: shop\r\nContent-Length: 100\r\n\r\n{")
+        served.get("/_emulator/health")
+        yield
+
+
+def in_background(served: Served, path: str, body: Any) -> threading.Thread:
+    """A request whose answer is not awaited."""
+
+    def send() -> None:
+        with suppress(httpx.HTTPError, ValueError):
+            served.post(path, body)
+
+    thread = threading.Thread(target=send, daemon=True)
+    thread.start()
+    return thread
+
+
+Hanging = Callable[[Served, Silence], Any]
+
+CASES: dict[str, tuple[tuple[str, ...], Hanging]] = {
+    "nothing": ((), nothing),
+    "a collector": (("--otlp", "http://{}"), a_collector),
+    "an SMTP server": (("--smtp", "smtp://{}"), an_smtp_server),
+    "a receiver": ((), a_receiver),
+    "a stream": ((), a_stream),
+    "an advance": ((), an_advance),
+    "an advance and a collector": (("--otlp", "http://{}"), an_advance),
+    "half a request": ((), half_a_request),
+}
+
+SIGNALS = {"SIGTERM": (signal.SIGTERM, 0), "Ctrl-C": (signal.SIGINT, 130)}
+"""With the exit status."""
+
+CUT_SHORT = "Cancel 1 running task(s), timeout graceful shutdown exceeded"
+"""What uvicorn says if an answer was under way."""
+
+Ended = tuple[float, int, str]
+
+
+def end(name: str, by: str) -> Ended:
+    """How long a server takes to end, its exit status, and what it complained about."""
+    options, hanging = CASES[name]
+    with ExitStack() as cleanup:
+        silence = Silence()
+        cleanup.callback(silence.close)
+        served = Served("--port", "0", *(option.format(silence.address) for option in options))
+        cleanup.callback(served.process.kill)
+        with hanging(served, silence):
+            started = time.monotonic()
+            status, _, complained = served.end(SIGNALS[by][0])
+            return time.monotonic() - started, status, complained
+
+
+@pytest.fixture(scope="module")
+def ended() -> Iterator[dict[tuple[str, str], Future[Ended]]]:
+    """All of them, two at a time."""
+    with ThreadPoolExecutor(2) as pool:
+        yield {(name, by): pool.submit(end, name, by) for name in CASES for by in SIGNALS}
+
+
+@pytest.mark.parametrize("by", SIGNALS)
+@pytest.mark.parametrize("name", CASES)
+def test_it_ends_whatever_hangs(ended: dict[tuple[str, str], Future[Ended]], name: str, by: str) -> None:
+    seconds, status, complained = ended[name, by].result()
+    usual, _, _ = ended["nothing", by].result()
+    assert seconds < LIMIT + usual
+    assert status == SIGNALS[by][1]
+    assert complained.strip() in ("", CUT_SHORT)

@@ -1,0 +1,47 @@
+"""Ctrl-C while a command makes many runs: on a terminal, where it shows how many there are."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from contract_tests.surfaces.cli.conftest import OnScreen
+
+SUITE = Path(__file__).parents[1] / "checks/suite/suite.py"
+
+COMMANDS = {
+    "doubt": ("1 of 2 runs", ["no test fails when", "Interrupted before 1 of them."]),
+    "grade": ("doubt: 1 of 2 runs", ["Interrupted: an exam that is not finished has no mark."]),
+}
+"""By command: what it shows after the first run with a wrong service, and what it reports after Ctrl-C."""
+
+CHOSEN = {"doubt": ["--only", "refund-short", "--only", "payment-short"], "grade": ["--sample", "2"]}
+"""Two runs."""
+
+
+@pytest.fixture
+def hanging(tmp_path: Path) -> list[str]:
+    """A test suite that does not end the third time."""
+    script = tmp_path / "hanging.py"
+    lines = [
+        "import runpy, time; from pathlib import Path",
+        "runs = Path(__file__).with_name('runs.txt'); before = runs.read_text() if runs.exists() else ''",
+        "runs.write_text(before + 'x')",
+        "if len(before) > 1: time.sleep(600)",
+        f"runpy.run_path({str(SUITE)!r})",
+    ]
+    script.write_text("\n".join(lines))
+    return [sys.executable, str(script)]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such terminals")
+@pytest.mark.parametrize("command", COMMANDS)
+def test_ctrl_c_ends_the_runs_and_reports(screen: OnScreen, hanging: list[str], command: str) -> None:
+    shown, reported = COMMANDS[command]
+    terminal = screen(command, "--jobs", "1", *CHOSEN[command], "--", *hanging)
+    terminal.until(shown)
+    terminal.type("\x03")
+    assert terminal.status() == 130, terminal.text
+    assert all(part in terminal.text for part in reported), terminal.text

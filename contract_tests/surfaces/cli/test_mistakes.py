@@ -1,0 +1,217 @@
+"""Mistakes at the command line: one line each, which says what to do, and exit status 2."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from contract_tests.support.receiver import Receiver, Reply
+from contract_tests.support.sandbox import RunningServer
+from contract_tests.surfaces.cli.conftest import Cli
+from emulator.cli.summaries import SUMMARIES
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ["clok"],
+            "'clok'; did you mean `clock`? (see 'payments-emulator --help')",
+        ),
+        (["xyz"], "there is no command 'xyz'; allowed: demo, serve"),
+        (["clock", "advnce"], "did you mean `advance`? (see"),
+        (["clock", "xyz"], "there is no command 'xyz'; allowed: show, advance"),
+        (["snapshot", "restore", "x"], "allowed: save, load, list"),
+        (["events", "--folow"], "--follow"),
+        (["clock", "--zzz"], "Allowed: --json, --url, --key, --app, --control-token, --help"),
+        (["clock", "--url", "x", "advance", "31d"], "--url"),
+        (["events", "--type", "invoice.pad"], "did you mean `invoice.paid`?"),
+        (["logs", "--method", "PUSH"], "'PUSH' is not one of "),
+        (["logs", "--status", "9"], "100 to 599"),
+        (["logs", "req_nothing"], "NOT_FOUND: There is no request req_nothing"),
+        (["emails", "--kind", "spam"], "'invoice', 'receipt'"),
+        (["emails", "--raw"], "--raw shows one email; give its id"),
+        (["emails", "mail_nothing"], "NOT_FOUND"),
+        (["clock", "advance"], "DURATION such as 31d, --to INSTANT or --until-event EVENT"),
+        (["clock", "advance", "31d", "--to", "2026-03-01"], "specify how far"),
+        (["clock", "advance", "a month"], "'DURATION': 'a month': a duration such as 31d, 2h, 90s or P1M"),
+        (["clock", "advance", "-1d"], "'rewind' and 'snapshot load' go back in time"),
+        (["clock", "advance", "P1X"], "a duration such as"),
+        (["clock", "advance", "--to", "tomorrow"], "an instant such as 2026-03-01T00:00:00Z, or a day"),
+        (["clock", "advance", "--to", "2026-02-30"], "INVALID_FIELD: to: "),
+        (["clock", "advance", "--to", "2020-01-01"], "to: is before the clock's present instant"),
+        (["clock", "advance", "--until-event", "x"], "allowed: payment_intent.succeeded"),
+        (["clock", "run", "--rate", "fast"], "'fast' is not a valid float"),
+        (["clock", "run", "--rate", "-1"], "INVALID_FIELD: rate: "),
+        (["schedule", "--until", "later"], "an instant such as 2026-03-01T00:00:00Z or a duration such as 31d"),
+        (["events", "--limit", "0"], "--limit"),
+        (["snapshot", "save"], "NAME"),
+        (["snapshot", "save", "a/b"], "1 to 64 of A-Z a-z 0-9 . _ -"),
+        (["snapshot", "load", ".."], "1 to 64 of A-Z a-z 0-9 . _ -"),
+        (["snapshot", "load", "nothing"], "NOT_FOUND: There is no snapshot 'nothing'"),
+        (["snapshot", "delete", "nothing"], "NOT_FOUND"),
+        (["snapshot", "export", "nothing"], "NOT_FOUND"),
+        (["snapshot", "import", "/nowhere.json"], "'/nowhere.json': No such file"),
+        (["rewind", "req_nothing"], "NOT_FOUND"),
+        (["rewind", "req_a", "--steps", "1"], "give only one"),
+        (["rewind"], "only 0 requests in the journal"),
+        (["events", "--key", "sk_test_a.b"], "INVALID_TOKEN"),
+        (["events", "--key", "sk_test_demo", "--app", "demo"], "--key and --app both name the App"),
+        (["events", "--app", "a b"], "must be an App's name"),
+        (["clock", "--url", "ftp://127.0.0.1"], "'ftp://127.0.0.1': a URL such as http://127.0.0.1:4747"),
+        (["logs", "../health"], "'../health': an id such as req_"),
+        (["emails", ".."], "an id such as"),
+        (["rewind", "req 1"], "an id such as"),
+        (["events", "--key", "sk_test_démo"], "INVALID_TOKEN"),
+        (["events", "--key", "sk_test_demo\n"], "header"),
+        (["clock", "--url", "http://a b:x"], "a URL such as"),
+        (["clock", "--url", "http://127.0.0.1:1"], "no emulator at http://127.0.0.1:1 ("),
+        (["clock", "--url", "http://127.0.0.1:1"], "start one with 'payments-emulator serve', or give its URL"),
+        (["pay", "cus_1"], "'cus_1' cannot be paid: a checkout session (sess_)"),
+        (["pay", "inv_1", "--iban", "x", "--card", "4"], "pay by one of card, iban, not by all of them"),
+        (["trigger"], "'EVENT'. allowed: payment_intent.succeeded"),
+        (["trigger", "invoice.payd"], "did you mean `invoice.paid`?"),
+        (["trigger", "invoice.paid", "-o", "amount"], "NAME=VALUE, such as amount=7500"),
+        (["trigger", "invoice.paid", "-o", "a..b=1"], "NAME=VALUE, such as amount=7500"),
+        (["trigger", "invoice.paid", "-o", "a=1", "-o", "a.b=1"], "a.b is inside a, which is itself overridden"),
+        (["trigger", "invoice.paid", "-o", "colour=red"], "INVALID_FIELD: overrides.colour: "),
+        (
+            ["coverage", "--fail-on", "most"],
+            "'most': a percentage from 0 to 100, such as 80 for every group or events=100 for one",
+        ),
+        (["coverage", "--fail-on", "101"], "'101': a percentage from 0 to 100"),
+        (["coverage", "--fail-on", "nan"], "'nan': a percentage from 0 to 100"),
+        (
+            ["coverage", "--fail-on", "event=10"],
+            "there is no group 'event'; did you mean `events`?",
+        ),
+        (["coverage", "--group", "event"], "there is no 'event'; did you mean `events`?"),
+        (["coverage", "--group", "events", "--fail-on", "states=1"], "not shown; add --group states"),
+        (["reset", "--clock", "stopped"], "running, frozen, or frozen@"),
+        (["reset", "--seed", "x"], "--seed"),
+        (["reset", "--fixtures", "/nowhere.yaml"], "'/nowhere.yaml': No such file"),
+        (["exec"], "COMMAND"),
+        (["completion", "tcsh"], "'bash', 'zsh', 'fish'"),
+    ],
+)
+def test_a_mistake_is_reported_in_one_line(cli: Cli, arguments: list[str], said: str) -> None:
+    assert said in cli(*arguments).usage_error
+
+
+def test_a_hidden_command_is_never_named(cli: Cli) -> None:
+    hidden = [name for name, summary in SUMMARIES.items() if not summary]
+    assert hidden
+    for name in hidden:
+        for typed in ("xyz", name[:-1], name.replace("-", "_")):
+            assert name not in cli(typed).usage_error.replace(repr(typed), "")
+
+
+DEEP = b"[" * 100_000
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"[]", b'{"format": 1}', b"no", DEEP], ids=len)
+def test_a_file_that_is_no_snapshot(cli: Cli, tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "shop.json"
+    file.write_bytes(content)
+    cli("snapshot", "import", str(file)).usage_error  # noqa: B018  # it asserts that there is one
+    assert cli("snapshot", "list").output == ""
+    assert "payments-emulator: " in cli("exec", "--import", str(file), "--", "true").usage_error
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"settings: [",
+        b"\xff",
+        b"[]",
+        b"settings: {tax: 1}",
+        b"settings: {readings: {tax: exact}}",
+        b"settings: {merchant: {tax: 1}}",
+        b"apps: {shop: {tax: 1}}",
+        b"keys: [sk_test_shop]",
+        b"settings: {tax_rate: 2026-01-01}",
+        b"settings: {tax_rate: 2026-99-99}",
+        b"settings: {tax_rate: !!binary aGVsbG8=}",
+        DEEP,
+    ],
+    ids=len,
+)
+def test_a_file_that_is_no_fixture(cli: Cli, tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "shop.yaml"
+    file.write_bytes(content)
+    error = cli("reset", "--fixtures", str(file)).usage_error
+    assert str(file) in error or "fixtures: " in error
+
+
+def test_a_file_whose_name_is_none_for_a_snapshot(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "my shop.json"
+    file.write_text("{}")
+    assert "give one with --name" in cli("snapshot", "import", str(file)).usage_error
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("sweep", "--junit"),
+        ("doubt", "--junit"),
+        ("grade", "--html"),
+        ("grade", "--junit"),
+        ("grade", "--sarif"),
+        ("grade", "--badge"),
+        ("exec", "--report"),
+        ("exec", "--export-on-exit"),
+        ("exec", "--readings", "all", "--junit"),
+    ],
+    ids=" ".join,
+)
+def test_a_report_that_has_no_place_is_rejected_before_the_command_runs(
+    cli: Cli, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    ran, file = tmp_path / "ran", tmp_path / "missing" / "report"
+    rejected = cli(*options, str(file), "--", "touch", str(ran)).usage_error
+    assert f"{file}: cannot be written: there is no folder {file.parent}" in rejected
+    assert not ran.exists()
+
+
+@pytest.mark.parametrize(("command", "option"), [("check", "--junit"), ("calibrate", "--out"), ("report", "--html")])
+def test_a_report_that_has_no_place_is_rejected_before_a_server_is_asked(
+    cli: Cli, tmp_path: Path, command: str, option: str
+) -> None:
+    file = tmp_path / "missing" / "report"
+    url = ["http://127.0.0.1:9"] if command != "report" else ["--url", "http://127.0.0.1:9"]
+    assert f"there is no folder {file.parent}" in cli(command, *url, option, str(file)).usage_error
+
+
+def test_a_report_that_cannot_be_written_at_the_end_is_one_line(cli: Cli, tmp_path: Path) -> None:
+    """Its folder is gone by then."""
+    folder = tmp_path / "reports"
+    folder.mkdir()
+    file = folder / "report.html"
+    assert f"{file}: cannot be written" in cli("exec", "--report", str(file), "--", "rmdir", str(folder)).usage_error
+
+
+@pytest.mark.parametrize(("status", "body"), [(200, b"hello"), (404, b"<h1>Not Found</h1>"), (500, b'{"error": "no"}')])
+def test_something_else_that_listens_there(cli: Cli, status: int, body: bytes) -> None:
+    stranger = Receiver()
+    stranger.reply = lambda received: Reply(status, body=body)
+    try:
+        assert "no emulator" in cli("rewind", "--url", stranger.url).usage_error
+    finally:
+        stranger.close()
+
+
+@pytest.fixture
+def locked() -> Iterator[RunningServer]:
+    server = RunningServer(control_token="s3crét")
+    yield server
+    server.stop()
+
+
+def test_a_token_that_is_demanded(locked: RunningServer, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = ["--url", locked.url, "--key", "sk_test_demo"]
+    assert "give the token with --control-token" in cli("clock", *url).usage_error
+    assert "frozen" in cli("clock", *url, "--control-token", "s3crét").lines[0]
+    monkeypatch.setenv("PAYMENTS_EMULATOR_CONTROL_TOKEN", "s3crét")
+    assert "frozen" in cli("clock", *url).lines[0]

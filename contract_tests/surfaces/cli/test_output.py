@@ -1,0 +1,157 @@
+"""What leaves the command line: colours for people alone, each line at once, and a quiet end on a closed pipe."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contract_tests.support.sandbox import Sandbox
+from contract_tests.surfaces.cli.conftest import Cli, OnScreen
+from contract_tests.surfaces.cli.terminal import COMMAND, clean, processes
+from emulator.cli.main import COMMANDS
+
+BOLD = "\x1b[1m"
+
+Follow = Callable[..., "subprocess.Popen[str]"]
+
+
+def which(sandbox: Sandbox) -> list[str]:
+    """The options that name a sandbox."""
+    return ["--url", sandbox.url, "--key", sandbox.key]
+
+
+def test_colours_are_for_terminals(sandbox: Sandbox, cli: Cli, screen: OnScreen) -> None:
+    """None in a pipe, and none under NO_COLOR."""
+    sandbox.customer()
+    wide = {"COLUMNS": "200"}  # a narrow terminal wraps lines, which a pipe does not
+    on_terminal = screen("events", *which(sandbox), **wide)
+    plain = screen("events", *which(sandbox), **wide, NO_COLOR="1")
+    assert (on_terminal.status(), plain.status()) == (0, 0)
+    assert f"{BOLD}customer.created" in on_terminal.text
+    assert "\x1b" not in cli("events").output
+    assert plain.text.partition("next: ")[0].rstrip() == cli("events").output.rstrip()
+
+
+def test_a_reader_that_has_enough_ends_it_quietly(sandbox: Sandbox) -> None:
+    """As ``head`` does."""
+    for number in range(30):
+        sandbox.api.post("/customers/", {"email": f"{number}@example.com", "name": "Awa"})
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [*COMMAND, "events", "--json", *which(sandbox)],
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        timeout=60,
+        check=False,
+        env=clean(),
+    )
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_name_that_the_terminal_cannot_show_is_no_failure(sandbox: Sandbox) -> None:
+    sandbox.api.request("POST", "/customers/", json={"name": "王小明"})
+    (entry,) = sandbox.control.get("/requests")["data"]
+    shown = subprocess.run(
+        [*COMMAND, "logs", entry["id"], *which(sandbox)],
+        capture_output=True,
+        check=True,
+        timeout=60,
+        env=clean(PYTHONIOENCODING="latin-1"),
+    )
+    assert b'"name": "???"' in shown.stdout
+
+
+@pytest.fixture
+def follow(sandbox: Sandbox) -> Iterator[Follow]:
+    """Starts a command that goes on."""
+    with processes() as begin:
+        yield lambda *arguments: begin(*arguments, *which(sandbox))
+
+
+def objects(process: subprocess.Popen[str], number: int) -> list[Any]:
+    """The next so many lines, as JSON."""
+    assert process.stdout
+    return [json.loads(process.stdout.readline()) for _ in range(number)]
+
+
+def test_events_are_followed(sandbox: Sandbox, follow: Follow) -> None:
+    """First the recent ones, then each as it happens, none twice and none left out; Ctrl-C ends it, exit status 130."""
+    sandbox.customer()
+    process = follow("events", "--follow", "--json")
+    (first,) = objects(process, 1)
+    sandbox.subscribe()
+    later = objects(process, 5)
+    assert [first, *later] == sandbox.events()[:6]
+    process.send_signal(signal.SIGINT)
+    output, errors = process.communicate(timeout=60)
+    assert (process.returncode, output, errors.strip()) == (130, "", "")
+
+
+def test_only_some_are_followed_and_a_reset_is_announced(sandbox: Sandbox, follow: Follow) -> None:
+    """What was known of the world no longer holds; a message on standard error says so."""
+    sandbox.customer()
+    process = follow("events", "-f", "--type", "customer.deleted", "--json")
+    gone = sandbox.customer()["id"]
+    sandbox.api.delete(f"/customers/{gone}/")
+    (event,) = objects(process, 1)
+    assert event["data"]["object"]["id"] == gone
+    sandbox.control.post("/rewind", {"steps": 1})
+    assert process.stderr
+    assert process.stderr.readline() == "-- the world was rewound; it is now 2026-01-01T00:00:00Z\n"
+
+
+def test_requests_are_followed(sandbox: Sandbox, follow: Follow) -> None:
+    sandbox.customer()
+    process = follow("logs", "-f", "--method", "POST", "--json")
+    (first,) = objects(process, 1)
+    sandbox.api.get("/customers/")
+    sandbox.api.request("POST", "/customers/", json={})
+    (second,) = objects(process, 1)
+    assert [first["status"], second["status"]] == [201, 422]
+
+
+FULL = Path("/dev/full")
+"""A disk that is always full."""
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="of Linux alone")
+@pytest.mark.parametrize("line", [("--help",), ("completion", "bash")])
+def test_a_full_disk_is_reported_on_one_line(line: tuple[str, ...]) -> None:
+    with FULL.open("w") as full:
+        ended = subprocess.run(
+            [*COMMAND, *line], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False
+        )
+    assert (ended.returncode, ended.stderr) == (2, "payments-emulator: cannot write: No space left on device\n")
+
+
+HEAVY = {"httpx", "uvicorn", "connexion", "rich", "http.server", "msgspec", "yaml", "jinja2", "asyncio"}
+HEAVY |= {"email.message", "hashlib", "socket", "subprocess"}
+
+
+def loaded(*line: str) -> set[str]:
+    """What Python has loaded once this line is done."""
+    call = f"from emulator.cli.main import cli; cli({line}, standalone_mode=False)"
+    script = f"import sys; {call}; print('--', *sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    return {*done.stdout.rpartition("--")[2].split()}
+
+
+def test_help_comes_fast() -> None:
+    """It needs none of what a server or a client is made of."""
+    assert HEAVY & loaded("--help") == set()
+
+
+def test_a_line_loads_its_own_command_only() -> None:
+    modules = {place.partition(":")[0] for place in COMMANDS.data.values()}
+    # The program's name stands in completion.
+    assert modules & loaded("reset", "--help") == {f"emulator.cli.{name}" for name in ("completion", "reset")}

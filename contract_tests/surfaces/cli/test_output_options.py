@@ -1,0 +1,233 @@
+"""Every ``--json``, ``--junit``, ``--html`` and file of a report, of each command, on a run that finds something."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+import yaml
+
+from contract_tests.quality.drift.commands import commands, options
+from contract_tests.support.receiver import Receiver
+from contract_tests.surfaces.checks.receiver.receivers import SECRET
+from contract_tests.surfaces.cli.terminal import processes, run
+from contract_tests.surfaces.cli.test_check import Stranger, serving
+from contract_tests.surfaces.cli.test_exec_readings import CALL, SEARCH
+from contract_tests.surfaces.recording.story import START, past_due
+from emulator.checks.traffic.passed import PassedRequest
+from emulator.checks.traffic.run_file import RunWriter
+from emulator.cli.main import cli
+from emulator.cli.output_files import OutputFile
+from emulator.testing import Emulator, LocalServer
+
+HERE = Path(__file__).parents[1]
+
+PLACES = {
+    "client": f"{sys.executable} {HERE / 'checks/app/client.py'}",
+    "suite": f"{sys.executable} {HERE / 'checks/suite/suite.py'}",
+    "search": f"{sys.executable} search.py",
+    "secret": SECRET,
+    "reports": "--json --html found.html --junit found.xml --sarif found.json --badge found.svg",
+}
+
+RUNS = """
+0 health --json --url {url}
+1 exec --readings all --json --junit found.xml -- {search}
+1 exec --reading search_nothing_found=error --report found.html --export-on-exit found.json -- {search}
+0 clock show --json {main}
+0 clock advance --json 1d {other}
+0 clock next --json {other}
+0 clock freeze --json {other}
+0 clock run --json {other}
+0 schedule --json {main}
+1 pay --json {session} --phone +24177000001 {other}
+0 trigger --json subscription.payment_failed {other}
+0 events --json {main}
+0 logs --json {main}
+0 explain --json {subscription} {main}
+0 record --as pytest --expect {subscription}.status=past_due --out found.py {main}
+0 reproduce {subscription} --as pytest --seconds 1 --out found.py {main}
+1 play --json differs.jsonl
+0 emails --json {main}
+0 emails {email} --html {main}
+0 snapshot save --json first {other}
+0 snapshot load --json saved {other}
+0 snapshot list --json {other}
+0 snapshot export saved --output found.json {other}
+0 snapshot import --json saved.json {other}
+0 rewind --json {other}
+0 reset --json {other}
+0 audit --json {main}
+0 ledger --json {main}
+0 report --html found.html {main}
+1 coverage --json --missing --fail-on 100 {main}
+1 sweep --only 5:drop-after --json --junit found.xml -- {client} careless
+1 doubt --only refund-short --json --junit found.xml -- {suite}
+1 grade --sample 1 {reports} --story "{client} careless" -- {suite}
+1 check {strict} --examples 1 --seed 1 --json --junit found.xml
+0 calibrate {strict} --key sk_test_x --rate 1000 --only B-13 --json --out found.yaml --resume resumed.json
+1 proxy --upstream {strict} --port 0 --json -- env PAYMENTS_EMULATOR_KEY=sk_test_x {search}
+1 certify {receiver} --secret {secret} --json
+0 listen --json --forward-to {receiver} {other}
+"""
+"""The exit status and the run. Its files are read by their suffix, and it prints JSON if it has ``--json``."""
+
+LINES = [line[2:] for line in RUNS.strip().splitlines()]
+
+NAMES = {"--json", "--junit", "--html", "--out", "--output"}
+
+FORMS: Mapping[str, Callable[[str], Any]] = {
+    ".json": json.loads,
+    ".xml": ElementTree.fromstring,
+    ".svg": ElementTree.fromstring,
+    ".yaml": yaml.safe_load,
+    ".py": lambda text: compile(text, "found.py", "exec"),
+    ".html": lambda text: text.index("</html>", text.index("<!doctype html>")),
+}
+"""How each file is read; what is no such file raises an error."""
+
+
+OPERATION = {
+    "operationId": "createCustomer",
+    "requestBody": {"required": True, "content": {"application/json": {"schema": {"type": "object"}}}},
+    "responses": {"201": {"description": "Created."}},
+}
+
+DOCUMENT = {
+    "openapi": "3.0.3",
+    "info": {"title": "Strict", "version": "1"},
+    "servers": [{"url": "/v1"}],
+    "paths": {"/customers/": {"post": OPERATION}},
+}
+
+
+class Strict(Stranger):
+    """A service that forbids its one operation: its document does not say so, but a rule of state does."""
+
+    def reply(self) -> tuple[int, object]:
+        is_document = self.path == "/openapi.json"
+        return (200, DOCUMENT) if is_document else (403, {"code": "PERMISSION_DENIED", "message": "No."})
+
+
+@pytest.fixture(scope="module")
+def strict() -> Iterator[str]:
+    with serving(Strict) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def main() -> Iterator[tuple[Emulator, str]]:
+    """A world in which a subscription is past due, which runs only read; and that subscription."""
+    server = LocalServer()
+    with Emulator(key="sk_test_main", clock=START, seed=7, server=server) as payments:
+        yield payments, past_due(payments).subscription
+    server.stop()
+
+
+@pytest.fixture
+def other(main: tuple[Emulator, str]) -> Iterator[Emulator]:
+    """A world for one run."""
+    with Emulator(main[0].url, key="sk_test_other") as payments:
+        yield payments
+
+
+@pytest.fixture
+def places(
+    main: tuple[Emulator, str], other: Emulator, strict: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Mapping[str, str]]:
+    """What stands for the words in braces. The files that the runs read are in the present folder."""
+    payments, subscription = main
+    lines = [{"description": "Basket", "unit_amount": 2000}]
+    session = other.api.post("/v1/checkout-sessions/", {"currency": "XAF", "line_items": lines})["id"]
+    other.trigger("invoice.paid")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "search.py").write_text(CALL + SEARCH)
+    with RunWriter(tmp_path / "differs.jsonl", "https://sandbox.example.com") as run:
+        asked = {"method": "GET", "target": "/v1/plans/", "authorization": "sk"}
+        run.add(PassedRequest(number=1, app="demo", status=200, answer="{}", **asked))
+    with closing(Receiver()) as receiver:
+        yield {
+            **PLACES,
+            "url": payments.url,
+            "main": f"--url {payments.url} --key {payments.key}",
+            "other": f"--url {other.url} --key {other.key}",
+            "subscription": subscription,
+            "session": session,
+            "email": payments.api.get("/_emulator/emails")["data"][0]["id"],
+            "strict": strict,
+            "receiver": receiver.url,
+        }
+
+
+def command_of(line: str) -> tuple[str, ...]:
+    words = line.split()
+    return tuple(words[:2] if words[0] in ("clock", "snapshot", "spec") else words[:1])
+
+
+def test_no_option_is_left_out() -> None:
+    there = {
+        (path, max(option.opts, key=len))
+        for path, command in commands(cli)
+        for option in options(command)
+        if NAMES & {*option.opts} or isinstance(option.type, OutputFile)
+    }
+    tried = {
+        (command_of(line), word) for line in LINES for word in shlex.split(line.replace("{reports}", PLACES["reports"]))
+    }
+    assert sorted(there - tried) == []
+
+
+@pytest.mark.parametrize("line", LINES, ids=lambda line: line.split(" {")[0])
+def test_what_is_written_can_be_read(line: str, places: Mapping[str, str], tmp_path: Path) -> None:
+    if "saved" in line:
+        assert run(*shlex.split("snapshot save saved {other}".format_map(places))).status == 0
+        exported = "snapshot export saved --output saved.json {other}".format_map(places)
+        assert run(*shlex.split(exported)).status == 0
+    words = shlex.split(line.format_map(places))
+    status, output = listened(words, places) if words[0] == "listen" else finished(words)
+    assert f"{status} {line}\n" in RUNS, output
+    if "--json" in words:
+        assert [*values(output)], "it says nothing"
+    elif "--html" in words and not [*tmp_path.glob("found.html")]:
+        FORMS[".html"](output.lower())
+    for name in [word for word in words if word.startswith(("found.", "resumed."))]:
+        text = (tmp_path / name).read_text("utf-8")
+        FORMS[Path(name).suffix](text.lower() if name.endswith(".html") else text)
+
+
+def finished(words: list[str]) -> tuple[int, str]:
+    """The exit status and the output of a command."""
+    ended = run(*words)
+    assert "Traceback" not in ended.output + ended.errors, ended
+    return ended.status, ended.output
+
+
+def listened(words: list[str], places: Mapping[str, str]) -> tuple[int, str]:
+    """The same of one that runs until it is ended, after a delivery."""
+    with processes() as begin:
+        process: subprocess.Popen[str] = begin(*words)
+        assert process.stdout
+        endpoint = process.stdout.readline()
+        assert finished(shlex.split("trigger customer.created {other}".format_map(places)))[0] == 0
+        delivery = process.stdout.readline()
+        process.terminate()
+        rest, errors = process.communicate(timeout=60)
+        assert "Traceback" not in errors
+        return process.returncode, endpoint + delivery + rest
+
+
+def values(output: str) -> Iterator[Any]:
+    """The JSON values that are printed one after the other; nothing else is."""
+    decoder, text = json.JSONDecoder(), output.strip()
+    while text:
+        value, end = decoder.raw_decode(text)
+        yield value
+        text = text[end:].lstrip()

@@ -1,0 +1,304 @@
+"""What one does to a running emulator from the command line: looking, moving the clock, saving and going back."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from contract_tests.support.receiver import Receiver, Reply
+from contract_tests.support.sandbox import FAILING_PHONE, Sandbox
+from contract_tests.surfaces.cli.conftest import Cli, OnScreen
+from emulator.core.jobs import Job
+from emulator.core.world import World
+from emulator.resources.registry import JOBS, REGISTRY
+
+CHARGE = ["payment_intent.succeeded", "transaction.succeeded", "invoice.paid"]
+
+
+def test_the_clock_is_shown(sandbox: Sandbox, cli: Cli) -> None:
+    """``clock`` alone is ``clock show``."""
+    assert cli("clock").lines == ["2026-01-01T00:00:00Z  frozen; nothing is planned"]
+    sandbox.subscribe()
+    planned = ["2026-01-01T00:00:00Z  frozen; 1 job planned, the next at 2026-02-01T00:00:00Z"]
+    assert cli("clock", "show").lines == planned
+    (clock,) = cli("clock", "--json").objects
+    assert clock == sandbox.control.get("/clock")
+
+
+@pytest.mark.parametrize("how", [["31d"], ["P31D"], ["--to", "2026-02-01"], ["--to", "2026-02-01T00:00:00Z"]])
+def test_an_advance_reports_what_it_did(sandbox: Sandbox, cli: Cli, how: list[str]) -> None:
+    sandbox.subscribe()
+    assert cli("clock", "advance", *how).lines == [
+        "It is 2026-02-01T00:00:00Z. Since 2026-01-01T00:00:00Z: 1 job, 3 events, 0 deliveries",
+        *(f"     1  {type}" for type in CHARGE),
+    ]
+    assert sandbox.now == "2026-02-01T00:00:00.000Z"
+
+
+def test_an_advance_as_json_is_that_of_the_control_api(sandbox: Sandbox, cli: Cli) -> None:
+    sandbox.subscribe()
+    (done,) = cli("clock", "advance", "31d", "--json").objects
+    assert (done["now"], done["jobs"]) == ("2026-02-01T00:00:00.000Z", 1)
+    assert done["events"] == dict.fromkeys(CHARGE, 1)
+
+
+def test_an_advance_until_something_happens(sandbox: Sandbox, cli: Cli) -> None:
+    """A duration beside it is the furthest to go."""
+    sandbox.subscribe(phone=FAILING_PHONE)
+    assert "2026-01-03T00:00:00Z." in cli("clock", "advance", "--until-event", "invoice.paid", "2d").lines[0]
+    (done,) = cli("clock", "advance", "--until-event", "subscription.payment_failed", "--json").objects
+    assert done["events"]["subscription.payment_failed"] == 1
+
+
+def test_a_job_that_fails_on_the_way_is_named(sandbox: Sandbox, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exit status 1; the clock arrives all the same."""
+
+    def renew(world: World, job: Job) -> None:
+        raise ArithmeticError("does not add up")
+
+    monkeypatch.setattr(
+        "emulator.server.sandbox.REGISTRY", REGISTRY._replace(jobs={**JOBS, "subscription.renew": renew})
+    )
+    subscription = sandbox.subscribe()["id"]
+    result = cli("clock", "advance", "31d")
+    assert result.status == 1
+    assert result.output == "It is 2026-02-01T00:00:00Z. Since 2026-01-01T00:00:00Z: 0 jobs, 0 events, 0 deliveries\n"
+    assert result.errors == f"failed: subscription.renew of {subscription}: ArithmeticError: does not add up\n"
+
+
+def test_a_long_advance_shows_how_far_it_is_and_ctrl_c_stops_it(sandbox: Sandbox, screen: OnScreen) -> None:
+    """It has some millions of jobs. The clock stays where it was stopped, and a message says so; exit status 130."""
+    sandbox.subscribe()
+    options = ["--url", sandbox.url, "--key", sandbox.key]
+    terminal = screen("clock", "advance", "--to", "9999-12-31", *options, COLUMNS="60")
+    terminal.until(" jobs")
+    terminal.type("\x03")
+    assert terminal.status() == 130
+    shown, _, rest = terminal.text.partition("\rStopped. ")
+    assert re.fullmatch(r"#*-+ +[0-9]+%  [0-9-]{10}T[0-9:]{8}Z  [0-9]+ jobs?", shown.split("\r")[1])
+    assert shown.endswith("\r" + " " * 59), "the bar is gone from the terminal"
+    assert "%" not in rest
+    stopped = re.search(r"Stopped\. It is (\S+)\.", terminal.text)
+    assert stopped, terminal.text
+    assert stopped[1] == f"{sandbox.now[:19]}Z"
+    assert "2026-01-01T00:00:00Z" < stopped[1] < "9999-12-31T00:00:00Z"
+    assert len(sandbox.control.get("/schedule")["data"]) == 1
+
+
+def test_the_next_job(sandbox: Sandbox, cli: Cli) -> None:
+    sandbox.subscribe()
+    assert cli("clock", "next").lines[0].startswith("It is 2026-02-01T00:00:00Z.")
+
+
+def test_the_clock_is_set_running_and_stopped(cli: Cli) -> None:
+    assert "running (60 times as fast); nothing is planned" in cli("clock", "run", "--rate", "60").lines[0]
+    assert "  frozen; " in cli("clock", "freeze").lines[0]
+    assert cli("clock", "freeze", "--at", "2026-03-01").lines == ["2026-03-01T00:00:00Z  frozen; nothing is planned"]
+
+
+def test_the_schedule_and_the_future(sandbox: Sandbox, cli: Cli) -> None:
+    subscription = sandbox.subscribe()["id"]
+    assert cli("schedule").lines == [f"2026-02-01T00:00:00Z  subscription.renew         {subscription}"]
+    coming = cli("schedule", "--until", "P3M").lines
+    assert [line.split()[0] for line in coming] == [f"2026-0{month}-01T00:00:00Z" for month in (2, 3, 4)]
+    assert all(line.endswith(f"{subscription}  {', '.join(CHARGE)}") for line in coming)
+    assert len(cli("schedule", "--until", "P3M", "--limit", "2").lines) == 2
+    assert cli("schedule", "--json").objects == sandbox.control.get("/schedule")["data"]
+
+
+def test_an_event_is_triggered(sandbox: Sandbox, cli: Cli) -> None:
+    """A value is JSON where it can be, else a text; dots lead into an object."""
+    (line,) = cli("trigger", "invoice.paid").lines
+    invoice = sandbox.events()[-1]["data"]["object"]["id"]
+    assert line.split() == ["2026-01-01T00:00:00Z", "invoice.paid", invoice]
+    overrides = ["-o", "amount=7500", "--override", "customer.name=Ada Ndong", "-o", "customer.metadata.vip=yes"]
+    (event,) = cli("trigger", "payment_intent.succeeded", *overrides, "--json").objects
+    assert event["data"]["object"]["amount"] == 7500
+    customer = sandbox.api.get(f"/customers/{event['data']['object']['customer']}/")
+    assert (customer["firstname"], customer["lastname"], customer["metadata"]) == ("Ada", "Ndong", {"vip": "yes"})
+    (again,) = cli("trigger", "customer.deleted", "-o", f"customer={customer['id']}", "--json").objects
+    assert again["data"]["object"]["id"] == customer["id"]
+
+
+def test_a_buyer_pays_and_the_webhooks_were_delivered(sandbox: Sandbox, cli: Cli, receiver: Receiver) -> None:
+    endpoint = sandbox.endpoint(receiver.url)
+    session = sandbox.session()
+    (paid,) = cli("pay", session["id"], "--json").objects
+    assert paid["status"] == "succeeded"
+    delivered = sandbox.api.pages(f"/webhooks/{endpoint['id']}/deliveries/")
+    assert {each["status"] for each in delivered} == {"succeeded"}
+    assert sandbox.api.get(f"/checkout-sessions/{session['id']}/")["status"] == "complete"
+
+
+def test_a_payment_that_fails_is_an_exit_status(sandbox: Sandbox, cli: Cli) -> None:
+    ended = cli("pay", sandbox.session()["id"], "--phone", "+24177000001")
+    assert ended.status == 1
+    assert ended.output.split()[2:] == ["30,000", "XAF", "canceled", "INSUFFICIENT_FUNDS"]
+
+
+def test_commands_that_cause_webhooks_need_not_wait(sandbox: Sandbox, cli: Cli, receiver: Receiver) -> None:
+    endpoint = sandbox.endpoint(receiver.url)
+    receiver.reply = lambda received: Reply(held=True)
+    cli("pay", sandbox.session()["id"], "--no-wait")
+    cli("trigger", "invoice.paid", "--no-wait")
+    deliveries = sandbox.api.pages(f"/webhooks/{endpoint['id']}/deliveries/", page_size=100)
+    assert {each["status"] for each in deliveries} == {"pending"}
+    receiver.release()
+
+
+def test_events_are_printed_with_the_latest_at_the_end(sandbox: Sandbox, cli: Cli) -> None:
+    subscription = sandbox.subscribe()["id"]
+    lines = [line.split() for line in cli("events").lines]
+    assert [type for _, type, _ in lines] == ["customer.created", "subscription.created", *CHARGE]
+    assert lines[1] == ["2026-01-01T00:00:00Z", "subscription.created", subscription]
+    assert cli("events", "--json").objects == sandbox.events()
+    assert [each["type"] for each in cli("events", "--limit", "2", "--json").objects] == CHARGE[1:]
+    assert [line.split()[1] for line in cli("events", "--type", "invoice.paid").lines] == ["invoice.paid"]
+    assert [line.split()[1] for line in cli("events", "--object", subscription).lines] == ["subscription.created"]
+    unknown = cli("events", "--object", "cust_nope")
+    assert (unknown.output, unknown.errors) == ("", "No event is about cust_nope.\n")
+
+
+def test_more_than_a_page_of_them(sandbox: Sandbox, cli: Cli) -> None:
+    for number in range(102):
+        sandbox.api.post("/customers/", {"email": f"{number}@example.com", "name": "Awa"})
+    everything = [each["data"]["object"]["email"] for each in cli("events", "-n", "1000", "--json").objects]
+    assert everything == [f"{number}@example.com" for number in range(102)]
+    assert [each["data"]["object"]["email"] for each in cli("events", "-n", "101", "--json").objects] == everything[1:]
+
+
+def test_requests_are_listed_in_short_and_shown_one_by_one(sandbox: Sandbox, cli: Cli) -> None:
+    customer = sandbox.customer()["id"]
+    sandbox.api.request("POST", "/customers/", json={"name": "Awa"})
+    made, rejected = (line.split() for line in cli("logs", "--method", "post").lines)
+    assert (made[0], made[1], made[3:5]) == ("2026-01-01T00:00:00Z", "201", ["POST", "/v1/customers/"])
+    assert rejected[1] == "422"
+    assert cli("logs", "--status", "422").lines == [
+        " ".join(rejected).replace(" ", "  ").replace("POST  ", "POST ").replace("  ms", " ms")
+    ]
+    assert [each["status"] for each in cli("logs", "--operation", "createCustomer", "--json").objects] == [201, 422]
+    shown = cli("logs", made[2]).lines
+    assert "> authorization: ****" in shown
+    assert f'<   "id": "{customer}",' in shown
+    assert f"created customer {customer}" in shown
+    (event,) = sandbox.events()
+    assert shown[-1] == f"event {event['id']}"
+    assert cli("logs", made[2], "--json").objects == [sandbox.control.get(f"/requests/{made[2]}")]
+
+
+def test_emails_are_listed_in_short_and_shown_one_by_one(sandbox: Sandbox, cli: Cli) -> None:
+    sandbox.subscribe()
+    (email,) = sandbox.control.get("/emails")["data"]
+    parts = ["2026-01-01T00:00:00Z", email["id"], "receipt              ", email["to"], email["subject"]]
+    assert cli("emails").lines == ["  ".join(parts)]
+    assert cli("emails", "--kind", "receipt", "--to", email["to"], "--json").objects == [email]
+    shown = cli("emails", email["id"]).lines
+    assert f"To: {email['to']}" in shown
+    assert f"Subject: {email['subject']}" in shown
+    assert "Hello Awa Diop," in shown
+    assert any("5,000" in line for line in shown)
+    assert cli("emails", email["id"], "--json").objects == [email]
+    assert cli("emails", email["id"], "--html").output.startswith("<!doctype html>")
+    assert "MIME-Version: 1.0" in cli("emails", email["id"], "--raw").output
+
+
+def test_an_invoice_by_email_names_its_pdf(sandbox: Sandbox, cli: Cli) -> None:
+    customer = sandbox.customer()["id"]
+    line = {"description": "Basket", "quantity": 1, "unit_amount": 500}
+    invoice = sandbox.api.post("/invoices/", {"customer": customer, "currency": "XAF", "line_items": [line]})
+    sandbox.api.post(f"/invoices/{invoice['id']}/finalize/")
+    sandbox.api.post(f"/invoices/{invoice['id']}/send/")
+    (email,) = cli("emails", "--kind", "invoice", "--json").objects
+    assert f"Attached: {email['attachments'][0]['filename']}" in cli("emails", email["id"]).lines
+
+
+def test_snapshots_are_saved_restored_exported_and_deleted(sandbox: Sandbox, cli: Cli, tmp_path: Path) -> None:
+    sandbox.customer()
+    saved = ["before-renewal        2026-01-01T00:00:00Z  1 object"]
+    assert cli("snapshot", "save", "before-renewal").lines == saved
+    sandbox.advance("31d")
+    file = tmp_path / "shop.json"
+    assert cli("snapshot", "export", "before-renewal", "-o", str(file)).lines == []
+    exported = sandbox.control.get("/snapshots/before-renewal")
+    assert json.loads(file.read_text()) == exported
+    assert cli("snapshot", "export", "before-renewal").objects == [exported]
+    shared = sandbox.control.get("/snapshots/before-renewal", share="true")
+    assert cli("snapshot", "export", "before-renewal", "--share").objects == [shared]
+    assert shared != exported
+    assert cli("snapshot", "import", str(file), "--json").objects[0]["name"] == "shop"
+    assert [line.split()[0] for line in cli("snapshot").lines] == ["shop", "before-renewal"]
+    assert cli("snapshot", "import", "--name", "copy", str(file)).lines[0].startswith("copy ")
+    assert sandbox.now == "2026-02-01T00:00:00.000Z", "bringing one in changes nothing"
+    assert cli("snapshot", "load", "copy").lines[0].startswith("copy ")
+    assert sandbox.now == "2026-01-01T00:00:00.000Z"
+    assert cli("snapshot", "delete", "copy").lines == []
+    assert [each["name"] for each in cli("snapshot", "list", "--json").objects] == ["shop", "before-renewal"]
+
+
+def test_going_back(sandbox: Sandbox, cli: Cli) -> None:
+    first, second, third = (sandbox.customer()["id"] for _ in range(3))
+
+    def left() -> list[str]:
+        return [each["id"] for each in sandbox.api.get("/customers/", ordering="created_at")["data"]]
+
+    requests = [each["id"] for each in cli("logs", "--operation", "createCustomer", "--json").objects]
+    assert cli("rewind", requests[2]).lines == [f"Before {requests[2]}: 2026-01-01T00:00:00Z, 1 unit of work undone"]
+    assert left() == [first, second]
+    sandbox.advance("1d")
+    assert cli("rewind", "--steps", "1", "--json").objects[0]["now"] == "2026-01-01T00:00:00.000Z"
+    assert third not in left()
+
+
+def test_a_fresh_world(sandbox: Sandbox, cli: Cli, tmp_path: Path) -> None:
+    """Settings from a file; seed and clock from the options, else from the start of the server."""
+    sandbox.customer()
+    sandbox.advance("31d")
+    assert cli("reset").lines == ["New world: 2026-01-01T00:00:00Z, frozen"]
+    assert sandbox.events() == []
+    file = tmp_path / "shop.yaml"
+    file.write_text("settings: {tax_rate: 18}")
+    start = ["--clock", "frozen@2027-01-01T00:00:00Z", "--seed", "8", "--fixtures", str(file)]
+    (world,) = cli("reset", *start, "--json").objects
+    assert (world["now"], world["settings"]["tax_rate"]) == ("2027-01-01T00:00:00.000Z", 18)
+    first = sandbox.customer()["id"]
+    cli("reset", *start)
+    assert sandbox.customer()["id"] == first
+    assert "running" in cli("reset", "--clock", "running").lines[0]
+
+
+@pytest.mark.parametrize("command", ["events", "emails", "schedule", "snapshot"])
+def test_an_empty_result_is_a_sentence_for_people_and_nothing_for_programs(cli: Cli, command: str) -> None:
+    """Programs read nothing at all."""
+    result = cli(command)
+    assert (result.status, result.output) == (0, "")
+    assert result.errors.endswith(".\n")
+    assert cli(command, "--json") == (0, "", "")
+
+
+def test_an_address_need_not_be_whole(sandbox: Sandbox, cli: Cli) -> None:
+    """That of the API will do, and one without its scheme."""
+    place = sandbox.url.removeprefix("http://")
+    for url in (place, f"{sandbox.url}/", f"{sandbox.url}/v1", f"{place}/v1/"):
+        assert "2026-01-01" in cli("clock", "--url", url).lines[0]
+
+
+def test_a_named_app_outdoes_the_key_of_the_environment(sandbox: Sandbox, cli: Cli) -> None:
+    sandbox.advance("1d")
+    name = sandbox.key.removeprefix("sk_test_")
+    other = f"other-{name}"
+    assert "2026-01-02" in cli("clock", "--app", name).lines[0]
+    assert "2026-01-01" in cli("clock", "--app", other).lines[0]
+    assert "2026-01-01" in cli("clock", "--key", f"sk_test_{other}").lines[0]
+
+
+def test_what_others_wrote_does_not_steer_the_terminal(sandbox: Sandbox, cli: Cli) -> None:
+    """To people control characters are question marks; programs get what is there."""
+    sandbox.api.request("POST", "/customers/", json={"name": "\x1b[2J\x9b2J\u202eAwa\u00a0Diop"})
+    (entry,) = cli("logs", "--json").objects
+    text = cli("logs", entry["id"]).output
+    assert "2J?Awa\u00a0Diop" in text
+    assert not any(sign in text for sign in "\x1b\x9b\u202e")
+    assert cli("logs", entry["id"], "--json").objects[0]["request_body"]["name"] == "\x1b[2J\x9b2J\u202eAwa\u00a0Diop"

@@ -1,0 +1,81 @@
+"""``python -m contract_tests.surfaces.clients``: clients of many generators, workflows and a proxy, against a running server.
+
+Needs Node 20, Go, a JDK and PHP with Guzzle (``.ci/run`` names the packages), and the network for what it installs into
+a temporary folder, or into ``--folder``, where the next run finds it. ``--only NAME`` (repeatable) takes some steps.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+from contract_tests.support.sandbox import RunningServer
+from contract_tests.surfaces.clients.breakages import BREAKAGES, notice
+from contract_tests.surfaces.clients.generators import GENERATORS
+from contract_tests.surfaces.clients.prism import prism
+from contract_tests.surfaces.clients.recordings import recordings
+from contract_tests.surfaces.clients.signatures import signatures
+from contract_tests.surfaces.clients.workflows import respect
+from contract_tests.surfaces.clients.workshop import Tools, Workshop, served
+
+SIDE_BY_SIDE = 3
+"""Steps at a time: one more than CI has cores, since each waits now and then for an answer or a file."""
+
+
+def steps(tools: Tools, url: str) -> dict[str, Callable[[], None]]:
+    """Every step of the gate by its name, those that take longest first."""
+    document = served(url).service
+
+    def workshop(name: str) -> Workshop:
+        return Workshop(tools, name, document)
+
+    def workflows() -> None:
+        for version in ("", "-3.1"):
+            respect(workshop(f"workflows{version}"), url, served(url, version))
+
+    every: dict[str, Callable[[], None]] = {
+        each.__name__: partial(lambda step: step(workshop(step.__name__), url), each)
+        for each in (prism, *GENERATORS, signatures, recordings)
+    }
+    every["workflows"] = workflows
+    every |= {f"broken-{each.put_back.__name__}": partial(notice, tools, each, url) for each in BREAKAGES}
+    return every
+
+
+def timed(name: str, step: Callable[[], None]) -> None:
+    """Take a step, and print how long it took."""
+    begun = time.monotonic()
+    step()
+    print(f"{name}: fine, {time.monotonic() - begun:.0f} s", flush=True)
+
+
+def main() -> None:
+    """Take the steps, some at a time; the first one that fails ends the program with its message."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", action="append", metavar="NAME")
+    parser.add_argument("--folder", type=Path, metavar="FOLDER")
+    options = parser.parse_args()
+    server = RunningServer()
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
+        tools = Tools(options.folder or Path(folder))
+        timed("install", tools.install)
+        every = steps(tools, server.url)
+        chosen = {name: step for name, step in every.items() if name in (options.only or every)}
+        running = [pool.submit(timed, name, step) for name, step in chosen.items()]
+        try:
+            for each in running:
+                each.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+    server.stop()
+
+
+if __name__ == "__main__":
+    begun = time.monotonic()
+    main()
+    print(f"all: {time.monotonic() - begun:.0f} s")

@@ -1,0 +1,123 @@
+"""A console whose emulator was started with a control token: closed until the token is shown, and then open."""
+
+from __future__ import annotations
+
+import html
+import re
+import time
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from contract_tests.support.html import Page
+from contract_tests.support.sandbox import RunningServer
+from contract_tests.surfaces.console.visitor import PLACE, Visitor
+from emulator.ui.console import login
+
+TOKEN = "s3crét token"
+
+
+@pytest.fixture(scope="module")
+def guarded() -> Iterator[RunningServer]:
+    server = RunningServer(control_token=TOKEN)
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def visitor(guarded: RunningServer) -> Iterator[Visitor]:
+    visitor = Visitor(guarded.url, "door")
+    with visitor.http:
+        yield visitor
+
+
+def log_in(visitor: Visitor, token: str) -> httpx.Response:
+    form = {"token": token, "_back": f"{PLACE}events"}
+    return visitor.http.post(f"{PLACE}login", data=form, follow_redirects=False)
+
+
+@pytest.mark.parametrize("path", ["", "events", "objects/cust_0", "emails/mail_0/html", "nowhere"])
+def test_nothing_is_shown_to_who_has_no_token(visitor: Visitor, path: str) -> None:
+    page = visitor.open(path)
+    assert page.status == 401
+    assert "Control token" in page.text
+    assert "sk_test_" not in page.html
+
+
+def test_nothing_is_done_either(visitor: Visitor) -> None:
+    assert visitor.do("advance", by="1d").status == 401
+    assert visitor.http.get(f"{PLACE}stream").status_code == 403
+
+
+@pytest.mark.parametrize("token", ["", "wrong", TOKEN + " "])
+def test_another_token_opens_nothing(visitor: Visitor, token: str) -> None:
+    answer = log_in(visitor, token)
+    assert (answer.status_code, "set-cookie" in answer.headers) == (401, False)
+    assert "This token is not valid." in Page(answer).text
+    assert visitor.open().status == 401
+
+
+def test_the_token_opens_all_of_it(visitor: Visitor) -> None:
+    answer = log_in(visitor, TOKEN)
+    cookie = answer.headers["set-cookie"]
+    assert (answer.status_code, answer.headers["location"]) == (303, f"{PLACE}events")
+    assert "HttpOnly" in cookie
+    assert "SameSite=strict" in cookie
+    assert "Path=/_emulator/" in cookie
+    assert "s3cr" not in cookie
+    assert visitor.open().status == 200
+    assert visitor.do("advance", by="1d").said("notice").startswith("The clock moved on")
+    with visitor.http.stream("GET", f"{PLACE}stream", params={"app": "door"}) as stream:
+        assert stream.headers["content-type"].startswith("text/event-stream")
+        assert len(stream.headers.get_list("request-id")) == 1
+
+
+def test_a_phone_is_behind_the_same_door(visitor: Visitor) -> None:
+    phone = "/_emulator/phones/+24177123456"
+    closed = visitor.open(phone)
+    assert (closed.status, "Control token" in closed.text) == (401, True)
+    assert visitor.http.post(f"{phone}/answer", data={"answer": "approve"}).status_code == 401
+    back = html.unescape(re.findall(r'name="_back" value="([^"]+)"', closed.html)[0])
+    assert back == f"{phone}?app=door"
+    opened = visitor.http.post(f"{PLACE}login", data={"token": TOKEN, "_back": back})
+    assert "Nothing to confirm" in opened.text
+    assert opened.url.params["app"] == "door"
+    assert visitor.http.post(f"{phone}/answer", data={"answer": "approve"}).status_code == 200
+    assert visitor.http.get(phone, headers={"Accept": "application/json"}).status_code == 403
+
+
+def test_a_program_may_show_the_token_as_it_does_elsewhere(visitor: Visitor) -> None:
+    for path in ("/_emulator/phones/+24177123456", PLACE):
+        assert visitor.http.get(path, headers={"Emulator-Token": TOKEN.encode()}).status_code == 200
+        assert visitor.http.get(path, headers={"Emulator-Token": "wrong"}).status_code == 401
+
+
+def test_the_cookie_is_no_token_for_the_control_api(visitor: Visitor) -> None:
+    log_in(visitor, TOKEN)
+    assert visitor.http.get("/_emulator/clock").status_code == 403
+
+
+def test_the_login_ends(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After twelve hours, though the browser may still send its cookie."""
+    log_in(visitor, TOKEN)
+    assert visitor.open().status == 200
+    now = time.time()
+    for hours, status in ((11.9, 200), (12.1, 401)):
+        monkeypatch.setattr(login.time, "time", lambda hours=hours: now + hours * 3600)
+        assert visitor.open().status == status
+
+
+@pytest.mark.parametrize("change", ["9{}", "{}0", "{}.", ".{}", "x", "9999999999.", "9999999999." + "0" * 64])
+def test_another_cookie_opens_nothing(visitor: Visitor, change: str) -> None:
+    log_in(visitor, TOKEN)
+    ((name, value),) = visitor.http.cookies.items()
+    visitor.http.cookies.clear()
+    visitor.http.cookies.set(name, change.format(value))
+    assert visitor.open().status == 401
+
+
+def test_what_a_page_looks_like_is_no_secret(visitor: Visitor) -> None:
+    page = visitor.open()
+    icon = page.html.partition('rel="icon" href="')[2].partition('"')[0]
+    assert visitor.http.get(icon).status_code == 200

@@ -1,0 +1,256 @@
+"""What the console's forms do, sent as a browser without scripts sends them: each one is a request to the API."""
+
+from __future__ import annotations
+
+import json
+from html import unescape
+from re import DOTALL, findall, search
+from typing import Any
+
+import pytest
+
+from contract_tests.support.sandbox import Sandbox
+from contract_tests.surfaces.console.visitor import visiting
+from emulator.core.limits import CONSOLE_FORM
+from emulator.engine.readings import readings
+from emulator.ui.console import request_body
+from emulator.ui.console.actions import ACTIONS, back
+from emulator.ui.console.api_client import ApiRequestError
+from emulator.ui.console.labels import DONE
+
+READINGS = readings()
+
+
+def test_the_clock_is_moved_and_reported_once(sandbox: Sandbox) -> None:
+    sandbox.subscribe()
+    with visiting(sandbox) as visitor:
+        page = visitor.do("advance", by="31d")
+        assert page.said("notice") == "The clock moved on: 1 job done, 3 events."
+        assert "1 Feb 2026" in page.said("now")
+        assert not visitor.follow(str(page.answer.url)).has("notice"), "a notice is shown once"
+        visitor.do("run", **{"rate:number": "60"})
+        assert sandbox.control.get("/clock")["rate"] == 60
+        visitor.do("freeze")
+    assert sandbox.control.get("/clock")["mode"] == "frozen"
+    row = sandbox.control.get("/requests")["data"][0]
+    assert (row["method"], row["path"].partition("?")[0]) == ("POST", "/_emulator/clock/freeze")
+
+
+@pytest.mark.parametrize(
+    ("action", "form", "why"),
+    [
+        ("advance", {"by": "nonsense"}, "by"),
+        ("advance", {"by": "1d", "until": "next"}, "one"),
+        ("advance", {"to": "2020-01-01T00:00:00Z"}, "never goes back"),
+        ("run", {"rate:number": "fast"}, "cannot be read"),
+        ("run", {"rate:magic": "1"}, "cannot be read"),
+        ("fault", {}, "Choose what is to go wrong."),
+        ("settings", {"settings.tax_rate:number": "101"}, "tax_rate"),
+        ("settings", {"settings.nonsense": "1"}, "nonsense"),
+        ("restore", {"_id": "../reset"}, "no snapshot"),
+        ("restore", {}, "no snapshot"),
+        ("change", {"_id": "cust_0", ":json": "{"}, "cannot be read"),
+        ("change", {"_id": "cust_0", ":json": "{}"}, "cust_0"),
+        ("rewind", {"to": "req_0"}, "req_0"),
+        ("retry", {"_id": "whd_0", "_of": "wh_0"}, "wh_0"),
+    ],
+)
+def test_what_is_wrong_is_said_and_nothing_happens(
+    sandbox: Sandbox, action: str, form: dict[str, str], why: str
+) -> None:
+    before = sandbox.control.get("/clock")
+    with visiting(sandbox) as visitor, sandbox.expect():
+        page = visitor.do(action, **form)
+    assert page.status == 200
+    assert why in page.said("notice")
+    assert 'class="notice bad"' in page.html
+    assert sandbox.control.get("/clock") == before
+
+
+def test_an_arranged_failure_happens(sandbox: Sandbox) -> None:
+    with visiting(sandbox) as visitor:
+        form = {"operation": "payment", "result": "failed", "code": "INSUFFICIENT_FUNDS", "times:number": "1"}
+        page = visitor.do("outcome", "failures", **form, **{"match.amount:number": ""})
+        assert "INSUFFICIENT_FUNDS" in page.said("outcomes")
+        assert sandbox.pay()["last_error"]["code"] == "INSUFFICIENT_FUNDS"
+        assert "INSUFFICIENT_FUNDS" not in visitor.open("failures").said("outcomes")
+        visitor.do("outcome", "failures", **form)
+        assert "No simulated" in visitor.do("clear_outcomes", "failures").said("outcomes")
+        visitor.do(
+            "fault", "failures", **{"then.status:number": "503", "match.path": "/customers/", "times:number": "2"}
+        )
+        visitor.do("fault", "failures", **{"then.lose:flag": "true"})
+        assert [fault["then"] for fault in sandbox.control.get("/faults")["data"]] == [{"lose": True}, {"status": 503}]
+        assert "No simulated" in visitor.do("clear_faults", "failures").said("faults")
+
+
+def test_settings_are_saved_as_they_are_shown(sandbox: Sandbox) -> None:
+    """The form sends every setting; those that were not touched stay what they are."""
+    before = sandbox.control.get("/app")["settings"]
+    with visiting(sandbox) as visitor:
+        form = dict(shown(visitor.open("settings").html))
+        assert {name.split(":")[0].split(".")[-1] for name in form} == before.keys() - READINGS.keys() - {"readings"}
+        assert visitor.do("settings", "settings", **form).said("notice") == "The settings are changed."
+        assert sandbox.control.get("/app")["settings"] == before
+        visitor.do("settings", "settings", **{**form, "settings.tax_rate:number": "18.5"})
+    assert sandbox.control.get("/app")["settings"] == {**before, "tax_rate": 18.5}
+
+
+def test_each_reading_is_a_choice_with_its_sentence_and_its_meanings(sandbox: Sandbox) -> None:
+    """B-99: changed for this App, and in force on the page of decisions that the form leads to."""
+    with visiting(sandbox) as visitor:
+        page = visitor.open("readings").html
+        for name, reading in READINGS.items():
+            (options,) = findall(rf'<select [^>]*name="settings.readings.{name}"[^>]*>(.*?)</select>', page, DOTALL)
+            assert findall(r'value="([^"]*)"', options) == list(reading.values)
+            texts = (reading.sentence, *reading.values.values())
+            assert [text for text in texts if text not in unescape(page)] == []
+        visitor.do("settings", "readings", **{"settings.readings.webhook_success": "2xx"})
+        assert sandbox.control.get("/app")["settings"]["readings"]["webhook_success"] == "2xx"
+        assert 'value="2xx" selected' in visitor.open("readings").html
+        (decisions,) = {unescape(link) for link in findall(r'href="(/docs/decisions[^"#]*)"', page)}
+        in_force = findall(r"<code>([^<]*)</code>[^<]*<strong[^>]*>in force for", visitor.http.get(decisions).text)
+    assert len(in_force) == len(READINGS)
+    assert "2xx" in in_force
+
+
+def shown(html: str) -> list[tuple[str, str]]:
+    """The fields of the settings form with the values they have."""
+    form = html.split('class="card settings"')[1]
+    fields = [
+        (name, unescape(search(r'value="([^"]*)"', tag)[1]))
+        for tag, name in findall(r'(<input [^>]*name="(settings[^"]+)"[^>]*>)', form)
+    ]
+    for name, options in findall(r'<select [^>]*name="(settings[^"]+)"[^>]*>(.*?)</select>', form, DOTALL):
+        chosen = search(r'<option(?: value="([^"]*)")? selected>([^<]*)', options)
+        fields.append((name, chosen[1] or chosen[2]))
+    return fields
+
+
+def test_a_world_is_saved_taken_out_brought_in_and_put_back(sandbox: Sandbox) -> None:
+    sandbox.customer()
+    with visiting(sandbox) as visitor:
+        visitor.do("save", "snapshots", name="one")
+        exported = visitor.http.get("/_emulator/console/snapshots/one/export", params={"app": visitor.app})
+        assert exported.headers["content-disposition"] == 'attachment; filename="one.json"'
+        assert visitor.do("reset", "snapshots").said("notice").startswith("The world was reset")
+        shared = visitor.http.get(
+            "/_emulator/console/snapshots/one/export", params={"app": visitor.app, "share": "true"}
+        )
+        assert shared.headers["content-disposition"] == 'attachment; filename="one-shared.json"'
+        assert shared.json() == sandbox.control.get("/snapshots/one", share="true") != exported.json()
+        page = visitor.do("import", "snapshots", _id="two", **{":json": json.dumps(exported.json())})
+        assert page.said("notice") == "Imported as two."
+        assert sandbox.api.get("/customers/")["pagination"]["count"] == 0
+        visitor.do("restore", "snapshots", _id="two")
+        assert sandbox.api.get("/customers/")["pagination"]["count"] == 1
+        assert "one" in visitor.do("delete", "snapshots", _id="two").text
+        saved = [row["name"] for row in sandbox.control.get("/snapshots")["data"]]
+        assert saved == ["before-restore", "one"], "what was replaced can be restored in its turn"
+        visitor.do("restore", "snapshots", _id="before-restore")
+    assert sandbox.api.get("/customers/")["pagination"]["count"] == 0
+
+
+def test_an_event_is_triggered(sandbox: Sandbox) -> None:
+    with visiting(sandbox) as visitor:
+        page = visitor.do("trigger", "events", event="invoice.paid")
+        assert page.said("notice") == "Triggered invoice.paid."
+        assert visitor.do("trigger", "events", event="nonsense").html.count('class="notice bad"') == 1
+    assert "invoice.paid" in [event["type"] for event in sandbox.events()]
+
+
+def test_a_request_is_undone(sandbox: Sandbox) -> None:
+    customer = sandbox.customer()
+    request = sandbox.control.get("/requests", operation="createCustomer")["data"][0]["id"]
+    with visiting(sandbox) as visitor:
+        shown = visitor.open(f"requests/{request}")
+        assert customer["id"] in shown.said("fields")
+        assert "customer.created" in shown.said("caused")
+        assert "POST /v1/customers/" in visitor.open(f"objects/{customer['id']}").said("why")
+        visitor.do("rewind", to=request)
+        assert visitor.open(f"objects/{customer['id']}").status == 404
+
+
+def test_fields_of_an_object_are_set(sandbox: Sandbox) -> None:
+    customer = sandbox.customer()
+    with visiting(sandbox) as visitor:
+        page = visitor.do(
+            "change", f"objects/{customer['id']}", _id=customer["id"], **{":json": '{"status": "blocked"}'}
+        )
+    assert "blocked" in page.text
+    assert sandbox.control.get(f"/objects/{customer['id']}")["status"] == "blocked"
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Host": "evil.example"},
+    ],
+    ids=str,
+)
+def test_forms_of_other_sites_do_nothing(sandbox: Sandbox, headers: dict[str, str]) -> None:
+    before = sandbox.control.get("/clock")
+    with visiting(sandbox, **headers) as visitor:
+        for action in ("do/advance", "choose", "login"):
+            answer = visitor.http.post(f"/_emulator/console/{action}", data={"by": "1d"}, params={"app": visitor.app})
+            assert answer.status_code == 403
+    assert sandbox.control.get("/clock") == before
+
+
+def test_a_form_too_large_or_no_form_is_rejected(sandbox: Sandbox) -> None:
+    with visiting(sandbox) as visitor:
+        for body, status in ((b"a" * (CONSOLE_FORM.most + 1), 413), (b"\xff", 400), (b"a&" * 300, 400)):
+            assert visitor.http.post("/_emulator/console/do/advance", content=body).status_code == status
+        assert visitor.http.post("/_emulator/console/do/nothing", data={}).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        None,
+        "",
+        "https://evil.example",
+        "//evil.example",
+        "/_emulator/console//evil.example",
+        "/_emulator/../v1/",
+        "/_emulator/?a\r\nSet-Cookie: x",
+        "/v1/",
+        "/_emulator/\\evil",
+    ],
+)
+def test_a_form_leads_nowhere_but_to_the_console(path: str | None) -> None:
+    assert back(path) == "/_emulator/"
+
+
+@pytest.mark.parametrize("path", ["/_emulator/", "/_emulator/?app=shop", "/_emulator/console/objects?kind=a&page=2"])
+def test_and_there_to_where_it_was(path: str) -> None:
+    assert back(path) == path
+
+
+@pytest.mark.parametrize(
+    ("form", "expected"),
+    [
+        ({"a": " x ", "_b": "no", "c": "  "}, {"a": "x"}),
+        ({"a.b:number": "2", "a.c:number": "2.5", "a.d.e": "f"}, {"a": {"b": 2, "c": 2.5, "d": {"e": "f"}}}),
+        ({"a:list": "1, 2,,x", "b:flag": "false", "c:json": "null"}, {"a": [1, 2, "x"], "b": False, "c": None}),
+        ({":json": "[1]"}, [1]),
+        ({}, {}),
+    ],
+)
+def test_a_form_is_read_as_its_names_say(form: dict[str, str], expected: Any) -> None:
+    assert request_body.body(form) == expected
+
+
+@pytest.mark.parametrize(
+    "form", [{"a:number": "x"}, {"a:flag": "yes"}, {"a:json": "[" * 10_000}, {"a": "1", "a.b": "2"}]
+)
+def test_a_form_that_cannot_be_read_is_rejected(form: dict[str, str]) -> None:
+    with pytest.raises(ApiRequestError):
+        request_body.body(form)
+
+
+def test_every_action_has_a_message() -> None:
+    assert ACTIONS.keys() == DONE.keys()

@@ -1,0 +1,186 @@
+"""The console in French is whole: no sentence of a page stays English, and neither do the errors of its forms."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+
+from contract_tests.support.html import VOID
+from contract_tests.support.sandbox import FAILING_PHONE, Sandbox
+from contract_tests.surfaces.console.visitor import PLACE, visiting
+from emulator.core.errors import ERRORS
+from emulator.document import bundles
+from emulator.engine.readings import readings
+from emulator.presentation.languages.language import language_of
+from emulator.presentation.languages.statuses import TRANSITIONS
+from emulator.resources.registry import STATE_MACHINES
+from emulator.ui.console import error_texts
+from emulator.ui.console.labels import EMAILS, READINGS, SETTINGS
+from emulator.ui.console.views import PAGES
+from emulator.web.formats import EXPLAINED
+
+DATA = ("code", "pre", "script", "style", "textarea")
+"""Elements that show what was sent or is to be sent: data, and code."""
+
+ATTRIBUTES = ("title", "aria-label", "aria-description", "alt")
+
+SENTENCE = re.compile(r"\b[a-z]+ [a-z]+ [a-z]+\b")
+"""Three words in a row: a sentence of the page; a name or a number of an object has fewer."""
+
+
+class Sentences(HTMLParser):
+    """The sentences of a page that are in its language: those in an element marked ``lang="en"`` are not meant."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.found: set[str] = set()
+        self._open: list[tuple[str, bool]] = [("", False)]
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        known = dict(attrs)
+        is_left = self._open[-1][1] or tag in DATA or (tag != "html" and known.get("lang") == "en")
+        if tag not in VOID:
+            self._open.append((tag, is_left))
+        if not is_left:
+            self._note(*(known.get(name) or "" for name in ATTRIBUTES))
+
+    def handle_endtag(self, tag: str) -> None:
+        while tag not in VOID and len(self._open) > 1 and self._open.pop()[0] != tag:
+            pass
+
+    def handle_data(self, data: str) -> None:
+        if not self._open[-1][1]:
+            self._note(data)
+
+    def _note(self, *texts: str) -> None:
+        self.found |= {" ".join(text.split()) for text in texts if SENTENCE.search(text)}
+
+
+def world(sandbox: Sandbox) -> list[str]:
+    """A world in which much went wrong, and the paths of its pages."""
+    endpoint = sandbox.endpoint(f"{sandbox.url}/_emulator/inbox/shop?app={sandbox.key.removeprefix('sk_test_')}")
+    unpaid = sandbox.subscribe(FAILING_PHONE)
+    sandbox.inbox_answers("shop", status=500)
+    active = sandbox.subscribe(trial_period_days=7)
+    sandbox.api.patch(f"/customers/{active['customer']}/", {"name": "Zoé Ndong"})
+    sandbox.advance("40d")
+    sandbox.api.post(f"/subscriptions/{active['id']}/cancel/")
+    transaction = sandbox.api.get("/transactions/")["data"][0]
+    refund = sandbox.api.post("/refunds/", {"transaction": transaction["id"], "amount": 100})
+    sandbox.control.post("/outcomes", {"operation": "payment", "result": "failed"})
+    sandbox.control.post("/snapshots", {"name": "before"})
+    failed, *_ = sandbox.deliveries(endpoint, status="failed")
+    events = [each["id"] for each in sandbox.events()[:4]]
+    invoice = sandbox.invoices("id")[0]
+    objects = [unpaid, active, transaction, refund, endpoint, failed]
+    requests = [each["id"] for each in sandbox.control.get("/requests")["data"][:8]]
+    return [
+        *(path for path in PAGES if "{" not in path),
+        *(f"objects/{id}" for id in [*(each["id"] for each in objects), invoice, unpaid["customer"], *events]),
+        *(f"requests/{id}" for id in requests),
+        f"emails/{sandbox.control.get('/emails')['data'][0]['id']}",
+        "search?q=ndong",
+        "nowhere",
+    ]
+
+
+def test_no_sentence_of_a_page_stays_english(sandbox: Sandbox) -> None:
+    paths = world(sandbox)
+    left = {}
+    with visiting(sandbox) as visitor:
+        for path in ["", *paths]:
+            english, french = (Sentences(visitor.open(path, lang=code).html).found for code in ("en", "fr"))
+            assert english, f"{path} has no sentence: nothing was compared"
+            left[path] = sorted(english & french)
+    assert {path: sentences for path, sentences in left.items() if sentences} == {}
+
+
+def test_every_name_that_a_page_looks_up_has_its_text(sandbox: Sandbox) -> None:
+    assert {row.trigger for machine in STATE_MACHINES for row in machine.rows} <= TRANSITIONS.keys()
+    assert readings().keys() == READINGS.keys()
+    settings = bundles.load("control")["components"]["schemas"]["Settings"]["properties"]
+    assert settings.keys() - {"readings", *READINGS} == SETTINGS.keys()
+    kinds = bundles.load("control")["components"]["schemas"]["EmailKind"]["enum"]
+    assert set(kinds) == EMAILS.keys()
+
+
+def test_the_errors_of_forms_are_french_too(sandbox: Sandbox) -> None:
+    with visiting(sandbox, **{"Accept-Language": "fr"}) as visitor:
+        wrong = {
+            "settings.main_currency": visitor.do("settings", "settings", **{"settings.main_currency": "ZZZ"}),
+            "settings.tax_rate": visitor.do("settings", "settings", **{"settings.tax_rate:number": "101"}),
+            "match.path": visitor.do("fault", "failures", **{"then.status:number": "503", "match.path": "/nowhere/"}),
+        }
+        assert wrong["settings.main_currency"].said("notice").endswith("doit être un code ISO 4217 en majuscules")
+        assert wrong["settings.tax_rate"].said("notice").endswith("doit être au plus 100")
+        assert wrong["match.path"].said("notice").endswith("le service n’a pas de path /nowhere/")
+        assert {field: page.elements["notice"]["data-fields"] for field, page in wrong.items()} == {
+            field: field for field in wrong
+        }
+        assert "n’existe pas" in visitor.open("objects/cust_nowhere").text
+        assert "doit" in visitor.do("advance", by="never").said("notice")
+
+
+def test_the_books_of_the_ledger_have_names_and_their_owners_links(sandbox: Sandbox) -> None:
+    customer = sandbox.subscribe()["customer"]
+    with visiting(sandbox) as visitor:
+        ledger = visitor.open("ledger", lang="fr")
+    assert "Dépenses Awa Diop" in ledger.text
+    assert f"{PLACE}objects/{customer}?app={visitor.app}" in ledger.links
+    assert " of " not in ledger.text
+
+
+def test_the_chain_of_causes_is_french(sandbox: Sandbox) -> None:
+    sandbox.subscribe(FAILING_PHONE)
+    sandbox.advance("20d")
+    subscription = sandbox.api.get("/subscriptions/")["data"][0]["id"]
+    with visiting(sandbox) as visitor:
+        why = visitor.open(f"objects/{subscription}", lang="fr")
+        english = visitor.open(f"objects/{subscription}", lang="en").said("why")
+    assert "en retard de paiement → impayé plus de nouvelle tentative" in why.said("why")
+    assert "past due → unpaid no retry is left" in english
+    assert "Échec de renouvellement" in why.said("why")
+    assert 'title="la tâche subscription.retry de' in why.html
+    assert f"{PLACE}objects/{subscription}" in why.html
+
+
+PACKAGES = ("control", "core", "engine", "resources", "web")
+"""The packages whose errors a form of the console can meet."""
+
+
+def written_messages() -> Iterator[str]:
+    """Each message that stands in a call which makes an error, with ``x`` for what varies."""
+    for package in PACKAGES:
+        for file in Path(error_texts.__file__).parents[2].joinpath(package).rglob("*.py"):
+            for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+                if isinstance(node, ast.Call):
+                    yield from filter(None, map(_written, _message_of(node)))
+
+
+def _message_of(call: ast.Call) -> list[ast.expr]:
+    name = getattr(call.func, "id", "")
+    if name in ("invalid_field", "missing_field"):
+        return call.args[1:2]
+    return [each.value for each in call.keywords if name == "ApiError" and each.arg == "message"]
+
+
+def _written(message: ast.expr) -> str | None:
+    """The text of a literal; None for a variable, and for a text of which only placeholders are written."""
+    parts = message.values if isinstance(message, ast.JoinedStr) else [message]
+    if isinstance(message, ast.JoinedStr | ast.Constant):
+        texts = [part.value if isinstance(part, ast.Constant) else "x" for part in parts]
+        return "".join(map(str, texts)) if any(" " in text.strip(" x:") for text in map(str, texts)) else None
+    return None
+
+
+def test_every_error_that_a_form_can_meet_has_a_french_text() -> None:
+    french = language_of("fr")
+    table = [re.sub(r"\{\w+\}", "x", row.message) for row in ERRORS.values()]
+    written = [*written_messages()]
+    assert len(written) > 80
+    texts = [*table, *written, *EXPLAINED.values()]
+    assert [text for text in texts if error_texts.translated(french, text) == text] == []

@@ -1,0 +1,120 @@
+"""The handset as a page: at the address of its JSON twin, for people, without JavaScript."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from contract_tests.support.sandbox import Sandbox
+
+PHONE = "+24177123456"
+
+
+@pytest.fixture
+def person(sandbox: Sandbox) -> Iterator[httpx.Client]:
+    """A browser, which sends no key; the App is named in the address."""
+    sandbox.settings(mobile_money="handset")
+    name = sandbox.key.removeprefix("sk_test_")
+    headers = {"Accept": "text/html,*/*;q=0.8", "Accept-Language": "en"}
+    base = f"{sandbox.url}/_emulator/phones"
+    with httpx.Client(base_url=base, headers=headers, params={"app": name}, trust_env=False, timeout=60) as client:
+        yield client
+
+
+def asked(sandbox: Sandbox, **fields: Any) -> Any:
+    return sandbox.pay(sandbox.method(type="mobile_money", phone=PHONE), **fields)
+
+
+def press(person: httpx.Client, text: str, button: str, **fields: str) -> httpx.Response:
+    """Press a button of the first form on a page."""
+    action = re.findall(r'action="([^"]+)"', text)[0].replace("&amp;", "&")
+    hidden = dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', text))
+    url = httpx.URL(str(person.base_url)).join(action)
+    return person.post(url, data={**hidden, **fields, "answer": button}, follow_redirects=True)
+
+
+def test_a_payment_is_confirmed_on_the_phone(sandbox: Sandbox, person: httpx.Client) -> None:
+    assert "Nothing to confirm" in person.get(f"/{PHONE}").text
+    intent = asked(sandbox, description="<b>Basket</b>")
+    shown = person.get(f"/{PHONE}")
+    assert re.search(r"Pay 5,000\sXAF to ", shown.text)
+    assert "&lt;b&gt;Basket" in shown.text
+    said = press(person, shown.text, "approve", pin="9876")
+    assert "You have confirmed the payment." in said.text
+    assert "9876" not in said.text
+    assert sandbox.api.get(f"/payment-intents/{intent['id']}/")["status"] == "succeeded"
+
+
+def test_what_is_pressed_stands_in_the_journal_as_the_request_it_is(sandbox: Sandbox, person: httpx.Client) -> None:
+    intent = asked(sandbox)
+    press(person, person.get(f"/{PHONE}").text, "reject", pin="9173")
+    [entry] = sandbox.control.get("/requests", operation="answerPrompt")["data"]
+    whole = sandbox.control.get(f"/requests/{entry['id']}")
+    assert (whole["path"], whole["status"]) == (f"/_emulator/phones/{PHONE}/answer", 200)
+    assert whole["request_body"] == {"answer": "reject", "payment_intent": intent["id"]}
+    assert "9173" not in str(whole)
+
+
+@pytest.mark.parametrize(
+    ("button", "says", "status"),
+    [
+        ("reject", "rejected", "canceled"),
+        ("ignore", "will fail when", "requires_action"),
+        ("maybe", "no longer", "requires_action"),
+    ],
+)
+def test_or_it_is_not(sandbox: Sandbox, person: httpx.Client, button: str, says: str, status: str) -> None:
+    intent = asked(sandbox)
+    assert says in press(person, person.get(f"/{PHONE}").text, button).text
+    assert sandbox.api.get(f"/payment-intents/{intent['id']}/")["status"] == status
+
+
+def test_a_payment_that_was_answered_elsewhere_is_gone(sandbox: Sandbox, person: httpx.Client) -> None:
+    asked(sandbox)
+    text = person.get(f"/{PHONE}").text
+    sandbox.control.post(f"/phones/{PHONE}/answer", {"answer": "reject"})
+    assert "is no longer waiting" in press(person, text, "approve").text
+
+
+def test_it_speaks_french(person: httpx.Client) -> None:
+    for answer in (
+        person.get(f"/{PHONE}", params={"lang": "fr"}),
+        person.get(f"/{PHONE}", headers={"Accept-Language": "fr"}),
+    ):
+        assert "Rien à confirmer" in answer.text
+        assert '<html lang="fr">' in answer.text
+
+
+def test_it_loads_nothing_from_elsewhere_and_pages_of_others_may_not_use_it(
+    sandbox: Sandbox, person: httpx.Client
+) -> None:
+    asked(sandbox)
+    shown = person.get(f"/{PHONE}")
+    assert "default-src 'none'" in shown.headers["content-security-policy"]
+    assert not re.findall(r"(?:src|href)=\"(?:https?:)?//", shown.text)
+    url = f"/{PHONE}/answer"
+    foreign = person.post(url, data={"answer": "approve"}, headers={"Origin": "https://evil.example"})
+    assert foreign.status_code == 403
+    assert len(sandbox.control.get(f"/phones/{PHONE}")["data"]) == 1
+
+
+def test_programs_get_json_at_the_same_address(sandbox: Sandbox, person: httpx.Client) -> None:
+    asked(sandbox)
+    assert person.get(f"/{PHONE}", headers={"Accept": "application/json"}).json()["object"] == "list"
+    assert person.get("/7").status_code == 404
+    assert person.get(f"/{PHONE}/else").status_code == 404
+
+
+@pytest.mark.parametrize(
+    "body", [b"\xff\xfe", b"answer=approve&" * 500, b"a&" * 50, b"answer=approve&payment_intent=%00"]
+)
+def test_a_strange_form_does_nothing(sandbox: Sandbox, person: httpx.Client, body: bytes) -> None:
+    asked(sandbox)
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    answer = person.post(f"/{PHONE}/answer", content=body, headers=headers, follow_redirects=True)
+    assert answer.status_code in (200, 400, 422)
+    assert len(sandbox.control.get(f"/phones/{PHONE}")["data"]) == 1

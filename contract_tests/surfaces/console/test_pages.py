@@ -1,0 +1,329 @@
+"""The console's pages as they are without a script: whole, escaped, in two languages, changing nothing."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from contract_tests.support.html import Page
+from contract_tests.support.sandbox import CARD, FAILING_PHONE, Sandbox
+from contract_tests.surfaces.console.visitor import Visitor, visiting, within
+from emulator.presentation.languages.statuses import STATUSES
+from emulator.resources.registry import STATE_MACHINES
+from emulator.ui.console.views import PAGES
+
+NASTY = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)> {{ 7*7 }} </textarea></pre> \u202e 😀"
+WORD = "Hostile"
+
+LISTS = [path for path in PAGES if "{" not in path]
+
+
+def fill(sandbox: Sandbox) -> dict[str, Any]:
+    """A world with some of everything, named as badly as can be."""
+    inbox = f"{sandbox.url}/_emulator/inbox/shop?app={sandbox.key.removeprefix('sk_test_')}"
+    endpoint = sandbox.endpoint(inbox, name=f"{WORD} {NASTY}"[:100])
+    sandbox.inbox_answers("shop", status=400)
+    customer = sandbox.customer(name=f"{WORD} {NASTY}", metadata={"note": NASTY}, phone="+24177000000")
+    plan = sandbox.plan(name=NASTY, description=NASTY)
+    subscription = sandbox.api.post("/subscriptions/", {"customer": customer["id"], "plan": plan["id"]})
+    sandbox.subscribe(FAILING_PHONE, plan=plan["id"])
+    sandbox.product(name=NASTY)
+    session = sandbox.session(line_items=[{"description": NASTY, "unit_amount": 15000, "quantity": 1}])
+    sandbox.buy(session, CARD, customer={"name": NASTY, "email": "nasty@example.com"})
+    sandbox.link(name=NASTY)
+    sandbox.api.request("GET", "/customers/", params={"search": NASTY})
+    sandbox.control.post("/outcomes", {"operation": "payment", "result": "failed", "match": {"customer": NASTY}})
+    sandbox.control.post("/faults", {"then": {"status": 503, "body": NASTY}, "match": {"customer": NASTY}})
+    sandbox.control.post("/snapshots", {"name": "before"})
+    sandbox.settle()
+    return {"customer": customer["id"], "subscription": subscription["id"], "endpoint": endpoint["id"]}
+
+
+def faults(page: Page) -> list[str]:
+    """What a page must not have: markup of strangers, scripts and styles in the page, words that are missing."""
+    found = []
+    if (
+        page.html.count("<script") != 1
+        or page.html.count("<style") != 1
+        or "<img src=x" in page.html
+        or "49 <" in page.html
+    ):
+        found.append("strange markup")
+    found += page.strange
+    if not re.search(r"<h1", page.html) or "<title>" not in page.html:
+        found.append("no heading")
+    return found
+
+
+def crawl(visitor: Visitor, most: int) -> dict[str, Page]:
+    """Every page that can be reached by links, up to so many."""
+    seen: dict[str, Page] = {}
+    waiting = [f"/_emulator/?app={visitor.app}"]
+    while waiting and len(seen) < most:
+        link = waiting.pop(0)
+        if link not in seen:
+            seen[link] = page = visitor.follow(link)
+            waiting += filter(within, page.links)
+    return seen
+
+
+def test_every_link_of_a_hostile_world_leads_to_a_sound_page(sandbox: Sandbox) -> None:
+    ids = fill(sandbox)
+    with visiting(sandbox) as visitor:
+        pages = crawl(visitor, 200)
+    # Apps of other tests may come and go at any time.
+    own = {link: page for link, page in pages.items() if f"app={visitor.app}" in link}
+    assert {link: page.status for link, page in own.items() if page.status != 200} == {}
+    assert {link: found for link, page in own.items() if (found := faults(page))} == {}
+    paths = {link.partition("?")[0].removeprefix("/_emulator/console/") for link in own}
+    assert {path for path in LISTS if path not in ("search", "recording")} <= paths  # those are what forms lead to
+    assert {f"objects/{ids['customer']}", f"objects/{ids['subscription']}", f"objects/{ids['endpoint']}"} <= paths
+    assert any(path.startswith("requests/req_") for path in paths)
+    assert any(path.startswith("emails/mail_") for path in paths)
+
+
+@pytest.mark.parametrize("path", ["", *LISTS])
+def test_an_empty_world_has_every_page_in_french(sandbox: Sandbox, path: str) -> None:
+    with visiting(sandbox, **{"Accept-Language": "fr-FR,fr;q=0.9"}) as visitor:
+        page = visitor.open(path)
+    assert (page.status, faults(page)) == (200, [])
+    assert '<html lang="fr"' in page.html
+    assert "Vue d’ensemble" in page.text
+
+
+def test_a_world_without_objects_is_welcomed_and_has_no_next_job(sandbox: Sandbox) -> None:
+    """Until its first object: moving the clock is no reason to stop."""
+    with visiting(sandbox) as visitor:
+        for _ in range(2):
+            page = visitor.open()
+            assert 'data-testid="to-next" disabled' in page.html
+            assert "A world of your own" in page.text
+            visitor.do("advance", by="1d")
+        sandbox.subscribe()
+        page = visitor.open()
+    assert 'data-testid="to-next" disabled' not in page.html
+    assert "A world of your own" not in page.text
+
+
+def test_statuses_are_in_the_readers_language(sandbox: Sandbox) -> None:
+    subscription = sandbox.subscribe(FAILING_PHONE)
+    assert sandbox.api.get(f"/subscriptions/{subscription['id']}/")["status"] == "past_due"
+    with visiting(sandbox, **{"Accept-Language": "fr-FR,fr;q=0.9"}) as visitor:
+        page = visitor.open(f"objects/{subscription['id']}")
+        listed = visitor.open("objects", kind="subscription")
+    for text in (page.text, listed.text):
+        assert "en retard de paiement" in text
+        assert "past due" not in text
+
+
+def test_the_audit_is_in_the_readers_language(sandbox: Sandbox) -> None:
+    with visiting(sandbox, **{"Accept-Language": "fr-FR,fr;q=0.9"}) as visitor:
+        text = visitor.open("audit").text
+    assert all(f"{word} " in text for word in ("Attendez", "Répondez", "Utilisez"))
+    assert "Stop after three retries" not in text
+
+
+def test_every_status_of_a_life_cycle_has_a_name() -> None:
+    rows = [row for machine in STATE_MACHINES for row in machine.rows]
+    assert {row.target for row in rows} | {row.source for row in rows} - {None} <= {None, *STATUSES}
+
+
+def test_what_an_object_is_called_shows_as_text(sandbox: Sandbox) -> None:
+    ids = fill(sandbox)
+    with visiting(sandbox) as visitor:
+        assert NASTY.replace('"', '\\"') in visitor.open(f"objects/{ids['customer']}").said("json")
+        assert WORD in visitor.open("search", q=WORD.lower()).text
+        assert visitor.open("search", q=f" {ids['customer']} ").answer.url.path.endswith(ids["customer"])
+        assert visitor.open("search", q=NASTY).html.count("<script") == 1
+        assert visitor.open("objects", kind="customer", query=NASTY).html.count("<script") == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "status"),
+    [
+        ("nowhere", {}, 404),
+        ("objects/cust_000000000000000000000000", {}, 404),
+        ("objects/%3Fkind=customer", {}, 404),
+        ("objects/%2E%2E%2Fapp", {}, 404),
+        ("requests/req_0", {}, 404),
+        ("emails/mail_0", {}, 404),
+        ("emails/mail_0/html", {}, 404),
+        ("snapshots/none/export", {}, 404),
+        ("objects", {"kind": "settings"}, 404),
+        ("objects", {"related": "cust_0"}, 404),
+        ("events", {"page": "0"}, 422),
+        ("events", {"page": "<b>"}, 422),
+        ("requests", {"status": "abc"}, 422),
+        ("events", {"app": "x.y"}, 404),
+        ("events", {"app": "<script>"}, 404),
+        ("do/advance", {}, 404),
+        ("static/0/passwd", {}, 404),
+    ],
+)
+def test_what_is_not_there_is_a_page_that_says_so(
+    sandbox: Sandbox, path: str, query: dict[str, str], status: int
+) -> None:
+    with visiting(sandbox) as visitor:
+        page = visitor.open(path, **query)
+    assert page.status in (status, 405)
+    assert "<b>" not in page.html
+    if not path.startswith("static"):
+        assert page.said("problem")
+
+
+def test_a_page_may_load_and_run_only_our_own_files(sandbox: Sandbox) -> None:
+    with visiting(sandbox) as visitor:
+        page = visitor.open()
+        assert re.match(
+            "default-src 'none'; style-src 'sha256-[^ ;]+'; script-src 'self' 'sha256-[^ ;]+'; img-src 'self' data:; "
+            "connect-src 'self'; ",
+            page.answer.headers["content-security-policy"],
+        )
+        assert page.answer.headers["cache-control"] == "no-store"
+        assert page.answer.headers["x-frame-options"] == "SAMEORIGIN"
+        files = re.findall(r'(?:href|data-module)="(/_emulator/console/static/[^"]+)"', page.html)
+        types = {visitor.http.get(file).headers["content-type"].partition(";")[0] for file in files}
+    assert types == {"text/javascript", "image/svg+xml"}
+    assert not re.findall(r'(?:src|href)="https?:', page.html)
+
+
+def test_its_address_answers_whatever_is_accepted_and_programs_still_meet_the_control_api(sandbox: Sandbox) -> None:
+    """The address that ``serve`` prints also answers curl and what checks links."""
+    with visiting(sandbox, Accept="*/*") as visitor:
+        answers = [visitor.http.request(method, "/_emulator/") for method in ("GET", "HEAD")]
+        assert [answer.status_code for answer in answers] == [200, 200]
+        assert visitor.http.get("/_emulator/health", headers={"Accept": "text/html"}).json()["status"] == "ok"
+
+
+@pytest.mark.parametrize("path", ["/_emulator", "/_emulator/console/"])
+def test_other_addresses_lead_home(sandbox: Sandbox, path: str) -> None:
+    with visiting(sandbox) as visitor:
+        assert visitor.open(path).answer.url.path == "/_emulator/"
+
+
+def test_reading_changes_nothing_and_is_not_in_the_journal(sandbox: Sandbox) -> None:
+    """B-93: same requests, same bytes; somebody who looks makes none."""
+    fill(sandbox)
+    before = (sandbox.control.get("/requests")["pagination"]["count"], sandbox.control.get("/clock"))
+    with visiting(sandbox) as visitor:
+        crawl(visitor, 25)
+    assert (sandbox.control.get("/requests")["pagination"]["count"], sandbox.control.get("/clock")) == before
+
+
+def test_an_email_is_shown_as_it_reads_and_travels_and_with_its_pdf(sandbox: Sandbox) -> None:
+    invoice = sandbox.api.post(
+        "/invoices/",
+        {"customer": sandbox.customer()["id"], "line_items": [{"description": "Mat", "unit_amount": 9000}]},
+    )
+    for step in ("finalize", "send"):
+        sandbox.api.post(f"/invoices/{invoice['id']}/{step}/")
+    email = sandbox.control.get("/emails")["data"][0]
+    with visiting(sandbox) as visitor:
+        page = visitor.open(f"emails/{email['id']}")
+        frame = visitor.open(f"emails/{email['id']}/html")
+        paper = next(visitor.http.get(link) for link in page.links if "/attachments/" in link)
+        none = visitor.open(f"emails/{email['id']}/attachments/none.pdf")
+        raw = visitor.open(f"emails/{email['id']}/raw")
+    assert email["subject"] in page.text
+    assert "<iframe" in page.html
+    assert " sandbox " in page.html
+    assert "default-src 'none'" in frame.answer.headers["content-security-policy"]
+    assert paper.headers["content-type"] == "application/pdf"
+    assert paper.content.startswith(b"%PDF")
+    assert none.status == 404
+    assert raw.answer.headers["content-type"].startswith("text/plain")
+    assert "Subject:" in raw.html
+
+
+def test_the_live_side_is_a_world_of_its_own(sandbox: Sandbox) -> None:
+    sandbox.customer()
+    with visiting(sandbox) as visitor:
+        assert visitor.open().said("count-customer") == "1"
+        assert visitor.open(live="1").said("count-customer") == "0"
+
+
+def test_the_future_can_be_played(sandbox: Sandbox) -> None:
+    sandbox.subscribe()
+    with visiting(sandbox) as visitor, sandbox.expect():
+        assert "invoice.paid" in visitor.open("schedule", until="P3M").text
+        assert "Subscription renews" in visitor.open("schedule").text
+
+
+def test_a_choice_of_theme_and_language_lasts(sandbox: Sandbox) -> None:
+    with visiting(sandbox) as visitor:
+        for choice in ({"theme": "dark"}, {"language": "fr"}):
+            visitor.http.post("/_emulator/console/choose", data={**choice, "_back": "/_emulator/"})
+        page = visitor.open("events")
+        assert '<html lang="fr" data-theme="dark"' in page.html
+        visitor.http.post("/_emulator/console/choose", data={"theme": "<b>", "language": "xx"})
+        assert '<html lang="fr" data-theme="dark"' in visitor.open().html
+
+
+def test_an_object_is_explained(sandbox: Sandbox) -> None:
+    """The chain of causes, in which ids lead on; the words around it in the reader's language."""
+    sandbox.subscribe()
+    sandbox.advance("P2M")
+    invoice = sandbox.invoices("id")[-1]
+    with visiting(sandbox) as visitor:
+        page = visitor.open(f"objects/{invoice}")
+        french = visitor.open(f"objects/{invoice}", lang="fr")
+    why = page.said("why")
+    assert why.startswith("Why is it in this state? When Requests Clock and jobs Money and states Webhooks Emails")
+    assert "POST /v1/subscriptions/" in why
+    assert "Subscription renews" in why
+    assert "open → paid" in why
+    assert "amount_paid 0 XAF → 5,000 XAF" in why
+    assert "no longer covers" not in why
+    assert f"/_emulator/console/objects/{invoice}?app={visitor.app}" in page.links
+    assert "Pourquoi cet état ? Quand Requêtes Horloge et tâches Argent et états" in french.said("why")
+    assert "L’abonnement se renouvelle" in french.said("why")
+
+
+def test_a_repeated_cause_is_one_row_with_a_count(sandbox: Sandbox) -> None:
+    """Three retries that did the same, between the first failure and the last, are counted."""
+    subscription = sandbox.subscribe(FAILING_PHONE)["id"]
+    sandbox.advance("P2M")
+    with visiting(sandbox) as visitor:
+        why = visitor.open(f"objects/{subscription}").said("why")
+    assert "2 Jan 2026 00:00 × 3 until 6 Jan 2026 00:00" in why
+    assert why.count("Failed charge is retried") == 2
+    assert "past due → unpaid no retry is left" in why
+
+
+def test_a_chain_that_is_not_whole_says_so(sandbox: Sandbox) -> None:
+    customer = sandbox.customer()["id"]
+    sandbox.control.post("/snapshots", {"name": "now"})
+    sandbox.control.post("/snapshots/now/restore")
+    with visiting(sandbox) as visitor:
+        assert "The journal no longer covers" in visitor.open(f"objects/{customer}").said("why")
+
+
+def test_of_a_long_chain_the_last_episodes_stand_open(sandbox: Sandbox) -> None:
+    customer = sandbox.customer()["id"]
+    for number in range(20):
+        sandbox.api.patch(f"/customers/{customer}/", {"name": f"Awa {number}"})
+        sandbox.api.patch(f"/customers/{customer}/", {"metadata": {"number": number}})
+    with visiting(sandbox) as visitor:
+        page = visitor.open(f"objects/{customer}")
+    assert "37 earlier episodes" in page.said("why")
+    assert "changed lastname 18 → 19" in page.said("why")
+
+
+def test_the_audit_names_what_shows_a_mutation(sandbox: Sandbox) -> None:
+    body = {"transaction": sandbox.deposit()["id"]}
+    refund = sandbox.api.request("POST", "/refunds/", json=body).headers["request-id"]
+    with visiting(sandbox) as visitor:
+        page, french = visitor.open("audit"), visitor.open("audit", lang="fr")
+    assert "A refund was asked for without an Idempotency-Key" in page.said("findings")
+    assert "warning" in page.said("findings")
+    assert f"/_emulator/console/requests/{refund}?app={visitor.app}" in page.links
+    assert "Not exercised" in page.text
+    assert "avertissement" in french.said("findings")
+    assert "Non exercé" in french.text
+
+
+def test_a_client_nothing_can_be_said_against(sandbox: Sandbox) -> None:
+    with visiting(sandbox) as visitor:
+        assert "No problems found." in visitor.open("audit").said("findings")

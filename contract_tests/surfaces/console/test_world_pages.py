@@ -1,0 +1,189 @@
+"""The pages about a world as a whole: plots over its time, coverage, worlds, inboxes, readings, reports of runs."""
+
+from __future__ import annotations
+
+import json
+from re import DOTALL, findall, search
+from typing import Any
+
+import pytest
+
+from contract_tests.support.html import Page
+from contract_tests.support.sandbox import FAILING_PHONE, Sandbox
+from contract_tests.surfaces.console.visitor import Visitor, visiting
+
+
+def inbox(sandbox: Sandbox, name: str) -> str:
+    return f"{sandbox.url}/_emulator/inbox/{name}?app={sandbox.key.removeprefix('sk_test_')}"
+
+
+def test_money_states_and_events_are_plotted_with_tables_of_the_same_facts(sandbox: Sandbox) -> None:
+    sandbox.endpoint(inbox(sandbox, "shop"))
+    sandbox.subscribe(FAILING_PHONE)
+    sandbox.subscribe()
+    sandbox.advance("40d")
+    with visiting(sandbox) as visitor:
+        page = visitor.open("over-time")
+        french = visitor.open("over-time", lang="fr")
+    assert page.html.count('<svg role="img"') == 4
+    assert findall(r'aria-labelledby="(\S+)-title', page.html) == [
+        "plot-money",
+        "plot-states",
+        "plot-events",
+        "plot-attempts",
+    ]
+    (curve,) = sandbox.control.get("/ledger")["totals"][1:2]
+    assert f"{curve['amount']:,}" in page.said("plot-money")
+    assert "unpaid" in page.said("plot-states")
+    assert "Awa Diop · Basic" in page.said("plot-states")
+    assert page.said("plot-events").count("invoice.paid") == 3, "the row and a line of the table for each"
+    assert "invoice.paid: 200" in page.said("plot-attempts")
+    assert "réussi" in french.said("plot-attempts")
+
+
+def test_a_plot_of_a_part_says_so_and_begins_where_its_data_does(sandbox: Sandbox) -> None:
+    """The money of a year is there, though its first months are not drawn."""
+    sandbox.subscribe(unit_amount=500, currency="XAF", interval="week")
+    sandbox.advance("364d")
+    ledger = sandbox.control.get("/ledger", page_size=1)
+    merchant = next(each["amount"] for each in ledger["totals"] if each["account"] == "merchant")
+    entries = sandbox.control.get("/ledger", page=3, page_size=100)["entries"]["data"]
+    first = next(each["at"] for each in reversed(entries) if each["account"] == "merchant")
+    with visiting(sandbox) as visitor:
+        page = visitor.open("over-time")
+    count = ledger["entries"]["pagination"]["count"]
+    assert count > 300
+    assert f"The last 300 of {count} ledger entries." in page.said("plot-money")
+    assert "ledger entries" not in page.said("plot-states")
+    rows = findall(r"<tr><td>([\d-]+) [\d:]+</td><td>XAF</td><td[^>]*>([\d,]+)", page.html)
+    assert rows[0][0] == first[:10]
+    assert rows[-1][1] == f"{merchant:,}"
+    money = search(r'data-testid="plot-money".*?</svg>', page.html, DOTALL)
+    assert money
+    assert findall(r'<text class="tick"[^>]*>([\d-]+)</text>', money[0])[0] == first[:10]
+
+
+def test_what_was_received_is_drawn_when_its_entries_are_forgotten(sandbox: Sandbox) -> None:
+    sandbox.pay()
+    sandbox.control.post("/snapshots", {"name": "paid"})
+    sandbox.control.post("/reset")
+    sandbox.control.post("/snapshots/paid/restore")
+    with visiting(sandbox) as visitor:
+        assert "4,855" in visitor.open("over-time").said("plot-money")
+
+
+def test_an_empty_world_has_nothing_to_plot(sandbox: Sandbox) -> None:
+    with visiting(sandbox) as visitor:
+        page = visitor.open("over-time")
+    assert "<svg role" not in page.html
+    assert "No money moved." in page.said("plot-money")
+
+
+def test_coverage_says_how_much_was_used_and_what_was_not(sandbox: Sandbox) -> None:
+    sandbox.customer()
+    found = sandbox.control.get("/coverage")
+    with visiting(sandbox) as visitor:
+        page = visitor.open("coverage")
+    total = found["operations"]["total"]
+    assert page.said("answer").startswith(f"2 of {total} operations of the service were called, and 1 of ")
+    assert "createCustomer" in page.said("groups")
+    assert all(name in page.said("groups") for name in found["errors"]["missing"])
+
+
+def test_all_worlds_are_listed_with_what_they_hold(sandbox: Sandbox) -> None:
+    sandbox.customer()
+    with visiting(sandbox) as visitor:
+        page = visitor.open("worlds")
+    row = search(rf">{visitor.app}</a>.*?</div>", page.html, DOTALL)
+    assert row, page.text
+    assert "just now" in row[0]
+    assert "1 Jan 2026 00:00:00" in row[0]
+
+
+def test_an_inbox_shows_what_it_received_and_its_manner_is_set_and_cleared(sandbox: Sandbox) -> None:
+    sandbox.endpoint(inbox(sandbox, "shop"))
+    sandbox.customer()
+    sandbox.settle()
+    with visiting(sandbox) as visitor:
+        assert "shop" in visitor.open("inbox").said("inboxes")
+        page = visitor.open("inbox/shop")
+        assert page.said("answer") == "It answers with 200 at once. 2 requests received."
+        assert "customer.created 200 signature valid" in page.said("received")
+        form = {"_id": "shop", "status:number": "500", "delay_ms:number": "5"}
+        page = visitor.do("manner", "inbox/shop", **form)
+        assert page.said("notice") == "From now on it answers with 500."
+        assert page.said("answer").startswith("It answers with 500 after 5 ms.")
+        page = visitor.do("clear_manner", "inbox/shop", _id="shop")
+        assert page.said("notice") == "From now on it answers with 200."
+        assert "It answers with 200 at once." in page.said("answer")
+
+
+SWEEP = {
+    "passed": False,
+    "runs": 12,
+    "requests": 4,
+    "deliveries": 3,
+    "findings": [
+        {
+            "title": "POST /v1/customers/",
+            "sentence": "The answer of the 1st request is lost <b>.",
+            "differences": ["customers: 1 -> 2"],
+            "advice": "Send an Idempotency-Key.",
+        }
+    ],
+    "unstable": [],
+    "failure": None,
+    "remaining": 2,
+}
+
+GRADE = {
+    "mark": 83,
+    "failure": None,
+    "areas": [
+        {
+            "name": "sweep",
+            "question": "Does it end the same?",
+            "mark": 66,
+            "findings": [{"rule": "a", "sentence": "It ends with two customers.", "fix": "Send a key."}],
+        },
+        {"name": "doubt", "question": "Would tests notice?", "mark": None, "findings": [], "not_asked": "No tests."},
+    ],
+}
+
+
+def opened(visitor: Visitor, text: str) -> Page:
+    answer = visitor.http.post("/_emulator/console/reports", params={"app": visitor.app}, data={"report": text})
+    return Page(answer)
+
+
+@pytest.mark.parametrize(
+    ("report", "words"),
+    [
+        (SWEEP, ("sweep Found something", "4 requests, 3 deliveries, 12 runs; 2 runs left out", "lost <b>.", "1 -> 2")),
+        (GRADE, ("grade Found something", "83 / 100", "66 / 100", "It ends with two customers.", "No tests.")),
+        ({**SWEEP, "passed": True, "findings": []}, ("sweep Passed",)),
+    ],
+    ids=["sweep", "grade", "passed"],
+)
+def test_the_report_of_a_run_is_opened(sandbox: Sandbox, report: Any, words: tuple[str, ...]) -> None:
+    with visiting(sandbox) as visitor:
+        page = opened(visitor, json.dumps(report))
+    assert page.status == 200
+    assert [word for word in words if word not in page.said("report")] == []
+    assert "<b>" not in page.html
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"mark": "x"}', "[" * 10_000])
+def test_what_is_no_report_is_said_to_be_none(sandbox: Sandbox, text: str) -> None:
+    with visiting(sandbox) as visitor:
+        page = opened(visitor, text)
+    assert page.status == 422
+    assert page.said("report-error") == "This is not the JSON of a sweep or a grade."
+
+
+def test_readings_are_set_beside_the_decisions(sandbox: Sandbox) -> None:
+    with visiting(sandbox) as visitor:
+        page = visitor.do("settings", "readings", **{"settings.readings.webhook_success": "2xx"})
+        assert page.said("notice") == "The settings are changed."
+        assert "B-58" in page.text
+    assert sandbox.control.get("/app")["settings"]["readings"]["webhook_success"] == "2xx"

@@ -1,0 +1,54 @@
+"""A visitor of the console without a browser: pages are read and forms are sent as HTTP, no script runs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+
+from contract_tests.support.html import Page
+from contract_tests.support.sandbox import Sandbox
+
+HOME = "/_emulator/"
+PLACE = "/_emulator/console/"
+
+
+class Visitor:
+    """Somebody who looks at one world."""
+
+    def __init__(self, url: str, app: str, **headers: str) -> None:
+        self.app = app
+        self.http = httpx.Client(
+            base_url=url, headers={"Accept": "text/html", **headers}, timeout=60, trust_env=False, follow_redirects=True
+        )
+
+    def open(self, path: str = "", **query: Any) -> Page:
+        """A page of the console; the overview if none is named."""
+        address = path if path.startswith("/") else PLACE + path if path else HOME
+        return Page(self.http.get(address, params={"app": self.app, **query}))
+
+    def follow(self, link: str) -> Page:
+        """Where a link leads."""
+        return Page(self.http.get(link))
+
+    def do(self, action: str, back: str = "", **form: Any) -> Page:
+        """Send a form and arrive where it leads."""
+        fields = {"_back": f"{PLACE + back if back else HOME}?app={self.app}", **form}
+        return Page(self.http.post(f"{PLACE}do/{action}", params={"app": self.app}, data=fields))
+
+
+@contextmanager
+def visiting(sandbox: Sandbox, **headers: str) -> Iterator[Visitor]:
+    """A visitor of this world."""
+    visitor = Visitor(sandbox.url, sandbox.key.removeprefix("sk_test_"), **headers)
+    with visitor.http:
+        yield visitor
+
+
+def within(link: str) -> bool:
+    """Whether a link leads to a page of the console that is read and not handed out."""
+    path = link.partition("?")[0]
+    return bool(re.fullmatch(rf"{HOME}|{PLACE}[^#]*", path)) and not path.endswith(("/export", "/raw"))

@@ -1,0 +1,179 @@
+"""The App and its settings through the control API (B-90)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from contract_tests.quality.drift.test_settings import DEFAULTS as SETTINGS
+from contract_tests.support.client import Client
+from contract_tests.support.sandbox import Sandbox
+
+OF_SETTINGS = {"unknown_fields": "reject", "error_shape": "documented", "refund_timing": "documented"}
+"""Readings that have settings of their own; the App shows them among its readings too."""
+
+DEFAULTS = {**SETTINGS, "readings": {**SETTINGS["readings"], **OF_SETTINGS}}
+
+OTHERS: dict[str, Any] = {
+    "main_currency": "EUR",
+    "currencies": ["XAF", "GBP"],
+    "countries": ["FR"],
+    "pricing_plan": "enterprise",
+    "commission_rate": 1.5,
+    "tax_rate": 19.25,
+    "minimum_amount": 0,
+    "maximum_amount": 1000,
+    "error_shape": "flat",
+    "unknown_fields": "ignore",
+    "rate_limit": {"per_second": 0.5, "burst": 1},
+    "concurrency_limit": 1,
+    "renewal_retry_days": [],
+    "reactivation_days": 0,
+    "operator_delay": 2.5,
+    "mobile_money": "handset",
+    "refund_timing": "instant",
+    "refund_review": True,
+    "refund_expiry_days": 1,
+    "webhook_http": "never",
+    "trusted_proxies": [],
+    "merchant": {"address": ["BP 7", "Libreville"], "tax_number": "GA-1", "email": None, "phone": None, "logo": None},
+    "readings": {
+        "search_nothing_found": "error",
+        "metadata_values": "any",
+        "webhook_success": "2xx",
+        "webhook_retry": "all",
+        "cors_without_domains": "any",
+        "unknown_fields": "reject",
+        "error_shape": "documented",
+        "refund_timing": "documented",
+        "renewal_without_method": "fail",
+        "past_due_periods": "charged",
+        "success_url": "required",
+        "anonymous_customer": "none",
+        "payment_received": "transaction",
+    },
+}
+
+WRONG: list[tuple[str, Any]] = [
+    ("main_currency", "xaf"),
+    ("main_currency", "GBP"),
+    ("currencies", []),
+    ("currencies", ["XAF", "ABC"]),
+    ("countries", ["Gabon"]),
+    ("pricing_plan", "free"),
+    ("commission_rate", -1),
+    ("tax_rate", 101),
+    ("minimum_amount", -1),
+    ("minimum_amount", 1.5),
+    ("maximum_amount", "1000"),
+    ("error_shape", "round"),
+    ("unknown_fields", True),
+    ("rate_limit", {"per_second": 0, "burst": 1}),
+    ("rate_limit", {"per_second": 1}),
+    ("concurrency_limit", 0),
+    ("renewal_retry_days", [0]),
+    ("reactivation_days", None),
+    ("operator_delay", -0.1),
+    ("refund_review", "yes"),
+    ("webhook_http", "https"),
+    ("readings", {"payment_received": "never"}),
+    ("readings", {"no_such_reading": "any"}),
+    ("no_such_setting", 1),
+    ("merchant", {"no_such_field": 1}),
+]
+
+
+def settings(sandbox: Sandbox) -> Any:
+    return sandbox.control.get("/app")["settings"]
+
+
+def test_an_app_starts_with_the_documented_settings(sandbox: Sandbox) -> None:
+    app = sandbox.control.get("/app")
+    assert app["settings"] == DEFAULTS
+    assert (app["key"], app["livemode"]) == (sandbox.key, False)
+    assert app["id"] == sandbox.customer()["app"]
+
+
+@pytest.mark.parametrize("name", DEFAULTS)
+def test_each_setting_can_be_changed_alone(sandbox: Sandbox, name: str) -> None:
+    changed = sandbox.control.patch("/app", {"settings": {name: OTHERS[name]}})
+    expected = {**DEFAULTS, name: OTHERS[name]}
+    if name in DEFAULTS["readings"]:  # an older setting, which is shown as a reading as well
+        expected["readings"] = {**DEFAULTS["readings"], name: OTHERS[name]}
+    assert changed["settings"] == expected == settings(sandbox)
+
+
+@pytest.mark.parametrize(("name", "value"), WRONG, ids=lambda value: str(value)[:30])
+def test_a_wrong_name_or_value_is_rejected_and_nothing_changes(sandbox: Sandbox, name: str, value: Any) -> None:
+    body = {"settings": {name: value, "tax_rate": 18} if name != "tax_rate" else {name: value}}
+    answer = sandbox.control.request("PATCH", "/app", json=body)
+    assert answer.status_code == 422
+    assert name in answer.text
+    assert settings(sandbox) == DEFAULTS
+
+
+def test_readings_not_sent_stay_as_they_are(sandbox: Sandbox) -> None:
+    """B-99: a change of one reading is merged with the others."""
+    sandbox.control.patch("/app", {"settings": {"readings": {"payment_received": "transaction"}}})
+    changed = sandbox.control.patch("/app", {"settings": {"readings": {"success_url": "required"}}})
+    own = {"payment_received": "transaction", "success_url": "required"}
+    assert changed["settings"]["readings"] == {**DEFAULTS["readings"], **own}
+
+
+def test_an_empty_change_changes_nothing(sandbox: Sandbox) -> None:
+    """B-21."""
+    assert sandbox.control.patch("/app", {})["settings"] == DEFAULTS
+
+
+def test_settings_survive_a_reset_of_the_data(sandbox: Sandbox) -> None:
+    """B-07."""
+    sandbox.control.patch("/app", {"settings": {"tax_rate": 18}})
+    sandbox.api.post("/reset")
+    assert settings(sandbox)["tax_rate"] == 18
+
+
+def test_both_sides_of_an_app_have_settings_of_their_own(sandbox: Sandbox) -> None:
+    """B-02: two separate worlds."""
+    live = Client(sandbox.url, sandbox.control.contract, sandbox.key.replace("sk_test_", "sk_prod_"))
+    live.patch("/app", {"settings": {"tax_rate": 18}})
+    assert live.get("/app")["livemode"] is True
+    assert settings(sandbox)["tax_rate"] == 0
+    live.close()
+
+
+def test_the_app_is_found_by_name_and_demo_without_one(sandbox: Sandbox) -> None:
+    """A control call acts on the world of the key, or of ``app=NAME``, or of ``demo``."""
+    keyless = Client(sandbox.url, sandbox.control.contract, None)
+    name = sandbox.key.removeprefix("sk_test_")
+    sandbox.control.patch("/app", {"settings": {"tax_rate": 18}})
+    assert keyless.get("/app", app=name)["settings"]["tax_rate"] == 18
+    assert keyless.get("/app")["name"] == "demo"
+    keyless.rejected("GET", "/app", 422, "INVALID_FILTER_PARAM", params={"app": "a b"})
+    keyless.close()
+
+
+def test_error_shape_flat_flattens_what_is_documented_nested(sandbox: Sandbox) -> None:
+    """B-10: ``customer_email_exists`` reads ``DUPLICATE_EMAIL``, 409."""
+    body = {"email": "a@example.com", "name": "A"}
+    sandbox.api.post("/customers/", body)
+    sandbox.control.patch("/app", {"settings": {"error_shape": "flat"}})
+    error = sandbox.api.rejected("POST", "/customers/", 409, "DUPLICATE_EMAIL", json=body)
+    assert (error["type"], error["status"], error["param"]) == ("CONFLICT_ERROR", 409, "email")
+
+
+def test_error_shape_nested_nests_everything_in_lower_case(sandbox: Sandbox) -> None:
+    """B-10."""
+    sandbox.control.patch("/app", {"settings": {"error_shape": "nested"}})
+    answer = sandbox.api.request("GET", "/customers/cust_x/")
+    assert answer.status_code == 404
+    error = answer.json()["error"]
+    assert (error["type"], error["code"]) == ("not_found_error", "customer_not_found")
+
+
+def test_the_nested_shape_names_several_violations_in_its_message(sandbox: Sandbox) -> None:
+    """B-12: all faults at once, though the shape has no ``errors`` (B-10)."""
+    sandbox.control.patch("/app", {"settings": {"error_shape": "nested"}})
+    error = sandbox.api.request("POST", "/customers/", json={"name": 5}).json()["error"]
+    assert error["code"] == "validation_error"
+    assert sorted(error["message"].split("; ")) == ["email: is required", "name: must be a string"]

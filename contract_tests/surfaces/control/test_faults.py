@@ -1,0 +1,479 @@
+"""Faults of requests, arranged through the control API: whatever can go wrong on the way to the service (B-94)."""
+
+from __future__ import annotations
+
+import socket
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from contract_tests.support.client import http_client
+from contract_tests.support.sandbox import START, RunningServer, Sandbox
+from emulator.core.errors import CODES, ERRORS
+
+AWA = {"email": "awa@example.com", "name": "Awa Diop"}
+FAILING = {"code": "DATABASE_ERROR"}
+LIMITED = {"code": "RATE_LIMIT_EXCEEDED"}
+"""What the document allows of every operation, and here nothing else causes."""
+
+undocumented = pytest.mark.breaks_the_document
+"""Has the service answer as no document allows."""
+
+
+def arrange(sandbox: Sandbox, then: Any, **fields: Any) -> Any:
+    return sandbox.control.post("/faults", {"then": then, **fields})
+
+
+def arranged(sandbox: Sandbox) -> list[Any]:
+    return list(sandbox.control.pages("/faults"))
+
+
+def status(sandbox: Sandbox, method: str = "GET", path: str = "/customers/", **options: Any) -> int:
+    return sandbox.api.http.request(method, path, **options).status_code
+
+
+def customers(sandbox: Sandbox) -> int:
+    return int(sandbox.api.get("/customers/")["pagination"]["count"])
+
+
+def cut(sandbox: Sandbox, **options: Any) -> bool:
+    """Whether a request ends without any answer."""
+    try:
+        sandbox.api.http.post("/customers/", json=AWA, **options)
+    except httpx.TransportError:
+        return True
+    return False
+
+
+# -- arranging
+
+
+def test_a_fault_is_stored_until_it_strikes(sandbox: Sandbox) -> None:
+    answer = sandbox.control.request("POST", "/faults", json={"match": {"method": "POST"}, "times": 2, "then": FAILING})
+    assert answer.status_code == 201
+    fault = answer.json()
+    assert fault == {
+        "id": fault["id"],
+        "object": "fault",
+        "match": {"method": "POST"},
+        "times": 2,
+        "probability": None,
+        "then": FAILING,
+        "created_at": START,
+    }
+    assert arranged(sandbox) == [fault]
+    assert status(sandbox, "POST", json=AWA) == 500
+    assert arranged(sandbox) == [{**fault, "times": 1}]
+    assert status(sandbox, "POST", json=AWA) == 500
+    assert arranged(sandbox) == []
+    assert status(sandbox, "POST", json=AWA) == 201
+
+
+def test_without_times_it_strikes_once(sandbox: Sandbox) -> None:
+    assert arrange(sandbox, FAILING)["times"] == 1
+    assert [status(sandbox), status(sandbox)] == [500, 200]
+
+
+def test_they_are_listed_newest_first_and_cleared_together(sandbox: Sandbox) -> None:
+    made = [arrange(sandbox, {"status": code}) for code in (501, 502, 503)]
+    assert arranged(sandbox) == made[::-1]
+    assert sandbox.control.request("DELETE", "/faults").status_code == 204
+    assert arranged(sandbox) == []
+    assert status(sandbox) == 200
+
+
+@undocumented
+def test_the_one_arranged_first_strikes_first(sandbox: Sandbox) -> None:
+    for code in (501, 502, 503):
+        arrange(sandbox, {"status": code}, match={"method": "POST"} if code == 502 else {})
+    assert [status(sandbox) for _ in range(3)] == [501, 503, 200]
+    assert status(sandbox, "POST") == 502
+
+
+def test_another_world_is_not_concerned(sandbox: Sandbox) -> None:
+    """B-01; nor is the control API."""
+    arrange(sandbox, FAILING)
+    other = {"Authorization": f"Bearer {sandbox.key.replace('test', 'prod', 1)}"}
+    assert status(sandbox, headers=other) == 200
+    assert sandbox.now == START
+    assert len(arranged(sandbox)) == 1
+
+
+def test_a_reset_clears_them_and_does_not_count_them(sandbox: Sandbox) -> None:
+    """B-07."""
+    arrange(sandbox, FAILING, match={"method": "GET"})
+    assert sandbox.api.post("/reset")["deleted"] == 0
+    assert arranged(sandbox) == []
+
+
+def test_a_fault_is_no_object_of_the_service(sandbox: Sandbox) -> None:
+    sandbox.control.rejected("GET", f"/objects/{arrange(sandbox, FAILING)['id']}", 404, "NOT_FOUND")
+
+
+@pytest.mark.parametrize(
+    ("body", "param"),
+    [
+        ({}, "then"),
+        ({"then": {}}, "then"),
+        ({"then": {"body": {}}}, "then"),
+        ({"then": {"code": "DATABASE_ERROR", "delay_ms": 1}}, "then"),
+        ({"then": {"code": "DATABASE_ERROR", "body": {}}}, "then.body"),
+        ({"then": {"status": 204, "body": {}}}, "then.body"),
+        ({"then": {"status": 304, "body": ""}}, "then.body"),
+        ({"then": {"code": "OOPS"}}, "then.code"),
+        ({"then": {"status": 199}}, "then.status"),
+        ({"then": {"status": 600}}, "then.status"),
+        ({"then": {"executed": True}}, "then"),
+        ({"then": {"drop": "after", "executed": True}}, "then.executed"),
+        ({"then": {"lose": True, "executed": True}}, "then.executed"),
+        ({"then": {"status": 500, "executed": False}}, "then.executed"),
+        ({"then": {"hang_ms": 0}}, "then.hang_ms"),
+        ({"then": {"late_answer": True}, "match": {"method": "POST"}}, "match.method"),
+        ({"then": {"delay_ms": 0}}, "then.delay_ms"),
+        ({"then": {"delay_ms": 600001}}, "then.delay_ms"),
+        ({"then": {"drop": "during"}}, "then.drop"),
+        ({"then": {"garble": False}}, "then.garble"),
+        ({"then": {"explode": True}}, "then.explode"),
+        ({"then": FAILING, "times": 0}, "times"),
+        ({"then": FAILING, "times": 1, "probability": 0.5}, "times"),
+        ({"then": FAILING, "probability": 1.1}, "probability"),
+        ({"then": FAILING, "probability": -0.1}, "probability"),
+        ({"then": FAILING, "match": {"operation": "eatCustomer"}}, "match.operation"),
+        ({"then": FAILING, "match": {"path": "/customers/cust_x/"}}, "match.path"),
+        ({"then": FAILING, "match": {"method": "BREW"}}, "match.method"),
+        ({"then": FAILING, "match": {"event": "invoice.paid"}}, "match.event"),
+        ({"then": {"lose": True}, "match": {"method": "POST"}}, "match.method"),
+        ({"then": {"lose": True}, "match": {"event": "invoice.eaten"}}, "match.event"),
+        ({"then": {"duplicate": 0}}, "then.duplicate"),
+        ({"then": {"duplicate": 101}}, "then.duplicate"),
+        ({"then": {"delay": "soon"}}, "then.delay"),
+        ({"then": {"delay": "0s"}}, "then.delay"),
+        ({"then": {"delay": "P9999Y"}}, "then.delay"),
+    ],
+    ids=str,
+)
+def test_an_invalid_fault_is_rejected(sandbox: Sandbox, body: Any, param: str) -> None:
+    answer = sandbox.control.request("POST", "/faults", json=body)
+    assert (answer.status_code, answer.json()["param"]) == (422, param)
+    assert arranged(sandbox) == []
+
+
+# -- matching
+
+
+@pytest.mark.parametrize(
+    ("match", "method", "path"),
+    [
+        ({"operation": "listCustomers"}, "GET", "/customers/"),
+        ({"operation": "getCustomer"}, "GET", "/customers/cust_x/"),
+        ({"operation": "getCustomer"}, "HEAD", "/customers/cust_x/"),
+        ({"method": "DELETE"}, "DELETE", "/customers/cust_x/"),
+        ({"path": "/customers/{id}/"}, "PATCH", "/customers/cust_x/"),
+        ({"path": "/customers/{id}/addresses/"}, "POST", "/customers/cust_x/addresses/"),
+        ({"path": "/reset", "method": "POST"}, "POST", "/reset/"),
+        ({"operation": "createCustomer", "method": "POST", "path": "/customers/"}, "POST", "/customers/"),
+    ],
+    ids=str,
+)
+def test_only_what_matches_meets_it(sandbox: Sandbox, match: Any, method: str, path: str) -> None:
+    """Control API: by operation, method and path as in the document."""
+    arrange(sandbox, LIMITED, match=match, times=2)
+    others = [("GET", "/products/"), ("POST", "/products/"), ("GET", "/customers/cust_x/transactions/")]
+    assert 429 not in [status(sandbox, *other) for other in others]
+    assert status(sandbox, method, path) == 429
+
+
+def test_a_customer_is_matched_wherever_it_is_named(sandbox: Sandbox) -> None:
+    """In the path, the query or the body, or as the customer of an object that is named there."""
+    awa, ida = sandbox.customer(phone="+24177000000"), sandbox.customer(phone="+24177000009")
+    bodies = {each["id"]: {"customer": each["id"], "unit_amount": 500, "interval": "month"} for each in (awa, ida)}
+    subscription = sandbox.api.post("/subscriptions/", bodies[awa["id"]])["id"]
+    arrange(sandbox, LIMITED, match={"customer": awa["id"]}, probability=1)
+    for method, path, body in [
+        ("GET", f"/customers/{awa['id']}/", None),
+        ("PATCH", f"/customers/{awa['id']}/", {}),
+        ("GET", f"/subscriptions/?customer={awa['id']}", None),
+        ("GET", f"/subscriptions/{subscription}/", None),
+        ("POST", "/subscriptions/", bodies[awa["id"]]),
+    ]:
+        assert status(sandbox, method, path, json=body) == 429, path
+    assert status(sandbox, "GET", f"/customers/{ida['id']}/") == 200
+    assert status(sandbox, "POST", "/subscriptions/", json=bodies[ida["id"]]) == 201
+    assert status(sandbox, "POST", "/customers/", content=b"{") == 400
+    assert status(sandbox, "POST", "/customers/", content=b" " * 2_000_000) == 400
+    assert status(sandbox, "GET", "/customers/?page=x") == 422
+
+
+def test_a_body_in_pieces_is_looked_at_whole(sandbox: Sandbox) -> None:
+    arrange(sandbox, LIMITED, match={"customer": "cust_x"})
+    body = b'{"email": "awa@example.com", "name": "Awa Diop"}'
+    headers = {"Content-Type": "application/json"}
+    assert status(sandbox, "POST", content=iter([body[:9], body[9:]]), headers=headers) == 201
+    assert status(sandbox, "POST", content=iter([b'{"x": "cust', b'_x"}']), headers=headers) == 429
+
+
+# -- how often
+
+
+@pytest.mark.parametrize(("probability", "struck"), [(0, 0), (1, 40)])
+def test_never_and_always(sandbox: Sandbox, probability: float, struck: int) -> None:
+    arrange(sandbox, FAILING, probability=probability)
+    assert [status(sandbox) for _ in range(40)].count(500) == struck
+    assert len(arranged(sandbox)) == 1
+
+
+def strikes(seed: int) -> list[int]:
+    """Which of a hundred requests a fault with an even chance strikes, in a new world."""
+    server = RunningServer(seed=seed)
+    try:
+        with http_client(base_url=server.url) as http:
+            http.post("/_emulator/faults", json={"then": FAILING, "probability": 0.5})
+            headers = {"Authorization": "Bearer sk_test_demo"}
+            return [http.get("/v1/customers/", headers=headers).status_code for _ in range(100)]
+    finally:
+        server.stop()
+
+
+def test_with_a_seed_the_same_ones_are_struck(sandbox: Sandbox) -> None:
+    """B-93."""
+    first = strikes(7)
+    assert 25 < first.count(500) < 75
+    assert strikes(7) == first
+    assert strikes(8) != first
+
+
+# -- what goes wrong
+
+
+@undocumented
+@pytest.mark.parametrize("code", CODES)
+def test_every_code_can_be_had(sandbox: Sandbox, code: str) -> None:
+    """Control API: every code of the error model can be had this way, with its documented status."""
+    arrange(sandbox, {"code": code})
+    answer = sandbox.api.http.post("/customers/", json=AWA)
+    error = answer.json().get("error", answer.json())
+    assert (answer.status_code, error["code"]) == (ERRORS[code].status, code)
+    if answer.status_code == 429:
+        assert answer.headers["retry-after"]
+    assert customers(sandbox) == 0
+
+
+@undocumented
+@pytest.mark.parametrize(
+    ("then", "content_type", "content"),
+    [
+        ({"status": 503, "body": {"down": True}}, "application/json", b'{"down":true}'),
+        ({"status": 200, "body": []}, "application/json", b"[]"),
+        ({"status": 502, "body": "<h1>Bad gateway</h1>"}, "text/plain; charset=utf-8", b"<h1>Bad gateway</h1>"),
+        ({"status": 599}, None, b""),
+        ({"status": 204}, None, b""),
+    ],
+    ids=str,
+)
+def test_any_answer_at_all(sandbox: Sandbox, then: Any, content_type: str | None, content: bytes) -> None:
+    assert arrange(sandbox, then)["then"] == then
+    answer = sandbox.api.http.post("/customers/", json=AWA)
+    assert (answer.status_code, answer.content) == (then["status"], content)
+    assert answer.headers.get("content-type") == content_type
+    assert answer.headers["request-id"].startswith("req_")
+    assert customers(sandbox) == 0
+
+
+def test_a_delay_is_real_and_changes_nothing_else(sandbox: Sandbox) -> None:
+    arrange(sandbox, {"delay_ms": 300})
+    started = time.monotonic()
+    assert sandbox.api.post("/customers/", AWA)["created_at"] == START
+    assert time.monotonic() - started >= 0.3
+
+
+def test_others_are_served_while_one_waits(sandbox: Sandbox) -> None:
+    arrange(sandbox, {"delay_ms": 600_000}, match={"method": "POST"})
+    parts = urlsplit(sandbox.url)
+    with socket.create_connection((parts.hostname, parts.port), timeout=60) as line:
+        line.sendall(f"POST /v1/reset HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {sandbox.key}\r\n\r\n".encode())
+        assert any(not arranged(sandbox) for _ in range(1000)), "the fault never struck"
+        assert status(sandbox) == 200
+
+
+def test_a_connection_cut_before_leaves_nothing_done(sandbox: Sandbox) -> None:
+    arrange(sandbox, {"drop": "before"})
+    with sandbox.expect():
+        assert cut(sandbox)
+    assert customers(sandbox) == 0
+
+
+def test_a_connection_cut_after_leaves_it_done(sandbox: Sandbox) -> None:
+    arrange(sandbox, {"drop": "after"})
+    with sandbox.expect("customer.created"):
+        assert cut(sandbox)
+    assert customers(sandbox) == 1
+
+
+@undocumented
+def test_an_error_response_is_lost_like_any_answer(sandbox: Sandbox) -> None:
+    sandbox.api.post("/customers/", AWA)
+    arrange(sandbox, {"drop": "after"})
+    assert cut(sandbox)
+    arrange(sandbox, {"garble": True})
+    answer = sandbox.api.http.post("/customers/", json=AWA)
+    assert (answer.status_code, answer.content[:1]) == (409, b"}")
+
+
+def test_with_a_key_the_lost_answer_can_be_had_again(sandbox: Sandbox) -> None:
+    """B-16: this is what Idempotency-Key is for. Without one there would be a second refund, a second customer."""
+    key = {"Idempotency-Key": "attempt-1"}
+    arrange(sandbox, {"drop": "after"})
+    assert cut(sandbox, headers=key)
+    again = sandbox.api.request("POST", "/customers/", json=AWA, headers=key)
+    assert (again.status_code, again.headers["idempotent-replayed"]) == (201, "true")
+    assert customers(sandbox) == 1
+
+
+def test_an_arranged_error_is_not_what_a_key_remembers(sandbox: Sandbox) -> None:
+    """B-05, B-16: faults come before idempotency."""
+    key = {"Idempotency-Key": "attempt-1"}
+    arrange(sandbox, FAILING)
+    assert status(sandbox, "POST", json=AWA, headers=key) == 500
+    assert status(sandbox, "POST", json=AWA, headers=key) == 201
+
+
+@undocumented
+def test_a_garbled_answer_cannot_be_read_but_the_work_is_done(sandbox: Sandbox) -> None:
+    arrange(sandbox, {"garble": True})
+    answer = sandbox.api.http.post("/customers/", json=AWA)
+    assert (answer.status_code, answer.headers["content-type"]) == (201, "application/json")
+    with pytest.raises(ValueError, match="Expecting value"):
+        answer.json()
+    assert customers(sandbox) == 1
+
+
+def test_an_error_in_place_of_the_answer_leaves_it_done(sandbox: Sandbox) -> None:
+    """B-16: an error after the execution; the key still has the answer that was lost."""
+    key = {"Idempotency-Key": "attempt-1"}
+    arrange(sandbox, {"code": "INTERNAL_ERROR", "executed": True})
+    with sandbox.expect("customer.created"):
+        failed = sandbox.api.http.post("/customers/", json=AWA, headers=key)
+    assert (failed.status_code, failed.json()["code"]) == (500, "INTERNAL_ERROR")
+    again = sandbox.api.request("POST", "/customers/", json=AWA, headers=key)
+    assert (again.status_code, again.headers["idempotent-replayed"]) == (201, "true")
+    assert customers(sandbox) == 1
+
+
+@undocumented
+def test_a_status_in_place_of_the_answer_leaves_it_done(sandbox: Sandbox) -> None:
+    arrange(sandbox, {"status": 502, "body": "Bad gateway", "executed": True}, match={"nth": 2})
+    sandbox.api.get("/customers/")
+    answer = sandbox.api.http.post("/customers/", json=AWA)
+    assert (answer.status_code, answer.text) == (502, "Bad gateway")
+    assert customers(sandbox) == 1
+
+
+def test_an_answer_that_waits_is_that_of_a_request_that_is_done(sandbox: Sandbox) -> None:
+    arrange(sandbox, {"delay_ms": 600_000, "executed": True}, match={"method": "POST"})
+    with pytest.raises(httpx.ReadTimeout):
+        sandbox.api.http.post("/customers/", json=AWA, timeout=0.5)
+    assert any(customers(sandbox) == 1 for _ in range(1000))
+    arrange(sandbox, {"delay_ms": 50, "executed": True}, match={"method": "POST"})
+    assert sandbox.api.post("/customers/", {**AWA, "email": "ida@example.com"})["created_at"] == START
+
+
+def test_an_answer_that_never_comes_is_that_of_a_request_that_is_done(sandbox: Sandbox) -> None:
+    """The client sees its own timeout, or, if it is patient, a connection that is cut."""
+    arrange(sandbox, {"hang_ms": 600_000}, match={"method": "POST"})
+    with pytest.raises(httpx.ReadTimeout):
+        sandbox.api.http.post("/customers/", json=AWA, timeout=0.5)
+    assert any(customers(sandbox) == 1 for _ in range(1000))
+    arrange(sandbox, {"hang_ms": 50}, match={"method": "POST"})
+    assert cut(sandbox)
+
+
+# -- their place
+
+
+def test_they_come_after_key_profile_and_limit_and_before_the_body(sandbox: Sandbox) -> None:
+    """B-05."""
+    arrange(sandbox, FAILING, times=2)
+    assert status(sandbox, headers={"Authorization": "Bearer nobody"}) == 401
+    assert status(sandbox, path="/nothing/") == 404
+    assert status(sandbox, headers={"Emulator-Answer": "PERMISSION_DENIED"}) == 403
+    assert status(sandbox, "POST", content=b"{") == 500
+    sandbox.control.patch("/app", {"settings": {"rate_limit": {"per_second": 0.0001, "burst": 2}}})
+    assert [status(sandbox), status(sandbox), status(sandbox)] == [500, 200, 429]
+    assert arranged(sandbox) == []
+
+
+# -- at a place, and inside the idempotency window
+
+
+def test_the_nth_request_is_counted_from_now(sandbox: Sandbox) -> None:
+    sandbox.api.get("/customers/")
+    fault = arrange(sandbox, LIMITED, match={"method": "GET", "path": "/customers/", "nth": 3})
+    assert fault["match"] == {"method": "GET", "path": "/customers/", "nth": 3}
+    status(sandbox, path="/products/")
+    assert [status(sandbox) for _ in range(5)] == [200, 200, 429, 200, 200]
+    assert arranged(sandbox) == []
+
+
+def test_several_faults_count_the_same_requests(sandbox: Sandbox) -> None:
+    for nth in (2, 4):
+        arrange(sandbox, LIMITED, match={"nth": nth})
+    assert [status(sandbox) for _ in range(5)] == [200, 429, 200, 429, 200]
+
+
+def test_from_the_nth_on_so_many_times(sandbox: Sandbox) -> None:
+    arrange(sandbox, LIMITED, match={"nth": 2}, times=2)
+    assert [status(sandbox) for _ in range(4)] == [200, 429, 429, 200]
+
+
+def test_the_nth_delivery(sandbox: Sandbox) -> None:
+    endpoint = sandbox.endpoint(f"{sandbox.url}/_emulator/inbox/shop")
+    arrange(sandbox, {"lose": True}, match={"event": "customer.created", "nth": 2})
+    for _ in range(3):
+        sandbox.customer()
+    errors = [each["attempts"][0]["error"] for each in sandbox.deliveries(endpoint)]
+    assert [error is None for error in errors] == [True, False, True]
+
+
+@pytest.mark.parametrize("nth", [0, -1, "2", 1.5])
+def test_an_nth_is_a_whole_number_from_one(sandbox: Sandbox, nth: Any) -> None:
+    sandbox.control.rejected("POST", "/faults", 422, "INVALID_FIELD", json={"match": {"nth": nth}, "then": LIMITED})
+
+
+def test_a_request_is_held_while_its_key_is_taken(sandbox: Sandbox) -> None:
+    """What a client meets that asks again before its first request is answered (B-16)."""
+    arrange(sandbox, {"hold_ms": 1500}, match={"method": "POST"})
+    key = {"Idempotency-Key": "k1"}
+    with ThreadPoolExecutor() as pool:
+        first = pool.submit(sandbox.api.request, "POST", "/customers/", json=AWA, headers=key)
+        while arranged(sandbox):
+            pass
+        error = sandbox.api.rejected("POST", "/customers/", 409, "IDEMPOTENCY_CONFLICT", json=AWA, headers=key)
+        assert "in progress" in error["message"]
+        assert first.result().status_code == 201
+    again = sandbox.api.request("POST", "/customers/", json=AWA, headers=key)
+    assert (again.status_code, again.headers["idempotent-replayed"]) == (201, "true")
+    assert customers(sandbox) == 1
+
+
+def test_a_request_without_a_key_is_held_as_well(sandbox: Sandbox) -> None:
+    arrange(sandbox, {"hold_ms": 300})
+    started = time.perf_counter()
+    assert status(sandbox, "POST", json=AWA) == 201
+    assert time.perf_counter() - started >= 0.3
+
+
+def test_a_429_says_when_to_come_back(sandbox: Sandbox) -> None:
+    arrange(sandbox, {"status": 429})
+    answer = sandbox.api.request("GET", "/customers/")
+    assert (answer.status_code, answer.headers["retry-after"], answer.json()["retry_after"]) == (429, "1", 1)
+
+
+@undocumented
+def test_a_429_of_ones_own_too(sandbox: Sandbox) -> None:
+    arrange(sandbox, {"status": 429, "body": {"slow": "down"}})
+    answer = sandbox.api.http.get("/customers/")
+    assert (answer.status_code, answer.headers["retry-after"], answer.json()) == (429, "1", {"slow": "down"})

@@ -1,0 +1,266 @@
+"""The inbox: a receiver without set-up, which is a webhook's target like any other."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from contract_tests.support.client import http_client
+from contract_tests.support.sandbox import START, Sandbox
+
+
+def url(sandbox: Sandbox, name: str = "shop", query: str = "") -> str:
+    return f"{sandbox.url}/_emulator/inbox/{name}{query}"
+
+
+def stored(sandbox: Sandbox, name: str = "shop", **query: Any) -> list[Any]:
+    """What the inbox holds, oldest first."""
+    sandbox.settle()
+    return list(sandbox.control.pages(f"/inbox/{name}", page_size=100, **query))[::-1]
+
+
+@pytest.fixture
+def http() -> Iterator[httpx.Client]:
+    """A stranger: no key, no document."""
+    client = http_client()
+    yield client
+    client.close()
+
+
+@pytest.mark.parametrize("method", ["HMAC_SHA256", "JWT", "BASIC"])
+def test_an_inbox_takes_pings_and_deliveries_and_checks_their_signatures(sandbox: Sandbox, method: str) -> None:
+    endpoint = sandbox.endpoint(url(sandbox), security_profile=method)
+    sandbox.customer()
+    ping, delivery = stored(sandbox)
+    assert (ping["event_type"], delivery["event_type"]) == ("webhook.ping", "customer.created")
+    for request in (ping, delivery):
+        assert request["signature"] == {"valid": True, "webhook": endpoint["id"], "method": method}
+        assert (request["method"], request["answered"], request["created_at"]) == ("POST", 200, START)
+        assert request["url"] == url(sandbox)
+        assert endpoint["secret"] not in str(request)
+    assert delivery["headers"]["emulator-attempt"] == "1"
+    assert [each["status"] for each in sandbox.deliveries(endpoint)] == ["succeeded"]
+
+
+def test_a_signature_is_judged_by_the_secret_of_its_time(sandbox: Sandbox) -> None:
+    endpoint = sandbox.endpoint(url(sandbox))
+    sandbox.customer()
+    stored(sandbox)
+    sandbox.api.post(f"/webhooks/{endpoint['id']}/roll-secret/")
+    sandbox.customer()
+    assert [request["signature"]["valid"] for request in stored(sandbox)] == [True, True, True]
+
+
+def test_a_forged_or_altered_request_is_recognised(sandbox: Sandbox, http: httpx.Client) -> None:
+    endpoint = sandbox.endpoint(url(sandbox))
+    sandbox.customer()
+    _, genuine = stored(sandbox)
+    signature = {"service-signature": genuine["headers"]["service-signature"]}
+    key = {"app": sandbox.key.removeprefix("sk_test_")}
+    body = genuine["body"].encode()
+    for content, headers in [(body, signature), (body + b" ", signature), (body, {"service-signature": "0" * 64})]:
+        assert http.post(url(sandbox, "copy"), params=key, content=content, headers=headers).status_code == 200
+    http.post(url(sandbox, "copy"), params=key, content=body)
+    verdicts = [request["signature"] for request in stored(sandbox, "copy")]
+    assert [verdict["valid"] for verdict in verdicts] == [True, False, False, None]
+    assert [verdict["webhook"] for verdict in verdicts] == [*[endpoint["id"]] * 3, None]
+
+
+@pytest.mark.parametrize(("method", "scheme"), [("JWT", "Bearer"), ("BASIC", "Basic")])
+def test_other_credentials_than_the_endpoints_are_recognised(
+    sandbox: Sandbox, http: httpx.Client, method: str, scheme: str
+) -> None:
+    sandbox.endpoint(url(sandbox), security_profile=method)
+    sandbox.customer()
+    _, genuine = stored(sandbox)
+    body = genuine["body"].encode()
+    for given in (f"{scheme} bm9ib2R5Om5vYm9keQ==", f"{scheme} a.b.c", scheme):
+        http.post(
+            url(sandbox, "copy"),
+            params={"app": sandbox.key.removeprefix("sk_test_")},
+            content=body,
+            headers={"authorization": given},
+        )
+    assert [request["signature"]["valid"] for request in stored(sandbox, "copy")] == [False] * 3
+
+
+def test_a_forged_ping_is_held_against_the_endpoint_that_it_names(sandbox: Sandbox, http: httpx.Client) -> None:
+    _, named = sandbox.endpoint(url(sandbox)), sandbox.endpoint(url(sandbox, "other"))
+    (ping,) = stored(sandbox, "other")
+    key = {"app": sandbox.key.removeprefix("sk_test_")}
+    forged = {"service-signature": "0" * 64}
+    for content in (ping["body"], ping["body"].replace("webhook.ping", "webhook.pong")):
+        http.post(url(sandbox, "copy"), params=key, content=content.encode(), headers=forged)
+    assert [(each["signature"]["valid"], each["signature"]["webhook"]) for each in stored(sandbox, "copy")] == [
+        (False, named["id"]),
+        (False, None),
+    ]
+
+
+def test_a_forged_delivery_is_held_against_the_endpoint_that_it_claims_to_come_from(
+    sandbox: Sandbox, http: httpx.Client
+) -> None:
+    named, _ = sandbox.endpoint(url(sandbox)), sandbox.endpoint(url(sandbox, "other"))
+    sandbox.customer()
+    (delivery,) = sandbox.deliveries(named)
+    forged = {"service-signature": "0" * 64, "emulator-delivery": delivery["id"]}
+    key = {"app": sandbox.key.removeprefix("sk_test_")}
+    http.post(url(sandbox, "copy"), params=key, content=b"{}", headers=forged)
+    (request,) = stored(sandbox, "copy")
+    assert (request["signature"]["valid"], request["signature"]["webhook"]) == (False, named["id"])
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"])
+@pytest.mark.parametrize("body", [b"", b"\xff\x00", b"{", b"a=1", b"[" * 100_000], ids=len)
+def test_any_method_and_any_body_will_do(sandbox: Sandbox, http: httpx.Client, method: str, body: bytes) -> None:
+    headers = {"authorization": f"Bearer {sandbox.key}"}
+    answer = http.request(method, url(sandbox), content=body, headers=headers)
+    assert (answer.status_code, answer.json()) == (200, {"received": True})
+    (request,) = stored(sandbox)
+    assert (request["method"], request["event_type"]) == (method, None)
+    assert request["body"] == body.decode("utf-8", "replace")
+    assert request["headers"]["authorization"] == "Bearer …"
+
+
+def test_inboxes_and_worlds_do_not_mix(sandbox: Sandbox) -> None:
+    """B-01: what an event says of its App decides, unless the URL names one."""
+    sandbox.endpoint(url(sandbox, "one"))
+    sandbox.endpoint(url(sandbox, "two"))
+    sandbox.endpoint(url(sandbox, "one", "?app=elsewhere"))
+    assert [len(stored(sandbox, name)) for name in ("one", "two", "three")] == [1, 1, 0]
+    assert sandbox.control.http.get("/inbox/one").json()["pagination"]["count"] == 1
+    elsewhere = httpx.get(url(sandbox, "one"), params={"app": "elsewhere"}, trust_env=False, timeout=60).json()
+    assert elsewhere["pagination"]["count"] == 1
+
+
+def test_the_url_says_how_it_answers(sandbox: Sandbox, http: httpx.Client) -> None:
+    key = {"authorization": f"Bearer {sandbox.key}"}
+    for status in (200, 204, 301, 404, 500, 599):
+        assert http.post(url(sandbox, query=f"?status={status}"), headers=key).status_code == status
+    assert [request["answered"] for request in stored(sandbox)] == [200, 204, 301, 404, 500, 599]
+    body = {"name": "Shop", "url": url(sandbox, query="?status=500"), "events": ["*"]}
+    sandbox.api.rejected("POST", "/webhooks/", 422, "WEBHOOK_ENDPOINT_UNREACHABLE", json=body)
+
+
+def test_how_an_inbox_answers_is_set_and_set_back(sandbox: Sandbox) -> None:
+    """So an endpoint that passed its ping can be made to fail, and to recover."""
+    endpoint = sandbox.endpoint(url(sandbox))
+    answer = sandbox.control.request("PUT", "/inbox/shop/manner", json={"status": 500})
+    assert (answer.status_code, answer.json()) == (200, {"status": 500, "delay_ms": 0})
+    sandbox.customer()
+    assert sandbox.deliveries(endpoint)[0]["status"] == "pending"
+    assert sandbox.control.request("DELETE", "/inbox/shop/manner").status_code == 204
+    sandbox.advance("1m")
+    assert [request["answered"] for request in stored(sandbox)] == [200, 500, 200]
+    assert sandbox.deliveries(endpoint)[0]["status"] == "succeeded"
+
+
+def test_a_get_changes_nothing(sandbox: Sandbox, http: httpx.Client) -> None:
+    """Also not the URL that was registered as an endpoint, which anybody may open in a browser."""
+    assert sandbox.control.get("/inbox/shop", status=500, delay_ms=60_000)["data"] == []
+    answer = http.post(url(sandbox), content=b"{}", headers={"authorization": f"Bearer {sandbox.key}"})
+    assert (answer.status_code, answer.elapsed.total_seconds() < 30) == (200, True)
+
+
+def test_the_url_of_a_request_goes_before_what_was_set(sandbox: Sandbox, http: httpx.Client) -> None:
+    key = {"authorization": f"Bearer {sandbox.key}"}
+    sandbox.inbox_answers("shop", status=500)
+    assert http.post(url(sandbox, query="?status=404"), headers=key).status_code == 404
+    assert http.post(url(sandbox), headers=key).status_code == 500
+    assert http.post(url(sandbox, "other"), headers=key).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "manner", [{"status": 199}, {"status": "500"}, {"delay_ms": -1}, {"delay_ms": 60_001}, {"x": 1}]
+)
+def test_an_invalid_manner_is_rejected(sandbox: Sandbox, manner: dict[str, Any]) -> None:
+    sandbox.control.rejected("PUT", "/inbox/shop/manner", 422, "INVALID_FIELD", json=manner)
+    assert sandbox.control.http.post("/inbox/shop").status_code == 200
+
+
+def test_an_inbox_may_be_called_manner(sandbox: Sandbox, http: httpx.Client) -> None:
+    assert http.put(url(sandbox, "manner"), headers={"authorization": f"Bearer {sandbox.key}"}).status_code == 200
+    assert [request["method"] for request in stored(sandbox, "manner")] == ["PUT"]
+
+
+def test_a_delay_is_real_time(sandbox: Sandbox, http: httpx.Client) -> None:
+    started = time.perf_counter()
+    http.post(url(sandbox, query="?delay_ms=300"), headers={"authorization": f"Bearer {sandbox.key}"})
+    assert time.perf_counter() - started >= 0.3
+
+
+def test_a_slow_inbox_is_a_receiver_out_of_time(impatient: Sandbox) -> None:
+    """The emulator waits for itself without standing still."""
+    endpoint = impatient.endpoint(url(impatient))
+    impatient.inbox_answers("shop", delay_ms=3000)
+    impatient.customer()
+    assert impatient.deliveries(endpoint)[0]["attempts"][0]["error"] == "no answer within 1.5 s"
+
+
+@pytest.mark.parametrize(
+    "query", ["?status=199", "?status=600", "?status=x", "?delay_ms=-1", "?delay_ms=60001", "?app=a%20b", "?status=²"]
+)
+def test_a_wrong_request_is_rejected_and_nothing_stored(sandbox: Sandbox, http: httpx.Client, query: str) -> None:
+    key = {} if "app" in query else {"authorization": f"Bearer {sandbox.key}"}
+    answer = http.post(url(sandbox, query=query), headers=key)
+    assert (answer.status_code, answer.json()["code"]) == (422, "INVALID_FILTER_PARAM")
+    assert answer.json()["param"] in query
+    assert stored(sandbox) == []
+
+
+def test_a_name_has_limits(sandbox: Sandbox, http: httpx.Client) -> None:
+    for name, status in [("n" * 64, 200), ("n" * 65, 404), ("a/b", 404), ("", 404), ("a%20b", 404)]:
+        assert http.post(url(sandbox, name)).status_code == status
+
+
+def test_a_body_may_have_one_mebibyte(sandbox: Sandbox, http: httpx.Client) -> None:
+    key = {"authorization": f"Bearer {sandbox.key}"}
+    assert http.post(url(sandbox), content=b"x" * 1024 * 1024, headers=key).status_code == 200
+    assert http.post(url(sandbox), content=b"x" * (1024 * 1024 + 1), headers=key).status_code == 400
+    assert len(stored(sandbox)) == 1
+
+
+def test_what_is_stored_is_bounded_in_bytes(sandbox: Sandbox, http: httpx.Client) -> None:
+    """Eight mebibytes: the oldest make room."""
+    key = {"authorization": f"Bearer {sandbox.key}"}
+    for number in range(10):
+        http.post(url(sandbox), content=str(number).encode() * 1024 * 1024, headers=key)
+    assert [request["body"][0] for request in stored(sandbox)] == list("23456789")
+
+
+def test_what_is_stored_is_bounded_in_number(sandbox: Sandbox, http: httpx.Client) -> None:
+    """The newest 1000 requests of a world, all inboxes together."""
+    key = {"authorization": f"Bearer {sandbox.key}"}
+    for number in range(1002):
+        http.post(url(sandbox, f"box{number % 2}"), content=str(number).encode(), headers=key)
+    assert [sandbox.control.get(f"/inbox/box{number}")["pagination"]["count"] for number in (0, 1)] == [500, 500]
+    assert stored(sandbox, "box0")[0]["body"] == "2"
+
+
+def test_the_list_is_an_envelope_newest_first(sandbox: Sandbox) -> None:
+    sandbox.endpoint(url(sandbox))
+    for _ in range(3):
+        sandbox.customer()
+    sandbox.settle()
+    page = sandbox.control.get("/inbox/shop", page_size=3)
+    assert page["pagination"].items() >= {"count": 4, "total_pages": 2, "page": 1, "page_size": 3}.items()
+    assert [request["event_type"] for request in page["data"]] == ["customer.created"] * 3
+    sandbox.control.rejected("GET", "/inbox/shop", 422, "INVALID_FILTER_PARAM", params={"delay": "1"})
+
+
+def test_inboxes_are_listed_with_what_they_hold_and_how_they_answer(sandbox: Sandbox) -> None:
+    """Those that received something, those that an endpoint sends to, and those whose manner was set."""
+    sandbox.endpoint(
+        f"{sandbox.url}/_emulator/inbox/shop?app={sandbox.key.removeprefix('sk_test_')}", "customer.created"
+    )
+    sandbox.inbox_answers("books", status=500, delay_ms=10)
+    sandbox.customer()
+    sandbox.settle()
+    shop = {"name": "shop", "requests_count": 2, "last_at": sandbox.now, "status": 200, "delay_ms": 0}
+    books = {"name": "books", "requests_count": 0, "last_at": None, "status": 500, "delay_ms": 10}
+    assert sandbox.control.get("/inboxes")["data"] == [books, shop]
+    assert sandbox.control.get("/inboxes", page=2, page_size=1)["data"] == [shop]

@@ -1,0 +1,185 @@
+"""The ledger over HTTP: where the money is, what posted it, and what broke the balance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from contract_tests.support.contract import Contract
+from contract_tests.support.sandbox import RunningServer, Sandbox
+from emulator.engine import journal
+from emulator.resources.payments import current_payment, transactions
+
+BUYER_CARD = {"type": "bank_card", "number": "4242424242424242", "exp_month": 12, "exp_year": 2030, "cvc": "123"}
+
+
+def paid_invoice(sandbox: Sandbox) -> Any:
+    """An invoice of 5000 XAF that its buyer paid by card."""
+    line = {"description": "Basket", "quantity": 1, "unit_amount": 5000}
+    invoice = sandbox.api.post("/invoices/", {"customer": sandbox.customer()["id"], "line_items": [line]})
+    sandbox.api.post(f"/invoices/{invoice['id']}/finalize/")
+    sandbox.buy(invoice, BUYER_CARD)
+    return sandbox.api.get(f"/invoices/{invoice['id']}/")
+
+
+def test_an_empty_world_is_balanced(sandbox: Sandbox) -> None:
+    ledger = sandbox.control.get("/ledger")
+    assert (ledger["balanced"], ledger["totals"], ledger["entries"]["data"], ledger["broken_by"]) == (True, [], [], [])
+
+
+def test_what_a_buyer_paid_is_what_merchant_fees_and_commissions_got(sandbox: Sandbox) -> None:
+    paid_invoice(sandbox)
+    ledger = sandbox.control.get("/ledger")
+    assert ledger["balanced"] is True
+    assert {each["account"]: each["amount"] for each in ledger["totals"] if each["amount"]} == {
+        "buyers": -5000,
+        "merchant": 4855,
+        "fees": 145,
+    }
+
+
+def test_the_entries_of_an_invoice_come_from_its_payment_and_itself(sandbox: Sandbox) -> None:
+    invoice = paid_invoice(sandbox)
+    entries = sandbox.control.get("/ledger", object=invoice["id"])["entries"]["data"]
+    assert {(each["account"], each["amount"]) for each in entries} == {
+        (f"payments of {invoice['id']}", 5000),
+        (f"payments of {invoice['id']}", -5000),
+    }
+    request = sandbox.control.get("/requests", method="POST")["data"][0]
+    assert {each["cause"]["id"] for each in entries} == {request["id"]}
+    assert entries[0]["cause"]["summary"] == f"POST /_emulator/invoices/{invoice['id']}/pay"
+
+
+def test_what_a_renewal_posts_is_caused_by_its_job(sandbox: Sandbox) -> None:
+    sandbox.subscribe()
+    sandbox.advance("31d")
+    newest = sandbox.control.get("/ledger")["entries"]["data"][0]
+    assert newest["cause"]["id"].startswith("job_")
+    assert "subscription.renew" in newest["cause"]["summary"]
+
+
+def test_entries_are_paged_and_filtered_by_currency(sandbox: Sandbox) -> None:
+    paid_invoice(sandbox)
+    sandbox.pay(currency="EUR")
+    page = sandbox.control.get("/ledger", currency="EUR", page_size=2)
+    assert {each["currency"] for each in page["entries"]["data"] + page["totals"]} == {"EUR"}
+    assert len(page["entries"]["data"]) == 2
+    assert "currency=EUR" in page["entries"]["pagination"]["next"]
+
+
+def test_what_a_tester_sets_directly_posts_nothing(sandbox: Sandbox) -> None:
+    customer = sandbox.customer()
+    sandbox.control.patch(f"/objects/{customer['id']}", {"total_spent": 700})
+    ledger = sandbox.control.get("/ledger")
+    assert (ledger["balanced"], ledger["entries"]["data"]) == (True, [])
+
+
+def wrongly_netted(real: Any) -> Any:
+    """A deposit whose fee the merchant is paid as well."""
+
+    def open_deposit(world: Any, *args: Any, **fields: Any) -> Any:
+        deposit = real(world, *args, **fields)
+        return world.replace(deposit, net_amount=deposit.amount)
+
+    return open_deposit
+
+
+def do_not_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No payment under way is noticed, so that an invoice can be paid twice while a card settles."""
+    monkeypatch.setattr(current_payment, "of", lambda world, owner: None)
+
+
+SETTLES_LATER = {**BUYER_CARD, "number": "4000000000000077"}
+BY_TRANSACTION = {"readings": {"payment_received": "transaction"}}
+
+
+def pay_twice(sandbox: Sandbox) -> tuple[str, list[int]]:
+    """The path by which an invoice of 5000 XAF is paid, once with a card that settles later; the two statuses."""
+    sandbox.control.patch("/app", {"settings": BY_TRANSACTION})
+    line = {"description": "Basket", "quantity": 1, "unit_amount": 5000}
+    invoice = sandbox.api.post("/invoices/", {"customer": sandbox.customer()["id"], "line_items": [line]})
+    sandbox.api.post(f"/invoices/{invoice['id']}/finalize/")
+    path = f"/invoices/{invoice['id']}/pay"
+    payments = [sandbox.control.request("POST", path, json={"method": card}) for card in (SETTLES_LATER, BUYER_CARD)]
+    return path, [payment.status_code for payment in payments]
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_what_broke_it_is_named_with_the_request_before_it(
+    strict: bool, world_name: str, contracts: tuple[Contract, Contract], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    do_not_look(monkeypatch)
+    server = RunningServer(strict=strict)
+    try:
+        with server.world(world_name, *contracts) as sandbox:
+            path, statuses = pay_twice(sandbox)
+            sent = sandbox.control.get("/requests", method="POST", page_size=100)["data"]
+            ledger = sandbox.control.get("/ledger")
+    finally:
+        server.stop()
+    assert statuses == [200, 500 if strict else 200]
+    (broken,) = ledger["broken_by"]
+    assert (ledger["balanced"], broken["undone"]) == (False, strict)
+    assert (broken["account"].split()[0], broken["amount"], broken["currency"]) == ("payments", 5000, "XAF")
+    causes = [broken["cause"], broken["earlier"]]
+    requests = [each["id"] for each in sent if each["path"] == f"/_emulator{path}"]
+    assert causes == [{"id": id, "summary": f"POST /_emulator{path}"} for id in requests]
+
+
+def test_it_is_still_named_when_the_journal_has_dropped_both_requests(
+    world_name: str, contracts: tuple[Contract, Contract], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    do_not_look(monkeypatch)
+    monkeypatch.setattr(journal, "MAX_REQUESTS", 2)
+    monkeypatch.setattr(journal, "MAX_UNITS", 2)
+    server = RunningServer(strict=False)
+    try:
+        with server.world(world_name, *contracts) as sandbox:
+            path, _ = pay_twice(sandbox)
+            for _ in range(3):
+                sandbox.customer()
+            (broken,) = sandbox.control.get("/ledger")["broken_by"]
+    finally:
+        server.stop()
+    assert broken["cause"]["summary"] == broken["earlier"]["summary"] == f"POST /_emulator{path}"
+
+
+def test_of_a_request_that_was_dropped_before_its_last_event_is_named(
+    world_name: str, contracts: tuple[Contract, Contract], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    do_not_look(monkeypatch)
+    monkeypatch.setattr(journal, "MAX_REQUESTS", 1)
+    monkeypatch.setattr(journal, "MAX_UNITS", 1)
+    server = RunningServer(strict=False)
+    try:
+        with server.world(world_name, *contracts) as sandbox:
+            pay_twice(sandbox)
+            (broken,) = sandbox.control.get("/ledger")["broken_by"]
+    finally:
+        server.stop()
+    assert "no longer in the journal, which sent payment_intent.succeeded of pi_" in broken["earlier"]["summary"]
+
+
+def test_a_strict_server_undoes_what_does_not_add_up(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transactions, "open_deposit", wrongly_netted(transactions.open_deposit))
+    intent = sandbox.intent(sandbox.method())
+    response = sandbox.api.request("POST", f"/payment-intents/{intent['id']}/confirm/")
+    assert response.status_code == 500
+    assert sandbox.api.get(f"/payment-intents/{intent['id']}/")["status"] == "requires_confirmation"
+    ledger = sandbox.control.get("/ledger")
+    (broken,) = ledger["broken_by"]
+    assert (ledger["totals"], ledger["balanced"], broken["undone"]) == ([], False, True)
+    assert broken["cause"]["summary"] == f"POST /v1/payment-intents/{intent['id']}/confirm/"
+    sandbox.control.post("/reset")
+    ledger = sandbox.control.get("/ledger")
+    assert (ledger["broken_by"], ledger["balanced"]) == ([], True)
+
+
+def test_a_job_that_does_not_add_up_is_named(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    sandbox.subscribe()
+    monkeypatch.setattr(transactions, "open_deposit", wrongly_netted(transactions.open_deposit))
+    assert sandbox.control.post("/clock/advance", {"by": "31d"})["failures"]
+    broken = sandbox.control.get("/ledger")["broken_by"][0]
+    assert (broken["undone"], broken["cause"]["id"].split("_")[0]) == (True, "job")
+    assert "subscription.renew" in broken["cause"]["summary"]

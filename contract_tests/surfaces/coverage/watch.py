@@ -1,0 +1,84 @@
+"""The watch: hears every exchange of the run, has those judged that no client judged, and notes what was exercised."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+from contract_tests.support.contract import Contract
+from contract_tests.surfaces.coverage.points import Exchange, Point, Points, transition
+
+UNDOCUMENTED = ("/_emulator/inbox/", "/_emulator/openapi", "/_emulator/console/")
+"""What is under a document's address but answers as arranged, or is the document, or belongs to pages."""
+
+
+PAGES = ("/checkout/", "/pay/", "/invoice/", "/receipt/")
+"""The addresses of the buyer's pages, whose JSON form is documented."""
+
+
+class Watch:
+    """What happened in this process; ``test`` is the one that runs now.
+
+    Points are noted only where a table was asked for.
+    """
+
+    def __init__(self) -> None:
+        self.notes_points = False
+        self.test = ""
+        self.exercised: dict[Point, str] = {}
+        self.judged: set[str] = set()
+        self._heard: list[Exchange] = []
+
+    @cached_property
+    def contracts(self) -> dict[str, Contract]:
+        """The contract of each address."""
+        pages = Contract("pages")
+        return {"/v1/": Contract("service"), "/_emulator/": Contract("control")} | dict.fromkeys(PAGES, pages)
+
+    @cached_property
+    def points(self) -> Points:
+        """The points of the service's document."""
+        return Points(self.contracts["/v1/"])
+
+    def hear(self, exchange: Exchange) -> None:
+        """Store an exchange until its test is over."""
+        self._heard.append(exchange)
+
+    def note(self, point: Point) -> None:
+        """A point was exercised; the first test that does so has the honour."""
+        self.exercised.setdefault(point, self.test)
+
+    def note_move(self, kind: str, source: str | None, trigger: str, target: str) -> None:
+        """A row of a life cycle was walked."""
+        self.note(transition(kind, source, trigger, target))
+
+    def faults(self, *, judges: bool) -> Iterator[str]:
+        """What the exchanges since the last call have that the documents do not allow; judged ones count as sound."""
+        heard, self._heard = self._heard, []
+        for exchange in heard:
+            id = exchange.headers.get("request-id", "")
+            by_client = id in self.judged
+            self.judged.discard(id)
+            if judges and not by_client:
+                yield from self._faults(exchange)
+            if self.notes_points and exchange.path.startswith("/v1/"):
+                for point in self.points.exercised(exchange):
+                    self.note(point)
+
+    def _faults(self, exchange: Exchange) -> Iterator[str]:
+        prefix = next((each for each in self.contracts if exchange.path.startswith(each)), None)
+        if prefix and _is_documented(exchange):
+            contract = self.contracts[prefix]
+            for fault in contract.faults(*exchange[:2], exchange.status, exchange.headers, exchange.body):
+                yield f"{exchange.method} {exchange.path} -> {exchange.status}: {fault}"
+
+
+def _is_documented(exchange: Exchange) -> bool:
+    """Whether a document describes such an exchange; none describes HTML pages, and where their forms lead."""
+    is_page = exchange.headers.get("content-type", "").startswith("text/html") or exchange.status == 303
+    is_html = is_page and not exchange.path.startswith("/v1/") and not exchange.path.endswith("/html")
+    return exchange.method not in ("OPTIONS", "HEAD") and not exchange.path.startswith(UNDOCUMENTED) and not is_html
+
+
+WATCH = Watch()
+"""The one of this process."""

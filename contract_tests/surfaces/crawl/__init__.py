@@ -1,0 +1,1 @@
+"""A crawl of every page of console, buyers and documentation, over worlds in which everything has happened."""

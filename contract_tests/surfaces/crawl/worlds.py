@@ -1,0 +1,207 @@
+"""Worlds in which everything has happened: walked at random, given every status and setting, and taken elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, get_args, get_type_hints
+
+from contract_tests.robustness.walk.walker import STARTS, JobFailed, Walker
+from emulator.core.errors import CODES
+from emulator.core.event_types import EVENTS
+from emulator.resources.app.settings import Readings
+from emulator.resources.registry import STATE_MACHINES
+from emulator.testing import Emulator, LocalServer, RequestRefused
+
+LOGO = (
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9"
+    "awAAAABJRU5ErkJggg=="
+)
+
+SETTINGS: Mapping[str, Sequence[Any]] = {
+    "main_currency": ["XAF", "EUR", "XOF"],
+    "currencies": [["XAF", "XOF", "EUR", "USD"], ["XAF", "XOF", "EUR", "USD", "KWD"]],
+    "countries": [["GA", "FR", "US"], ["GA", "CM", "CI", "SN", "FR"]],
+    "pricing_plan": ["starter", "growth", "business", "enterprise"],
+    "commission_rate": [0, 1.5],
+    "tax_rate": [0, 19.25, 18],
+    "minimum_amount": [100, 1],
+    "maximum_amount": [99_999_999, 5_000_000],
+    "error_shape": ["documented", "flat", "nested"],
+    "unknown_fields": ["reject", "ignore"],
+    "rate_limit": [None, {"per_second": 100_000, "burst": 100_000}],
+    "concurrency_limit": [None, 100],
+    "renewal_retry_days": [[1, 3, 5, 7], [], [2]],
+    "reactivation_days": [30, 0],
+    "operator_delay": [0, 90],
+    "mobile_money": ["auto", "handset"],
+    "refund_timing": ["documented", "instant"],
+    "refund_review": [False, True],
+    "refund_expiry_days": [30, 1],
+    "webhook_http": ["loopback", "any", "never"],
+    "trusted_proxies": [["127.0.0.0/8", "::1/128"], []],
+    "merchant": [
+        None,
+        {
+            "address": ["12 quai", "Libreville"],
+            "tax_number": "GA 1",
+            "email": "m@example.com",
+            "phone": "+241",
+            "logo": LOGO,
+        },
+        {"email": "m@example.com"},
+    ],
+}
+"""Every setting with the values that one world after another has."""
+
+READINGS: Mapping[str, Sequence[str]] = {name: get_args(hint) for name, hint in get_type_hints(Readings).items()}
+"""Every reading with its values."""
+
+STATUSES = {(machine.kind.kind, row.target) for machine in STATE_MACHINES for row in machine.rows}
+"""Every status of every kind that has a life cycle."""
+
+PHONE = "+24177000000"
+"""It pays; with the setting ``mobile_money: handset`` once somebody has answered its prompt."""
+
+FAULTS: Sequence[Mapping[str, Any]] = (
+    *({"code": "RATE_LIMITED"}, {"status": 503, "body": "<b>"}, {"delay_ms": 5}, {"hold_ms": 5}, {"hang_ms": 5}),
+    *({"drop": "before"}, {"drop": "after"}, {"garble": True}, {"code": "INTERNAL_ERROR", "executed": True}),
+    *({"duplicate": 2}, {"delay": "PT1H"}, {"reorder": True}, {"lose": True}, {"tamper": True}, {"forge": True}),
+    {"late_answer": True},
+)
+"""A fault of each form; those that this world does not know are rejected."""
+
+
+def settings(seed: int) -> dict[str, Any]:
+    """The settings of the world of a seed."""
+    chosen = {name: values[seed % len(values)] for name, values in SETTINGS.items()}
+    return {**chosen, "readings": {name: each[seed // 2 % len(each)] for name, each in READINGS.items()}}
+
+
+@contextmanager
+def eventful_world(server: LocalServer, seed: int, steps: int) -> Iterator[Emulator]:
+    """The world of a seed: walked, filled, and gone on a journey."""
+    key, start = f"sk_test_crawl-{seed}", STARTS[seed % len(STARTS)]
+    with Emulator(key=key, clock=start, seed=seed, settings=settings(seed), server=server) as emulator:
+        _hear(emulator)
+        walker = Walker(emulator, seed)
+        for _ in range(steps):
+            with suppress(JobFailed):
+                walker.step()
+        for part in (_trigger, _arrange, _misbehave, _set_statuses):
+            part(emulator)
+        JOURNEYS[seed % len(JOURNEYS)](emulator)
+        yield emulator
+
+
+def _try(emulator: Emulator, method: str, path: str, body: Any = None, **headers: str) -> None:
+    """A request that this world may reject."""
+    answer = emulator.client.request(method, path, json=body, headers=headers)
+    assert answer.status_code < 500 or answer.headers.get("emulator-fault"), answer.text
+
+
+def _hear(emulator: Emulator) -> None:
+    """Inboxes that accept events, reject them and fail."""
+    app = emulator.key.removeprefix("sk_test_")
+    for status in (200, 400, 503):
+        url = f"{emulator.url}/_emulator/inbox/answers-{status}?app={app}"
+        _try(emulator, "POST", "/v1/webhooks/", {"name": f"Shop {status}", "url": url, "events": ["*"]})
+        _try(emulator, "PUT", f"/_emulator/inbox/answers-{status}/manner", {"status": status})
+
+
+def _trigger(emulator: Emulator) -> None:
+    """Every type of event, and what has no event."""
+    for type in EVENTS:
+        _try(emulator, "POST", "/_emulator/trigger", {"event": type})
+    customer = emulator.api.post("/v1/customers/", {"email": "kofi@example.com", "name": "Kofi"})["id"]
+    address = {"line1": "12 quai", "city": "Libreville", "country": "GA"}
+    _try(emulator, "POST", f"/v1/customers/{customer}/addresses/", address)
+    for body in ({"name": "Basket", "unit_amount": 2000, "currency": "XAF"}, {"name": "Mat"}):
+        _try(emulator, "POST", "/v1/products/", body, **{"Idempotency-Key": body["name"]})
+    for body in (
+        {"payment_link_type": "custom", "currency": "XAF", "amount": 25_000},
+        {"payment_link_type": "donation", "currency": "XAF"},
+    ):
+        _try(emulator, "POST", "/v1/payment-links/", body)
+    _try(emulator, "POST", "/v1/security-profiles/", {"name": "Shop", "max_amount": 99_999_999})
+    method = {"customer": customer, "type": "mobile_money", "phone": PHONE}
+    emulator.settle()
+    with suppress(RequestRefused):
+        method = emulator.api.post("/v1/payment-methods/", method)
+        intent = {"amount": 5000, "currency": "XAF", "payment_method": method["id"]}
+        intent = emulator.api.post("/v1/payment-intents/", intent)
+        _try(emulator, "POST", f"/v1/payment-intents/{intent['id']}/confirm/")
+
+
+def _arrange(emulator: Emulator) -> None:
+    """Outcomes and faults that wait, a snapshot, a recording."""
+    for operation in ("payment", "refund", "delivery"):
+        body = {"operation": operation, "result": "failed", "match": {"customer": "cust_0"}}
+        _try(emulator, "POST", "/_emulator/outcomes", body)
+    for then in FAULTS:
+        _try(emulator, "POST", "/_emulator/faults", {"then": then, "match": {"nth": 1_000_000}})
+    emulator.api.post("/_emulator/snapshots", {"name": "whole"})
+    emulator.api.post("/_emulator/recording/start")
+
+
+def _misbehave(emulator: Emulator) -> None:
+    """Every error there is, each as the answer to a request, and requests that are wrong."""
+    for code in CODES:
+        emulator.client.get("/v1/customers/", headers={"Emulator-Answer": code})
+    for method, path, body in (
+        ("GET", "/v1/nowhere/", None),
+        ("DELETE", "/v1/customers/", None),
+        ("POST", "/v1/customers/", {"email": "<script>", "nmae": 7}),
+        ("POST", "/v1/customers/", [1]),
+        ("GET", "/v1/customers/?search=%F0%9F%98%80&page=0", None),
+    ):
+        _try(emulator, method, path, body)
+    emulator.client.post("/v1/customers/", content=b"{", headers={"Content-Type": "application/json"})
+
+
+def _set_statuses(emulator: Emulator) -> None:
+    """Each status that nothing has led to is set directly, on an object that is new if an event makes one."""
+    for kind, status in sorted(STATUSES - present(emulator)):
+        types = [type for type in EVENTS if type.rpartition(".")[0].replace(".", "_") == kind]
+        made = [emulator.api.post("/_emulator/trigger", {"event": type})["data"]["object"] for type in types[:1]]
+        for each in made or emulator.api.get("/_emulator/objects", kind=kind)["data"][:1]:
+            _try(emulator, "PATCH", f"/_emulator/objects/{each['id']}", {"status": status})
+
+
+def present(emulator: Emulator) -> set[tuple[str, str]]:
+    """The kinds and statuses of the objects in a world."""
+    return {
+        (kind, status)
+        for kind, status in STATUSES
+        if emulator.api.get("/_emulator/objects", kind=kind, status=status, page_size=1)["data"]
+    }
+
+
+def _rewind(emulator: Emulator) -> None:
+    """To before the last request."""
+    request = emulator.api.get("/_emulator/requests")["data"][0]
+    emulator.api.post("/_emulator/rewind", {"to": request["id"]})
+
+
+def _restore(emulator: Emulator) -> None:
+    """To a state that was saved, out of a world that went on."""
+    _save(emulator)
+    emulator.clock.advance("40d")
+    emulator.api.post("/_emulator/snapshots/saved/restore")
+
+
+def _import(emulator: Emulator) -> None:
+    """Into a new world, from what was exported of the old one."""
+    _save(emulator)
+    exported = emulator.api.get("/_emulator/snapshots/saved")
+    emulator.api.post("/_emulator/reset")
+    emulator.api.call("PUT", "/_emulator/snapshots/imported", json=exported)
+    emulator.api.post("/_emulator/snapshots/imported/restore")
+
+
+def _save(emulator: Emulator) -> None:
+    emulator.api.post("/_emulator/snapshots", {"name": "saved"})
+
+
+JOURNEYS: Sequence[Callable[[Emulator], None]] = (lambda emulator: None, _rewind, _restore, _import)
+"""Where a world is taken before it is looked at."""

@@ -1,0 +1,117 @@
+"""How a language is chosen, and how it writes amounts, periods and dates."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from emulator.presentation.languages.language import Language, language_of, plain_money, preferred
+from emulator.web.formats import currencies
+
+ENGLISH, FRENCH = language_of("en"), language_of("fr")
+
+
+@pytest.mark.parametrize(
+    ("asked", "accepted", "code"),
+    [("fr", "en", "fr"), ("de", None, "en"), (None, "de, fr;q=0.5", "fr"), ("", "", "en"), ("de", "fr", "fr")],
+)
+def test_the_language_asked_for_wins(asked: str | None, accepted: str | None, code: str) -> None:
+    assert preferred(asked, accepted).code == code
+
+
+def test_a_language_that_is_not_offered_is_english() -> None:
+    assert language_of("de").code == "en"
+    assert language_of("../fr").code == "en"
+
+
+@pytest.mark.parametrize(
+    ("count", "english", "french"),
+    [(0, "0 events", "0 évènement"), (1, "1 event", "1 évènement"), (2, "2 events", "2 évènements")],
+)
+def test_each_language_has_its_own_plural_rule(count: int, english: str, french: str) -> None:
+    message = ("{count} event", "{count} events", count)
+    assert (ENGLISH.ngettext(*message), FRENCH.ngettext(*message)) == (english, french)
+
+
+def test_a_context_distinguishes_equal_messages() -> None:
+    assert FRENCH.gettext("Open") == "À payer"
+    assert FRENCH.pgettext("action", "Open") == "Ouvrir"
+
+
+def test_values_are_put_in_as_they_are() -> None:
+    merchant = "{merchant} %s {0.__class__}"
+    assert ENGLISH.gettext("Pay {merchant}", merchant=merchant) == f"Pay {merchant}"
+
+
+@pytest.mark.parametrize(
+    ("amount", "currency", "english", "french"),
+    [
+        (15000, "XAF", "15,000 XAF", "15 000 XAF"),
+        (15000, "XOF", "15,000 XOF", "15 000 XOF"),
+        (-52122, "EUR", "−521.22 EUR", "−521,22 EUR"),
+        (1234, "TND", "1.234 TND", "1,234 TND"),
+        (10**40, "XAF", f"{10**40:,} XAF", f"{10**40:,} XAF".replace(",", " ")),
+    ],
+)
+def test_amounts(amount: int, currency: str, english: str, french: str) -> None:
+    for language, text in ((ENGLISH, english), (FRENCH, french)):
+        assert re.sub(r"\s", " ", language.money(amount, currency)) == text
+        assert " " not in language.money(amount, currency), "no line breaks inside of an amount"
+    assert plain_money(amount, currency) == english
+
+
+@pytest.mark.parametrize(
+    ("amount", "currency", "english", "french"),
+    [
+        (1999, "EUR", "€19.99", "19,99\xa0€"),
+        (-250, "USD", "-$2.50", "-2,50\xa0$US"),
+        (5000, "XAF", "5,000\xa0XAF", "5\u202f000\xa0XAF"),
+        (5000, "XOF", "5,000\xa0XOF", "5\u202f000\xa0XOF"),
+    ],
+)
+def test_amounts_for_buyers(amount: int, currency: str, english: str, french: str) -> None:
+    assert (ENGLISH.money_with_symbol(amount, currency), FRENCH.money_with_symbol(amount, currency)) == (
+        english,
+        french,
+    )
+
+
+@pytest.mark.parametrize("language", [ENGLISH, FRENCH])
+@pytest.mark.parametrize("written", ["money", "money_with_symbol"])
+def test_no_two_currencies_differ_by_a_blank_alone(language: Language, written: str) -> None:
+    seen: dict[str, str] = {}
+    for currency in sorted(currencies()):
+        text = re.sub(r"[\s\d.,]", "", getattr(language, written)(1, currency)).casefold()
+        assert seen.setdefault(text, currency) == currency
+
+
+@pytest.mark.parametrize(
+    ("text", "currency", "english", "french"),
+    [
+        ("5000", "XAF", 5000, 5000),
+        ("5,000", "XAF", 5000, 5),
+        ("12.50", "EUR", 1250, 1250),
+        ("12,50", "EUR", 1250, 1250),
+        ("1 000,5", "EUR", 100050, 100050),
+        ("1,000.50", "EUR", 100050, None),
+        ("1.5", "XAF", None, None),
+        ("", "XAF", None, None),
+        ("1e3", "XAF", None, None),
+        ("9" * 31, "XAF", None, None),
+    ],
+)
+def test_typed_amounts(text: str, currency: str, english: int | None, french: int | None) -> None:
+    assert (ENGLISH.parse_amount(text, currency), FRENCH.parse_amount(text, currency)) == (english, french)
+
+
+def test_periods_and_dates() -> None:
+    assert [ENGLISH.every("month", 1), FRENCH.every("year", 2)] == ["every month", "tous les 2 ans"]
+    assert [ENGLISH.period("month", 1), FRENCH.period("month", 3)] == ["month", "3\xa0mois"]
+    assert FRENCH.day("2026-02-01T00:00:00.000Z") == "1er février 2026"
+    assert FRENCH.instant("2026-02-01T08:09:10.000Z") == "1er février 2026 08:09 UTC"
+    assert ENGLISH.time("2026-02-01T08:09:10.000Z") == "08:09:10 UTC"
+    assert FRENCH.distance("2026-02-01T00:00:00Z", "2026-01-01T00:00:00Z") == "dans 1 mois"
+    assert ENGLISH.distance("2026-02-01T00:00:00Z", "2026-02-01T00:00:00Z") == "now"
+    assert (FRENCH.country("GA"), FRENCH.country("ZZZ")) == ("Gabon", "ZZZ")
+    assert (ENGLISH.name, FRENCH.name) == ("English", "Français")

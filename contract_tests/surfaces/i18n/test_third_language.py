@@ -1,0 +1,90 @@
+"""A third language is one file: it is offered and used on pages, in emails and PDFs; what it lacks is English."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from babel.messages.catalog import Catalog
+from babel.messages.pofile import write_po
+
+from contract_tests.support.sandbox import Sandbox
+from contract_tests.surfaces.console.visitor import visiting
+from contract_tests.surfaces.pages.buyer import buyer, link
+from contract_tests.surfaces.rendering.pdfs import text
+from emulator.presentation.languages import catalogs, language
+
+SWAHILI = {
+    "Pay {merchant}": "Lipa {merchant}",
+    "Invoice": "Ankara",
+    "Here is your invoice {number}. It is attached as a PDF.": "Hii ni ankara yako {number}. Imeambatishwa kama PDF.",
+    "Overview": "Muhtasari",
+    ("{count} job done", "{count} jobs done"): ("kazi {count} imefanyika", "kazi {count} zimefanyika"),
+}
+
+
+@pytest.fixture(autouse=True)
+def swahili(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The catalogs of the emulator and a small one in Swahili."""
+    locales = tmp_path / "locales"
+    shutil.copytree(catalogs.LOCALES, locales)
+    catalog = Catalog(locale="sw")
+    for message, translation in SWAHILI.items():
+        catalog.add(message, translation)
+    folder = locales / "sw" / "LC_MESSAGES"
+    folder.mkdir(parents=True)
+    with (folder / "messages.po").open("wb") as file:
+        write_po(file, catalog)
+    with monkeypatch.context() as patched:
+        patched.setattr(catalogs, "LOCALES", locales)
+        forget()
+        yield
+    forget()
+
+
+def forget() -> None:
+    """Have the catalogs read again."""
+    for cached in (catalogs.languages, catalogs.translations, language.language_of):
+        cached.cache_clear()
+
+
+def test_a_buyers_page_offers_it(sandbox: Sandbox) -> None:
+    with buyer(sandbox, link(sandbox)) as awa:
+        page = awa.open()
+        assert [name for name in page.elements if name.startswith("lang-")] == ["lang-en", "lang-fr", "lang-sw"]
+        assert page.said("lang-sw") == "Kiswahili"
+        swahili = awa.open(str(page.elements["lang-sw"]["href"]))
+    assert swahili.language == "sw"
+    assert swahili.said("heading").startswith("Lipa ")
+    assert swahili.said("pay").startswith("Pay "), "a message without a translation is English"
+
+
+def test_a_browser_that_prefers_it_gets_it(sandbox: Sandbox) -> None:
+    with buyer(sandbox, link(sandbox), **{"Accept-Language": "sw-KE,fr;q=0.5"}) as awa:
+        assert awa.open().language == "sw"
+
+
+def test_the_console_has_it(sandbox: Sandbox) -> None:
+    sandbox.subscribe()
+    with visiting(sandbox) as visitor:
+        visitor.http.post("/_emulator/console/choose", data={"language": "sw", "_back": "/_emulator/"})
+        page = visitor.open()
+        assert '<html lang="sw"' in page.html
+        assert "Muhtasari" in page.text
+        assert "kazi 1 imefanyika" in visitor.do("advance", by="31d").said("notice")
+
+
+def test_customers_who_read_it_are_written_to_in_it(sandbox: Sandbox) -> None:
+    customer = sandbox.customer(metadata={"language": "sw"})["id"]
+    line = {"description": "Mat", "unit_amount": 9000, "quantity": 1}
+    invoice = sandbox.api.post("/invoices/", {"customer": customer, "line_items": [line]})
+    for step in ("finalize", "send"):
+        invoice = sandbox.api.post(f"/invoices/{invoice['id']}/{step}/")
+    email = sandbox.control.get("/emails")["data"][0]
+    assert email["language"] == "sw"
+    assert "Hii ni ankara yako" in sandbox.control.request("GET", f"/emails/{email['id']}/html").text
+    pdf = text(sandbox.api.request("GET", f"/invoices/{invoice['id']}/pdf/").content)
+    assert "Ankara" in pdf
+    assert "Amount due" in pdf

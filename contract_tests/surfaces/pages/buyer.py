@@ -1,0 +1,106 @@
+"""A buyer without a browser: opens a page over HTTP, reads it as a program can, and sends its form."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+import httpx
+
+from contract_tests.support.client import http_client
+from contract_tests.support.html import Page
+from contract_tests.support.sandbox import Sandbox
+
+CARD = {"method": "bank_card", "number": "4242 4242 4242 4242", "expiry": "12/30", "cvc": "123"}
+"""A card that succeeds."""
+
+DECLINED = {**CARD, "number": "4000 0000 0000 0002"}
+STEP = {**CARD, "number": "4000 0000 0000 3220"}
+PHONE = {"method": "mobile_money", "phone": "+241 77 00 00 00"}
+TRANSFER = {"method": "bank_transfer", "iban": "FR14 2004 1010 0505 0001 3M02 606"}
+PAYPAL = {"method": "paypal", "paypal_email": "awa@example.com"}
+WHO = {"name": "Awa Diop", "email": "awa@example.com"}
+
+
+class Buyer:
+    """One browser: stores cookies, follows no redirect by itself. ``path`` is the page it is on."""
+
+    def __init__(self, base: str, path: str, **headers: str) -> None:
+        self.http = http_client(base_url=base, headers={"Accept": "text/html", **headers})
+        self.path = path
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.http.close()
+
+    def open(self, path: str | None = None, **query: str) -> Page:
+        """A page, whatever its status."""
+        return Page(self.http.get(path or self.path, params=query or None))
+
+    def send(self, fields: dict[str, str], path: str | None = None, **headers: str) -> httpx.Response:
+        """A form as it stands."""
+        return self.http.post(path or self.path, data=fields, headers=headers)
+
+    def pay(self, **fields: str) -> httpx.Response:
+        """Open the page, fill the form in and send it."""
+        return self.send({**self.open().fields, "do": "pay", **fields})
+
+    def follow(self, answer: httpx.Response) -> Page:
+        """Where a redirect within the page's own server leads."""
+        assert answer.status_code == 303, answer.text
+        return self.open(answer.headers["location"])
+
+    def twin(self, path: str | None = None) -> Any:
+        """The page as JSON."""
+        return self.http.get(path or self.path, headers={"Accept": "application/json"}).json()
+
+
+def policy(answer: httpx.Response) -> dict[str, str]:
+    """The Content-Security-Policy by directive."""
+    parts = answer.headers["content-security-policy"].split(";")
+    return {name: rest for name, _, rest in (part.strip().partition(" ") for part in parts)}
+
+
+def intent_of(location: str) -> str:
+    """The payment a redirect is about."""
+    found = re.search(r"payment=(pi_\w+)", location)
+    assert found, location
+    return found[1]
+
+
+def session(sandbox: Sandbox, **fields: Any) -> Any:
+    """A checkout session of 30 000 XAF."""
+    lines = [{"description": "Raphia basket", "unit_amount": 15000, "quantity": 2}]
+    urls = {"success_url": SUCCESS, "cancel_url": "https://shop.example.com/cart"}
+    return sandbox.api.post("/checkout-sessions/", {"line_items": lines, "currency": "XAF", **urls, **fields})
+
+
+SUCCESS = "https://shop.example.com/thanks?session={CHECKOUT_SESSION_ID}"
+
+
+def link(sandbox: Sandbox, **fields: Any) -> Any:
+    """A payment link over 5000 XAF."""
+    body = {"payment_link_type": "custom", "amount": 5000, "currency": "XAF", "name": "Workshop"}
+    return sandbox.api.post("/payment-links/", {**body, **fields})
+
+
+def invoice(sandbox: Sandbox, **fields: Any) -> Any:
+    """An open invoice of 6000 XAF."""
+    customer = fields.pop("customer", None) or sandbox.customer()["id"]
+    lines = [{"description": "Repair", "unit_amount": 2000, "quantity": 3}]
+    drafted = sandbox.api.post("/invoices/", {"customer": customer, "line_items": lines, **fields})
+    sandbox.api.post(f"/invoices/{drafted['id']}/finalize/")
+    return sandbox.api.get(f"/invoices/{drafted['id']}/")
+
+
+def path_of(thing: Any) -> str:
+    """The path of an object's page."""
+    return urlsplit(thing.get("payment_url") or thing["url"]).path
+
+
+def buyer(sandbox: Sandbox, thing: Any, **headers: str) -> Buyer:
+    """A buyer on the page of a session, a link or an invoice."""
+    return Buyer(sandbox.url, path_of(thing), **headers)

@@ -1,0 +1,102 @@
+"""The reference pages and the catalog: what an error links to, and what the tables say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from contract_tests.support.client import http_client
+from contract_tests.support.sandbox import RunningServer, Sandbox
+from emulator.core.errors import CODES
+from emulator.core.event_types import EVENTS
+
+PAGES = ["/docs/", "/docs/errors", "/docs/events", "/docs/decisions", "/docs/life-cycles", "/docs/magic-values"]
+
+
+@pytest.fixture
+def site(server: RunningServer) -> Iterator[httpx.Client]:
+    with http_client(base_url=server.url) as client:
+        yield client
+
+
+@pytest.mark.parametrize("path", [*PAGES, "/docs/?api=control", "/docs/?api=nothing"])
+def test_a_page_loads_nothing_from_elsewhere_and_may_run_nothing_of_others(site: httpx.Client, path: str) -> None:
+    answer = site.get(path)
+    assert answer.status_code == 200
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+    assert answer.headers["request-id"].startswith("req_")
+    assert not re.findall(r"(?:src|href)=\"(?:https?:)?//", answer.text)
+    assert '<html lang="en">' in answer.text
+    assert 'aria-current="page">' in answer.text
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("swagger-ui-bundle.js", "text/javascript"), ("swagger-ui.css", "text/css")]
+)
+def test_what_the_explorer_loads_is_served_here(site: httpx.Client, name: str, kind: str) -> None:
+    answer = site.get(f"/docs/assets/{name}")
+    assert (answer.status_code, answer.headers["content-type"].split(";")[0]) == (200, kind)
+    assert f"/docs/assets/{name}" in site.get("/docs/").text
+
+
+@pytest.mark.parametrize("name", ["index.html", "swagger-ui.css.map", "..%2f..%2f__init__.py", ""])
+def test_nothing_else_of_its_package_is(site: httpx.Client, name: str) -> None:
+    answer = site.get(f"/docs/assets/{name}")
+    assert (answer.status_code, answer.json()["code"]) == (404, "NOT_FOUND")
+
+
+def test_doc_url_leads_to_the_entry_of_its_code(sandbox: Sandbox, site: httpx.Client) -> None:
+    """``doc_url`` is ``{docs_url}/errors#CODE``, served by the emulator itself."""
+    error = sandbox.api.rejected("GET", "/customers/cust_x/", 404, "CUSTOMER_NOT_FOUND")
+    page, _, code = error["doc_url"].partition("#")
+    assert f'id="{code}"' in site.get(page).text
+
+
+def test_every_code_is_explained(site: httpx.Client) -> None:
+    text = site.get("/docs/errors").text
+    assert [code for code in CODES if f'id="{code}"' not in text] == []
+
+
+def test_no_page_makes_a_browser_ask_for_an_icon(site: httpx.Client) -> None:
+    assert [path for path in PAGES if '<link rel="icon" href="data:,">' not in site.get(path).text] == []
+
+
+def test_every_link_within_the_pages_leads_somewhere(site: httpx.Client) -> None:
+    pages = {path: site.get(path).text for path in PAGES}
+    links = {link for text in pages.values() for link in re.findall(r'href="(/[^"]*)"', text)}
+    assert len(links) > 20
+    for link in links:
+        path, _, anchor = link.partition("#")
+        # As a browser follows it: what is a page there is none for programs.
+        text = pages.get(path) or site.get(path, headers={"Accept": "text/html"}).raise_for_status().text
+        assert not anchor or f'id="{anchor}"' in text, link
+
+
+def test_the_catalog_lists_what_the_pages_show(sandbox: Sandbox) -> None:
+    catalog = sandbox.control.get("/catalog")
+    assert {entry["code"] for entry in catalog["error_codes"]} == set(CODES)
+    assert {event["type"] for event in catalog["event_types"]} == set(EVENTS)
+    assert {"source": "open", "trigger": "pay", "target": "paid", "event": "invoice.paid"} in catalog["life_cycles"][
+        "invoice"
+    ]
+    assert any(value["value"] == "*0001" for value in catalog["magic_values"]["mobile_money"])
+    assert any(key["begins"] == "revoked" for key in catalog["magic_keys"])
+
+
+@pytest.mark.parametrize("base", ["/openapi", "/_emulator/openapi", "/openapi-pages"])
+@pytest.mark.parametrize("version", ["", "-3.1"])
+def test_the_documents_are_served_as_json(site: httpx.Client, base: str, version: str) -> None:
+    document = site.get(f"{base}{version}.json").json()
+    assert document["openapi"] == ("3.1.0" if version else "3.0.3")
+
+
+def test_the_document_is_served_as_yaml(site: httpx.Client) -> None:
+    assert site.get("/openapi.yaml").text.startswith("openapi: 3.0.3")
+
+
+def test_what_is_not_served_is_answered_with_404(site: httpx.Client) -> None:
+    answer = site.get("/nothing/<script>")
+    assert (answer.status_code, answer.json()["code"]) == (404, "NOT_FOUND")

@@ -1,0 +1,139 @@
+"""The pages of an invoice and of a receipt, over HTTP (B-45, B-53, B-66)."""
+
+from __future__ import annotations
+
+import pytest
+
+from contract_tests.support.sandbox import CHARGED, Sandbox
+from contract_tests.surfaces.pages.buyer import CARD, DECLINED, PHONE, TRANSFER, buyer, invoice, path_of, policy
+
+
+@pytest.mark.parametrize("method", [CARD, PHONE], ids=lambda fields: fields["method"])
+def test_an_invoice_is_paid_on_its_page(sandbox: Sandbox, method: dict[str, str]) -> None:
+    """Invoice states: open, payment received → paid, event ``invoice.paid``."""
+    made = invoice(sandbox)
+    with buyer(sandbox, made) as awa, sandbox.expect(*CHARGED):
+        page = awa.open()
+        assert page.said("title") == f"Invoice {made['invoice_number']}"
+        assert page.said("total") == "6,000 XAF"
+        assert page.said("due-date") == "Due on January 31, 2026"
+        done = awa.follow(awa.pay(**method))
+    assert (done.status, done.state) == (200, "paid")
+    assert sandbox.api.get(f"/invoices/{made['id']}/")["status"] == "paid"
+
+
+LOGO = "data:image/png;base64," + (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
+)
+PICTURE = "https://pictures.example.com/basket.png"
+
+
+def test_lines_and_picture_are_shown_before_and_after_the_payment(sandbox: Sandbox) -> None:
+    """B-67: the invoice page has the lines, with name and image of the product."""
+    basket = sandbox.product(name="Rice", images=[PICTURE])
+    made = invoice(sandbox, line_items=[{"product": basket["id"]}, {"description": "Delivery", "unit_amount": 300}])
+    with buyer(sandbox, made) as awa:
+        pages = [awa.open(), awa.follow(awa.pay(**CARD))]
+    assert [page.state for page in pages] == ["payable", "paid"]
+    for page in pages:
+        assert "Rice" in page.text
+        assert "Delivery" in page.text
+        assert page.elements["picture"]["src"] == PICTURE
+        assert policy(page.answer)["img-src"] == "data: https://pictures.example.com"
+
+
+def test_tax_is_shown(sandbox: Sandbox) -> None:
+    sandbox.settings(tax_rate=18)
+    with buyer(sandbox, invoice(sandbox)) as awa:
+        page = awa.open()
+    assert page.said("total") == "7,080 XAF"
+    assert "Tax (18%)1,080 XAF" in page.text
+
+
+def test_a_paid_one_says_what_was_paid_and_leads_to_the_receipt(sandbox: Sandbox) -> None:
+    made = invoice(sandbox)
+    with buyer(sandbox, made) as awa:
+        done = awa.follow(awa.pay(**CARD))
+        assert done.said("title") == f"Invoice {made['invoice_number']}"
+        assert done.said("total") == "6,000 XAF"
+        assert done.said("paid-on") == "Paid on January 1, 2026"
+        receipt = awa.open(done.elements["receipt-link"]["href"])
+    assert receipt.said("lines") == "3 × Repair6,000 XAF Amount paid6,000 XAF"
+    assert made["invoice_number"] in receipt.text
+    assert "Card · Visa" in receipt.text
+
+
+def test_pages_show_where_the_merchant_is(sandbox: Sandbox) -> None:
+    sandbox.settings(merchant={"address": ["BP 2044", "Libreville"], "email": "shop@example.com", "logo": LOGO})
+    with buyer(sandbox, invoice(sandbox)) as awa:
+        for page in (awa.open(), awa.follow(awa.pay(**CARD))):
+            assert page.said("seller").endswith(", BP 2044, Librevilleshop@example.com")
+            assert f'src="{LOGO}"' in page.html
+
+
+def test_a_failure_is_reported_and_the_invoice_can_still_be_paid(sandbox: Sandbox) -> None:
+    made = invoice(sandbox)
+    with buyer(sandbox, made) as awa:
+        failed = awa.follow(awa.pay(**DECLINED))
+        assert failed.elements["problem"]["data-code"] == "PAYMENT_METHOD_NOT_SUPPORTED"
+        assert awa.follow(awa.pay(**CARD)).state == "paid"
+
+
+def test_its_page_shows_that_the_funds_are_awaited(sandbox: Sandbox) -> None:
+    made = invoice(sandbox)
+    with buyer(sandbox, made) as awa, buyer(sandbox, made) as ama:
+        late = {**ama.open().fields, "do": "pay", **CARD}
+        awa.pay(**TRANSFER)
+        assert ama.open().state == "waiting"
+        assert ama.follow(ama.send(late)).state == "waiting"
+        with sandbox.expect(*CHARGED):
+            sandbox.advance("1d")
+        assert ama.open().state == "paid"
+
+
+def test_an_overdue_invoice_can_be_paid(sandbox: Sandbox) -> None:
+    made = invoice(sandbox, due_date="2026-01-02")
+    sandbox.advance_to("2026-01-03")
+    with buyer(sandbox, made) as awa:
+        assert awa.open().said("due-date") == "It was due on January 2, 2026."
+        assert awa.follow(awa.pay(**CARD)).state == "paid"
+
+
+def test_a_void_invoice_is_not_to_be_paid(sandbox: Sandbox) -> None:
+    """open → void: payment link disabled."""
+    made = invoice(sandbox)
+    with buyer(sandbox, made) as awa:
+        form = {**awa.open().fields, "do": "pay", **CARD}
+        sandbox.api.post(f"/invoices/{made['id']}/void/")
+        page = awa.open()
+        late = awa.follow(awa.send(form))
+    assert (page.status, page.state, late.state) == (410, "void", "void")
+
+
+def test_a_draft_has_no_page(sandbox: Sandbox) -> None:
+    made = invoice(sandbox)
+    lines = [{"description": "Repair", "unit_amount": 2000}]
+    draft = sandbox.api.post("/invoices/", {"customer": made["customer"], "line_items": lines})
+    with buyer(sandbox, made) as awa:
+        assert awa.open(f"/invoice/{draft['id']}").status == 404
+
+
+def test_one_marked_as_paid_says_so(sandbox: Sandbox) -> None:
+    made = invoice(sandbox)
+    sandbox.api.post(f"/invoices/{made['id']}/pay/")
+    with buyer(sandbox, made) as awa:
+        assert awa.open().state == "paid"
+
+
+def test_a_receipt_has_its_page(sandbox: Sandbox) -> None:
+    made = invoice(sandbox)
+    with buyer(sandbox, made) as awa:
+        done = awa.follow(awa.pay(**CARD))
+        page = awa.open(str(done.elements["receipt-link"]["href"]))
+        receipt = sandbox.api.get("/receipts/")["data"][0]
+        assert page.status == 200
+        assert receipt["number"] in page.text
+        assert page.said("total").startswith("6,000 XAF")
+        assert awa.open(path_of(receipt)).status == 200
+        assert awa.twin(path_of(receipt)) == receipt
+        assert awa.open("/receipt/rcpt_000000000000000000000000").status == 404

@@ -1,0 +1,100 @@
+"""The buyer's pages in English and French, and the sandbox panel, which fills in magic values."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from contract_tests.support.sandbox import Sandbox
+from contract_tests.surfaces.pages.buyer import CARD, DECLINED, TRANSFER, WHO, buyer, invoice, link, session
+from emulator.engine.reference_data import ReferenceData
+from emulator.presentation.languages.catalogs import languages
+from emulator.resources.payments.outcomes import DEFAULT_FAILURE_CODE
+from emulator.ui.buyer.messages import ERRORS
+
+MAGIC = {f"{type}.{value.name}": value for type, values in ReferenceData().magic.items() for value in values}
+
+
+@pytest.mark.parametrize(
+    ("accepted", "language"),
+    [
+        ("", "en"),
+        ("fr", "fr"),
+        ("fr-CA", "fr"),
+        ("FR", "fr"),
+        ("de, fr;q=0.8, en;q=0.9", "en"),
+        ("de, fr;q=0.8, en;q=0.7", "fr"),
+        ("fr;q=0", "en"),
+        ("de", "en"),
+        ("fr;q=nonsense, en;q=0.1", "en"),
+        (",;=" * 1000, "en"),
+    ],
+)
+def test_accept_language_chooses(sandbox: Sandbox, accepted: str, language: str) -> None:
+    with buyer(sandbox, link(sandbox), **{"Accept-Language": accepted}) as awa:
+        assert awa.open().language == language
+
+
+def test_lang_wins_over_accept_language_and_stays(sandbox: Sandbox) -> None:
+    with buyer(sandbox, link(sandbox), **{"Accept-Language": "en"}) as awa:
+        page = awa.open(lang="fr")
+        assert page.language == "fr"
+        failed = awa.follow(
+            awa.send({**page.fields, "do": "pay", **DECLINED, **WHO}, str(page.elements["payment-form"]["action"]))
+        )
+    assert failed.language == "fr"
+    assert "Le paiement n’a pas abouti" in failed.said("problem")
+
+
+def test_french_through_and_through(sandbox: Sandbox) -> None:
+    with buyer(sandbox, invoice(sandbox), **{"Accept-Language": "fr"}) as awa:
+        page = awa.open()
+        assert page.said("total") == "6 000 XAF"
+        assert page.said("due-date") == "À payer au plus tard le 31 janvier 2026"
+        assert page.said("pay") == "Payer 6 000 XAF"
+        waiting = awa.follow(awa.pay(**TRANSFER))
+        assert "En attente de votre virement" in waiting.text
+        assert "se terminant par 2606" in waiting.text
+        sandbox.advance("1d")
+        assert "Paiement réussi" in awa.open().text
+
+
+@pytest.mark.parametrize(
+    ("currency", "english", "french"), [("EUR", "€50.00", "50,00 €"), ("USD", "$50.00", "50,00 $US")]
+)
+def test_amounts_are_written_for_currency_and_language(
+    sandbox: Sandbox, currency: str, english: str, french: str
+) -> None:
+    with buyer(sandbox, link(sandbox, currency=currency)) as awa:
+        assert awa.open().said("total") == english
+        assert awa.open(lang="fr").said("total").replace(" ", " ") in (french, french.replace("$US", "$"))
+
+
+@pytest.mark.parametrize(
+    "code", sorted({value.code for value in MAGIC.values() if value.code} | {DEFAULT_FAILURE_CODE["payment"]})
+)
+def test_every_way_to_fail_has_a_sentence_of_its_own(code: str) -> None:
+    assert code in ERRORS
+
+
+@pytest.mark.parametrize("language", languages())
+def test_the_panel_fills_a_value_in_without_a_script(sandbox: Sandbox, language: str) -> None:
+    with buyer(sandbox, session(sandbox)) as awa:
+        page = awa.open(lang=language)
+        fills = [name for name in page.elements if name.startswith("fill-")]
+        assert len(fills) == len(MAGIC) + 2
+        for name in fills:
+            filled = awa.open(str(page.elements[name]["href"]))
+            assert filled.language == language
+            values = json.loads(str(page.elements[name]["data-fill"]))
+            assert values["method"] in name
+            assert values.items() <= filled.fields.items(), "the link fills in what the script would"
+
+
+def test_a_value_that_was_filled_in_pays(sandbox: Sandbox) -> None:
+    with buyer(sandbox, session(sandbox)) as awa:
+        page = awa.open(method="bank_card", fill="success")
+        assert page.fields["number"] == CARD["number"]
+        answer = awa.send({**page.fields, "do": "pay"})
+    assert answer.headers["location"].startswith("https://shop.example.com/thanks")

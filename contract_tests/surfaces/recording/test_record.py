@@ -1,0 +1,275 @@
+"""``record``: tests of what was done, in every form, that run by themselves."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from contract_tests.surfaces.node.__main__ import EXAMPLES, environment
+from contract_tests.surfaces.recording.conftest import Played
+from emulator.control.recording.renderers import FORMS
+from emulator.resources.registry import REGISTRY
+from emulator.testing import Emulator, LocalServer
+
+WITH_NODE = pytest.mark.skipif(not shutil.which("node"), reason="no Node")
+WITH_JQ = pytest.mark.skipif(not shutil.which("jq"), reason="no jq")
+
+RUNNABLE = ["pytest", pytest.param("node", marks=WITH_NODE), pytest.param("curl", marks=WITH_JQ)]
+
+
+@pytest.fixture
+def recorded(played: Played, tmp_path: Path) -> Callable[..., Path]:
+    """Writes the story in a form."""
+
+    def write(form: str, *arguments: str) -> Path:
+        file = tmp_path / {"pytest": "test_recorded.py", "node": "recorded.test.mjs"}.get(form, f"recorded.{form}")
+        ended = played.cli("record", "--as", form, "--out", str(file), *arguments)
+        assert (ended.status, ended.output) == (0, ""), ended
+        return file
+
+    return write
+
+
+def run(form: str, file: Path, server: LocalServer) -> subprocess.CompletedProcess[str]:
+    """Runs a recorded test in a process and a folder of its own, against a server."""
+    commands = {
+        "pytest": [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", file.name],
+        "node": ["node", "--test", file.name],
+        "curl": ["sh", file.name],
+    }
+    if form == "node":
+        shutil.copytree(EXAMPLES / "payments-emulator", file.parent / "node_modules" / "payments-emulator")
+    variables = {**environment(file.parent), "PAYMENTS_EMULATOR_URL": server.url}
+    return subprocess.run(
+        commands[form], cwd=file.parent, env=variables, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def call(text: str, server: LocalServer) -> None:
+    """Calls a recorded test for pytest in this process, without the marker, in a world that starts alike."""
+    marker = re.search(r'@pytest.mark.payments\(clock="(.+?)", seed=(\d+)\)\n', text)
+    assert marker
+    script: dict[str, Any] = {}
+    exec(compile(text.replace(marker[0], ""), "test_recorded.py", "exec"), script)
+    with Emulator(key="sk_test_called", clock=marker[1], seed=int(marker[2]), server=server) as payments:
+        script["test_recorded"](payments)
+
+
+def test_the_whole_story_runs_for_pytest(recorded: Callable[..., Path], local_server: LocalServer) -> None:
+    """Without an expectation all events are expected, in order."""
+    text = recorded("pytest").read_text("utf-8")
+    assert '"subscription.payment_failed",\n    ]\n' in text
+    call(text, local_server)
+    with pytest.raises(AssertionError):
+        call(text.replace('"refund.succeeded"', '"refund.failed"'), local_server)
+
+
+@WITH_NODE
+def test_the_whole_story_runs_for_node(recorded: Callable[..., Path], local_server: LocalServer) -> None:
+    done = run("node", recorded("node"), local_server)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_shrunk_story_has_six_calls(played: Played, tmp_path: Path) -> None:
+    file = tmp_path / "test_recorded.py"
+    arguments = ["--shrink", "--seconds", "60", "--expect", played.story.expected, "--out", str(file)]
+    done = played.cli("record", "--as", "pytest", *arguments)
+    assert (done.status, done.output) == (0, "")
+    assert "67 steps became 5 after" in done.errors
+    calls = [line for line in file.read_text("utf-8").splitlines() if "payments." in line and "mark" not in line]
+    assert len(calls) == 6, file.read_text("utf-8")
+
+
+def test_a_recording_that_time_did_not_suffice_for_still_holds(played: Played, local_server: LocalServer) -> None:
+    arguments = ["--shrink", "--seconds", "0.001", "--expect", played.story.expected]
+    done = played.cli("record", "--as", "pytest", *arguments)
+    assert (done.status, "; time was over, --seconds gives it more" in done.errors) == (0, True)
+    call(done.output, local_server)
+
+
+@pytest.mark.parametrize("form", RUNNABLE)
+def test_the_shrunk_story_fails_where_no_subscription_is_renewed(
+    form: str,
+    played: Played,
+    recorded: Callable[..., Path],
+    local_server: LocalServer,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    file = recorded(form, "--shrink", "--seconds", "60", "--expect", played.story.expected)
+    done = run(form, file, local_server)
+    assert done.returncode == 0, done.stdout + done.stderr
+    shutil.rmtree(file.parent / "node_modules", ignore_errors=True)
+    monkeypatch.setitem(REGISTRY.jobs, "subscription.renew", lambda *_: None)  # type: ignore[arg-type]  # a dict it is
+    done = run(form, file, local_server)
+    assert done.returncode != 0
+    assert "past_due" in done.stdout + done.stderr
+
+
+def test_ids_have_names_and_cards_are_test_cards(recorded: Callable[..., Path]) -> None:
+    text = recorded("pytest").read_text("utf-8")
+    assert "subscription = payments.api" not in text  # nothing refers to it
+    assert '"customer": customer_' in text
+    assert '"number": "4242424242424242"' in text
+    assert 'transactions = payments.api.get(f"/_emulator/objects?kind=transaction&related={' in text
+    assert '"transaction": transactions["data"][0]["id"]' in text
+    assert "assert response.status_code == 409" in text
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_no_secret_and_no_id_is_in_it(form: str, played: Played, tmp_path: Path) -> None:
+    ended = played.cli("record", "--as", form, "--out", str(tmp_path / "it"))
+    assert ended.status == 0
+    text = (tmp_path / "it").read_text("utf-8")
+    assert played.payments.key not in text
+    assert "4242 4242" not in text
+    assert "****" not in text.replace('"last4"', "")
+    assert played.story.customer not in text
+
+
+def test_since_a_mark_it_has_what_that_depends_on(played: Played, local_server: LocalServer) -> None:
+    with Emulator(key="sk_test_since", clock="2026-01-01T00:00:00Z", server=local_server) as payments:
+        world = Played(payments, played.story)
+        customer = payments.api.post("/v1/customers/", {"email": "a@example.com", "name": "A"})
+        payments.api.post("/v1/customers/", {"email": "b@example.com", "name": "B"})
+        payments.clock.advance("2d")
+        mark = payments.api.get("/_emulator/requests")["data"][0]["id"]
+        payments.api.patch(f"/v1/customers/{customer['id']}/", {"name": "C"})
+        text = world.cli("record", "--as", "pytest", "--since", mark).output
+        assert [line.strip() for line in text.splitlines()[5:]][:4] == [
+            '@pytest.mark.payments(clock="2026-01-01T00:00:00.000Z", seed=0)',
+            "def test_recorded(payments):",
+            'customer = payments.api.post("/v1/customers/", {"email": "a@example.com", "name": "A"})',
+            'payments.clock.advance("2d")',
+        ]
+        assert "b@example.com" not in text
+
+
+def test_what_a_buyer_paid_on_a_page_is_paid(local_server: LocalServer, played: Played) -> None:
+    with Emulator(key="sk_test_page", clock="2026-01-01T00:00:00Z", server=local_server) as payments:
+        lines = [{"description": "Basket", "unit_amount": 2000}]
+        session = payments.api.post("/v1/checkout-sessions/", {"currency": "XAF", "line_items": lines})
+        headers = {"Accept": "application/json"}
+        token = payments.client.get(session["url"], headers=headers).json()["token"]
+        card = {"method": "bank_card", "number": "4000 0000 0000 0259", "expiry": "12/30", "cvc": "123"}
+        form = {"token": token, "name": "Awa Diop", "email": "awa@example.com", **card}
+        assert payments.client.post(session["url"], headers=headers, data=form).json()["state"] == "paid"
+        expected = f"{session['id']}.status=complete"
+        text = Played(payments, played.story).cli("record", "--as", "pytest", "--expect", expected).output
+        assert '"number": "4000000000000259"' in text
+    call(text, local_server)
+
+
+def test_several_things_can_be_expected(local_server: LocalServer, played: Played) -> None:
+    """A value may contain commas and equals signs."""
+    with Emulator(key="sk_test_several", clock="2026-01-01T00:00:00Z", server=local_server) as payments:
+        body = {"email": "awa@example.com", "name": "Diop, Awa", "metadata": {"sum": "1+1=2"}}
+        id = payments.api.post("/v1/customers/", body)["id"]
+        expected = [f"{id}.firstname=Diop,", f"{id}.metadata.sum=1+1=2"]
+        options = [part for each in expected for part in ("--expect", each)]
+        text = Played(payments, played.story).cli("record", "--as", "pytest", *options).output
+    assert '["firstname"] == "Diop,"' in text
+    assert '["metadata"]["sum"] == "1+1=2"' in text
+    call(text, local_server)
+
+
+def test_webhooks_go_to_an_inbox(local_server: LocalServer, played: Played) -> None:
+    """A test needs no application, and a replay disturbs none."""
+    with Emulator(key="sk_test_hooks", clock="2026-01-01T00:00:00Z", server=local_server) as payments:
+        assert payments.webhooks.secret
+        endpoint = payments.api.get("/v1/webhooks/")["data"][0]
+        expected = f"{endpoint['id']}.enabled=true"
+        text = Played(payments, played.story).cli(
+            "record", "--as", "pytest", "--shrink", "--seconds", "60", "--expect", expected
+        )
+        assert 'f"{payments.url}/_emulator/inbox/recorded"' in text.output
+        assert endpoint["url"] not in text.output
+
+
+def test_as_arazzo_it_is_a_workflow_of_both_documents(played: Played, recorded: Callable[..., Path]) -> None:
+    workflow = yaml.safe_load(
+        recorded("arazzo", "--shrink", "--seconds", "60", "--expect", played.story.expected).read_text("utf-8")
+    )
+    steps = workflow["workflows"][0]["steps"]
+    assert [step["operationId"].rpartition(".")[2] for step in steps] == [
+        *("resetWorld", "createCustomer", "createSubscriptionPlan", "createSubscription", "arrangeOutcome"),
+        *("advanceClock", "getSubscription"),
+    ]
+    assert steps[3]["requestBody"]["payload"] == {
+        "customer": "$steps.customer.outputs.id",
+        "plan": "$steps.plan.outputs.id",
+    }
+    assert steps[-1]["successCriteria"][-1] == {"condition": "$response.body#/status == 'past_due'"}
+
+
+def test_a_command_says_what_a_recording_needs(local_server: LocalServer, played: Played) -> None:
+    """It fails as long as there are two products in the world that it finds by its environment."""
+    with Emulator(key="sk_test_while", clock="2026-01-01T00:00:00Z", server=local_server) as payments:
+        for number in range(3):
+            payments.api.post("/v1/customers/", {"email": f"a{number}@example.com", "name": "A"})
+            payments.api.post("/v1/products/", {"name": f"Basket {number}", "unit_amount": 2000, "currency": "XAF"})
+        world = Played(payments, played.story)
+        script = (
+            "import os, json, urllib.request as r; v = os.environ.__getitem__;"
+            "q = r.Request(v('PAYMENTS_EMULATOR_URL') + '/v1/products/',"
+            " headers={'Authorization': 'Bearer ' + v('PAYMENTS_EMULATOR_KEY')});"
+            "raise SystemExit(json.load(r.urlopen(q))['pagination']['count'] >= 2)"
+        )
+        options = ("--as", "curl", "--shrink", "--seconds", "60", "--while")
+        done = world.cli("record", *options, f'{sys.executable} -c "{script}"')
+        assert (done.status, done.output.count("/v1/products/"), "/v1/customers/" in done.output) == (0, 2, False), done
+        rejected = world.cli("record", *options, "true")
+        assert (rejected.status, rejected.output) == (1, "")
+        assert "'true' succeeds after it" in rejected.errors
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ((), "--as: name the form"),
+        (("--start", "--as", "pytest"), "--start stands alone"),
+        (("--stop",), "--as: name the form"),
+        (("--stop", "--as", "pytest", "--since", "req_1"), "leave out --since"),
+        (("--stop", "--as", "pytest"), "no recording is under way"),
+        (("--as", "pytest", "--out", __file__), f"{__file__} exists"),
+        (("--as", "pytest", "--shrink"), "--shrink needs --expect or --while"),
+        (("--as", "pytest", "--while", "false"), "--while goes with --shrink"),
+        (("--as", "pytest", "--expect", "status"), "must be ID.FIELD=VALUE"),
+        (("--as", "pytest", "--expect", "sub_1.status=active"), "There is no object sub_1"),
+        (("--as", "pytest", "--since", "req_1"), "There is no request req_1"),
+    ],
+)
+def test_mistakes_are_one_line(arguments: tuple[str, ...], problem: str, played: Played) -> None:
+    assert problem in played.cli("record", *arguments).usage_error
+
+
+def test_there_is_nothing_to_record_in_a_new_world(played: Played, local_server: LocalServer) -> None:
+    with Emulator(key="sk_test_empty", server=local_server) as payments:
+        world = Played(payments, played.story)
+        assert "there is nothing to record" in world.cli("record", "--as", "pytest").usage_error
+        assert world.cli("record", "--start").output == "", "there is no mark before the first request"
+
+
+@pytest.mark.parametrize(
+    ("field", "present"),
+    [("state", "the fields are id, object, app, customer, status"), ("plan.name", "none"), ("metadata.shop", "none")],
+)
+def test_an_expected_field_is_one_that_the_object_has(field: str, present: str, played: Played) -> None:
+    """A test that asks for another one would fail with an error of its language, not with a difference."""
+    ended = played.cli("record", "--as", "pytest", "--expect", f"{played.story.subscription}.{field}=x")
+    assert f"there is no field {field}" in ended.usage_error
+    assert present in ended.usage_error
+
+
+def test_what_does_not_hold_is_not_shrunk(played: Played) -> None:
+    expected = f"{played.story.subscription}.status=active"
+    ended = played.cli("record", "--as", "pytest", "--shrink", "--seconds", "60", "--expect", expected)
+    assert (ended.status, ended.output) == (1, "")
+    assert "status is 'past_due' instead of 'active'" in ended.errors

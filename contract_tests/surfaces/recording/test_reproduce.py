@@ -1,0 +1,162 @@
+"""``reproduce``: the shortest story that brings an object to its state; the longer run is a command of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contract_tests.support.receiver import Receiver, Reply
+from contract_tests.surfaces.recording.conftest import RATE, Played
+from contract_tests.surfaces.recording.test_record import RUNNABLE
+from contract_tests.surfaces.recording.test_record import run as run_file
+from emulator.testing import Emulator, LocalServer
+
+KINDS = ("customer", "payment_method", "product", "subscription_plan", "subscription", "refund", "receipt", "event")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_object_of_each_kind_is_reproduced(kind: str, played: Played) -> None:
+    """The command itself compares the object in a fresh world with the one in the recorded world."""
+    newest = played.payments.api.get("/_emulator/objects", kind=kind)["data"][0]
+    ended = played.cli("reproduce", newest["id"], "--as", "curl", "--seconds", "60")
+    assert ended.status == 0, ended.errors
+    calls = [line for line in ended.output.splitlines() if line.startswith("call ") and "reset" not in line]
+    assert len(calls) <= 8, ended.output
+
+
+def test_each_state_of_an_invoice_is_reproduced(played: Played) -> None:
+    """Also where the invoice was made by a job, and no request shows its id."""
+    invoices = played.payments.api.get("/_emulator/objects", kind="invoice")["data"]
+    states = {invoice["status"]: invoice["id"] for invoice in invoices}
+    assert set(states) == {"open", "paid"}
+    for id in states.values():
+        ended = played.cli("reproduce", id, "--as", "pytest", "--seconds", "60")
+        assert ended.status == 0, ended.errors
+        assert 'invoices = payments.api.get(f"/_emulator/objects?kind=invoice&related={' in ended.output
+
+
+def test_an_object_that_is_not_there_is_a_mistake(played: Played) -> None:
+    assert "There is no object sub_1" in played.cli("reproduce", "sub_1", "--as", "pytest").usage_error
+
+
+def test_what_a_recording_cannot_have_is_no_difference(local_server: LocalServer, played: Played) -> None:
+    """A test account stands for an account, a call of the control API for a buyer's page, an inbox for an endpoint."""
+    with Emulator(key="sk_test_masked", clock="2026-01-01T00:00:00Z", server=local_server) as payments:
+        customer = payments.api.post("/v1/customers/", {"email": "a@example.com", "name": "Awa"})["id"]
+        account = {"type": "bank_transfer", "iban": "GB33BUKB20201555555555"}
+        method = payments.api.post("/v1/payment-methods/", {"customer": customer, **account})
+        lines = [{"description": "Basket", "unit_amount": 2000}]
+        session = payments.api.post("/v1/checkout-sessions/", {"currency": "XAF", "line_items": lines})
+        headers = {"Accept": "application/json"}
+        token = payments.client.get(session["url"], headers=headers).json()["token"]
+        form = {
+            "token": token,
+            "name": "Awa",
+            "email": "a@example.com",
+            "method": "mobile_money",
+            "phone": "+24177000000",
+        }
+        assert payments.client.post(session["url"], headers=headers, data=form).is_success
+        paid = payments.api.get("/v1/payment-intents/")["data"][0]["id"]
+        payments.settle()
+        events = payments.api.get("/_emulator/events", object=paid)["data"]
+        assert events[0]["request"]
+        assert payments.webhooks.secret
+        endpoint = payments.api.get("/v1/webhooks/")["data"][0]
+        payments.api.post(f"/v1/webhooks/{endpoint['id']}/test/", {})
+        tried = payments.api.get("/_emulator/events")["data"][0]
+        world = Played(payments, played.story)
+        for id in (method["id"], events[0]["id"], tried["id"]):
+            ended = world.cli("reproduce", id, "--as", "pytest", "--seconds", "60")
+            assert ended.status == 0, ended.errors
+
+
+def test_a_delivery_that_failed_is_reproduced(local_server: LocalServer, played: Played) -> None:
+    """The inbox in the place of the receiver fails as that one did, until the delivery is given up."""
+    with (
+        closing(Receiver()) as receiver,
+        Emulator(key="sk_test_failing", clock="2026-01-01T00:00:00Z", server=local_server) as payments,
+    ):
+        receiver.reply = lambda received: Reply(200 if received.is_ping else 503)
+        body = {"name": "Shop", "url": receiver.url, "events": ["customer.created"]}
+        payments.api.post("/v1/webhooks/", body)
+        payments.api.post("/v1/customers/", {"email": "a@example.com", "name": "Awa"})
+        payments.clock.advance("30d")
+        failed = payments.api.get("/_emulator/objects", kind="webhook_delivery", status="failed")["data"][0]
+        assert {attempt["status_code"] for attempt in failed["attempts"]} == {503}
+        ended = Played(payments, played.story).cli("reproduce", failed["id"], "--as", "pytest", "--seconds", "60")
+        assert ended.status == 0, ended.errors
+        assert '"status": 503' in ended.output
+
+
+def test_an_inbox_that_failed_stays_what_it_is(local_server: LocalServer, played: Played) -> None:
+    """Its answers are steps of the recording already."""
+    with Emulator(key="sk_test_inbox", clock="2026-01-01T00:00:00Z", server=local_server) as payments:
+        body = {"name": "Shop", "url": f"{payments.url}/_emulator/inbox/shop", "events": ["customer.created"]}
+        payments.api.post("/v1/webhooks/", body)
+        assert payments.client.put("/_emulator/inbox/shop/manner", json={"status": 503}).is_success
+        payments.api.post("/v1/customers/", {"email": "a@example.com", "name": "Awa"})
+        payments.clock.advance("30d")
+        failed = payments.api.get("/_emulator/objects", kind="webhook_delivery", status="failed")["data"][0]
+        expected = f"{failed['id']}.status=failed"
+        text = Played(payments, played.story).cli("record", "--as", "pytest", "--expect", expected).output
+        assert text.count("/manner") == 1
+        assert "recorded-" not in text
+
+
+def subscribe(payments: Emulator, customer: str, plan: str) -> Any:
+    return payments.api.post("/v1/subscriptions/", {"customer": customer, "plan": plan})
+
+
+def subscribe_by_checkout(payments: Emulator, customer: str, plan: str) -> Any:
+    """The buyer pays on the hosted page."""
+    body = {"mode": "subscription", "currency": "XAF", "customer": customer, "line_items": [{"plan": plan}]}
+    session = payments.api.post("/v1/checkout-sessions/", body)
+    headers = {"Accept": "application/json"}
+    form = payments.client.get(session["url"], headers=headers).json()
+    buyer = {"name": "Awa", "email": "a@example.com", "method": "mobile_money", "phone": "+24177000000"}
+    assert payments.client.post(session["url"], headers=headers, data={"token": form["token"], **buyer}).is_success
+    return payments.api.get("/v1/subscriptions/")["data"][0]
+
+
+@pytest.mark.parametrize("form", RUNNABLE)
+@pytest.mark.parametrize("subscribing", [subscribe, subscribe_by_checkout])
+def test_what_was_done_while_the_clock_ran_is_reproduced(
+    form: str, subscribing: Callable[..., Any], local_server: LocalServer, played: Played, tmp_path: Path
+) -> None:
+    """Each request came more than a second after the one before; the test that is written passes."""
+    with Emulator(key="sk_test_plain", clock="2026-01-01T00:00:00Z", server=local_server) as payments:
+        payments.api.post("/_emulator/clock/run", {"rate": RATE * 10})
+        body = {"email": "a@example.com", "name": "Awa", "phone": "+24177000000"}
+        customer = payments.api.post("/v1/customers/", body)["id"]
+        body = {"name": "Premium", "amount": 5000, "currency": "XAF", "interval": "month"}
+        plan = payments.api.post("/v1/subscription-plans/", body)["id"]
+        subscription = subscribing(payments, customer, plan)
+        assert subscription["created_at"] > "2026-01-01T00:00:02"
+        payments.api.patch(f"/v1/customers/{customer}/", {"phone": "+24177000001"})
+        world = Played(payments, played.story)
+        assert world.cli("clock", "advance", "32d").status == 0
+        file = tmp_path / {"pytest": "test_it.py", "node": "it.test.mjs", "curl": "it.sh"}[form]
+        ended = world.cli("reproduce", subscription["id"], "--as", form, "--seconds", "60", "--out", str(file))
+    assert ended.status == 0, ended.errors
+    text = file.read_text("utf-8")
+    assert ("past_due" in text, "advance(to" in text) == (True, False), text
+    done = run_file(form, file, local_server)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_what_the_journal_does_not_explain_is_said_with_a_way_out(local_server: LocalServer, played: Played) -> None:
+    with Emulator(key="sk_test_restored", clock="2026-01-01T00:00:00Z", server=local_server) as payments:
+        customer = payments.api.post("/v1/customers/", {"email": "a@example.com", "name": "Awa"})["id"]
+        world = Played(payments, played.story)
+        assert world.cli("snapshot", "save", "before").status == world.cli("snapshot", "load", "before").status == 0
+        payments.api.patch(f"/v1/customers/{customer}/", {"name": "Awa Diop"})
+        ended = world.cli("reproduce", customer, "--as", "pytest")
+    assert (ended.status, ended.output) == (1, "")
+    assert "In a fresh world it ends in another way: " in ended.errors
+    way_out = f"'record --as pytest --expect {customer}.status=active' writes all that was done instead"
+    assert ended.errors.splitlines()[-1] == way_out

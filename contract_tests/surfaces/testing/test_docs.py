@@ -1,0 +1,44 @@
+"""The documentation on test suites, and in Python altogether: every sample is run as it stands there."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from contract_tests.quality.docs.pages import PAGES, ROOT, samples
+from contract_tests.surfaces.testing.test_plugin import run
+from contract_tests.surfaces.testing.test_plugin import suite as suite  # noqa: PLC0414  # a fixture
+from emulator.testing import Emulator, Webhooks, plugin
+from emulator.testing.base_emulator import BaseEmulator
+
+PAGE = (ROOT / "docs/guide/testing.md").read_text("utf-8")
+SAMPLES = [each.text for page in PAGES for each in samples(page) if each.language == "python" and not each.reason]
+SUITES = [sample for sample in SAMPLES if "def test_" in sample]
+SCRIPTS = [sample for sample in SAMPLES if "def test_" not in sample]
+
+
+def test_the_suites_of_the_pages_pass(suite: pytest.Pytester) -> None:
+    """All in one run, each as a module of its own."""
+    result = run(suite, **{f"test_sample_{number}": sample for number, sample in enumerate(SUITES)})
+    outcomes = result.parseoutcomes()
+    # A test under several readings runs once for each.
+    assert (set(outcomes), outcomes["passed"] >= sum(sample.count("def test_") for sample in SUITES)) == (
+        {"passed"},
+        True,
+    )
+
+
+@pytest.mark.parametrize("sample", SCRIPTS)
+def test_the_scripts_of_the_pages_run(sample: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PAYMENTS_EMULATOR_URL", raising=False)
+    exec(compile(sample, "sample", "exec"), {"__name__": "sample"})
+
+
+def test_the_page_describes_every_option_and_every_method_of_the_helpers() -> None:
+    options = ("payments_clock", "payments_seed", "payments_fixtures", "payments_report")
+    for option in (*plugin.ARGUMENTS, *options, "--payments-url", "--payments-report"):
+        assert option in PAGE
+    said = set(re.findall(r"\w+", PAGE))
+    names = {name for kind in (BaseEmulator, Emulator, Webhooks) for name in vars(kind) if not name.startswith("_")}
+    assert names - said == {"close", "record", "recording", "summary", "told", "so_far", "raise_error"}

@@ -1,0 +1,383 @@
+"""The Emulator class: one world in a few words, paid, advanced, made to fail, looked at and thrown away."""
+
+from __future__ import annotations
+
+import datetime as dt
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import emulator
+from contract_tests.support.sandbox import CHARGED, FAILED, FAILING_PHONE
+from contract_tests.surfaces.testing.conftest import START
+from contract_tests.surfaces.testing.shop import checkout, subscribe
+from emulator.testing import Emulator, LocalServer, RemoteServer, RequestRefused, api
+
+
+def test_it_can_be_had_from_the_package_itself() -> None:
+    assert emulator.Emulator is Emulator
+    assert Path(emulator.__path__[0], "py.typed").is_file(), "type checkers read the annotations"
+    with pytest.raises(AttributeError, match="no attribute 'Emulater'"):
+        _ = emulator.Emulater  # type: ignore[attr-defined]
+
+
+def test_to_import_it_is_quick_and_silent() -> None:
+    """Neither the server nor anything it needs is loaded before one is asked for."""
+    heavy = "[name for name in ('connexion', 'uvicorn', 'httptools', 'babel') if name in sys.modules]"
+    code = f"import sys, emulator; emulator.Emulator; assert {heavy} == [], {heavy}"
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_a_block_is_a_server_with_a_world_and_both_are_gone_after_it() -> None:
+    with Emulator(clock=START) as world:
+        assert world.clock.now == START
+        made = world.client.post("/v1/customers/", json={"email": "awa@example.com", "name": "Awa Diop"})
+        assert made.status_code == 201
+    with pytest.raises(RuntimeError):
+        world.client.get("/v1/customers/")
+
+
+def test_a_seed_gives_the_same_ids_again(local_server: LocalServer) -> None:
+    def ids(seed: int) -> list[str]:
+        with Emulator(key="sk_test_of-a-seed", seed=seed, server=local_server) as world:
+            subscription = subscribe(world)
+            return [subscription["id"], subscription["customer"]]
+
+    assert ids(7) == ids(7) != ids(8)
+
+
+def test_settings_and_fixture_files_say_how_the_world_starts(local_server: LocalServer, tmp_path: Any) -> None:
+    fixtures = tmp_path / "shop.yaml"
+    fixtures.write_text("settings: {tax_rate: 18, minimum_amount: 5}")
+    key = "sk_test_settings-and-fixtures"
+    with Emulator(key=key, settings={"tax_rate": 20}, fixtures=fixtures, server=local_server) as world:
+        settings = world.api.get("/_emulator/app")["settings"]
+        assert (settings["tax_rate"], settings["minimum_amount"]) == (20, 5)
+        assert world.configure(tax_rate=0)["tax_rate"] == 0
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"clock": "tomorrow"}, "clock='tomorrow': 'running', 'frozen', or an instant"),
+        ({"clock": 7}, "clock=7"),
+        ({"seed": "x"}, "seed='x': a whole number"),
+        ({"settings": ["x"]}, "a dict of settings"),
+        ({"settings": {"tax": 1}}, "tax is no setting"),
+        ({"settings": {"tax_rate": "much"}}, "tax_rate"),
+        ({"fixtures": 7}, "a path, or a list of paths"),
+        ({"fixtures": "nowhere.yaml"}, "nowhere.yaml: cannot be read"),
+    ],
+)
+def test_an_invalid_start_is_reported_at_once(local_server: LocalServer, wrong: Any, message: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=message):
+        Emulator(key="sk_test_wrong-start", server=local_server, **wrong)
+
+
+@pytest.mark.parametrize(
+    ("clock", "now"),
+    [
+        ("2026-02-01T01:00:00+01:00", "2026-02-01T00:00:00.000Z"),
+        ("frozen@2026-02-01T00:00:00Z", "2026-02-01T00:00:00.000Z"),
+        (dt.datetime(2026, 2, 1), "2026-02-01T00:00:00.000Z"),  # noqa: DTZ001  # a naive one is what is tried
+        (dt.datetime(2026, 2, 1, tzinfo=dt.UTC), "2026-02-01T00:00:00.000Z"),
+    ],
+)
+def test_an_instant_is_one_to_stand_still_at(local_server: LocalServer, clock: Any, now: str) -> None:
+    with Emulator(key="sk_test_stands-still", clock=clock, server=local_server) as world:
+        assert (world.clock.now, world.clock.show()["mode"]) == (now, "frozen")
+
+
+def test_a_running_clock_runs(local_server: LocalServer) -> None:
+    with Emulator(key="sk_test_runs-on", clock="running", server=local_server) as world:
+        assert world.clock.show()["mode"] == "running"
+        with world.expect("customer.created", "subscription.created", *CHARGED):
+            subscribe(world)
+
+
+def test_the_clock_moves_by_durations_and_to_instants(world: Emulator) -> None:
+    world.clock.advance("31d")
+    assert world.clock.now == "2026-02-01T00:00:00.000Z"
+    world.clock.advance(dt.timedelta(hours=1, seconds=0.5))
+    assert world.clock.datetime == dt.datetime(2026, 2, 1, 1, 0, 0, 500_000, tzinfo=dt.UTC)
+    world.clock.advance(to=dt.datetime(2026, 3, 1, tzinfo=dt.UTC))
+    assert world.clock.freeze(at="2026-03-02T00:00:00Z")["now"] == "2026-03-02T00:00:00.000Z"
+    assert world.clock.run(rate=60)["mode"] == "running"
+
+
+def test_the_schedule_shows_what_will_come_and_the_clock_goes_there(world: Emulator) -> None:
+    assert world.clock.next_job() is None
+    subscription = subscribe(world)
+    job = world.clock.next_job()
+    assert job is not None
+    assert job["object"] == subscription["id"]
+    world.clock.advance("1s")
+    assert [job["due_at"] for job in world.clock.schedule("65d") if job["kind"] == "subscription.renew"] == [
+        "2026-02-01T00:00:00.000Z",
+        "2026-03-01T00:00:00.000Z",
+    ]
+    world.clock.advance(until="next")
+    assert world.clock.now == "2026-02-01T00:00:00.000Z"
+    assert world.clock.advance(until_event="invoice.paid")["now"] == "2026-03-01T00:00:00.000Z"
+
+
+def test_an_error_of_the_service_is_raised_with_all_it_says(world: Emulator) -> None:
+    with pytest.raises(RequestRefused) as raised:
+        world.api.post("/v1/customers/", {"email": "nonsense", "surname": "x"})
+    assert (raised.value.status, raised.value.code) == (422, "VALIDATION_ERROR")
+    for words in ("POST /v1/customers/ -> 422 VALIDATION_ERROR", "\n  email: ", "\n  surname: ", "\n  name: "):
+        assert words in str(raised.value)
+
+
+def test_an_error_in_the_nested_shape_is_read_as_well(world: Emulator) -> None:
+    subscribe(world)
+    with pytest.raises(RequestRefused) as raised:
+        world.api.post("/v1/customers/", {"email": "awa@example.com", "name": "Awa"})
+    assert (raised.value.status, raised.value.code) == (409, "customer_email_exists")
+
+
+def test_an_answer_that_is_not_json_is_shown_as_it_is(world: Emulator) -> None:
+    world.fault({"status": 502, "body": "Bad gateway, says the proxy"}, method="GET")
+    with pytest.raises(RequestRefused, match="-> 502 : Bad gateway, says the proxy"):
+        world.api.get("/v1/customers/")
+
+
+@pytest.mark.parametrize(
+    ("said", "type"),
+    [
+        ({}, "mobile_money"),
+        ({"phone": "+24177123456"}, "mobile_money"),
+        ({"card": "4242 4242 4242 4242"}, "bank_card"),
+        ({"card": {"number": "4242424242424242", "exp_year": 2030}}, "bank_card"),
+        ({"email": "buyer@example.com"}, "paypal"),
+    ],
+)
+def test_a_buyer_pays_by_what_is_said(world: Emulator, said: Any, type: str) -> None:
+    intent = world.pay(checkout(world), **said)
+    assert (intent["status"], intent["payment_method_type"], intent["amount"]) == ("succeeded", type, 2000)
+
+
+def test_a_bank_transfer_is_on_its_way_for_a_day(world: Emulator) -> None:
+    session = checkout(world)
+    assert world.pay(session["id"], iban="DE89 3704 0044 0532 0130 00")["status"] == "processing"
+    world.clock.advance("1d")
+    assert world.api.get(f"/v1/checkout-sessions/{session['id']}/")["status"] == "complete"
+
+
+def test_a_buyer_without_a_preference_pays_by_what_is_allowed(world: Emulator) -> None:
+    session = checkout(world, payment_method_types=["bank_card"])
+    assert world.pay(session)["payment_method_type"] == "bank_card"
+
+
+def test_a_declined_payment_says_why(world: Emulator) -> None:
+    intent = world.pay(checkout(world), phone=FAILING_PHONE)
+    assert intent["last_error"]["code"] == "INSUFFICIENT_FUNDS"
+
+
+def test_an_invoice_is_paid_by_its_id(world: Emulator) -> None:
+    customer = world.api.post("/v1/customers/", {"email": "awa@example.com", "name": "Awa Diop"})
+    lines = [{"description": "Work", "quantity": 2, "unit_amount": 1500}]
+    invoice = world.api.post("/v1/invoices/", {"customer": customer["id"], "currency": "XAF", "line_items": lines})
+    world.api.post(f"/v1/invoices/{invoice['id']}/finalize/")
+    assert world.pay(invoice["id"])["amount"] == 3000
+
+
+def test_what_cannot_be_paid_is_reported_before_anything_is_sent(world: Emulator) -> None:
+    with pytest.raises(ValueError, match=r"'cust_1' cannot be paid: a checkout session \(sess_\)"):
+        world.pay("cust_1")
+    with pytest.raises(ValueError, match="pay by one of card, phone"):
+        world.pay("sess_1", phone="+24177000000", card="4242424242424242")
+
+
+def test_the_next_payment_fails_as_arranged_and_the_one_after_it_does_not(world: Emulator) -> None:
+    session = checkout(world)
+    world.fail_next(code="INSUFFICIENT_FUNDS")
+    assert world.pay(session)["last_error"]["code"] == "INSUFFICIENT_FUNDS"
+    assert world.pay(session)["status"] == "succeeded"
+
+
+def test_an_event_is_triggered_on_demand(world: Emulator) -> None:
+    triggered = world.trigger("subscription.payment_failed")
+    assert triggered["type"] == "subscription.payment_failed"
+    assert triggered in list(world.events)
+
+
+def test_a_fault_strikes_the_requests_it_matches(world: Emulator) -> None:
+    world.fault({"code": "DATABASE_ERROR"}, method="POST", path="/customers/")
+    world.api.get("/v1/customers/")
+    with pytest.raises(RequestRefused, match="DATABASE_ERROR"):
+        subscribe(world)
+
+
+def test_expectations_fail_on_a_missing_and_on_an_extra_event(world: Emulator) -> None:
+    subscribe(world)
+    world.clock.advance("1s")
+    with world.expect(*CHARGED):
+        world.clock.advance("31d")
+    with pytest.raises(AssertionError) as raised, world.expect("invoice.paid", "invoice.paid", "refund.succeeded"):
+        world.clock.advance("28d")
+    lines = str(raised.value).splitlines()
+    assert lines[:3] == [
+        "did not happen: invoice.paid, refund.succeeded",
+        "happened, but was not expected: payment_intent.succeeded, transaction.succeeded",
+        "Events inside:",
+    ]
+    assert [line.split()[:2] for line in lines[3:6]] == [["2026-03-01T00:00:00.000Z", type] for type in CHARGED]
+    assert "next job, at 2026-04-01T00:00:00.000Z: subscription.renew sub_" in lines[6]
+
+
+def test_an_expectation_leaves_the_failure_of_its_block_alone(world: Emulator) -> None:
+    with pytest.raises(ZeroDivisionError), world.expect("invoice.paid"):
+        raise ZeroDivisionError
+
+
+def test_nothing_may_be_expected_too(world: Emulator) -> None:
+    with world.expect():
+        world.clock.advance("1d")
+    with pytest.raises(AssertionError, match="No event happened inside"), world.expect("invoice.paid"):
+        pass
+
+
+def test_events_are_printed_oldest_first_and_by_object(world: Emulator) -> None:
+    subscription = subscribe(world, phone=FAILING_PHONE)
+    assert world.events.types == ["customer.created", "subscription.created", *FAILED]
+    assert (len(world.events), world.events[0]["type"]) == (4, "customer.created")
+    assert [event["type"] for event in world.events] == world.events.types
+    assert [event["type"] for event in world.events.of(object=subscription)] == ["subscription.created", FAILED[1]]
+    assert world.events.wait_for("subscription.created", subscription["id"])["data"]["object"]["status"] == "active"
+
+
+def test_lists_of_more_than_one_page_are_read_to_their_end(world: Emulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(api, "PAGE", 2)
+    made = [
+        world.api.post("/v1/customers/", {"email": f"awa{number}@example.com", "name": "Awa"}) for number in range(5)
+    ]
+    found = islice(world.api.newest("/v1/customers/", ordering="created_at"), 9)
+    assert [customer["id"] for customer in found] == [customer["id"] for customer in made]
+
+
+def test_an_event_that_does_not_come_is_missed_and_the_events_so_far_are_shown(world: Emulator) -> None:
+    subscribe(world)
+    with pytest.raises(AssertionError) as raised:
+        world.events.wait_for("refund.succeeded", timeout=0)
+    message = str(raised.value)
+    assert message.startswith("refund.succeeded did not happen within 0 s.\nEvents so far:\n")
+    assert "customer.created  cust_" in message
+    assert "next job, at 2026-02-01T00:00:00.000Z: subscription.renew" in message
+
+
+def test_emails_are_found_by_address_and_kind(world: Emulator) -> None:
+    subscribe(world)
+    (receipt,) = world.emails.to("awa@example.com")
+    assert receipt["kind"] == "receipt"
+    assert (world.emails.of("receipt"), world.emails.of("refund"), len(world.emails)) == ([receipt], [], 1)
+    assert world.emails.wait_for("receipt", to="awa@example.com") == receipt
+    assert "Awa" in world.emails.html(receipt)
+    assert b"awa@example.com" in world.emails.raw(receipt)
+    with pytest.raises(AssertionError) as raised:
+        world.emails.wait_for("refund", timeout=0)
+    assert str(raised.value).startswith("no refund to anyone was sent within 0 s.\nEmails so far:\n  2026-01-01T")
+
+
+def test_a_snapshot_takes_the_world_back_clock_included(world: Emulator) -> None:
+    subscribe(world)
+    before, events = world.snapshot(), world.events.types
+    world.clock.advance("90d")
+    before.restore()
+    assert (world.clock.now, world.events.types) == (START, events)
+    assert world.snapshot("named").name == "named"
+
+
+def test_a_failure_report_lists_requests_what_they_caused_and_what_came_with_time(world: Emulator) -> None:
+    subscribe(world)
+    world.clock.advance("31d")
+    world.client.post("/v1/customers/", json={"email": "awa@example.com", "name": "Awa"})
+    report = world.story()
+    assert report.startswith(f"world {world.key} at {world.url}\nclock: 2026-02-01T00:00:00.000Z, frozen\n")
+    for words in (
+        "2026-01-01T00:00:00.000Z  POST /v1/customers/ -> 201\n  2026-01-01T00:00:00.000Z  └ customer.created  cust_",
+        "2026-01-01T00:00:00.000Z  POST /v1/subscriptions/ -> 201\n",
+        "2026-02-01T00:00:00.000Z  · invoice.paid  inv_",
+        "-> 409 customer_email_exists: ",
+        "How the objects of the last events stand:\n",
+        "Awa Diop · Premium · 5,000\N{NO-BREAK SPACE}XAF / month: Active: ",
+        "It renews on March 1, 2026.",
+    ):
+        assert words in report
+
+
+def test_a_world_in_which_nothing_happened_has_a_failure_report_too(world: Emulator) -> None:
+    assert "No requests and no events." in world.story()
+
+
+@pytest.fixture
+def elsewhere(local_server: LocalServer) -> Callable[..., Emulator]:
+    """An Emulator on a server that runs elsewhere."""
+    return lambda **said: Emulator(local_server.url, "sk_test_elsewhere", **said)
+
+
+def test_a_server_elsewhere_is_used_as_it_is(elsewhere: Callable[..., Emulator]) -> None:
+    with elsewhere() as first:
+        assert isinstance(first.server, RemoteServer)
+        subscribe(first)
+    with elsewhere() as second:
+        assert second.events.types[0] == "customer.created"
+        second.webhooks.listen()
+        second.clock.advance("31d")
+        second.webhooks.assert_delivered("invoice.paid")
+
+
+def test_a_world_on_another_server_is_reset_if_the_test_sets_its_start(
+    elsewhere: Callable[..., Emulator], tmp_path: Any
+) -> None:
+    fixtures = tmp_path / "shop.yaml"
+    fixtures.write_text("settings: {minimum_amount: 5}\napps: {elsewhere: {settings: {maximum_amount: 7000}}}")
+
+    def settings(world: Emulator) -> list[int]:
+        settings_ = world.api.get("/_emulator/app")["settings"]
+        return [settings_["tax_rate"], settings_["minimum_amount"], settings_["maximum_amount"]]
+
+    with elsewhere(clock=START, seed=7, settings={"tax_rate": 18}, fixtures=fixtures) as first:
+        assert (first.clock.now, settings(first)) == (START, [18, 5, 7000])
+        ids = subscribe(first)["id"]
+    with elsewhere(seed=7) as second:
+        assert settings(second) == [0, 100, 99999999]
+        assert (second.clock.show()["mode"], subscribe(second)["id"]) == ("frozen", ids)
+    with pytest.raises(RequestRefused, match="tax is no setting"):
+        elsewhere(settings={"tax": 1})
+
+
+def test_a_server_that_demands_a_token_is_given_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    server = LocalServer(control_token="let me in")
+    try:
+        with pytest.raises(RequestRefused, match="PERMISSION_DENIED"), Emulator(server.url) as world:
+            _ = world.clock.now
+        monkeypatch.setenv("PAYMENTS_EMULATOR_CONTROL_TOKEN", "let me in")
+        with Emulator(server.url, clock=START) as world:
+            assert world.clock.now == START
+    finally:
+        server.stop()
+
+
+def test_a_start_that_fails_leaves_nothing_running() -> None:
+    before = threading.active_count()
+    with pytest.raises(ValueError, match="tax is no setting"):
+        Emulator(settings={"tax": 1})
+    assert threading.active_count() <= before
+
+
+def test_the_environment_names_the_server_and_the_key(
+    local_server: LocalServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PAYMENTS_EMULATOR_URL", local_server.url + "/")
+    monkeypatch.setenv("PAYMENTS_EMULATOR_KEY", "sk_test_environment")
+    with Emulator() as world:
+        assert (world.url, world.key) == (local_server.url, "sk_test_environment")
+        assert world.api.get("/_emulator/app")["name"] == "environment"

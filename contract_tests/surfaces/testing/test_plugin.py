@@ -1,0 +1,397 @@
+"""The pytest plugin, run by pytest itself on small suites: a world for each test, and a clear report of failures."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.metadata import entry_points
+
+# Kept loaded here: a run inside this one forgets the modules it was the first to import, httpcore included.
+import httpcore  # noqa: F401  # see above
+import pytest
+
+import emulator.server.server
+import emulator.testing.following_clock
+
+# Stays loaded here: a run inside this one forgets the modules it was the first to import.
+import emulator.testing.plugin
+from emulator.engine.readings import readings
+from emulator.testing import LocalServer
+
+PLUGIN = ("-p", "no:payments_emulator", "-p", "emulator.testing.plugin", "-p", "no:cacheprovider", "-p", "no:asyncio")
+"""The plugin as it stands here, whatever is installed; loaded as its entry point would be."""
+
+
+@pytest.fixture
+def suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    monkeypatch.delenv("PAYMENTS_EMULATOR_URL", raising=False)
+    monkeypatch.delenv("PAYMENTS_EMULATOR_KEY", raising=False)
+    return pytester
+
+
+def run(suite: pytest.Pytester, *options: str, **files: str) -> pytest.RunResult:
+    """Run pytest, in this process, on these modules."""
+    if files:
+        suite.makepyfile(**files)
+    return suite.runpytest_inprocess(*PLUGIN, "-Werror", "--strict-markers", *options)
+
+
+def test_installing_the_package_installs_the_plugin() -> None:
+    (found,) = entry_points(group="pytest11", name="payments_emulator")
+    assert found.load() is emulator.testing.plugin
+
+
+def test_who_does_not_use_it_pays_nothing_for_it() -> None:
+    """Neither the helpers nor any library of theirs is loaded at the start of a run."""
+    code = (
+        "import sys, pytest; before = set(sys.modules); import emulator.testing.plugin;"
+        "print(sorted(name for name in set(sys.modules) - before if '.' not in name or name.startswith('emulator')))"
+    )
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    assert set(eval(done.stdout)) - set(sys.stdlib_module_names) == {
+        "emulator",
+        "emulator.testing",
+        "emulator.testing.plugin",
+    }
+
+
+def test_each_test_has_a_world_of_its_own_and_always_the_same_one(suite: pytest.Pytester) -> None:
+    module = """
+        import pytest
+
+        WORLDS = []
+
+        @pytest.mark.parametrize("number", [1, 2])
+        def test_worlds(payments, payments_server, number):
+            assert payments.events.types == []
+            made = payments.api.post("/v1/customers/", {"email": "awa@example.com", "name": "Awa Diop"})
+            WORLDS.append((payments.key, made["id"]))
+            assert payments.url == payments_server.url
+
+        def test_they_differ():
+            assert len(set(WORLDS)) == 2
+            with open("worlds.txt", "a") as file:
+                print(WORLDS, file=file)
+    """
+    for _ in range(2):
+        run(suite, test_shop=module).assert_outcomes(passed=3)
+    first, second = (suite.path / "worlds.txt").read_text().splitlines()
+    assert first == second
+    assert "-test-worlds-1" in first
+
+
+def test_the_ini_file_says_how_worlds_start_and_markers_what_is_different(suite: pytest.Pytester) -> None:
+    suite.makeini(
+        """
+        [pytest]
+        payments_clock = 2026-01-01T00:00:00Z
+        payments_seed = 7
+        payments_fixtures = all.yaml
+        """
+    )
+    suite.path.joinpath("all.yaml").write_text("settings: {tax_rate: 5, minimum_amount: 7}")
+    suite.path.joinpath("own.yaml").write_text("settings: {maximum_amount: 5000}")
+    module = """
+        import datetime
+        import pytest
+
+        pytestmark = pytest.mark.payments(settings={"tax_rate": 10, "commission_rate": 1})
+
+        def shown(payments):
+            settings = payments.api.get("/_emulator/app")["settings"]
+            names = "tax_rate", "commission_rate", "minimum_amount", "maximum_amount"
+            return [settings[name] for name in names]
+
+        def test_usual(payments):
+            assert payments.clock.now == "2026-01-01T00:00:00.000Z"
+            assert shown(payments) == [10, 1, 7, 99999999]
+
+        @pytest.mark.payments(clock="running", settings={"tax_rate": 20}, fixtures="own.yaml")
+        def test_other(payments):
+            assert payments.clock.show()["mode"] == "running"
+            assert shown(payments) == [20, 1, 7, 5000]
+
+        @pytest.mark.payments(clock=datetime.datetime(2027, 1, 1), seed=8, fixtures=["own.yaml"])
+        class TestClass:
+            @pytest.mark.payments(seed=9)
+            def test_nearest_counts(self, payments):
+                assert payments.clock.now == "2027-01-01T00:00:00.000Z"
+    """
+    run(suite, test_shop=module).assert_outcomes(passed=3)
+
+
+@pytest.mark.parametrize(
+    ("marker", "message"),
+    [
+        ("sed=1", "does not take sed=; it takes clock, seed, settings, fixtures"),
+        ("7", "does not take 7; it takes clock, seed, settings, fixtures"),
+        ("seed='x'", "payments: seed='x': a whole number"),
+        ("clock='tomorrow'", "clock='tomorrow': 'running', 'frozen', or an instant"),
+        ("settings=[1]", "settings=[1]): a dict, such as"),
+        ("settings={'tax': 1}", "the world of this test cannot start: tax is no setting; there are"),
+        ("fixtures=7", "fixtures=7): a path, or a list of paths"),
+        ("fixtures='nowhere.yaml'", "nowhere.yaml: cannot be read"),
+    ],
+)
+def test_a_wrong_marker_is_reported_in_a_line(suite: pytest.Pytester, marker: str, message: str) -> None:
+    module = f"import pytest\n@pytest.mark.payments({marker})\ndef test_shop(payments): pass"
+    result = run(suite, test_shop=module)
+    result.assert_outcomes(errors=1)
+    assert message in result.stdout.str()
+    assert "Traceback" not in result.stdout.str()
+    assert "During handling" not in result.stdout.str()
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("payments_seed = many", "payments_seed = 'many': a whole number"),
+        ("payments_clock = noon", "clock='noon': 'running', 'frozen', or an instant"),
+    ],
+)
+def test_a_wrong_ini_file_is_reported_in_a_line(suite: pytest.Pytester, line: str, message: str) -> None:
+    suite.makeini(f"[pytest]\n{line}")
+    result = run(suite, test_shop="def test_shop(payments): pass")
+    result.assert_outcomes(errors=1)
+    assert message in result.stdout.str()
+
+
+def test_a_failing_test_shows_the_failure_report_of_its_world(suite: pytest.Pytester) -> None:
+    module = """
+        def test_shop(payments):
+            payments.webhooks.listen()
+            payments.api.post("/v1/customers/", {"email": "awa@example.com", "name": "Awa Diop"})
+            payments.webhooks.assert_delivered("customer.created")
+            assert payments.client.post("/v1/customers/", json={}).status_code == 201
+
+        def test_expectation(payments):
+            with payments.expect("invoice.paid"):
+                payments.clock.advance("1d")
+
+        def test_without_a_world():
+            assert False
+    """
+    result = run(suite, test_shop=module)
+    result.assert_outcomes(failed=3)
+    result.stdout.fnmatch_lines(
+        [
+            "*- payments emulator -*",
+            "world sk_test_*-test-shop at http://127.0.0.1:*",
+            "clock: *, frozen",
+            "No job is planned.",
+            "*POST /v1/webhooks/ -> 201",
+            "*POST /v1/customers/ -> 201",
+            "*└ customer.created  cust_*",
+            "*POST /v1/customers/ -> 422 VALIDATION_ERROR: *",
+            "Webhooks received:",
+            "*customer.created  evt_* -> 200",
+            '>*with payments.expect("invoice.paid"):',
+            "E*AssertionError: did not happen: invoice.paid",
+            "*- payments emulator -*",
+        ]
+    )
+    assert result.stdout.str().count("- payments emulator -") == 2
+    assert "emulator/testing" not in result.stdout.str(), "a traceback ends in the test and not in the helpers"
+
+
+def test_a_failure_report_that_cannot_be_made_hides_no_failure(suite: pytest.Pytester) -> None:
+    module = """
+        def test_shop(payments, monkeypatch):
+            monkeypatch.setattr(payments, "url", "http://127.0.0.1:1")
+            assert not "this is what went wrong"
+    """
+    result = run(suite, test_shop=module)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["E*this is what went wrong*", "(no report of the world: ConnectError: *"])
+
+
+def test_a_failing_test_that_asked_for_it_leaves_its_recording(suite: pytest.Pytester) -> None:
+    module = """
+        import pytest
+
+        @pytest.mark.parametrize("wrong", [True, False])
+        def test_shop(payments, wrong):
+            payments.record("shop" if wrong else "fine")
+            payments.api.post("/v1/customers/", {"email": "awa@example.com", "name": "Awa Diop"})
+            payments.clock.advance("1d")
+            assert not wrong
+
+        def test_name(payments):
+            with pytest.raises(ValueError, match="letters, digits"):
+                payments.record("../shop")
+
+        def test_without(payments):
+            assert payments is None
+    """
+    result = run(suite, test_shop=module)
+    result.assert_outcomes(failed=2, passed=2)
+    result.stdout.fnmatch_lines(["run it again: pytest *shop.py"])
+    assert result.stdout.str().count("run it again") == 1
+    folder = suite.path / "payments-recordings"
+    assert [file.name for file in folder.iterdir()] == ["shop.py"]
+    run(suite, str(folder / "shop.py")).assert_outcomes(passed=1)
+
+
+def test_a_suite_may_have_a_fixture_of_the_same_name(suite: pytest.Pytester) -> None:
+    module = """
+        import pytest
+
+        @pytest.fixture
+        def payments():
+            return 7
+
+        def test_shop(payments):
+            assert payments == 8
+    """
+    result = run(suite, test_shop=module)
+    result.assert_outcomes(failed=1)
+    assert "payments emulator" not in result.stdout.str()
+
+
+def test_logging_stays_as_it_was(suite: pytest.Pytester) -> None:
+    module = """
+        import logging
+
+        def test_shop(payments):
+            payments.clock.advance("1d")
+            assert [logging.getLogger(name).handlers for name in ("uvicorn", "emulator")] == [[], []]
+    """
+    run(suite, test_shop=module).assert_outcomes(passed=1)
+
+
+def test_a_decorator_of_freezegun_freezes_the_world(suite: pytest.Pytester) -> None:
+    module = """
+        import pytest
+        from freezegun import freeze_time
+
+        @pytest.mark.payments(settings={"tax_rate": 20})
+        @freeze_time("2024-02-29")
+        def test_shop(payments):
+            assert payments.clock.now == "2024-02-29T00:00:00.000Z"
+    """
+    run(suite, test_shop=module).assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize("by", ["option", "environment"])
+def test_a_server_elsewhere_is_used_with_worlds_of_this_run_alone(
+    suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, local_server: LocalServer, by: str
+) -> None:
+    module = f"""
+        import pytest
+
+        @pytest.mark.payments(clock="2026-01-01T00:00:00Z", seed=7, settings={{"tax_rate": 18}})
+        def test_shop(payments, payments_server):
+            assert payments.url == payments_server.url == {local_server.url!r}
+            assert payments.events.types == []
+            payments.webhooks.listen()
+            payments.api.post("/v1/customers/", {{"email": "awa@example.com", "name": "Awa Diop"}})
+            payments.webhooks.assert_delivered("customer.created")
+            assert payments.clock.now == "2026-01-01T00:00:00.000Z"
+            assert payments.configure()["tax_rate"] == 18
+            with open("keys.txt", "a") as keys:
+                print(payments.key, file=keys)
+    """
+    if by == "environment":
+        monkeypatch.setenv("PAYMENTS_EMULATOR_URL", local_server.url)
+    options = ("--payments-url", local_server.url) if by == "option" else ()
+    for _ in range(2):
+        run(suite, *options, test_shop=module).assert_outcomes(passed=1)
+    first, second = (suite.path / "keys.txt").read_text().splitlines()
+    assert first != second
+
+
+def test_a_server_elsewhere_that_does_not_answer_is_reported(suite: pytest.Pytester) -> None:
+    result = run(suite, "--payments-url", "http://127.0.0.1:1", test_shop="def test_shop(payments): pass")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*no emulator answers at http://127.0.0.1:1: *"])
+    assert "Traceback" not in result.stdout.str()
+
+
+def test_the_marker_and_the_options_explain_themselves(suite: pytest.Pytester) -> None:
+    suite.runpytest_inprocess(*PLUGIN, "--markers").stdout.fnmatch_lines(["@pytest.mark.payments(*initial state of*"])
+    help_text = suite.runpytest_inprocess(*PLUGIN, "--help").stdout
+    help_text.fnmatch_lines(["*--payments-url=URL*", "*payments_clock*", "*payments_seed*", "*payments_fixtures*"])
+
+
+READINGS = """
+    import pytest
+
+    @pytest.mark.payments_readings({names})
+    def test_no_customer_is_found(payments):
+        assert payments.client.get("/v1/customers/", params={{"search": "nobody"}}).json()["data"] == []
+"""
+
+
+def test_a_test_runs_once_for_each_value_of_each_reading(suite: pytest.Pytester) -> None:
+    """B-99: the failure names the reading, in its own id and in words."""
+    others = sum(len(reading.values) - 1 for reading in readings().values())
+    result = run(suite, test_search=READINGS.format(names='"all"'))
+    result.assert_outcomes(passed=others, failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*test_no_customer_is_found[[]search_nothing_found=error[]]*",
+            "*payments emulator: reading*",
+            "This test fails when search_nothing_found is error: A search without results answers 404 *",
+            "The specification: Customers have a search, *",
+        ]
+    )
+
+
+def test_only_the_readings_that_a_marker_names_are_tried(suite: pytest.Pytester) -> None:
+    result = run(suite, "-v", test_search=READINGS.format(names='"webhook_success", "error_shape"'))
+    result.assert_outcomes(passed=4)
+    result.stdout.fnmatch_lines(
+        [
+            "*[[]default readings[]]*",
+            "*[[]webhook_success=2xx[]]*",
+            "*[[]error_shape=flat[]]*",
+            "*error_shape=nested[]]*",
+        ]
+    )
+
+
+def test_the_reading_that_is_tried_joins_the_settings_of_the_test(suite: pytest.Pytester) -> None:
+    module = """
+        import pytest
+
+        pytestmark = pytest.mark.payments(settings={"tax_rate": 18, "readings": {"success_url": "required"}})
+
+        @pytest.mark.payments(settings={"readings": {"webhook_retry": "all"}})
+        @pytest.mark.payments_readings("webhook_success")
+        def test_settings(payments, payments_reading):
+            settings = payments.api.get("/_emulator/app")["settings"]
+            assert settings["tax_rate"] == 18
+            assert settings["readings"]["success_url"] == "required"
+            assert settings["readings"]["webhook_retry"] == "all"
+            expected = payments_reading or ("webhook_success", "200")
+            assert expected == ("webhook_success", settings["readings"]["webhook_success"])
+    """
+    run(suite, test_settings=module).assert_outcomes(passed=2)
+
+
+@pytest.mark.parametrize(
+    ("names", "says"),
+    [
+        ('"webhook"', "does not take 'webhook'; it takes 'all', or of search_nothing_found, *"),
+        ("", "does not take nothing; *"),
+        ('"all", error_shape="flat"', "does not take error_shape=; *"),
+    ],
+)
+def test_a_marker_with_a_reading_that_is_none_is_explained(suite: pytest.Pytester, names: str, says: str) -> None:
+    result = run(suite, test_search=READINGS.format(names=names))
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines([f"*@pytest.mark.payments_readings {says}"])
+
+
+def test_a_marker_on_a_test_without_a_world_is_explained(suite: pytest.Pytester) -> None:
+    module = """
+        import pytest
+
+        @pytest.mark.payments_readings("all")
+        def test_nothing():
+            pass
+    """
+    result = run(suite, test_nothing=module)
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*the test uses no fixture payments*"])

@@ -1,0 +1,83 @@
+"""The example shops in Go, Java and PHP: their tests pass under ``exec``, and their receivers and stories are sound.
+
+Where a toolchain is missing the shop is not tried, unless ``PAYMENTS_EMULATOR_SHOP_TESTS=required``, as in CI.
+``python -m contract_tests.surfaces.checks.app`` tries every fault; here are two that careless shops do not survive.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from contract_tests.support.shops import REQUIRED, SHOPS, ExampleShop
+from contract_tests.surfaces.cli.terminal import run as run_command
+from contract_tests.surfaces.testing.test_examples import beside_an_emulator, run
+
+OTHERS = [shop for shop in SHOPS.values() if shop.tests and (REQUIRED or shop.is_available)]
+
+FAULTS = ("--only=2:drop-after", "--only=12:slow")
+"""The answer to an order is lost; the webhooks of a subscription come before its answer."""
+
+SECRET = "whsec_4Kd8sF2hJ6lQ1wE5rT9yU3iO7pA0zX4c"
+
+
+def each(shops: list[ExampleShop]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("shop", shops, ids=lambda shop: shop.language)
+
+
+@each(OTHERS)
+def test_its_toolchain_is_there(shop: ExampleShop) -> None:
+    """Also where CI requires it."""
+    assert shop.is_available, f"install {' and '.join(shop.programs)}"
+
+
+@each(OTHERS)
+def test_its_tests_pass(shop: ExampleShop) -> None:
+    ended = run(shop.folder, *beside_an_emulator(*shop.command(shop.tests)))
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert shop.passed in ended.stdout
+
+
+@each([shop for shop in OTHERS if shop.checks])
+def test_it_is_formatted_and_has_no_warnings(shop: ExampleShop) -> None:
+    ended = run(shop.folder, *shop.checks)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+@each([shop for shop in OTHERS if shop.serve])
+def test_its_story_ends_the_same(shop: ExampleShop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(shop.path)
+    ended = run_command("sweep", *FAULTS, "--", *shop.command(shop.story))
+    assert ended.status == 0, ended.output + ended.errors
+    assert "the story ends the same after every fault." in ended.output
+
+
+@each([shop for shop in OTHERS if shop.serve])
+def test_its_receiver_is_good(shop: ExampleShop, tmp_path: Path) -> None:
+    """Served as its users serve it; its first line says where."""
+    settings = {
+        "PAYMENTS_URL": "http://127.0.0.1:1",
+        "PAYMENTS_KEY": "",
+        "PAYMENTS_WEBHOOK_SECRET": SECRET,
+        "PORT": "0",
+    }
+    with subprocess.Popen(
+        shop.command(shop.serve),
+        cwd=shop.path,
+        env={**os.environ, **settings, "SHOP_BOOK": str(tmp_path / "book.json")},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as process:
+        assert process.stdout
+        found = re.search(r"http://[\d.:]+\d", process.stdout.readline())
+        try:
+            assert found
+            ended = run_command("certify", f"{found[0]}/webhooks", "--secret", SECRET, "--timeout", "60")
+        finally:
+            process.kill()
+    assert ended.status == 0, ended.output + ended.errors

@@ -1,0 +1,141 @@
+"""Failures of schemathesis that are ignored: the specification differs, or no schema can express its rule."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import Any
+
+from schemathesis.core.failures import Failure, ServerError
+from schemathesis.openapi.checks import RejectedPositiveData, UnsupportedMethodResponse, UseAfterFree
+
+from emulator.checks.document import state_rules
+
+MAX_DIGITS = 300
+"""Digits of an integer; the service reads no longer ones (B-12)."""
+
+FORM = frozenset(["MISSING_FIELD", "INVALID_FIELD", "INVALID_FILTER_PARAM", "INVALID_CURRENCY", "VALIDATION_ERROR"])
+"""The codes for a malformed request. Rules that forbid a well-formed one have others (:mod:`.state_rules`)."""
+
+RULES: dict[str, dict[str, str]] = {
+    "createAddress": {"country": "the App covers some countries (Address)"},
+    "updateAddress": {"country": "the App covers some countries (Address)"},
+    "createProduct": {"unit_amount": "a suggested amount is not negative; one to be paid has a code of its own (B-23)"},
+    "updateProduct": {"unit_amount": "a suggested amount is not negative; one to be paid has a code of its own (B-23)"},
+    "createSubscription": {
+        "ends_at": "the end of a subscription lies ahead (B-40)",
+        "plan": "is not deactivated (B-40)",
+        "product": "is not archived (B-40)",
+        "currency": "is that of the plan or the product (B-40)",
+        "payment_method": "is one of the customer's (B-52)",
+        "interval": "a plan has its own (B-40)",
+        "interval_count": "a plan has its own (B-40)",
+    },
+    "updateSubscription": {
+        "payment_method": "is one of the customer's (B-52)",
+        "plan": "has the subscription's period and currency (B-40)",
+    },
+    "createPaymentIntent": {"payment_method": "is one of the customer's (B-52)"},
+    "confirmPaymentIntent": {"payment_method": "is one of the customer's (B-52)"},
+    "createCheckoutSession": {
+        "subscription_data*": "goes without a line that has a plan (B-58)",
+        "line_items*": "a plan goes with the mode subscription, a product is not archived and has the currency (B-58)",
+    },
+    "createPaymentLink": {
+        "products*": "none is archived (Payment links, B-15)",
+        "expires_at": "lies ahead (B-59)",
+    },
+    "updatePaymentLink": {
+        "max_usage": "goes with limited only (B-59)",
+        "expires_at": "goes with limited only, and lies ahead (B-59)",
+    },
+    "createInvoice": {
+        "line_items*": "a price goes with a free product only, and is needed there (Invoices)",
+        "due_date": "is not past (B-65)",
+    },
+    "updateInvoice": {
+        "currency": "is that of the products on its lines (Invoices)",
+        "line_items*": "a price goes with a free product only, and is needed there (Invoices)",
+        "due_date": "is not past (B-65)",
+    },
+    "createPaymentMethod": {
+        "number": "has its check digit (B-95)",
+        "iban": "has its check digits, and the length of its country (B-52)",
+        "exp_month": "the card's last month is not over (B-52)",
+        "exp_year": "the card's last month is not over (B-52)",
+    },
+    "createWebhook": {"url": "http is for loopback (B-82)", "events": "* stands alone (B-82)"},
+    "updateWebhook": {"url": "http is for loopback (B-82)", "events": "* stands alone (B-82)"},
+    "advanceClock": {"to": "the clock never goes back (B-91)", "by": "the calendar ends with the year 9999"},
+    "freezeClock": {"at": "the clock never goes back (B-91)"},
+    "getSchedule": {"until": "an instant or a duration, and not past"},
+    "updateApp": {"settings": "the main currency is one of those enabled, a trusted proxy is a network (B-90)"},
+    "payCheckoutSession": {"*": "what is asked for depends on the session"},
+    "payPaymentLink": {"*": "what is asked for depends on the link"},
+    "payInvoicePage": {"*": "an invoice asks for a method alone"},
+    "updateObject": {"*": "each kind of object has its fields"},
+    "importSnapshot": {"*": "a snapshot is what an export gave"},
+    "resetWorld": {
+        "fixtures": "hold what fixture files hold (B-90)",
+        "clock": "an instant is one of the calendar",
+    },
+    "trigger": {"overrides*": "go with the event and with the objects it takes"},
+    "rewind": {"*": "one of two ways, to a request that is kept"},
+    "arrangeFault": {
+        "then*": "one thing goes wrong at a time, and a body goes with a status that has one",
+        "times": "goes without a probability",
+        "match.*": "names what the service has, and goes with requests or with deliveries",
+    },
+}
+"""By operation and field: rules that no schema can express and that are reported with a code of :data:`FORM`."""
+
+MONEY = ("*currency", "*amount")
+"""Fields whose rules have codes of their own, except among several violations, which share one code (B-12)."""
+
+ARCHIVED = ("/products/{id}/", "/subscription-plans/{id}/")
+"""Objects that a DELETE only archives, by the specification; they can still be read and changed."""
+
+INBOX = "/inbox/{name}"
+"""The inbox accepts every method and answers with a chosen status; only reading its contents is documented."""
+
+
+def is_excused(failure: Failure, response: Any, case: Any) -> bool:
+    """Whether the failure of a check on this response is ignored."""
+    if isinstance(failure, RejectedPositiveData):
+        return rejected_by_state(response, case) is not None or _rejected_by_rule(response, case)
+    if isinstance(failure, UseAfterFree):
+        return case.operation.path in ARCHIVED
+    return isinstance(failure, ServerError | UnsupportedMethodResponse) and _is_delivery(response, case)
+
+
+def _is_delivery(response: Any, case: Any) -> bool:
+    return bool(case.operation.path == INBOX and response.request.method != "GET")
+
+
+def rejected_by_state(response: Any, case: Any) -> str | None:
+    """The code with which a rule of state rejects a request that the document allows; None if none does."""
+    code = str(_error(response)["code"])
+    listed = state_rules.codes(case.operation.definition.raw["operationId"], case.operation.path)
+    return code if code in (*listed, *state_rules.ANY_OPERATION) else None
+
+
+def _rejected_by_rule(response: Any, case: Any) -> bool:
+    if response.status_code not in (400, 422):
+        return False
+    error = _error(response)
+    rules = [*RULES.get(case.operation.definition.raw["operationId"], {}), *MONEY]
+    fields = error.get("errors") or [error.get("param") or ""]
+    ruled = error["code"] in FORM and all(any(fnmatchcase(field, rule) for rule in rules) for field in fields)
+    return ruled or _has_long_number(case.query) or _has_long_number(case.body)
+
+
+def _error(response: Any) -> dict[str, Any]:
+    """The error in a response, flat or nested (B-10)."""
+    answer = response.json()
+    return dict(answer.get("error", answer))
+
+
+def _has_long_number(value: Any) -> bool:
+    """Whether it contains a number longer than the service accepts (B-12), which no schema can express."""
+    if isinstance(value, dict | list):
+        return any(map(_has_long_number, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, int) and abs(value) >= 10**MAX_DIGITS

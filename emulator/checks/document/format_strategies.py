@@ -1,0 +1,78 @@
+"""Registers the formats of the document with schemathesis, which generates values of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import schemathesis
+from hypothesis import strategies as st
+
+LABEL = st.from_regex(r"[a-z]([a-z0-9-]{0,8}[a-z0-9])?", fullmatch=True)
+DOMAIN = st.builds("{}.{}".format, LABEL, LABEL)
+
+VALID: dict[str, st.SearchStrategy[str]] = {
+    "currency": st.sampled_from(["XAF", "XOF", "EUR", "USD", "JPY", "TND"]),
+    "country": st.sampled_from(["GA", "CM", "FR", "US", "KP"]),
+    "domain": DOMAIN,
+    "e164": st.from_regex(r"\+[1-9][0-9]{6,14}", fullmatch=True),
+    "email": st.builds("{}@{}".format, LABEL, DOMAIN),
+    "https-uri": st.builds("https://{}/{}".format, DOMAIN, LABEL),
+    "uri": st.builds("{}://{}/{}".format, st.sampled_from(["http", "https"]), DOMAIN, LABEL),
+    "web-url": st.builds("{}://{}/{}".format, st.sampled_from(["http", "https"]), DOMAIN, LABEL),
+    "ipv4-network": st.sampled_from(["127.0.0.1", "127.0.0.0/8", "0.0.0.0/0"]),
+    "not-blank": st.text(st.characters(codec="utf-8", categories=["L", "N", "P"]), min_size=1, max_size=50),
+}
+"""Texts by format. Schemathesis knows OpenAPI's own ``date`` and ``date-time``."""
+
+Lengthen = Callable[[int], str]
+"""Makes a text of a format, of so many characters."""
+
+
+def _domain(length: int) -> str:
+    """Return a domain name of so many characters, of labels as short as DNS wants them."""
+    return (("a" * 59 + ".") * (length // 60 + 1))[:length]
+
+
+LENGTHENED: dict[str, Lengthen] = {
+    "domain": _domain,
+    "email": lambda length: f"a@{_domain(length - 2)}",
+    "not-blank": lambda length: "a" * length,
+    **dict.fromkeys(("https-uri", "uri", "web-url"), lambda length: "https://shop.example/".ljust(length, "a")),
+}
+"""By format: those whose texts may be as long as one likes."""
+
+
+def register(document: Any) -> None:
+    """Register them with schemathesis."""
+    for name, texts in strategies(document).items():
+        schemathesis.openapi.format(name, texts)
+
+
+def strategies(document: Any) -> dict[str, st.SearchStrategy[str]]:
+    """Texts of each format, among them some as long as each of its ``maxLength``, one character shorter and one longer.
+
+    schemathesis tries these lengths: it draws texts of the format until one fits. Where none does, that takes seconds
+    for each bound, and the bound is not tried.
+    """
+    return {
+        name: _with_bounds(texts, LENGTHENED.get(name), set(_bounds(document, name))) for name, texts in VALID.items()
+    }
+
+
+def _with_bounds(texts: st.SearchStrategy[str], lengthen: Lengthen | None, bounds: set[int]) -> st.SearchStrategy[str]:
+    if lengthen is None or not bounds:
+        return texts
+    lengths = sorted({bound + offset for bound in bounds for offset in (-1, 0, 1)})
+    return texts | st.sampled_from([lengthen(length) for length in lengths])
+
+
+def _bounds(node: Any, format: str) -> Iterator[int]:
+    """Each ``maxLength`` that stands beside the format."""
+    if isinstance(node, dict):
+        if node.get("format") == format and isinstance(node.get("maxLength"), int):
+            yield node["maxLength"]
+        node = [*node.values()]
+    if isinstance(node, list):
+        for each in node:
+            yield from _bounds(each, format)

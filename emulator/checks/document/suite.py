@@ -1,0 +1,201 @@
+"""The suite: schemathesis with all checks and phases, for any document and server."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import schemathesis
+from schemathesis import hooks
+from schemathesis.engine import Status, events, from_schema
+from schemathesis.generation.meta import TestPhase
+from schemathesis.generation.modes import GenerationMode
+from schemathesis.openapi.checks import RejectedPositiveData
+
+from emulator.checks.document.exceptions import is_excused, rejected_by_state
+from emulator.checks.document.format_strategies import register
+from emulator.checks.document.link_walker import PATIENCE, LinkWalker, failing, headers
+from emulator.checks.document.object_factory import CannotCreate, ObjectFactory
+from emulator.checks.document.operation_links import links, operations, with_standard_keywords
+from emulator.checks.document.prerequisites import LEFT_OUT
+from emulator.checks.document.report import Report
+from emulator.document.tree import Document
+
+LAST = ("security-profiles", "reset")
+"""Paths that are checked last: a security profile restricts all other requests, a reset deletes their objects."""
+
+PHASES = ("examples", "coverage", "fuzzing", "stateful")
+"""Requests from the document's examples, systematically from its schemas, at random, and along its links."""
+
+ONLY_DOCUMENTED_LINKS: dict[str, Any] = {"inference": {"algorithms": []}, "link-calibration": False}
+"""Configuration of schemathesis: no links besides those of the document."""
+
+ONLY_SUCCESS = {"positive_data_acceptance": {"expected-statuses": ["2xx"]}}
+"""Configuration of schemathesis: a valid request succeeds, or one of our exceptions says why not."""
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A check of one server against one document.
+
+    ``examples`` is the number of random requests for each operation, and of random runs along the links. With
+    ``objects``, valid requests refer to existing objects, and every link is followed once. ``adjust`` may change each
+    request before it is sent.
+    """
+
+    document: Document
+    base_url: str
+    key: str
+    examples: int = 10
+    seed: int | None = None
+    objects: ObjectFactory | None = None
+    adjust: Callable[[Any], None] = lambda case: None
+    phases: tuple[str, ...] = PHASES
+    report: Report = field(default_factory=Report)
+
+    def run(self, progress: Callable[[str], None] = lambda operation: None) -> Report:
+        """Run the whole suite; ``progress`` is called with each operation or link."""
+        started = time.monotonic()
+        if self.objects:
+            self.objects.learn(self.document)
+        if self.objects and "stateful" in self.phases:
+            # First, because a generated security profile may forbid requests of the walk.
+            LinkWalker(self.document, self._schema(PHASES), self.key, self.objects, self.report).run(progress)
+            if self.report.links and not self.report.followed:
+                # For example a security profile of an earlier check, which forbids every request.
+                why = next(iter(self.report.notes), "none led to a success")
+                self.report.problems.append(f"no link could be followed, so next to nothing is checked: {why}")
+        with self._prepared():
+            for ids in self._groups():
+                self._explore(ids, progress)
+        self.report.seconds = time.monotonic() - started
+        return self.report
+
+    # Requests generated from the document
+
+    def _groups(self) -> list[list[str]]:
+        """The ids of all operations except streams, in groups that do not disturb each other."""
+        groups: dict[str, list[str]] = {name: [] for name in ("", *LAST)}
+        for operation in operations(self.document).values():
+            if operation.is_endless:
+                continue
+            first = operation.path.split("/")[1]
+            groups[first if first in LAST else ""].append(operation.id)
+        return [ids for ids in groups.values() if ids]
+
+    @contextmanager
+    def _prepared(self) -> Iterator[None]:
+        """Prepare each request during the block; schemathesis has such hooks only for the whole process."""
+
+        @schemathesis.hook
+        def before_call(context: Any, case: Any, kwargs: dict[str, Any]) -> None:
+            self._prepare(case)
+
+        try:
+            yield
+        finally:
+            hooks.unregister(before_call)
+
+    def _explore(self, ids: list[str], progress: Callable[[str], None]) -> None:
+        schema = self._schema(self._phases_for(ids)).include(operation_id=ids)
+        for event in from_schema(schema).execute():
+            if isinstance(event, events.ScenarioStarted):
+                progress(event.label or "links")
+            if isinstance(event, events.NonFatalError):
+                self.report.problems.append(f"{event.label}: {event.info.message}")
+            if isinstance(event, events.ScenarioFinished):
+                self._count(event)
+
+    def _phases_for(self, ids: list[str]) -> tuple[str, ...]:
+        is_linked = any({link.source.id, link.target.id} <= set(ids) for link in links(self.document))
+        return tuple(phase for phase in self.phases if is_linked or phase != "stateful")
+
+    def _schema(self, phases: tuple[str, ...]) -> Any:
+        register(self.document)
+        config = schemathesis.Config.from_dict(self._config(phases))
+        schema = schemathesis.openapi.from_dict(with_standard_keywords(self.document), config=config)
+        schema.hook("filter_failure")(lambda context, failure, case, response: self._fails(failure, case, response))
+        return schema
+
+    def _fails(self, failure: Any, case: Any, response: Any) -> bool:
+        """Whether a failure counts; a valid request that a rule of state rejects is counted by its code."""
+        if not is_excused(failure, response, case):
+            return True
+        if isinstance(failure, RejectedPositiveData) and (code := rejected_by_state(response, case)):
+            self.report.count_of(case.operation.label).rejected[code] += 1
+        return False
+
+    def _config(self, phases: tuple[str, ...]) -> dict[str, Any]:
+        return {
+            "base-url": self.base_url,
+            "headers": headers(self.key),
+            "request-timeout": PATIENCE,
+            "continue-on-failure": True,
+            "checks": ONLY_SUCCESS,
+            **({} if self.seed is None else {"seed": self.seed}),
+            "generation": {
+                "max-examples": self.examples,
+                "database": "none",
+                # Every request has the valid key, so a generated invalid one would be counted but never sent.
+                "with-security-parameters": False,
+            },
+            "phases": {
+                **{phase: {"enabled": phase in phases} for phase in PHASES},
+                "stateful": {"enabled": "stateful" in phases, **ONLY_DOCUMENTED_LINKS},
+            },
+        }
+
+    def _prepare(self, case: Any) -> None:
+        """Replace the references of a request by ids of existing objects, except in deliberately invalid parts."""
+        self.adjust(case)
+        if not self.objects or not case.meta:
+            return
+        invalid = {
+            location.name for location, part in case.meta.components.items() if part.mode is GenerationMode.NEGATIVE
+        }
+        if "Idempotency-Key" in (case.headers or {}) and "HEADER" not in invalid:
+            case.headers["Idempotency-Key"] = (
+                self.objects.new()
+            )  # a repeated key with another body is an error of its own
+        if case.meta.phase.name is not TestPhase.STATEFUL:
+            try:
+                self._refer(case, self.objects, invalid)
+            except CannotCreate as error:
+                self.report.notes.append(f"{case.operation.label}: {error}")
+
+    def _refer(self, case: Any, objects: ObjectFactory, invalid: set[str]) -> None:
+        id = case.operation.definition.raw["operationId"]
+        scene = objects.scene(id, case.operation.method.upper())
+        if case.path_parameters and "PATH" not in invalid:
+            case.path_parameters.update(objects.parameters(id, case.operation.path, scene))
+        if case.query and "QUERY" not in invalid:
+            case.query.pop(LEFT_OUT.get(id), None)
+        if isinstance(case.body, dict) and "BODY" not in invalid:
+            case.body = objects.with_references(case.body, scene)
+
+    def _count(self, event: events.ScenarioFinished) -> None:
+        recorder = event.recorder
+        for id, interaction in recorder.interactions.items():
+            case = recorder.cases[id].value
+            count = self.report.count_of(case.operation.label)
+            count.requests += 1
+            if _is_valid(case):
+                count.valid += 1
+                count.succeeded += interaction.response is not None and interaction.response.status_code < 300
+        for id, checks in recorder.checks.items():
+            for check in checks:
+                self.report.checks[check.name] += 1
+                if check.status is Status.FAILURE:
+                    self._fail(recorder, id, check)
+
+    def _fail(self, recorder: Any, id: str, check: Any) -> None:
+        case, answer = recorder.cases[id].value, recorder.interactions[id].response
+        info = check.failure_info
+        self.report.note(case.operation.label, failing(check.name, info.failure, answer, info.code_sample))
+
+
+def _is_valid(case: Any) -> bool:
+    return bool(case.meta and case.meta.generation.mode is GenerationMode.POSITIVE)

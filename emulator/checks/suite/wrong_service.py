@@ -1,0 +1,187 @@
+"""A service that is wrong in one way, or in none: the parts of a sandbox in which a row of the table strikes."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, TypeVar
+
+import msgspec
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from emulator.checks.suite.seams import ClientRequest, Doubt, Seam, ServiceAnswer
+from emulator.core.effects import DeliverWebhook
+from emulator.core.events import Event, EventData
+from emulator.core.jobs import Job
+from emulator.core.records import Record
+from emulator.core.unit_of_work import UnitOfWork
+from emulator.core.world import World, encode
+from emulator.engine.webhook_sender import WebhookSender
+from emulator.resources.webhooks.endpoints import WebhookEndpoint
+from emulator.resources.webhooks.signing import SignedRequest, signed
+from emulator.server.sandbox import Parts
+from emulator.web.context import RequestContext, context_of
+
+SERVICE = "/v1/"
+
+V = TypeVar("V")
+R = TypeVar("R", bound=Record)
+
+
+class WrongService:
+    """The rows of a table at their seams. Only ``active`` ones change anything; the service is right without them.
+
+    ``reached`` has the names of all rows that would have changed something, so a run of the right service finds out
+    which ones concern a command.
+    """
+
+    def __init__(self, doubts: Iterable[Doubt], *active: Doubt) -> None:
+        self.active: Collection[Doubt] = active
+        self.reached: set[str] = set()
+        self._at: defaultdict[Seam, list[Doubt]] = defaultdict(list)
+        for doubt in doubts:
+            self._at[doubt.at[0]].append(doubt)
+
+    def passed(self, seam: Seam, value: V, *about: Any) -> V:
+        """A value after it has passed a seam."""
+        right = value
+        for doubt in self._at[seam]:
+            wrong = doubt.at[1](right, *about)
+            if wrong != right:
+                self.reached.add(doubt.name)
+                if doubt in self.active:
+                    value = wrong if value is right else doubt.at[1](value, *about)
+        return value
+
+    def parts(self) -> Parts:
+        """The parts of a sandbox that runs this service."""
+        return Parts(
+            world=lambda **fields: WrongWorld(self, **fields),
+            sender=lambda answer_time: WrongSender(self, answer_time),
+            app=lambda app: WrongAnswers(self, app),
+        )
+
+    def shown(self, value: Any) -> Any:
+        """A JSON value in which each object has passed its seam, the inner ones first."""
+        if isinstance(value, list):
+            return [self.shown(each) for each in value]
+        if not isinstance(value, dict):
+            return value
+        inner = {name: self.shown(each) for name, each in value.items()}
+        return self.passed(Seam.SHOWN, inner) if "object" in inner else inner
+
+
+class WrongWorld(World):
+    """A world whose records, events and jobs pass their seams."""
+
+    def __init__(self, service: WrongService, **fields: Any) -> None:
+        super().__init__(**fields)
+        self._service = service
+
+    def add(self, record: R, number: int | None = None) -> R:
+        return super().add(self._service.passed(Seam.STORED, record, None), number)
+
+    def change(self, record: R, changes: dict[str, Any]) -> R:
+        right = msgspec.structs.replace(record, **changes)
+        wrong = self._service.passed(Seam.STORED, right, record)
+        names = record.__struct_fields__ if wrong is not right else ()
+        others = {name: getattr(wrong, name) for name in names if getattr(wrong, name) != getattr(right, name)}
+        return super().change(record, {**changes, **others})
+
+    def emit(self, type: str, record: Record, metadata: Mapping[str, Any] | None = None) -> Event:
+        data = EventData(record, metadata or msgspec.UNSET)
+        emitted = self._service.passed(Seam.EMITTED, type, record)
+        event = self.record_event(type, data) if emitted else self.event(type, data)
+        everyone = self.registry.reactions.get("*", ()) if emitted else ()
+        for reaction in (*everyone, *self.registry.reactions.get(type, ())):
+            if (passed := self._service.passed(Seam.REACTED, reaction, self, event)) is not None:
+                passed(self, event)
+        return event
+
+    def schedule(self, due: str, name: str, about: Record | None = None, /, **data: str) -> Job:
+        return super().schedule(self._service.passed(Seam.SCHEDULED, due, name, about), name, about, **data)
+
+    def run(self, job: Job) -> UnitOfWork:
+        if self._service.passed(Seam.RUN, job, self):
+            return super().run(job)
+        self.now = max(self.now, job.due)
+        with self.unit_of_work() as unit:
+            self.remove(job)
+        return unit
+
+
+class WrongSender(WebhookSender):
+    """A webhook sender whose events pass their seams before they are signed, and the requests after that."""
+
+    def __init__(self, service: WrongService, answer_time: float) -> None:
+        super().__init__(answer_time)
+        self._service = service
+
+    def request(self, world: World, post: DeliverWebhook, epoch: int) -> SignedRequest | None:
+        request = super().request(world, post, epoch)
+        if request is None:
+            return None
+        endpoint = world.require(WebhookEndpoint, post.webhook)
+        event = json.loads(request.body)
+        wrong = self._service.shown(self._service.passed(Seam.DELIVERED, event, world))
+        if wrong != event:
+            again = signed(endpoint, encode(wrong), delivery=post.delivery, event=event["id"], epoch=epoch)
+            request = msgspec.structs.replace(again, headers={**request.headers, **again.headers})
+        return self._service.passed(Seam.SIGNED, request, endpoint)
+
+
+class WrongAnswers:
+    """The service's API or the control API: the objects in its answers pass their seam.
+
+    Requests to the service and its answers pass theirs as well. The control API stays right: tests need it.
+    """
+
+    def __init__(self, service: WrongService, app: ASGIApp) -> None:
+        self._service = service
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        context = context_of(scope)
+        is_service = context.path.startswith(SERVICE)
+        if is_service:
+            self._ask(context)
+        start: Message = {}
+
+        async def send_changed(message: Message) -> None:
+            nonlocal start
+            if message["type"] == "http.response.start":
+                start = message
+                return
+            if start:
+                body = message.get("body", b"")
+                if body and _is_json(start):
+                    start, body = self._answer(start, body, is_service)
+                await send(start)
+                message, start = {**message, "body": body}, {}
+            await send(message)
+
+        await self._app(scope, receive, send_changed)
+
+    def _ask(self, context: RequestContext) -> None:
+        right = ClientRequest(context.method, context.path, context.query_string, context.headers)
+        wrong = self._service.passed(Seam.REQUESTED, right)
+        context.query_string = wrong.query
+        context.headers = dict(wrong.headers)
+        context.raw_headers = [each for each in context.raw_headers if each[0] in wrong.headers]
+
+    def _answer(self, start: Message, body: bytes, is_service: bool) -> tuple[Message, bytes]:
+        right = ServiceAnswer(start["status"], json.loads(body))
+        wrong = ServiceAnswer(right.status, self._service.shown(right.body))
+        if is_service:
+            wrong = self._service.passed(Seam.ANSWERED, wrong)
+        if wrong == right:
+            return start, body
+        body = encode(wrong.body)
+        headers = [each for each in start["headers"] if each[0] != b"content-length"]
+        length = (b"content-length", str(len(body)).encode())
+        return {**start, "status": wrong.status, "headers": [length, *headers]}, body
+
+
+def _is_json(start: Message) -> bool:
+    return (b"content-type", b"application/json") in start["headers"]

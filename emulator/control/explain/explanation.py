@@ -1,0 +1,289 @@
+"""The explanation of an object: what led to its present state, each step after its cause."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import groupby, takewhile
+from typing import Literal
+
+import msgspec
+
+from emulator.control.explain.causality import Causality, LoggedUnit
+from emulator.control.explain.explanation_text import StepText, StepTexts
+from emulator.core.calendar import Timestamp
+from emulator.core.event_types import EVENTS
+from emulator.core.events import Event
+from emulator.core.jobs import FailedJob, Job
+from emulator.core.records import Record
+from emulator.engine.runtime import Runtime
+from emulator.presentation.languages.language import Language
+from emulator.resources.simulation.emails import Email
+from emulator.resources.webhooks.deliveries import WebhookDelivery
+from emulator.resources.webhooks.endpoints import WebhookEndpoint
+
+REACTING_KINDS: Mapping[str, frozenset[str]] = {
+    "payment_intent.succeeded": frozenset({"invoice", "checkout_session", "subscription"}),
+    "transaction.succeeded": frozenset({"receipt", "invoice", "checkout_session", "subscription"}),
+    "payment_intent.failed": frozenset({"subscription", "invoice", "checkout_session"}),
+    "invoice.paid": frozenset({"subscription"}),
+    "invoice.payment_overdue": frozenset({"subscription"}),
+    "customer.deleted": frozenset({"subscription", "payment_intent", "checkout_session", "address"}),
+}
+"""The events that have reactions, each with the kinds of object its reactions create or change (``REACTIONS``)."""
+
+EMAIL_EVENTS: Mapping[str, str] = {
+    "receipt": "transaction.succeeded",
+    "refund": "refund.succeeded",
+    "renewal_failed": "subscription.payment_failed",
+    "trial_ending": "subscription.trial_will_end",
+    "subscription_canceled": "subscription.canceled",
+}
+"""The event that causes each kind of email; other kinds are caused by jobs."""
+
+ABOUT = ("customer", "invoice", "subscription", "transaction", "receipt", "refund")
+"""The fields of an email that hold the objects it is about."""
+
+
+Kind = Literal["request", "job", "transition", "event", "delivery", "email"]
+
+
+class ExplanationStep(msgspec.Struct, frozen=True, kw_only=True):
+    """One step. ``object`` is the id of its object, ``caused_by`` the id of the step that caused it, if known.
+
+    ``subject``, ``outcome`` and ``times`` are the parts of its ``summary`` (:class:`StepText`).
+    """
+
+    at: Timestamp
+    kind: Kind
+    id: str | None
+    object: str | None
+    summary: str
+    subject: str
+    outcome: str | None
+    times: int
+    caused_by: str | None
+
+
+class Explanation:
+    """The steps that led to a record, each after its cause; ``complete`` unless the journal no longer has them all.
+
+    ``_step_ids`` maps the ids of requests, jobs and events to the step that stands for them.
+    """
+
+    def __init__(self, runtime: Runtime, record: Record, language: Language) -> None:
+        self.steps: list[ExplanationStep] = []
+        self.complete = True
+        self._world = runtime.world
+        self._record = record
+        self._texts = StepTexts(language)
+        self._causality = Causality(runtime.journal)
+        self._step_ids: dict[str, str] = {}
+
+    def build(self) -> None:
+        """Add the steps that only records show, then those of each unit of work in the journal, in order."""
+        units = {unit.number: unit for unit in self._touching()}
+        records: list[Event | Email] = [*self._events(), *self._emails()]
+        for record in records:
+            creator = self._causality.creator(record)
+            if creator is None:
+                self.complete = False
+                self._add_unlogged(record)
+            else:
+                units[creator.number] = creator
+        for number in sorted(units):
+            self._add_unit(units[number])
+        for failed in self._world.table(FailedJob):
+            if failed.about == self._record.id:
+                self._add_failed_job(failed)
+
+    # -- what concerns the object
+
+    def _touching(self) -> list[LoggedUnit]:
+        """The units of work that changed it; events never change, and deliveries record their attempts themselves."""
+        if isinstance(self._record, (Event, WebhookDelivery)):
+            return []
+        units = self._causality.of(self._record.id)
+        self.complete = any(unit.created(self._record.id) for unit in units)
+        return units
+
+    def _events(self) -> list[Event]:
+        if isinstance(self._record, WebhookDelivery):
+            return [self._world.require(Event, self._record.event)]
+        if isinstance(self._record, Event):
+            return [self._record]
+        table, id, kind = self._world.table(Event), self._record.id, self._record.kind
+        # A world has many events: only those of the types for this kind of object are searched.
+        types = [type for type in table.indexes["type"].all_keys() if type not in EVENTS or EVENTS[type].object == kind]
+        found = [event for type in types for event in table.where("type", type) if event.about == id]
+        return sorted(found, key=table.place)
+
+    def _emails(self) -> list[Email]:
+        if self._record.kind not in ABOUT:
+            return []
+        return [email for email in self._world.table(Email) if self._concerns(email)]
+
+    def _concerns(self, record: Event | Email) -> bool:
+        """Whether an event or an email is about the object, or is the object."""
+        id = self._record.id
+        if isinstance(record, Event):
+            own = self._record.event if isinstance(self._record, WebhookDelivery) else id
+            return own in (record.id, record.about)
+        about = getattr(record, self._record.kind) if self._record.kind in ABOUT else None
+        return about is not None and about.id == id
+
+    # -- one unit of work
+
+    def _add_unit(self, logged: LoggedUnit) -> None:
+        """Add what happened to the object in a unit of work, in the order of its changes."""
+        trigger: Event | None = None
+        latest: dict[str, Event] = {}
+        for number, change in enumerate(logged.unit.changes):
+            new = change.new
+            if isinstance(new, Event):
+                latest[new.type] = new
+                if self._concerns(new):
+                    self._add_event(new, self._reason(logged, trigger))
+                if self._record.kind in REACTING_KINDS.get(new.type, ()):
+                    trigger = new
+            elif isinstance(new, Email):
+                if change.old is None and self._concerns(new):
+                    self._add_email(new, self._reason(logged, latest.get(EMAIL_EVENTS.get(new.topic, ""))))
+            elif new is not None and new.id == self._record.id and not isinstance(new, WebhookDelivery):
+                self._add_change(logged, number, trigger)
+
+    def _add_change(self, logged: LoggedUnit, number: int, trigger: Event | None) -> None:
+        text = self._texts.of_change(logged.unit.changes[number], self._emitted(logged, number))
+        if text is not None:
+            cause = self._reason(logged, trigger)
+            self._add("transition", self._instant(logged, cause), text, cause=cause, object=self._record.id)
+
+    def _instant(self, logged: LoggedUnit, cause: str | None) -> Timestamp:
+        """When a unit of work changed the object: not before its cause, even if a tester edited its dates."""
+        caused_at = next((step.at for step in reversed(self.steps) if step.id == cause), "")
+        at = logged.at or caused_at
+        return at if caused_at <= at <= self._world.now else caused_at or self._world.now
+
+    def _emitted(self, logged: LoggedUnit, number: int) -> str | None:
+        """The type of the event that a transition emitted: the event is then the very next change."""
+        following = logged.unit.changes[number + 1 : number + 2]
+        event = following[0].new if following else None
+        return event.type if isinstance(event, Event) and self._concerns(event) else None
+
+    def _reason(self, logged: LoggedUnit, trigger: Event | None) -> str | None:
+        """The cause of a change: the event it is a reaction to, if any, else the request or job."""
+        cause = self._cause(logged)
+        return cause if trigger is None else self._add_event(trigger, cause)
+
+    def _add_event(self, event: Event, cause: str | None) -> str:
+        if event.id not in self._step_ids:
+            text = self._texts.of_event(event, self._record.id)
+            self._add("event", event.created_at, text, cause=cause, id=event.id, object=event.about)
+            if self._concerns(event):
+                self._add_deliveries(event)
+        return event.id
+
+    def _add_deliveries(self, event: Event) -> None:
+        for delivery in self._world.table(WebhookDelivery).where("event", event.id):
+            if not isinstance(self._record, WebhookDelivery) or delivery.id == self._record.id:
+                self._add_delivery(delivery)
+
+    def _add_delivery(self, delivery: WebhookDelivery) -> None:
+        endpoint = self._world.get(WebhookEndpoint, delivery.webhook)
+        url = delivery.webhook if endpoint is None else endpoint.url
+        attempts = [(each.at, self._texts.of_attempt(delivery, each, url)) for each in delivery.attempts]
+        for at, text in attempts or [(delivery.created_at, self._texts.of_waiting(delivery, url))]:
+            self._add("delivery", at, text, cause=delivery.event, id=delivery.id, object=delivery.webhook)
+
+    def _add_email(self, email: Email, cause: str | None) -> None:
+        text = self._texts.of_email(email)
+        self._add("email", email.created_at, text, cause=cause, id=email.id, object=self._record.id)
+
+    def _add_unlogged(self, record: Event | Email) -> None:
+        """Add a record that is older than the journal; an event still names the request that caused it."""
+        if isinstance(record, Email):
+            self._add_email(record, None)
+            return
+        if record.request is not None and record.request not in self._step_ids:
+            self._add_request(record.request, record.created_at, self._texts.emitted(record.type))
+        self._add_event(record, record.request)
+
+    # -- causes
+
+    def _cause(self, logged: LoggedUnit) -> str | None:
+        """The step of the request or job of a unit of work; it is added, after its own causes, if it is missing."""
+        job, action = logged.job, self._action(logged)
+        if job is None:
+            return self._request_of(logged, action)
+        if job.id not in self._step_ids:
+            self._add_jobs([job], self._planner(job), action)
+        return self._step_ids[job.id]
+
+    def _action(self, logged: LoggedUnit) -> str:
+        """What a unit of work did to the object; empty if it did not change it."""
+        match self._record:
+            case Event(type=type) | WebhookDelivery(event_type=type):
+                return self._texts.emitted(type)
+        id = self._record.id
+        if logged.created(id):
+            return self._texts.created()
+        return self._texts.changed() if logged.unit.touches(id) else ""
+
+    def _planner(self, job: Job | FailedJob) -> str | None:
+        """The step that planned a job. Equal jobs, each planned by the one before, become one step."""
+        planners = [*takewhile(lambda planner: planner.id not in self._step_ids, self._causality.planners(job))]
+        cause = self._origin(planners[-1] if planners else job)
+        for _, equal_jobs in groupby(reversed(planners), key=lambda planner: (planner.name, planner.about)):
+            cause = self._add_jobs([*equal_jobs], cause)
+        return cause
+
+    def _origin(self, job: Job | FailedJob) -> str | None:
+        """The step that planned the first of several jobs: a request, or a job that has a step already."""
+        logged = self._causality.creator(job)
+        if logged is None:
+            self.complete = False
+            return None
+        if logged.job is not None:
+            return self._step_ids[logged.job.id]
+        return self._request_of(logged, self._texts.planned(job.name))
+
+    def _add_jobs(self, jobs: list[Job], cause: str | None, action: str = "") -> str:
+        """Add one step for equal jobs, in order."""
+        first = jobs[0]
+        text = self._texts.of_jobs(first.name, first.about, len(jobs), action)
+        self._add("job", first.due, text, cause=cause, id=first.id, object=first.about)
+        self._step_ids.update((job.id, first.id) for job in jobs)
+        return first.id
+
+    def _add_failed_job(self, job: FailedJob) -> None:
+        text, cause = self._texts.of_failure(job), self._planner(job)
+        self._add("job", job.due, text, cause=cause, id=job.id, object=job.about)
+
+    def _request_of(self, logged: LoggedUnit, action: str) -> str | None:
+        """The step of the request of a unit of work."""
+        id = self._causality.request_of(logged)
+        if id is None:
+            self.complete = False
+            return None
+        if id not in self._step_ids:
+            self._add_request(id, logged.at, action)
+        return id
+
+    def _add_request(self, id: str, at: Timestamp | None, action: str) -> None:
+        entry = self._causality.request(id)
+        self.complete &= entry is not None
+        instant = entry.checkpoint.now if entry else at or self._world.now
+        self._add("request", instant, self._texts.of_request(entry, action), id=id)
+
+    def _add(
+        self,
+        kind: Kind,
+        at: Timestamp,
+        text: StepText,
+        *,
+        cause: str | None = None,
+        id: str | None = None,
+        object: str | None = None,
+    ) -> None:
+        self.steps.append(ExplanationStep(at=at, kind=kind, id=id, object=object, caused_by=cause, **text._asdict()))
+        if id is not None:
+            self._step_ids[id] = id

@@ -1,0 +1,181 @@
+"""The text of explanations: each step in one short sentence, in the reader's language."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+import msgspec
+
+from emulator.core.events import Event
+from emulator.core.jobs import FailedJob
+from emulator.core.records import Record, hidden_fields
+from emulator.core.translatable import N_
+from emulator.core.unit_of_work import Change
+from emulator.engine.logged_request import LoggedRequest
+from emulator.presentation.languages.language import Language
+from emulator.presentation.languages.terms import MONEY_FIELDS
+from emulator.resources.registry import STATE_MACHINES
+from emulator.resources.simulation.emails import Email
+from emulator.resources.webhooks.deliveries import DeliveryAttempt, WebhookDelivery
+
+FIELDS = 6
+"""The most changed fields that a sentence names."""
+
+LONGEST = 40
+"""The most characters of a value that are shown."""
+
+TRANSITIONS = {machine.kind: machine.rows for machine in STATE_MACHINES}
+
+
+class StepText(NamedTuple):
+    """The sentence of a step, and its parts: what it is about, and how that ended. ``times``: equal steps in one."""
+
+    summary: str
+    subject: str
+    outcome: str | None = None
+    times: int = 1
+
+
+class StepTexts:
+    """The texts of the steps, in a language."""
+
+    def __init__(self, language: Language) -> None:
+        self.language = language
+        self.gettext = language.gettext
+
+    # -- what a request or a job did
+
+    def created(self) -> str:
+        """It created the object that is explained."""
+        return self.gettext("created it")
+
+    def changed(self) -> str:
+        """It changed the object that is explained."""
+        return self.gettext("changed it")
+
+    def emitted(self, type: str) -> str:
+        """It emitted an event."""
+        return self.gettext("emitted {type}", type=type)
+
+    def planned(self, job: str) -> str:
+        """It planned a job."""
+        return self.gettext("planned job {job}", job=job)
+
+    # -- steps
+
+    def of_request(self, entry: LoggedRequest | None, action: str) -> StepText:
+        """A request and what it did, or its response; the journal may have dropped it."""
+        if entry is None:
+            dropped = self.gettext("a request that is no longer in the journal")
+            return StepText(f"{dropped}{action and ' '}{action}", "")
+        subject, status = f"{entry.method} {entry.target}", str(entry.status)
+        answered = self.gettext("was answered with {status}", status=status)
+        return StepText(f"{subject} {action or answered}", subject, status)
+
+    def of_jobs(self, name: str, about: str | None, times: int, action: str = "") -> StepText:
+        """A job that ran, or several, each planned by the one before."""
+        job = self.gettext("job {job} of {id}", job=name, id=about) if about else self.gettext("job {job}", job=name)
+        many = N_("{job} ran {count} times, each planned by the one before")
+        ran = self.gettext("{job} ran", job=job) if times == 1 else self.gettext(many, job=job, count=times)
+        summary = self.gettext("{ran} and {action}", ran=ran, action=action) if action else ran
+        return StepText(summary, name, times=times)
+
+    def of_failure(self, job: FailedJob) -> StepText:
+        """A job that raised."""
+        summary = self.gettext("job {job} failed and was undone: {error}", job=job.name, error=job.error)
+        return StepText(summary, job.name, job.error)
+
+    def of_event(self, event: Event, id: str) -> StepText:
+        """An event, with its object if that is not the object being explained."""
+        about, type = event.about, event.type
+        if about not in (id, event.id) and event.id != id:
+            return StepText(self.gettext("{type} emitted for {id}", type=type, id=about), type)
+        return StepText(self.gettext("{type} emitted", type=type), type)
+
+    def of_attempt(self, delivery: WebhookDelivery, attempt: DeliveryAttempt, url: str) -> StepText:
+        """One delivery attempt and its outcome; after the last one also when the next is due."""
+        type, status = delivery.event_type, attempt.status_code
+        if status is not None and status < 300:
+            delivered = self.gettext("{type} delivered to {url} with {status}", type=type, url=url, status=status)
+            return StepText(delivered, type, str(status))
+        reason = str(attempt.error or status)
+        summary = self.gettext("{type} not delivered to {url}: {reason}", type=type, url=url, reason=reason)
+        if delivery.next_attempt_at and attempt is delivery.attempts[-1]:
+            summary += self.gettext("; next attempt at {instant}", instant=delivery.next_attempt_at)
+        return StepText(summary, type, reason)
+
+    def of_waiting(self, delivery: WebhookDelivery, url: str) -> StepText:
+        """A delivery without attempts: it is pending, or its endpoint was disabled."""
+        type = delivery.event_type
+        if delivery.status == "pending":
+            return StepText(self.gettext("{type} waits to be delivered to {url}", type=type, url=url), type, "pending")
+        missed = self.gettext("{type} missed by disabled endpoint {url}", type=type, url=url)
+        return StepText(missed, type, delivery.status)
+
+    def of_email(self, email: Email) -> StepText:
+        """An email, and why an SMTP server did not take it, if so."""
+        summary = self.gettext("email {kind} to {address}", kind=email.topic, address=email.to)
+        if email.error:
+            summary += self.gettext("; not sent: {error}", error=email.error)
+        return StepText(summary, email.topic, email.error)
+
+    def of_change(self, change: Change, event: str | None) -> StepText | None:
+        """How a record changed, with the trigger of the transition if only one fits; None if nothing visible changed.
+
+        ``event`` is the type of the event emitted for the record right after.
+        """
+        old, new = change.old, change.new
+        assert new is not None
+        before, after = getattr(old, "status", None), getattr(new, "status", None)
+        trigger = _trigger(type(new), before, after, event)
+        by = self.gettext(" by `{trigger}`", trigger=trigger) if trigger else ""
+        if old is None:
+            made = self.gettext("created as {status}", status=after) if after else self.gettext("created")
+            return StepText(f"{made}{by}", f"→ {after or 'created'}", trigger)
+        names = _different(old, new)
+        fields = self.differences(old, new, names)
+        if before != after or by:
+            return StepText(
+                f"{before} -> {after}{by}{f' ({fields})' if fields else ''}", f"{before} → {after}", trigger
+            )
+        return StepText(self.gettext("changed {fields}", fields=fields), ", ".join(names)) if names else None
+
+    def differences(self, old: Record, new: Record, names: list[str]) -> str:
+        """Fields that differ, with their values before and after."""
+        shown = [f"{name} {self._shown(self._value(old, name), self._value(new, name))}" for name in names[:FIELDS]]
+        more = self.gettext(" and {count} more", count=len(names) - FIELDS) if len(names) > FIELDS else ""
+        return ", ".join(shown) + more
+
+    def _value(self, record: Record, name: str) -> Any:
+        """The value of a field; of one that holds an amount, the amount with its currency."""
+        value, currency = getattr(record, name), getattr(record, "currency", None)
+        if name in MONEY_FIELDS and currency is not None and value is not None:
+            return self.language.money(value, currency).replace("\N{NO-BREAK SPACE}", " ")
+        return value
+
+    def _shown(self, before: Any, after: Any) -> str:
+        """How a value changed; for a long value without the value itself."""
+        texts = [_text(before), _text(after)]
+        if max(map(len, texts)) <= LONGEST:
+            return " -> ".join(texts)
+        gettext = self.gettext
+        return gettext("set") if before is None else gettext("removed") if after is None else gettext("changed")
+
+
+def _trigger(kind: type[Record], before: str | None, after: str | None, event: str | None) -> str | None:
+    """The trigger of a transition; None if several triggers fit, or if the state stayed and no event was emitted."""
+    rows = [row for row in TRANSITIONS.get(kind, ()) if (row.source, row.target) == (before, after)]
+    triggers = {row.trigger for row in rows if row.event == event}
+    silent = before == after and event is None
+    return triggers.pop() if len(triggers) == 1 and not silent else None
+
+
+def _different(old: Record, new: Record) -> list[str]:
+    """The names of the visible fields that differ."""
+    hidden = {"status", "updated_at", *hidden_fields(type(new))}
+    return [name for name in new.__struct_fields__ if name not in hidden and getattr(old, name) != getattr(new, name)]
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(msgspec.to_builtins(value), ensure_ascii=False)

@@ -1,0 +1,301 @@
+"""Builds a recording from the requests of a world: ids become references, and what changes nothing is left out."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Container, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from emulator.control.recording import buyer_pages, receivers
+from emulator.control.recording.exchanges import CausedEvent, Exchange, Lookup, ObjectList, RecordedStart, Wanted
+from emulator.control.recording.id_search import ID, ids_in, request_ids
+from emulator.control.recording.model import (
+    Call,
+    ClockMove,
+    ExpectedField,
+    RecordedStep,
+    Recording,
+    Reference,
+    renumbered,
+)
+from emulator.control.recording.test_values import with_test_values
+
+MOVE = "advanceClock"
+
+LEFT_OUT = frozenset(
+    [
+        *("freezeClock", "runClock", "stopClockAdvance"),
+        *("createSnapshot", "importSnapshot", "deleteSnapshot", "restoreSnapshot", "resetWorld", "rewind"),
+        *("startRecording", "stopRecording"),
+    ]
+)
+"""Operations that are no steps: the clock of a recording is frozen, and its world starts at the beginning."""
+
+NAMES: Mapping[str, str] = {
+    "subscription_plan": "plan",
+    "webhook_endpoint": "endpoint",
+    "checkout_session": "session",
+    "payment_intent": "intent",
+    "payment_link": "link",
+}
+"""The names of steps where they are not the kind of the object."""
+
+HEADERS = ("emulator-answer", "origin", "prefer")
+"""Headers of requests to the service that make a difference."""
+
+MAX_EVENTS = 100
+"""Events that are expected one by one where nothing else is; of more, none is."""
+
+
+class Builder:
+    """Makes the steps of one recording; ``chosen`` are the exchanges that become steps, by their place in the list."""
+
+    def __init__(self, start: RecordedStart, exchanges: Sequence[Exchange], now: str, lookup: Lookup) -> None:
+        self._start = start
+        self._exchanges = exchanges
+        self._now = now
+        self._lookup = lookup
+        self._sources: dict[str, tuple[int, Reference]] = {}
+        for number, exchange in enumerate(exchanges):
+            if exchange.method != "GET" and exchange.status < 400 and exchange.operation is not None:
+                for path, id in ids_in(exchange.answer):
+                    self._sources.setdefault(id, (number, Reference("", path)))
+        keys = Counter(exchange.headers.get("idempotency-key") for exchange in exchanges)
+        self._repeated_keys = {key for key, times in keys.items() if times > 1}
+        self._numbers: Counter[str] = Counter()
+        self._names: dict[int, str] = {}
+        self._added: dict[int, int] = {}
+        self._listed: dict[str, Reference] = {}
+        self._sought: set[str] = set()
+        self._steps: list[RecordedStep] = []
+        self._unknown: dict[str, None] = {}
+
+    def build(
+        self, among: Container[str], wanted: Sequence[Wanted], events: Sequence[CausedEvent], jobs_until: str | None
+    ) -> Recording:
+        """The recording of the exchanges with these ids, and of those before that they depend on.
+
+        Where nothing is ``wanted``, those of the events are expected that these exchanges caused. ``jobs_until`` is the
+        instant of the last job that ran after the last exchange.
+        """
+        chosen = self._chosen(among, wanted)
+        first = self._exchanges[chosen[0]].now if chosen else self._now
+        self._add_steps(chosen, first, jobs_until, is_timed=bool(wanted))
+        expectations = [self._expected(one) for one in wanted]
+        for number, index in self._added.items():
+            self._steps[index] = msgspec.structs.replace(self._steps[index], name=self._names.get(number))
+        recording = Recording(
+            app=self._start.app,
+            seed=self._start.seed,
+            clock=first,
+            url=self._start.url,
+            settings=self._start.settings,
+            steps=self._steps,
+            expectations=expectations,
+            events=None if wanted else self._caused(events, chosen),
+            unknown=[*self._unknown],
+        )
+        return renumbered(recording)
+
+    def _caused(self, events: Sequence[CausedEvent], chosen: Sequence[int]) -> list[str] | None:
+        """The types of the events that these exchanges caused; None if they are too many."""
+        requests = {None, *(self._exchanges[number].id for number in chosen)}
+        types = [event.type for event in events if event.request in requests]
+        return types if len(types) <= MAX_EVENTS else None
+
+    # -- which exchanges become steps
+
+    def _chosen(self, among: Container[str], wanted: Sequence[Wanted]) -> list[int]:
+        """The numbers of the exchanges that become calls, in order, with those that they depend on."""
+        steps = [(number, each) for number, each in enumerate(self._exchanges) if self._is_step(each)]
+        found = {number for number, each in steps if each.id in among or each.operation == "updateApp"}
+        waiting = [*found]
+        ids = {id for one in wanted for id in self._origins(one.id)}
+        waiting += [number for id in ids if (number := self._source(id)) is not None]
+        while waiting:
+            number = waiting.pop()
+            found.add(number)
+            needed = {id for text in request_ids(self._exchanges[number]) for id in self._origins(text)}
+            sources = {source for id in needed if (source := self._source(id)) is not None}
+            waiting += [source for source in sources - found if source < number]
+        return sorted(found)
+
+    def _origins(self, id: str) -> list[str]:
+        """The id itself if a request shows it, else the closest of its owners of which that is true."""
+        return (
+            [id] if id in self._sources else [owner for owner in self._lookup.owners(id) if owner in self._sources][:1]
+        )
+
+    def _is_added(self, id: str) -> bool:
+        return self._source(id) in self._added
+
+    def _source(self, id: str) -> int | None:
+        return self._sources[id][0] if id in self._sources else None
+
+    def _is_step(self, exchange: Exchange) -> bool:
+        if exchange.operation is None:
+            return buyer_pages.control_call(exchange.path, exchange.body) is not None and exchange.status < 400
+        is_left_out = exchange.operation in LEFT_OUT or exchange.operation == MOVE or exchange.status in (0, 401, 429)
+        return exchange.method != "GET" and not is_left_out and not _cuts(exchange)
+
+    # -- steps
+
+    def _add_steps(self, chosen: Sequence[int], first: str, jobs_until: str | None, *, is_timed: bool) -> None:
+        """Add the calls and the moves. With ``is_timed`` the clock is where it was at each call and move.
+
+        Else it is moved only as far as it was asked to, and for the jobs that ran.
+        """
+        included, time = set(chosen), first
+        for number, exchange in enumerate(self._exchanges):
+            if not included or number < min(included):
+                continue
+            is_move = exchange.operation == MOVE and exchange.status < 300
+            did_jobs = exchange.jobs_until is not None and exchange.jobs_until > time and exchange.operation != MOVE
+            if exchange.now > time and (did_jobs or (is_timed and (is_move or number in included))):
+                time = self._move({"to": exchange.now}, exchange.now)
+            if is_move:
+                following = self._exchanges[number + 1].now if number + 1 < len(self._exchanges) else self._now
+                time = self._moved(exchange, following) if following > exchange.now else time
+            if number in included:
+                self._add_call(number, exchange)
+        if included and jobs_until is not None and jobs_until > time:
+            self._move({"to": self._now}, self._now)
+
+    def _moved(self, exchange: Exchange, following: str) -> str:
+        """Add a move as it was asked for, or, if it had not come there by the following request, as far as it came."""
+        is_whole, answer = exchange.status == 200, exchange.answer
+        target = answer["now" if is_whole else "to"]
+        if is_whole or (target is not None and target <= following):
+            return self._move(exchange.body, target)
+        return self._move({"to": following}, following)
+
+    def _move(self, fields: Mapping[str, str], reached: str) -> str:
+        self._steps.append(ClockMove(dict(fields)))
+        return reached
+
+    def _add_call(self, number: int, exchange: Exchange) -> None:
+        # Its own references come first: finding what they refer to may take another call.
+        call = self._call(exchange)
+        self._added[number] = len(self._steps)
+        self._steps.append(call)
+        if (manner := receivers.manner(exchange, self._lookup, self._start.url)) is not None:
+            self._steps.append(manner)
+
+    def _call(self, exchange: Exchange) -> Call:
+        done = buyer_pages.control_call(exchange.path, exchange.body) if exchange.operation is None else None
+        operation, path = exchange.operation or "", exchange.target
+        parameters, body, status = exchange.parameters, exchange.body, exchange.status
+        if done is not None:
+            operation, path, parameters, body, status = done.operation, done.path, {"id": done.id}, done.body, 200
+        if operation in ("createWebhook", "updateWebhook") and isinstance(body, dict) and "url" in body:
+            body = {**body, "url": receivers.inbox(str(body["url"]), exchange, self._lookup, self._start.url)}
+
+        def referring(value: Any) -> Any:
+            return self._referring(value, exchange.place)
+
+        return Call(
+            operation=operation,
+            method=exchange.method,
+            path=referring(path),
+            status=status,
+            parameters=referring(parameters),
+            headers=referring(self._headers(exchange)),
+            body=referring(with_test_values(body, self._start.cards)),
+        )
+
+    def _headers(self, exchange: Exchange) -> dict[str, str]:
+        if not exchange.path.startswith("/v1/"):
+            return {}
+        kept = {name: exchange.headers[name] for name in HEADERS if name in exchange.headers}
+        key = exchange.headers.get("idempotency-key")
+        repeated = {"idempotency-key": key} if key is not None and key in self._repeated_keys else {}
+        text = {"content-type": exchange.headers["content-type"]} if isinstance(exchange.body, str) else {}
+        return {**text, **kept, **repeated}
+
+    def _name(self, number: int) -> str:
+        """The name for the answer of an exchange: the kind of the object, numbered from the second one on."""
+        if number not in self._names:
+            answer = self._exchanges[number].answer
+            kind = answer.get("object") if isinstance(answer, dict) else None
+            kind = kind if isinstance(kind, str) and re.fullmatch("[a-z_]+", kind) else "answer"
+            self._names[number] = self._numbered(NAMES.get(kind, kind))
+        return self._names[number]
+
+    def _numbered(self, name: str) -> str:
+        self._numbers[name] += 1
+        return name if self._numbers[name] == 1 else f"{name}_{self._numbers[name]}"
+
+    # -- references
+
+    def _referring(self, value: Any, place: int) -> Any:
+        """A JSON value with references in place of the ids that earlier steps answered."""
+        if isinstance(value, str):
+            return ID.sub(lambda match: self._reference(match[0], place), value)
+        if isinstance(value, list):
+            return [self._referring(each, place) for each in value]
+        if isinstance(value, dict):
+            return {name: self._referring(each, place) for name, each in value.items()}
+        return value
+
+    def _reference(self, id: str, place: int) -> str:
+        if self._is_added(id):
+            number, found = self._sources[id]
+            return str(Reference(self._name(number), found.path))
+        if id not in self._listed:
+            listed = self._list(id, place)
+            if listed is None:
+                return id
+            self._listed[id] = listed
+        return str(self._listed[id])
+
+    def _list(self, id: str, place: int) -> Reference | None:
+        """Add the call that finds an object in a list; None if it is no object of this world."""
+        found = self._found(id, place)
+        if found is None:
+            if self._lookup.reading(id) is not None:
+                self._unknown[id] = None
+            return None
+        query = {
+            "kind": found.kind,
+            **({found.filter: self._reference(found.related, place)} if found.related else {}),
+            # The newest one needs no paging.
+            **({"page_size": "1", "page": str(found.index + 1)} if found.index else {}),
+        }
+        name = self._numbered(f"{NAMES.get(found.kind, found.kind)}s")
+        path = f"/_emulator/objects?{'&'.join(f'{key}={value}' for key, value in query.items())}"
+        self._steps.append(Call(operation="listObjects", method="GET", path=path, status=200, name=name))
+        return Reference(name, ("data", 0, "id"))
+
+    def _found(self, id: str, place: int) -> ObjectList | None:
+        """The list in which an object is found: the one where it is the newest, if there is such a list.
+
+        That is still so after other steps are left out. For this the owner may be looked up, too.
+        """
+        owners = self._lookup.owners(id)
+        added = [owner for owner in owners if self._is_added(owner) or owner in self._listed]
+        lists = [found for owner in added if (found := self._lookup.find(id, owner, place)) is not None]
+        if any(found.index == 0 for found in lists):
+            return min(lists, key=lambda found: found.index)
+        self._sought.add(id)
+        for owner in owners:
+            found = self._lookup.find(id, owner, place)
+            is_new = owner not in added and owner not in self._sought
+            if is_new and found is not None and found.index == 0 and self._reference(owner, place) != owner:
+                return found
+        return lists[0] if lists else self._lookup.find(id, None, place)
+
+    def _expected(self, one: Wanted) -> ExpectedField:
+        place = self._exchanges[-1].place + 1_000_000 if self._exchanges else 0
+        operation, path = self._lookup.reading(one.id) or ("getObject", "/_emulator/objects/{id}")
+        id = self._reference(one.id, place)
+        read = Call(operation=operation, method="GET", path=path.replace("{id}", id), status=200, parameters={"id": id})
+        return ExpectedField(read, one.field, self._referring(one.value, place))
+
+
+def _cuts(exchange: Exchange) -> bool:
+    """Whether it arranges a fault that cuts connections: what is recorded was answered, and is not tried again."""
+    body = exchange.body if exchange.operation == "arrangeFault" and isinstance(exchange.body, dict) else {}
+    return isinstance(then := body.get("then"), dict) and "drop" in then

@@ -1,0 +1,95 @@
+"""The requests of a world with their answers, as a recording is made from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol
+
+import msgspec
+
+
+class Exchange(msgspec.Struct, frozen=True, kw_only=True):
+    """A request and its answer. Bodies are JSON values, texts if they are no JSON, or None; secrets are masked.
+
+    ``now`` is the world's instant at its beginning, ``jobs_until`` the instant of the last job that ran since the
+    request before, None if none did. ``parameters`` are those in the path. ``place`` is the number of units of work
+    that the world had before it.
+    """
+
+    id: str
+    operation: str | None
+    method: str
+    path: str
+    query: str
+    parameters: dict[str, str]
+    headers: dict[str, str]
+    body: Any
+    status: int
+    answer: Any
+    now: str
+    jobs_until: str | None
+    place: int
+
+    @property
+    def target(self) -> str:
+        """Path and query."""
+        return f"{self.path}?{self.query}" if self.query else self.path
+
+
+class RecordedStart(NamedTuple):
+    """The recorded world at its start. ``cards`` are test cards by their last four digits."""
+
+    app: str
+    seed: int
+    url: str
+    settings: dict[str, Any]
+    cards: Mapping[str, str]
+
+
+class Wanted(NamedTuple):
+    """What is to be expected at the end: the field, which may have dots, of the object with an id."""
+
+    id: str
+    field: str
+    value: Any
+
+
+class CausedEvent(NamedTuple):
+    """The type of an event, and the id of the request that caused it, or planned the job that did.
+
+    None where that does not matter.
+    """
+
+    type: str
+    request: str | None
+
+
+class ObjectList(msgspec.Struct, frozen=True):
+    """Where an object stands in a list of ``GET /_emulator/objects``: ``related`` to an object or not, at ``index``.
+
+    ``filter`` is the parameter that takes the id of the related object.
+    """
+
+    kind: str
+    related: str | None
+    index: int
+    filter: str = "related"
+
+
+class Lookup(Protocol):
+    """Finds objects of the recorded world that no answer in the recording shows."""
+
+    def owners(self, id: str) -> list[str]:
+        """The ids of the objects that an object belongs to, the closest first; empty if there is no such object."""
+
+    def find(self, id: str, related: str | None, place: int) -> ObjectList | None:
+        """Where an object stood in the list of its kind when there were ``place`` units of work.
+
+        In the whole list if the object it is related to was deleted by then.
+        """
+
+    def reading(self, id: str) -> tuple[str, str] | None:
+        """The operation that reads an object and its path, with ``{id}``; None if there is no such object."""
+
+    def receiver_status(self, endpoint: str) -> int | None:
+        """The HTTP status that an endpoint's receiver answered each time; None if it was not always the same."""

@@ -1,0 +1,16 @@
+"""The forms of a recording: each renders the same steps as code or as a file for one tool."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from emulator.control.recording.model import Recording
+from emulator.control.recording.renderers import arazzo, curl, node, pytest_test
+
+FORMS: Mapping[str, Callable[[Recording], str]] = {
+    "pytest": pytest_test.render,
+    "node": node.render,
+    "curl": curl.render,
+    "arazzo": arazzo.render,
+}
+"""The forms by name."""

@@ -1,0 +1,100 @@
+"""A recording as a shell script that needs curl and jq."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from shlex import quote
+from typing import Any
+
+from emulator.control.recording.model import URL, Call, ClockMove, ExpectedField, Recording, Reference, parts
+from emulator.control.recording.start import reset_body
+
+HEAD = """\
+#!/bin/sh
+# Recorded with the payments emulator. Needs curl, jq and a running emulator: payments-emulator exec -- sh FILE
+set -eu
+: "${PAYMENTS_EMULATOR_URL:=http://127.0.0.1:4747}" "${PAYMENTS_EMULATOR_KEY:=sk_test_recorded}"
+
+call() { # STATUS METHOD PATH [CURL OPTIONS]; the answer is in $answer
+  expected=$1 method=$2 path=$3
+  shift 3
+  answer=$(curl -sS -X "$method" -w '\\n%{http_code}' -H "Authorization: Bearer $PAYMENTS_EMULATOR_KEY" \\
+    -H 'Content-Type: application/json' "$@" "$PAYMENTS_EMULATOR_URL$path")
+  status=$(printf '%s\\n' "$answer" | tail -n 1)
+  answer=$(printf '%s\\n' "$answer" | sed '$d')
+  if [ "$status" != "$expected" ]; then
+    echo "$method $path: $status instead of $expected: $answer" >&2
+    exit 1
+  fi
+}
+
+field() { printf '%s' "$answer" | jq -c "$1"; }
+
+text() { printf '%s' "$answer" | jq -r "$1"; }
+
+expect() { # FIELD JSON: a field of the answer has this value
+  if [ "$(field "$1")" != "$2" ]; then
+    echo "$1 is $(field "$1") instead of $2" >&2
+    exit 1
+  fi
+}
+"""
+
+
+def render(recording: Recording) -> str:
+    """The script."""
+    return HEAD + "\n" + "\n".join(_lines(recording)) + "\n"
+
+
+def _lines(recording: Recording) -> Iterator[str]:
+    captured = recording.referenced()
+    yield f"call 200 POST /_emulator/reset -d {_word(_json(reset_body(recording)))}"
+    for step in recording.steps:
+        if isinstance(step, ClockMove):
+            yield f"call 200 POST /_emulator/clock/advance -d {_word(_json(step.fields))}"
+        else:
+            yield _call(step)
+            for reference in sorted(captured.get(step.name or "", ())):
+                yield f"{_variable(reference)}=$(text {quote(_filter(reference.path))})"
+    for expected in recording.expectations:
+        yield from _expected(expected)
+    if recording.events is not None:
+        yield "call 200 GET '/_emulator/events?page_size=100'"
+        yield f"expect '[.data[].type] | reverse' {_word(_json(recording.events))}"
+
+
+def _call(call: Call) -> str:
+    headers = [f" -H {_word(f'{name}: {value}')}" for name, value in call.headers.items()]
+    text = call.body if isinstance(call.body, str) else _json(call.body)
+    body = "" if call.body is None else f" \\\n  -d {_word(text)}"
+    return f"call {call.status} {call.method} {_word(call.path)}{''.join(headers)}{body}"
+
+
+def _expected(expected: ExpectedField) -> Iterator[str]:
+    path = tuple(int(key) if key.isdigit() else key for key in expected.field.split("."))
+    yield _call(expected.read)
+    yield f"expect {quote(_filter(path))} {_word(_json(expected.value))}"
+
+
+def _json(value: Any) -> str:
+    is_short = not isinstance(value, Mapping) or len(value) < 2
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":") if is_short else (", ", ": "))
+
+
+def _filter(path: tuple[str | int, ...]) -> str:
+    """A filter of jq."""
+    return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path)
+
+
+def _variable(reference: Reference) -> str:
+    if reference.name == URL:
+        return "PAYMENTS_EMULATOR_URL"
+    return re.sub(r"\W", "_", "_".join([reference.name, *map(str, reference.path)]))
+
+
+def _word(text: str) -> str:
+    """A word of the shell, with the values of its references."""
+    found = [f'"${_variable(part)}"' if isinstance(part, Reference) else quote(part) for part in parts(text)]
+    return "".join(found) or "''"

@@ -1,0 +1,98 @@
+"""A recording as a test for pytest with the plugin of this package."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from emulator.control.recording.model import URL, Call, ClockMove, ExpectedField, Recording, Reference
+from emulator.control.recording.renderers.literals import Dialect
+from emulator.control.recording.renderers.statements import Statements
+
+INDENT = 4
+
+
+def _keys(reference: Reference) -> str:
+    return "".join(f"[{_text(key) if isinstance(key, str) else key}]" for key in reference.path)
+
+
+def _text(text: str) -> str:
+    """A string literal in double quotes, as formatters of code write it."""
+    return json.dumps(text, ensure_ascii=False) if text.isprintable() else repr(text)
+
+
+def _expression(reference: Reference) -> str:
+    return "payments.url" if reference.name == URL else f"{reference.name}{_keys(reference)}"
+
+
+def _template(found: Sequence[str | Reference]) -> str:
+    """An f-string: its literal parts escaped, with single quotes in its expressions, as Python before 3.12 needs."""
+    inner = [
+        f"{{{_expression(part)}}}".replace('"', "'")
+        if isinstance(part, Reference)
+        else _text(part)[1:-1].replace("{", "{{").replace("}", "}}")
+        for part in found
+    ]
+    return f'f"{"".join(inner)}"'
+
+
+PYTHON = Dialect(INDENT, "", ("None", "True", "False"), _text, _text, _expression, _template)
+
+
+def render(recording: Recording) -> str:
+    """The module with the test."""
+    body = STATEMENTS.of(recording)
+    text = "\n".join(f"{' ' * INDENT}{line}" for line in body) or f"{' ' * INDENT}pass"
+    marker = f"clock={_text(recording.clock)}, seed={recording.seed}"
+    if recording.settings:
+        marker += f", settings={PYTHON.literal(recording.settings, 0, 90)}"
+    return (
+        '"""Recorded with the payments emulator; runs with pytest, where payments-emulator is installed."""\n\n'
+        f"import pytest\n\n\n@pytest.mark.payments({marker})\ndef test_recorded(payments):\n{text}\n"
+    )
+
+
+def _move(move: ClockMove) -> str:
+    if [*move.fields] == ["by"]:
+        return f"payments.clock.advance({_text(move.fields['by'])})"
+    arguments = ", ".join(f"{name}={_text(value)}" for name, value in move.fields.items())
+    return f"payments.clock.advance({arguments})"
+
+
+def _call(call: Call) -> str:
+    method = call.method.lower()
+    name = f"{call.name} = " if call.name else ""
+    is_plain = method in ("get", "post", "patch", "delete") and not call.headers
+    has_body = call.body is not None and call.body != {}
+    if call.status >= 400 or not is_plain or isinstance(call.body, str) or (method in ("get", "delete") and has_body):
+        return _raw_call(call, name)
+    start = f"{name}payments.api.{method}({PYTHON.string(call.path)}"
+    body = f", {PYTHON.literal(call.body, used=len(start) + 3)}" if has_body or method == "patch" else ""
+    return f"{start}{body})"
+
+
+def _raw_call(call: Call, name: str) -> str:
+    """A request through the client underneath, for an error answer, for headers, and for bodies that are no JSON."""
+    keyword = "content" if isinstance(call.body, str) else "json"
+    body = [] if call.body is None else [f"{keyword}={PYTHON.literal(call.body, 2, len(keyword) + 2)}"]
+    headers = [f"headers={PYTHON.literal(call.headers, 2, len('headers') + 2)}"] if call.headers else []
+    arguments = [_text(call.method), PYTHON.string(call.path), *headers, *body]
+    lines = "".join(f"{' ' * INDENT * 2}{argument},\n" for argument in arguments)
+    request = f"response = payments.client.request(\n{lines}{' ' * INDENT})"
+    check = f"{' ' * INDENT}assert response.status_code == {call.status}, response.text"
+    captured = f"\n{' ' * INDENT}{name}response.json()" if name else ""
+    return f"{request}\n{check}{captured}"
+
+
+def _assertion(expected: ExpectedField) -> str:
+    field = _keys(Reference("", tuple(int(key) if key.isdigit() else key for key in expected.field.split("."))))
+    value, read = PYTHON.literal(expected.value), f"payments.api.get({PYTHON.string(expected.read.path)}){field}"
+    operator = "is" if expected.value is None or isinstance(expected.value, bool) else "=="
+    return f"assert {read} {operator} {value}"
+
+
+def _events(types: list[str]) -> str:
+    return f"assert payments.events.types == {PYTHON.literal(types, used=40)}"
+
+
+STATEMENTS = Statements(_move, _call, _assertion, _events)

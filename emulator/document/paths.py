@@ -1,0 +1,35 @@
+"""Paths of the data folders that are installed with the emulator: OpenAPI documents, fixtures and the guide."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parents[1]
+
+
+def openapi_folder() -> Path:
+    """The folder of the OpenAPI documents as they are written, and of their bundles."""
+    return _folder("openapi")
+
+
+def fixtures_folder() -> Path:
+    """The folder of the fixtures: magic values, examples of errors, and what triggers make."""
+    return _folder("fixtures")
+
+
+def guide_folder() -> Path:
+    """The folder of the guide as a site; in a checkout there is one once MkDocs has built it."""
+    inside = PACKAGE / "guide"
+    return inside if inside.is_dir() else PACKAGE.parent / "build" / "guide"
+
+
+def guide_pages_folder() -> Path:
+    """The folder of the guide's pages as Markdown."""
+    inside = PACKAGE / "guide_pages"
+    return inside if inside.is_dir() else PACKAGE.parent / "docs" / "guide"
+
+
+def _folder(name: str) -> Path:
+    """A wheel carries the folder inside the package; in a checkout it lies beside the package."""
+    inside, beside = PACKAGE / name, PACKAGE.parent / name
+    return inside if inside.is_dir() else beside

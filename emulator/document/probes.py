@@ -1,0 +1,189 @@
+"""Probes as data: the requests that show whether a decision holds, and what each possible observation means."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Iterable, Iterator
+from functools import cache
+from typing import Any, Literal
+
+import msgspec
+import yaml
+
+from emulator.document.paths import fixtures_folder
+
+# libyaml parses ten times faster; PyYAML has it wherever it was built with it.
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+OBJECTS = "objects.yaml"
+"""The file of the objects that probes share, and of how created objects are removed again."""
+
+Need = Literal["nothing", "time", "buyer", "receiver"]
+"""What a probe needs beside a key: days to pass, someone who pays, or a webhook receiver that the service reaches."""
+
+
+class Boundary(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A search for the least ``{value}`` from ``low`` to ``high`` with which the request of a step succeeds.
+
+    ``first`` are tried before: if the boundary is between these two, the search is over.
+    """
+
+    low: int
+    high: int
+    first: tuple[int, int]
+
+    @property
+    def requests(self) -> int:
+        """The most requests that the search makes."""
+        return 2 + math.ceil(math.log2(self.high - self.low))
+
+
+class ProbeStep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One step of a probe, whose answer is called ``name``. Texts may refer to earlier answers: ``{customer.id}``.
+
+    ``do`` is a request (``POST /customers/``) with a JSON ``body`` or a ``raw`` one; a header that is null is not sent.
+    A ``needed`` request has to succeed, else the probe has no answer. ``boundary`` repeats the request. ``received`` is
+    the path of an event that has to arrive at the receiver, ``secret`` what it is signed with. ``wait`` is a number of
+    days, ``buyer`` what a person is asked to do.
+    """
+
+    name: str
+    do: str = ""
+    body: Any = None
+    raw: str | None = None
+    headers: dict[str, str | None] = {}
+    needed: bool = False
+    boundary: Boundary | None = None
+    received: str | None = None
+    secret: str = ""
+    wait: int | None = None
+    buyer: str | None = None
+
+    @property
+    def requests(self) -> int:
+        """The most requests that the step makes, retries aside."""
+        return self.boundary.requests if self.boundary else int(bool(self.do))
+
+
+class ProbeOutcome(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What follows if every value is as ``when`` says: which readings and settings the service has.
+
+    ``unanswered`` says why such an observation answers nothing.
+    """
+
+    when: dict[str, Any]
+    readings: dict[str, str] = {}
+    settings: dict[str, Any] = {}
+    unanswered: str | None = None
+
+
+class Probe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How one ``decision`` is observed. ``asks`` is the question, ``confirms`` the outcome that the decision expects.
+
+    ``otherwise`` are the other outcomes that mean something; any further one differs and cannot be followed.
+    ``learn`` are values to write into the profile, by name.
+    """
+
+    decision: str
+    asks: str
+    needs: tuple[Need, ...] = ()
+    steps: tuple[ProbeStep, ...] = ()
+    confirms: ProbeOutcome
+    otherwise: tuple[ProbeOutcome, ...] = ()
+    learn: dict[str, str] = {}
+
+    @property
+    def question(self) -> str:
+        """What is asked, with what the probe needs beside a key."""
+        return f"{self.asks} (needs: {', '.join(self.needs)})" if self.needs else self.asks
+
+    def roots(self) -> set[str]:
+        """The first words of every reference in the probe."""
+        return set(_roots([step_fields(step) for step in self.steps])) | {
+            path.partition(".")[0] for outcome in (self.confirms, *self.otherwise) for path in outcome.when
+        }
+
+
+class Collected(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Every probe by name, the shared ``objects``, how objects are removed, and why some decisions have no probe.
+
+    ``cleanup`` is by the path that creates an object, in the order in which objects are removed.
+    """
+
+    objects: dict[str, ProbeStep]
+    cleanup: dict[str, str]
+    unknowable: dict[str, str]
+    probes: dict[str, Probe] = {}
+
+    def budget(self, names: Collection[str]) -> int:
+        """The most requests that these probes make together, with shared objects and clean-up, retries aside."""
+        steps = [step for name in names for step in self.probes[name].steps]
+        steps += [self.objects[name] for name in self.shared(names)]
+        removed = sum(step.do.partition(" ")[2] in self.cleanup and step.do.startswith("POST") for step in steps)
+        return sum(step.requests for step in steps) + removed
+
+    def of(self, decision: str) -> dict[str, Probe]:
+        """The probes of a decision, by name."""
+        return {name: probe for name, probe in self.probes.items() if probe.decision == decision}
+
+    def shared(self, names: Collection[str]) -> set[str]:
+        """The shared objects that these probes need, with those that these need."""
+        wanted = {root for name in names for root in self.probes[name].roots()} & self.objects.keys()
+        while True:
+            more = {root for name in wanted for root in _roots(step_fields(self.objects[name]))} & self.objects.keys()
+            if more <= wanted:
+                return wanted
+            wanted |= more
+
+
+REFERENCE = re.compile(r"\{([a-z_][a-z0-9_]*(?:\.[\w-]+)*)\}")
+
+
+def step_fields(step: ProbeStep) -> list[Any]:
+    """The parts of a step that may refer to answers."""
+    return [step.do, step.body, step.raw, step.headers, step.received, step.secret, step.buyer]
+
+
+def _roots(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield from (match[1].partition(".")[0] for match in REFERENCE.finditer(value))
+    elif isinstance(value, dict):
+        yield from _roots(list(value.values()))
+    elif isinstance(value, Iterable):
+        for part in value:
+            yield from _roots(part)
+
+
+@cache
+def collected() -> Collected:
+    """All probes, from the files of ``fixtures/probes``, which are read once: they are shared, and never changed."""
+    folder = fixtures_folder() / "probes"
+    common = msgspec.convert(_read(folder / OBJECTS), Collected)
+    files = sorted(file for file in folder.glob("*.yaml") if file.name != OBJECTS)
+    probes = [msgspec.convert(_read(file), dict[str, Probe]) for file in files]
+    together = {name: probe for each in probes for name, probe in each.items()}
+    return msgspec.structs.replace(common, probes=dict(sorted(together.items(), key=lambda each: each[1].decision)))
+
+
+def _read(file: Any) -> Any:
+    return _named(yaml.load(file.read_text("utf-8"), _Loader))  # noqa: S506  # both loaders are the safe one
+
+
+def _named(node: Any) -> Any:
+    """The content of a file as the structs have it. In files steps are mappings by name, and outcomes may be short."""
+    if isinstance(node, dict):
+        node = {key: _named(value) for key, value in node.items()}
+        if "asks" in node:
+            node["steps"] = [_step(name, step) for name, step in node.get("steps", {}).items()]
+            outcomes = [node["confirms"], *node.get("otherwise", ())]
+            outcomes = [each if "when" in each else {"when": each} for each in outcomes]
+            node |= {"confirms": outcomes[0], "otherwise": outcomes[1:]}
+        if "objects" in node:
+            node["objects"] = {name: _step(name, step, needed=True) for name, step in node["objects"].items()}
+    return node
+
+
+def _step(name: str, step: Any, **more: Any) -> dict[str, Any]:
+    """A step that is only a request may be written as that alone."""
+    return {"name": name, **more, **({"do": step} if isinstance(step, str) else step)}

@@ -1,0 +1,297 @@
+"""The format of a stored world: tables of documents as in TinyDB, with the version of the format.
+
+One file holds any number of worlds: ``emulator`` (the version), ``worlds`` (key, clock, counters), ``snapshots``, and
+for each world and kind of record a table ``sk_test_demo/customer``, its documents by their number in the order of
+creation. An exported snapshot is such a file with one world.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from operator import itemgetter
+from typing import Annotated, Any, Literal, NamedTuple
+
+import msgspec
+from msgspec import Meta
+
+from emulator.core import calendar
+from emulator.core.calendar import Timestamp
+from emulator.core.events import Event
+from emulator.core.records import Record
+from emulator.core.unit_of_work import Change
+from emulator.core.world import World
+from emulator.resources.app.keys import SECRET, Key
+from emulator.resources.app.settings import settings
+
+FORMAT = 2
+"""The format that is written. Older ones are migrated when they are read, newer ones rejected."""
+
+LARGEST = 2**53
+"""The largest integer that every reader of JSON represents exactly."""
+
+MAX_RATE = 31_536_000
+"""The fastest clock, in seconds of the world for each real second, as in the document: a year a second."""
+
+StoredTables = dict[str, Any]
+"""The content of a file: tables by name, each with its documents by number."""
+
+Rows = Mapping[str, Iterable[tuple[int, Any]]]
+"""By kind its records, each with its number: a record, its fields as plain values, or its JSON (``msgspec.Raw``)."""
+
+
+QUOTED = re.compile(r"""(['"]).*\1|(?<=unknown field )`.*`(?= - at |$)""", re.DOTALL)
+"""Data in a message: values are quoted, names of fields that are not ours stand in backticks."""
+
+
+def reason(error: Exception) -> str:
+    """What an error says is wrong with stored data, on one line and without the data, which has names and emails."""
+    if isinstance(error, InvalidState):
+        return str(error)
+    if isinstance(error, KeyError | StopIteration):
+        return "a part of it is missing"
+    if isinstance(error, UnicodeDecodeError):
+        return "it holds text that is not UTF-8"
+    return " ".join(QUOTED.sub("…", str(error)).split())
+
+
+class InvalidState(ValueError):
+    """A stored or exported state cannot be read; the message says why."""
+
+
+class WorldHeader(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The part of a world that is not its records.
+
+    The clock read ``now`` when real time was ``since`` (Unix time in seconds); if that is None, the clock goes on from
+    ``now``. ``seed`` is that of the world's ids, or None if it is unknown.
+    """
+
+    now: Timestamp
+    mode: Literal["running", "frozen"]
+    rate: Annotated[float, Meta(gt=0, le=MAX_RATE)]
+    counters: dict[str, Annotated[int, Meta(ge=0, le=LARGEST)]]
+    since: float | None = None
+    seed: str | None = None
+
+
+class StoredWorld(NamedTuple):
+    """A world as it is stored."""
+
+    key: Key
+    head: WorldHeader
+    rows: Rows
+
+
+class RowChange(NamedTuple):
+    """A record after some changes; ``record`` is None if it was removed."""
+
+    kind: str
+    id: str
+    number: int
+    record: Record | None
+
+
+def row_changes(world: World, changes: Iterable[Change]) -> Iterator[RowChange]:
+    """The result of a list of changes: each number of a record that is free now, and each record that is there.
+
+    A record that was removed and added again under its id, as an expired response to a repeated request is, has
+    another number than before.
+    """
+    numbers: dict[tuple[type[Record], str], set[int]] = {}
+    for change in changes:
+        known = numbers.setdefault((type(change.record), change.record.id), set())
+        if change.number:  # a record that was only changed has the one it had
+            known.add(change.number)
+    for (kind, id), former in numbers.items():
+        slot = world.table(kind).slots[id]
+        for number in former - ({slot.number} if slot else set()):
+            yield RowChange(kind.kind, id, number, None)
+        if slot is not None:
+            yield RowChange(kind.kind, id, slot.number, row_of(slot.record))
+
+
+def row_of(record: Any) -> Any:
+    """A record as it is stored. Of an event, only what the service shows is stored."""
+    return record.public_view() if isinstance(record, Event) else record
+
+
+def id_of(row: Any) -> str:
+    """The id of a record in any of its forms."""
+    plain = msgspec.json.decode(row) if isinstance(row, msgspec.Raw) else row
+    return str(plain["id"] if isinstance(plain, dict) else plain.id)
+
+
+def all_rows(world: World) -> dict[str, list[tuple[int, Any]]]:
+    """Every record of a world as it is stored, by kind."""
+    return {
+        table.kind.kind: [(table.place(record).number, row_of(record)) for record in table]
+        for table in world.tables()
+        if len(table)
+    }
+
+
+def fill(world: World, saved: StoredWorld) -> None:
+    """Load a stored world into a world that has no records. Raises :class:`InvalidState`."""
+    known = {kind.kind: kind for kind in world.kinds}
+    try:
+        with world.unit_of_work():
+            world.arrange()
+            for kind, rows in saved.rows.items():
+                if kind not in known:
+                    raise InvalidState("it holds records of an unknown kind")
+                for number, row in rows:
+                    world.add(restored(known[kind], row), number)
+        world.now = calendar.normalise(saved.head.now)
+        settings(world)
+    except KeyError:
+        raise InvalidState("it has no settings") from None
+    except (msgspec.MsgspecError, ValueError) as error:
+        raise InvalidState(reason(error)) from None
+    world.counters = dict(saved.head.counters)
+
+
+def restored(kind: type[Record], row: Any) -> Record:
+    """The record of a row: JSON, plain values, or already a record."""
+    if isinstance(row, Record):
+        return row
+    return msgspec.json.decode(row, type=kind) if isinstance(row, msgspec.Raw) else msgspec.convert(row, kind)
+
+
+# -- as tables
+
+
+def tables(
+    worlds: Iterable[StoredWorld], snapshots: Mapping[tuple[Key, str], StoredWorld] | None = None
+) -> StoredTables:
+    """The tables of a file with these worlds. Records are not encoded yet."""
+    made: StoredTables = {"emulator": {"1": {"format": FORMAT}}, "worlds": {}}
+    for position, saved in enumerate(worlds, 1):
+        made["worlds"][str(position)] = row_of_world(saved.key, saved.head)
+        for kind, rows in saved.rows.items():
+            made[f"{saved.key}/{kind}"] = {str(number): row for number, row in rows}
+    if snapshots:
+        made["snapshots"] = {
+            str(position): row_of_snapshot(key, name, saved)
+            for position, ((key, name), saved) in enumerate(snapshots.items(), 1)
+        }
+    return made
+
+
+def row_of_world(key: Key, head: WorldHeader) -> dict[str, Any]:
+    """The document of a world in the table ``worlds``."""
+    return {"key": str(key), **msgspec.structs.asdict(head)}
+
+
+def row_of_snapshot(key: Key, name: str, saved: StoredWorld) -> dict[str, Any]:
+    """The document of a snapshot in the table ``snapshots``: a file within the file."""
+    return {"key": str(key), "name": name, "tables": tables([saved])}
+
+
+def world_of_row(row: Mapping[str, Any], rows: Rows) -> StoredWorld:
+    """The world of a document of the table ``worlds`` and its records. Raises :class:`InvalidState`."""
+    head = {name: value for name, value in row.items() if name != "key"}
+    return StoredWorld(key(row["key"]), msgspec.convert(head, WorldHeader), rows)
+
+
+class Content(NamedTuple):
+    """The worlds and snapshots of a file."""
+
+    worlds: dict[Key, StoredWorld]
+    snapshots: dict[tuple[Key, str], StoredWorld]
+
+
+def content(found: Any) -> Content:
+    """The worlds and snapshots of a file of this format or an older one. Raises :class:`InvalidState`."""
+    migrated = up_to_date(found)
+    try:
+        worlds = {saved.key: saved for saved in _worlds(migrated)}
+        snapshots = {
+            (key(row["key"]), row["name"]): only_world(row["tables"]) for row in migrated.get("snapshots", {}).values()
+        }
+    except (KeyError, AttributeError, TypeError, StopIteration, ValueError) as error:
+        raise InvalidState(reason(error)) from None
+    return Content(worlds, snapshots)
+
+
+def only_world(found: Any) -> StoredWorld:
+    """The world of a file that has one, such as a snapshot. Raises :class:`InvalidState`."""
+    try:
+        return next(_worlds(up_to_date(found)))
+    except StopIteration:
+        raise InvalidState("it holds no world") from None
+
+
+def _worlds(found: StoredTables) -> Iterator[StoredWorld]:
+    rows: dict[str, dict[str, list[tuple[int, Any]]]] = {}
+    for name, table in found.items():
+        owner, separator, kind = name.partition("/")
+        if separator:
+            documents = [(_number(number), row) for number, row in table.items()]
+            rows.setdefault(owner, {})[kind] = sorted(documents, key=itemgetter(0))
+    for row in found["worlds"].values():
+        yield world_of_row(row, rows.pop(row["key"], {}))
+    if rows:
+        raise InvalidState(f"there are records of {key(sorted(rows)[0])}, but no such world")
+
+
+def _number(text: Any) -> int:
+    number = int(text)
+    if not 0 <= number <= LARGEST:
+        raise InvalidState("it holds what is no number of a record")
+    return number
+
+
+def key(text: Any) -> Key:
+    if not isinstance(text, str) or not SECRET.fullmatch(text):
+        raise InvalidState("it holds a world whose key is no secret key")
+    return Key(text.split("_", 2)[2], text.startswith("sk_prod_"))
+
+
+# -- versions
+
+
+def version(found: Any) -> int:
+    """The format of a file. Raises :class:`InvalidState` if the file does not say it."""
+    try:
+        number = found["format"] if "format" in found else found["emulator"]["1"]["format"]
+    except (KeyError, TypeError):
+        number = None
+    if not isinstance(number, int) or isinstance(number, bool):
+        raise InvalidState("it does not say the version of its format")
+    return number
+
+
+def up_to_date(found: Any) -> StoredTables:
+    """The tables of a file, migrated if it has an older format. Raises :class:`InvalidState`."""
+    while (number := version(found)) != FORMAT:
+        step = MIGRATIONS.get(number)
+        if step is None:
+            raise InvalidState(invalid(number))
+        found = step(found)
+    if not isinstance(found, dict) or not all(isinstance(table, dict) for table in found.values()):
+        raise InvalidState("it does not consist of tables")
+    return found
+
+
+def invalid(number: int) -> str:
+    """The message for a format that cannot be read."""
+    return f"its format is {number}; this version of the emulator reads formats {min(MIGRATIONS)} to {FORMAT}"
+
+
+def from_1(found: Any) -> StoredTables:
+    """Format 1 was only an exported snapshot: one world without its key, its records in lists."""
+    try:
+        head = {name: found[name] for name in ("now", "mode", "rate", "counters")}
+        records = {
+            f"{EXPORTED}/{kind}": {str(number): row for number, row in rows} for kind, rows in found["records"].items()
+        }
+    except (KeyError, AttributeError, TypeError, ValueError) as error:
+        raise InvalidState(f"it is not of format 1: {reason(error)}") from None
+    return {"emulator": {"1": {"format": 2}}, "worlds": {"1": {"key": EXPORTED, **head}}, **records}
+
+
+EXPORTED = "sk_test_demo"
+"""The key that is given to a world whose export does not have one."""
+
+MIGRATIONS: dict[int, Callable[[Any], StoredTables]] = {1: from_1}
+"""For each older format, the function that converts it to the next one."""

@@ -1,0 +1,1 @@
+"""Emails: their contents and MIME messages."""

@@ -1,0 +1,244 @@
+"""The content of each kind of email, in the customer's language, for the templates to lay out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from emulator.presentation.languages.language import language_of
+from emulator.presentation.languages.terms import PAYMENT_METHOD_TYPES
+from emulator.presentation.pdf.invoice_texts import HEADLINES, payable, tax_name
+from emulator.resources.billing.invoices import Invoice
+from emulator.resources.billing.subscriptions import Subscription
+from emulator.resources.customers.card_numbers import BRAND_NAMES
+from emulator.resources.payments.receipts import Receipt
+from emulator.resources.simulation.emails import Email
+
+
+class EmailContent(NamedTuple):
+    """The texts of an email: ``facts`` are pairs of name and value, ``button`` is a text and its URL."""
+
+    subject: str
+    title: str
+    paragraphs: list[str]
+    facts: list[tuple[str, str]]
+    button: tuple[str, str] | None = None
+
+
+class EmailBuilder:
+    """Formats texts, amounts and dates in the language of one email."""
+
+    def __init__(self, email: Email) -> None:
+        self.email = email
+        self._language = language_of(email.language)
+        self.money = self._language.money_with_symbol
+
+    def gettext(self, message: str, **values: str) -> str:
+        """A message in the customer's language; every one may name the merchant."""
+        return self._language.gettext(message, merchant=self.email.merchant, **values)
+
+    def day(self, instant: str | None) -> str:
+        return self._language.day(instant) if instant else "–"
+
+    def greeting(self) -> str:
+        """The greeting, with the customer's name if there is one."""
+        customer = self.email.customer
+        name = f"{customer.firstname} {customer.lastname}".strip() if customer else ""
+        return self.gettext("Hello {name},", name=name) if name else self.gettext("Hello,")
+
+    def pay_button(self, text: str, invoice: Invoice | None) -> tuple[str, str] | None:
+        """A button to an invoice's page, while it takes payments."""
+        return (text, invoice.payment_url or "") if invoice and payable(invoice) else None
+
+    def lines(self, invoice: Invoice) -> list[tuple[str, str]]:
+        """What is billed, line by line (B-67)."""
+        return [
+            (f"{line.quantity} × {line.description}", self.money(line.amount, invoice.currency))
+            for line in invoice.line_items
+        ]
+
+    def paid_for(self, currency: str) -> list[tuple[str, str]]:
+        """The lines of the invoice that was paid, or of the session or link."""
+        if self.email.invoice is not None:
+            return self.lines(self.email.invoice)
+        return [(f"{count} × {name}", self.money(amount, currency)) for count, name, amount in self.email.lines]
+
+    def tax(self, invoice: Invoice) -> list[tuple[str, str]]:
+        """The tax with its rate, if there is any."""
+        if not invoice.tax_amount:
+            return []
+        return [(tax_name(invoice, self._language), self.money(invoice.tax_amount, invoice.currency))]
+
+    def tax_paid(self, receipt: Receipt) -> list[tuple[str, str]]:
+        """The tax in a payment: that of its invoice, or what was paid beyond the lines."""
+        if self.email.invoice is not None:
+            return self.tax(self.email.invoice)
+        tax = receipt.amount - sum(amount for _, _, amount in self.email.lines)
+        named = self.email.lines and tax > 0
+        return [(self.gettext("Tax"), self.money(tax, receipt.currency))] if named else []
+
+    def subscribed(self, subscription: Subscription) -> list[tuple[str, str]]:
+        """The item subscribed to and its price."""
+        price = self.money(subscription.unit_amount, subscription.currency)
+        period = self._language.period(subscription.interval, subscription.interval_count)
+        named = [(self.gettext("Subscription"), self.email.item)] if self.email.item else []
+        return [*named, (self.gettext("Price"), f"{price} / {period}")]
+
+
+def email_content(email: Email) -> EmailContent:
+    """The words of an email."""
+    builder = EmailBuilder(email)
+    written = _CONTENTS[email.topic](email, builder)
+    return written._replace(
+        subject=" ".join(written.subject.split()),  # a header has plain spaces and no line ends
+        paragraphs=[builder.greeting(), *written.paragraphs],
+    )
+
+
+def _invoice(email: Email, builder: EmailBuilder) -> EmailContent:
+    invoice = email.invoice
+    assert invoice is not None
+    owed = invoice.total if invoice.status == "paid" else invoice.amount_remaining
+    return EmailContent(
+        builder.gettext("Invoice {number} from {merchant}", number=invoice.invoice_number),
+        builder.gettext(
+            HEADLINES[invoice.status], amount=builder.money(owed, invoice.currency), day=builder.day(invoice.due_date)
+        ),
+        [
+            builder.gettext("Here is your invoice {number}. It is attached as a PDF.", number=invoice.invoice_number),
+            *_description(invoice),
+        ],
+        [
+            *builder.lines(invoice),
+            *builder.tax(invoice),
+            (builder.gettext("Invoice number"), invoice.invoice_number),
+            (builder.gettext("Issued"), builder.day(invoice.created_at)),
+            (builder.gettext("Due"), builder.day(invoice.due_date)),
+            (builder.gettext("Total"), builder.money(invoice.total, invoice.currency)),
+        ],
+        builder.pay_button(builder.gettext("Pay this invoice"), invoice),
+    )
+
+
+def _description(invoice: Invoice | None) -> list[str]:
+    return [invoice.description] if invoice is not None and invoice.description else []
+
+
+def _receipt(email: Email, builder: EmailBuilder) -> EmailContent:
+    receipt, transaction, invoice = email.receipt, email.transaction, email.invoice
+    assert receipt is not None
+    assert transaction is not None
+    amount = builder.money(receipt.amount, receipt.currency)
+    operator = BRAND_NAMES.get(transaction.operator or "", transaction.operator)
+    by = [builder.gettext(PAYMENT_METHOD_TYPES[transaction.payment_method_type]), operator]
+    return EmailContent(
+        builder.gettext("Receipt {number} from {merchant}", number=receipt.number),
+        builder.gettext("We received your payment of {amount}", amount=amount),
+        [builder.gettext("Thank you. This is your receipt."), *_description(invoice)],
+        [
+            *builder.paid_for(receipt.currency),
+            *builder.tax_paid(receipt),
+            (builder.gettext("Receipt number"), receipt.number),
+            (builder.gettext("Date"), builder.day(receipt.created_at)),
+            (builder.gettext("Amount"), amount),
+            (builder.gettext("Paid with"), " · ".join(part for part in by if part)),
+            *([(builder.gettext("Invoice"), invoice.invoice_number)] if invoice else []),
+        ],
+        (builder.gettext("See the receipt"), receipt.url),
+    )
+
+
+def _renewal_failed(email: Email, builder: EmailBuilder) -> EmailContent:
+    subscription, invoice = email.subscription, email.invoice
+    assert subscription is not None
+    owed = (
+        (invoice.amount_remaining, invoice.currency) if invoice else (subscription.unit_amount, subscription.currency)
+    )
+    return EmailContent(
+        builder.gettext("Your payment to {merchant} failed"),
+        builder.gettext("We could not collect {amount}", amount=builder.money(*owed)),
+        [builder.gettext("The payment for your subscription did not go through."), _what_follows(email, builder)],
+        [
+            *builder.subscribed(subscription),
+            *([(builder.gettext("Invoice"), invoice.invoice_number)] if invoice else []),
+        ],
+        builder.pay_button(builder.gettext("Pay now"), invoice),
+    )
+
+
+def _what_follows(email: Email, builder: EmailBuilder) -> str:
+    """What a failed charge leads to; one of a subscription that has ended is not tried again (B-45)."""
+    assert email.subscription is not None
+    status = email.subscription.status
+    if status in ("canceled", "expired"):
+        return builder.gettext("Your subscription has ended. The invoice is still open.")
+    if status == "paused":
+        return builder.gettext("We will try again when your subscription is resumed.")
+    if email.again_at:
+        return builder.gettext(
+            "We will try again on {day}. Please make sure there are enough funds by then.",
+            day=builder.day(email.again_at),
+        )
+    return builder.gettext("This was the last attempt. To keep your subscription, pay the open invoice.")
+
+
+def _trial_ending(email: Email, builder: EmailBuilder) -> EmailContent:
+    subscription = email.subscription
+    assert subscription is not None
+    day = builder.day(subscription.trial_end)
+    owed = subscription.unit_amount if email.first_payment is None else email.first_payment
+    amount = builder.money(owed, subscription.currency)
+    return EmailContent(
+        builder.gettext("Your trial at {merchant} ends on {day}", day=day),
+        builder.gettext("Your trial ends on {day}", day=day),
+        [
+            builder.gettext("Your first payment of {amount} is due on that day.", amount=amount),
+            builder.gettext("If you do not want to continue, contact {merchant} before then."),
+        ],
+        builder.subscribed(subscription),
+    )
+
+
+def _canceled(email: Email, builder: EmailBuilder) -> EmailContent:
+    subscription = email.subscription
+    assert subscription is not None
+    return EmailContent(
+        builder.gettext("Your subscription at {merchant} is canceled"),
+        builder.gettext("Your subscription is canceled"),
+        [
+            builder.gettext(
+                "It ended on {day}. You will not be charged again.", day=builder.day(subscription.canceled_at)
+            )
+        ],
+        builder.subscribed(subscription),
+    )
+
+
+def _refund(email: Email, builder: EmailBuilder) -> EmailContent:
+    refund, transaction, receipt = email.refund, email.transaction, email.receipt
+    assert refund is not None
+    assert transaction is not None
+    amount = builder.money(refund.amount, refund.currency)
+    paid = builder.money(transaction.amount, transaction.currency)
+    return EmailContent(
+        builder.gettext("Refund of {amount} from {merchant}", amount=amount),
+        builder.gettext("{amount} refunded", amount=amount),
+        [builder.gettext("We refunded your original payment method.")],
+        [
+            (builder.gettext("Amount"), amount),
+            (builder.gettext("Date"), builder.day(refund.refunded_at)),
+            (builder.gettext("Payment of"), f"{builder.day(transaction.created_at)}, {paid}"),
+            *([(builder.gettext("Receipt"), receipt.number)] if receipt else []),
+        ],
+    )
+
+
+_CONTENTS: Mapping[str, Callable[[Email, EmailBuilder], EmailContent]] = {
+    "invoice": _invoice,
+    "receipt": _receipt,
+    "renewal_failed": _renewal_failed,
+    "trial_ending": _trial_ending,
+    "subscription_canceled": _canceled,
+    "refund": _refund,
+}
+"""The kinds of email (B-98)."""

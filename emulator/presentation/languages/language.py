@@ -1,0 +1,199 @@
+"""A language: its messages, and how it writes amounts, dates, periods and the names of countries."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import date, datetime, timedelta
+from decimal import Decimal, localcontext
+from functools import cache
+from typing import TYPE_CHECKING
+
+from emulator.core.vendored import library
+from emulator.presentation.languages import catalogs
+
+if TYPE_CHECKING:
+    from babel import Locale
+
+FRANCS_CFA = frozenset({"XAF", "XOF"})
+"""Francs of Central and of West Africa: CLDR writes both FCFA, and only a thin space, which no reader sees, differs."""
+
+# Babel is loaded on first use in each of these: its locale data take longer to load than most servers run.
+
+
+class Language:
+    """One of :func:`catalogs.languages`. Placeholders of messages are names in braces: ``Pay {amount}``."""
+
+    def __init__(self, code: str) -> None:
+        self.code = code
+
+    # -- messages
+
+    def gettext(self, message: str, /, **values: object) -> str:
+        """A message in this language, its placeholders replaced."""
+        return _filled(catalogs.translations(self.code).gettext(message), values)
+
+    def pgettext(self, context: str, message: str, /, **values: object) -> str:
+        """The same for a message whose translation depends on the context."""
+        return _filled(catalogs.translations(self.code).pgettext(context, message), values)
+
+    def ngettext(self, singular: str, plural: str, count: int, /, **values: object) -> str:
+        """The form of a message that fits a number, which replaces ``{count}``."""
+        form = catalogs.translations(self.code).ngettext(singular, plural, count)
+        return _filled(form, {"count": count, **values})
+
+    @property
+    def name(self) -> str:
+        """What the language calls itself: ``Français``."""
+        return (self._locale.display_name or self.code).capitalize()
+
+    # -- amounts
+
+    def money(self, amount: int, currency: str) -> str:
+        """Minor units as a number with its ISO code: -52122 EUR is ``−521.22 EUR``, in French ``−521,22 EUR``."""
+        return self._money(amount, currency, "#,##0.00\N{NO-BREAK SPACE}¤¤").replace("-", "\N{MINUS SIGN}")
+
+    def money_with_symbol(self, amount: int, currency: str) -> str:
+        """The same as buyers know it: 1999 EUR is ``€19.99`` in English. Both francs CFA keep their codes."""
+        if currency in FRANCS_CFA:
+            return self.money(amount, currency)
+        text = self._money(amount, currency)
+        # A currency sign made of letters is set apart from the number; Babel leaves this rule of CLDR out.
+        return re.sub(r"(?<=[^\W\d])(?=\d)", "\N{NO-BREAK SPACE}", text)
+
+    def _money(self, amount: int, currency: str, pattern: str | None = None) -> str:
+        with _precision_for(amount):
+            exact = Decimal(amount).scaleb(-decimals(currency))
+            return str(library("babel.numbers").format_currency(exact, currency, pattern, locale=self.code))
+
+    def number(self, value: int) -> str:
+        """A whole number with its thousands separated."""
+        with _precision_for(value):
+            return str(library("babel.numbers").format_decimal(value, locale=self.code))
+
+    def decimal(self, value: float) -> str:
+        """A number with as many decimals as it needs: ``19.25``."""
+        return str(library("babel.numbers").format_decimal(Decimal(str(value)), locale=self.code))
+
+    def tax(self, rate: float | None) -> str:
+        """What the tax on an invoice is called: ``Tax (18%)``, without its rate (per cent) where that is not known."""
+        return self.gettext("Tax ({rate}%)", rate=self.decimal(rate)) if rate else self.gettext("Tax")
+
+    def parse_amount(self, text: str, currency: str) -> int | None:
+        """Minor units from typed text, with the separators of this language or a plain point; None for no amount."""
+        if not re.fullmatch(r"[0-9.,\s]{1,30}", text.strip()):
+            return None
+        compact = re.sub(r"\s", "", text)
+        plain = re.fullmatch(r"[0-9]{1,15}(?:[.,]([0-9]+))?", compact)
+        if plain and len(plain[1] or "") <= decimals(currency):
+            return int(Decimal(compact.replace(",", ".")).scaleb(decimals(currency)))
+        numbers = library("babel.numbers")
+        try:
+            minor = numbers.parse_decimal(text.strip(), locale=self.code, strict=True).scaleb(decimals(currency))
+        except numbers.NumberFormatError:
+            return None
+        return int(minor) if minor == minor.to_integral_value() else None
+
+    # -- dates
+
+    def day(self, instant: str) -> str:
+        """The day of an instant, or a day (``YYYY-MM-DD``), written in full: ``1er février 2026``."""
+        dates = library("babel.dates")
+        return self._with_ordinal(dates.format_date(date.fromisoformat(instant[:10]), "long", locale=self.code))
+
+    def instant(self, instant: str, pattern: str = "d MMMM y HH:mm 'UTC'") -> str:
+        """An instant, in UTC: a page cannot know where its reader is. ``pattern`` is one of CLDR's."""
+        text = library("babel.dates").format_datetime(datetime.fromisoformat(instant), pattern, locale=self.code)
+        return self._with_ordinal(text) if "MMMM" in pattern else str(text)
+
+    def _with_ordinal(self, day: str) -> str:
+        """A written day; in French the first of a month is an ordinal, which CLDR's patterns do not know."""
+        return re.sub(r"^1(?= )", "1er", day) if self.code == "fr" else day
+
+    def time(self, instant: str) -> str:
+        """The time of day of an instant, in UTC."""
+        return self.instant(instant, "HH:mm:ss 'UTC'")
+
+    def distance(self, instant: str, now: str) -> str:
+        """How far an instant is from another: ``in 12 days``."""
+        span = datetime.fromisoformat(instant) - datetime.fromisoformat(now)
+        if abs(span.total_seconds()) < 1:
+            return self.gettext("now")
+        return str(library("babel.dates").format_timedelta(span, add_direction=True, threshold=1, locale=self.code))
+
+    def span(self, seconds: float) -> str:
+        """How long a time is: ``3 days``."""
+        return str(library("babel.dates").format_timedelta(timedelta(seconds=seconds), threshold=1, locale=self.code))
+
+    def period(self, interval: str, count: int) -> str:
+        """How long a period is: ``month``, ``3 mois``."""
+        unit = library("babel.units").format_unit(count, f"duration-{interval}", locale=self.code)
+        return re.sub(r"^1\s", "", str(unit))
+
+    def every(self, interval: str, count: int) -> str:
+        """How often something recurs: ``every month``, ``tous les 3 mois``."""
+        return _EVERY[interval](self, count)
+
+    # -- places
+
+    def country(self, code: str) -> str:
+        """The name of a country (ISO 3166); its code where it has none."""
+        return str(self._locale.territories.get(code, code))
+
+    @property
+    def _locale(self) -> Locale:
+        return library("babel").Locale.parse(self.code)
+
+
+_EVERY: dict[str, Callable[[Language, int], str]] = {
+    "day": lambda language, count: language.ngettext("every day", "every {count} days", count),
+    "week": lambda language, count: language.ngettext("every week", "every {count} weeks", count),
+    "month": lambda language, count: language.ngettext("every month", "every {count} months", count),
+    "year": lambda language, count: language.ngettext("every year", "every {count} years", count),
+}
+
+
+def _filled(message: str, values: dict[str, object]) -> str:
+    """Only the message is a format: a value is put in as it is, braces included."""
+    return message.format_map(values) if values else message
+
+
+@contextmanager
+def _precision_for(value: int) -> Iterator[None]:
+    """Decimals with enough digits for any number a client sends; otherwise long ones raise an error."""
+    with localcontext() as context:
+        context.prec = 28 + value.bit_length()
+        yield
+
+
+def decimals(currency: str) -> int:
+    """How many decimals a currency has: an amount of 100 is 1.00 with two, and 100 with none."""
+    return int(library("babel.numbers").get_currency_precision(currency))
+
+
+def plain_money(amount: int, currency: str) -> str:
+    """The same in English with an ordinary space, for a terminal or a message: ``15,000 XAF``."""
+    return language_of(catalogs.SOURCE).money(amount, currency).replace("\N{NO-BREAK SPACE}", " ")
+
+
+@cache
+def language_of(code: str) -> Language:
+    """The language of a code; English where it is not offered."""
+    return Language(code if code in catalogs.languages() else catalogs.SOURCE)
+
+
+def preferred(asked: str | None, accepted: str | None) -> Language:
+    """The language that was asked for, else the best of an ``Accept-Language`` header, else English."""
+    known = catalogs.languages()
+    if asked in known:
+        return language_of(asked)
+    weighted = sorted(map(_weighted, (accepted or "").split(",")[:50]), key=lambda each: -each[1])
+    return language_of(next((code for code, weight in weighted if code in known and weight > 0), catalogs.SOURCE))
+
+
+def _weighted(item: str) -> tuple[str, float]:
+    """``fr-CA;q=0.8`` as a language and its weight."""
+    tag, _, rest = item.strip().partition(";")
+    weight = re.fullmatch(r"\s*q\s*=\s*([01](?:\.[0-9]{0,3})?)\s*", rest)
+    return tag.split("-")[0].lower(), float(weight[1]) if weight else float(not rest)

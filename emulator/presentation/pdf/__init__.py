@@ -1,0 +1,1 @@
+"""PDFs of invoices and receipts."""

@@ -1,0 +1,1 @@
+"""The server: all parts put together, and served on a socket."""

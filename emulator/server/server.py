@@ -1,0 +1,171 @@
+"""The server: a sandbox that listens on a socket, run by uvicorn."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import socket
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from ipaddress import ip_address
+
+import uvicorn
+
+from emulator.resources.app import keys
+from emulator.server import event_loop
+from emulator.server.sandbox import Options, Sandbox
+from emulator.web.connection import protocol_for
+from emulator.web.root_app import RootApp
+
+KEEP_ALIVE = 75
+"""Seconds after which an idle connection is closed: long, since a busy client may send a request just then."""
+
+GRACE = 1
+"""Seconds that answers under way have when the server ends, which it does within two, whatever hangs."""
+
+_STARTING = threading.Lock()
+"""msgspec prepares a type on its first use, and the process crashes where two threads do so at once."""
+
+
+class CannotListen(Exception):
+    """The address cannot be bound; the message says which address and why. ``in_use``: another program has it."""
+
+    def __init__(self, message: str, *, in_use: bool = False) -> None:
+        super().__init__(message)
+        self.in_use = in_use
+
+
+class Server:
+    """One sandbox on one address. The constructor binds the socket, so the port is known before anything is served."""
+
+    def __init__(self, options: Options, host: str, port: int, public_url: str | None = None) -> None:
+        self.socket = bind(host, port)
+        self.host = host
+        self.port: int = self.socket.getsockname()[1]
+        self.url = public_url or url_of(host, self.port, options)
+        try:
+            with _STARTING:
+                self.sandbox = Sandbox(replace(options, base_url=self.url))
+        except BaseException:
+            self.socket.close()
+            raise
+        self._uvicorn: Uvicorn | None = None
+
+    def run(self, ready: Callable[[], None] = lambda: None) -> None:
+        """Serve until a signal or :meth:`stop` ends it; ``ready`` is called once requests are answered.
+
+        An exception of ``ready`` stops the server and is then raised here.
+        """
+        root_app = self.sandbox.application()
+        self._uvicorn = Uvicorn(config(root_app), ready, self.sandbox.engine.end_long_answers)
+        self._uvicorn.run(sockets=[self.socket])
+        if self._uvicorn.failure:
+            raise self._uvicorn.failure
+
+    def stop(self) -> None:
+        """End :meth:`run`, from any thread."""
+        if self._uvicorn:
+            self._uvicorn.should_exit = True
+
+    def save(self) -> None:
+        """Store what is not stored yet, if the sandbox has a store; may be called by any thread or signal handler."""
+        if self.sandbox.store:
+            self.sandbox.store.save()
+
+    def unsaved(self) -> str | None:
+        """After the end: what could not be stored, and why."""
+        return self.sandbox.store.unsaved() if self.sandbox.store else None
+
+    def discard(self, key: str) -> None:
+        """Discard the world of a secret key and wait until that is done; for any thread but the server's own."""
+        world, engine = keys.read(f"Bearer {key}"), self.sandbox.engine
+        if self._uvicorn and self._uvicorn.loop and world in engine.runtimes:
+            asyncio.run_coroutine_threadsafe(engine.discard(world), self._uvicorn.loop).result()
+
+
+def config(root_app: RootApp) -> uvicorn.Config:
+    """How uvicorn serves an application."""
+    return uvicorn.Config(
+        root_app,
+        loop=event_loop.FACTORY,
+        http=protocol_for(root_app),
+        ws="none",
+        # Which proxies are trusted to name the client's address is a setting of the App (B-70), not of the server.
+        proxy_headers=False,
+        lifespan="on",
+        # Logging is configured by the process, which may be a test suite.
+        log_config=None,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        # The system's date in each answer would break "same seed, same bytes" (B-93).
+        date_header=False,
+        timeout_keep_alive=KEEP_ALIVE,
+        timeout_graceful_shutdown=GRACE,
+    )
+
+
+class Uvicorn(uvicorn.Server):
+    """Calls ``ready`` once requests are answered, and ends long answers before it waits for those under way."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None], end_long_answers: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+        self._end_long_answers = end_long_answers
+        self.failure: Exception | None = None
+        self.loop: asyncio.AbstractEventLoop | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        self.loop = asyncio.get_running_loop()
+        await super().startup(sockets)
+        if self.should_exit:
+            return
+        try:
+            self._ready()
+        except Exception as error:  # raised here it would skip the shutdown; run() raises it afterwards
+            self.failure = error
+            self.should_exit = True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        # uvicorn waits for answers under way: a stream of events has no end of its own, and an advance a late one.
+        self._end_long_answers()
+        await super().shutdown(sockets)
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A socket that listens on an address. Raises :class:`CannotListen`."""
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        bound = socket.create_server((host, port), family=family, backlog=2048)
+    except (OSError, OverflowError, UnicodeError) as error:
+        number = getattr(error, "errno", None)
+        # The text of the error repeats the address; resolvers have numbers of their own.
+        reason = os.strerror(number) if number and not isinstance(error, socket.gaierror) else error
+        raise CannotListen(f"cannot listen on {host}:{port}: {reason}", in_use=number == errno.EADDRINUSE) from None
+    bound.set_inheritable(True)
+    return bound
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches a server on this address, or on every address of this name."""
+    try:
+        addresses = [each[4][0] for each in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)]
+        return all(ip_address(str(address).partition("%")[0]).is_loopback for address in addresses)
+    except (OSError, UnicodeError):
+        return True  # nothing can be bound there
+
+
+def url_of(host: str, port: int, options: Options) -> str:
+    """Where clients reach a server that listens on this address."""
+    return f"http://{_callable_host(host, options)}:{port}"
+
+
+def _callable_host(host: str, options: Options) -> str:
+    if host in ("0.0.0.0", "::") and options.trust_network:  # noqa: S104  # as below
+        # The name by which neighbours on a network of containers find this one.
+        return socket.gethostname().lower()
+    if host in ("0.0.0.0", "::"):  # noqa: S104  # nothing is bound here; a URL needs an address that clients can connect to
+        return "127.0.0.1"
+    return f"[{host}]" if ":" in host else host

@@ -1,0 +1,297 @@
+"""The pytest plugin: the fixtures ``payments``, a world for each test, and ``payments_server``, their server.
+
+Every pytest run in an environment with this package loads the plugin, so it imports nothing until a fixture is used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import uuid
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from emulator.testing import Emulator, LocalServer, RemoteServer
+
+MARKER = "payments(clock=None, seed=None, settings=None, fixtures=None): initial state of the test's world"
+
+READINGS_MARKER = "payments_readings(*names): run the test also under each other value of these readings, or of 'all'"
+
+ARGUMENTS = ("clock", "seed", "settings", "fixtures")
+
+RUN = pytest.StashKey[str]()
+"""Makes the keys of this run different from those of other runs on the same server."""
+
+OtherReading = tuple[str, str]
+"""The name of a reading, and a value that is not its default (B-99)."""
+
+READING = pytest.StashKey[OtherReading]()
+"""The reading that this run of the test tries."""
+
+WORLD = pytest.StashKey["Emulator"]()
+"""The world of the running test; the fixture cannot be used, since a suite may define its own ``payments``."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options of the command line and the ini file."""
+    group = parser.getgroup("payments-emulator", "payments emulator")
+    group.addoption(
+        "--payments-url",
+        metavar="URL",
+        help="Use the payments emulator at URL (default: PAYMENTS_EMULATOR_URL, else one in this process).",
+    )
+    group.addoption(
+        "--payments-report",
+        metavar="FILE",
+        help="Draw the worlds of all tests in this HTML file (default: payments_report of the ini file, else none).",
+    )
+    parser.addini("payments_report", "HTML file in which the worlds of all tests are drawn.", default="")
+    parser.addini(
+        "payments_clock", "Clock of worlds at start: running, frozen, or an instant to be frozen at.", default="frozen"
+    )
+    parser.addini("payments_seed", "Seed of worlds; the same seed gives the same ids.", default="0")
+    parser.addini("payments_recordings", "Folder for recordings of failed tests.", default="payments-recordings")
+    parser.addini("payments_fixtures", "Fixture files for every world.", type="paths", default=[])
+    parser.addini("payments_profile", "Profile of a calibrated service, which every world follows.", default="")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the markers, and what writes the report of the run: the controller of xdist, not its workers."""
+    config.addinivalue_line("markers", MARKER)
+    config.addinivalue_line("markers", READINGS_MARKER)
+    file = _report_file(config)
+    if file is not None and not hasattr(config, "workerinput"):
+        from emulator.testing.run_report import RunReport
+
+        config.pluginmanager.register(RunReport(file), "payments_report")
+
+
+def _report_file(config: pytest.Config) -> Path | None:
+    """Where the report of the run is written: an option counts from the working directory, an ini file from its own."""
+    option, ini = config.getoption("--payments-report"), config.getini("payments_report")
+    if option:
+        return Path(config.invocation_params.dir, option)
+    return config.rootpath / ini if ini else None
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test with the marker ``payments_readings`` runs under the defaults and under each other value they have."""
+    marker = metafunc.definition.get_closest_marker("payments_readings")
+    if marker is None or "payments_reading" not in metafunc.fixturenames:
+        return
+    # A wrong marker fails the test when it runs: an error here would end the collection.
+    with suppress(pytest.fail.Exception):
+        others = _other_values(marker)
+        ids = ["default readings", *("=".join(other) for other in others)]
+        metafunc.parametrize("payments_reading", [None, *others], ids=ids, indirect=True)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Fail a test whose marker ``payments_readings`` is wrong."""
+    marker = item.get_closest_marker("payments_readings")
+    if marker is not None:
+        _other_values(marker)
+        if "payments_reading" not in getattr(item, "fixturenames", ()):
+            raise _failure("@pytest.mark.payments_readings: the test uses no fixture payments, so it has no readings")
+
+
+def _other_values(marker: pytest.Mark) -> list[OtherReading]:
+    """Each value that is no default of the readings that a marker names."""
+    from emulator.engine.readings import readings
+
+    known = readings()
+    names = list(known) if marker.args == ("all",) else list(marker.args)
+    unknown = [name for name in names if name not in known]
+    wrong = [*map(repr, unknown), *(f"{name}=" for name in marker.kwargs), *([] if names else ["nothing"])]
+    if wrong:
+        raise _failure(
+            f"@pytest.mark.payments_readings does not take {wrong[0]}; it takes 'all', or of {', '.join(known)}"
+        )
+    return [(name, value) for name in names for value in list(known[name].values)[1:]]
+
+
+@pytest.fixture(scope="session")
+def payments_server(pytestconfig: pytest.Config) -> Iterator[LocalServer | RemoteServer]:
+    """The server of the run: one in a thread of this process, or the one at ``--payments-url``."""
+    from emulator.testing import LocalServer, RemoteServer
+
+    url = _url(pytestconfig)
+    server = RemoteServer(url) if url else LocalServer()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def payments_reading(request: pytest.FixtureRequest) -> OtherReading | None:
+    """The reading that this run of a test with the marker ``payments_readings`` tries; None under the defaults."""
+    reading: OtherReading | None = getattr(request, "param", None)
+    if reading is not None:
+        request.node.stash[READING] = reading
+    return reading
+
+
+@pytest.fixture
+def payments(request: pytest.FixtureRequest, payments_reading: OtherReading | None) -> Iterator[Emulator]:
+    """A world of the payments service for this test alone, discarded afterwards."""
+    # Validated first: an error in the marker needs no server.
+    options = _world_options(request, payments_reading)
+    server = request.getfixturevalue("payments_server")
+    emulator = _open_world(_key(request), server, options)
+    request.node.stash[WORLD] = emulator
+    yield emulator
+    del request.node.stash[WORLD]
+    emulator.close()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Add to a failure the reading under which it happened and a report of the test's world."""
+    report = yield
+    reading = item.stash.get(READING, None)
+    if report.failed and call.when != "teardown" and reading is not None:
+        report.sections.append(("payments emulator: reading", _of_reading(*reading)))
+    emulator = item.stash.get(WORLD, None)
+    if report.failed and call.when != "teardown" and emulator is not None:
+        report.sections.append(("payments emulator", _report(emulator)))
+        if emulator.recorded_as is not None:
+            folder = item.config.rootpath / item.config.getini("payments_recordings")
+            report.sections.append(("payments emulator: recording", _recorded(emulator, folder)))
+    if emulator is not None and (call.when == "call" or report.failed) and _report_file(item.config):
+        from emulator.testing import run_report
+
+        setattr(report, run_report.CHARTS, run_report.charts(emulator))
+    return report
+
+
+def _open_world(key: str, server: LocalServer | RemoteServer, options: Mapping[str, Any]) -> Emulator:
+    from emulator.testing import Emulator, RequestRefused
+
+    try:
+        return Emulator(key=key, server=server, **options)
+    except (ValueError, RequestRefused) as error:
+        raise _failure(f"the world of this test cannot start: {error}") from None
+
+
+def _of_reading(name: str, value: str) -> str:
+    from emulator.engine.readings import readings
+
+    reading = readings()[name]
+    return (
+        f"This test fails when {name} is {value}: {reading.values[value]}\n"
+        f"The specification: {reading.sentence} (/docs/decisions)"
+    )
+
+
+def _failure(message: str) -> BaseException:
+    """A test failure that is shown as its message, without a traceback."""
+    return pytest.fail.Exception(message, pytrace=False)
+
+
+def _world_options(request: pytest.FixtureRequest, reading: OtherReading | None) -> dict[str, Any]:
+    """The options of the world: those of the ini file, overridden by the markers, the nearest one last."""
+    from emulator.resources.app.settings import merged
+    from emulator.testing import WorldOptions
+
+    config = request.config
+    clock, calibrated = config.getini("payments_clock"), _calibrated(config)
+    options: dict[str, Any] = {"clock": clock, "seed": _seed(config), "settings": calibrated}
+    fixtures = list(config.getini("payments_fixtures"))
+    for marker in reversed(list(request.node.iter_markers("payments"))):
+        given = _arguments(marker)
+        fixtures += [request.path.parent / file for file in _listed(given.pop("fixtures", None))]
+        settings = merged(options.get("settings", {}), _settings(given.pop("settings", None)))
+        options |= {**given, "settings": settings}
+    if reading is not None:
+        options["settings"] = merged(options.get("settings", {}), {"readings": dict([reading])})
+    try:
+        WorldOptions.of(**options)
+    except (ValueError, TypeError) as error:
+        raise _failure(f"payments: {error}") from None
+    return {**options, "fixtures": fixtures}
+
+
+def _calibrated(config: pytest.Config) -> dict[str, Any]:
+    """The settings of the profile in the ini file; none without one."""
+    name = config.getini("payments_profile")
+    if not name:
+        return {}
+    from emulator.document.profile import InvalidProfile, load
+
+    folder = config.inipath.parent if config.inipath else config.rootpath
+    try:
+        return load(folder / name).chosen()
+    except InvalidProfile as error:
+        raise _failure(f"payments_profile: {error}") from None
+
+
+def _arguments(marker: pytest.Mark) -> dict[str, Any]:
+    unknown = sorted(marker.kwargs.keys() - set(ARGUMENTS))
+    if marker.args or unknown:
+        wrong = repr(marker.args[0]) if marker.args else f"{unknown[0]}="
+        raise _failure(f"@pytest.mark.payments does not take {wrong}; it takes {', '.join(ARGUMENTS)}")
+    return {name: value for name, value in marker.kwargs.items() if value is not None}
+
+
+def _settings(settings: Any) -> Mapping[str, Any]:
+    if not isinstance(settings, Mapping | None):
+        raise _failure(f"@pytest.mark.payments(settings={settings!r}): a dict, such as {{'tax_rate': 18}}")
+    return settings or {}
+
+
+def _listed(fixtures: Any) -> list[Any]:
+    listed = [fixtures] if isinstance(fixtures, str | os.PathLike) else fixtures or []
+    if not isinstance(listed, list | tuple) or not all(isinstance(file, str | os.PathLike) for file in listed):
+        raise _failure(f"@pytest.mark.payments(fixtures={fixtures!r}): a path, or a list of paths")
+    return list(listed)
+
+
+def _seed(config: pytest.Config) -> int:
+    text = config.getini("payments_seed")
+    try:
+        return int(text)
+    except ValueError:
+        raise _failure(f"payments_seed = {text!r}: a whole number") from None
+
+
+def _url(config: pytest.Config) -> str | None:
+    return config.getoption("--payments-url") or os.environ.get("PAYMENTS_EMULATOR_URL")
+
+
+def _key(request: pytest.FixtureRequest) -> str:
+    """The key of a test's world: the same in every run, so that ids are the same, except on a shared server."""
+    config = request.config
+    run = _run(config) if _url(config) else ""
+    digest = hashlib.sha256(f"{run}{request.node.nodeid}".encode()).hexdigest()[:12]
+    return f"sk_test_{digest}-{re.sub('[^A-Za-z0-9]+', '-', request.node.name)[:50].strip('-')}"
+
+
+def _run(config: pytest.Config) -> str:
+    if RUN not in config.stash:
+        config.stash[RUN] = uuid.uuid4().hex
+    return config.stash[RUN]
+
+
+def _recorded(emulator: Emulator, folder: Path) -> str:
+    """Write the recording of a world; where it is, or why it is not there."""
+    file = folder / f"{emulator.recorded_as}.py"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        file.write_text(emulator.recording(), "utf-8")
+    except Exception as error:  # as in _report
+        return f"(no recording: {type(error).__name__}: {error})"
+    return f"{file}\nrun it again: pytest {file}"
+
+
+def _report(emulator: Emulator) -> str:
+    try:
+        return emulator.story()
+    except Exception as error:  # any error of the emulator must not hide the failure of the test
+        return f"(no report of the world: {type(error).__name__}: {error})"

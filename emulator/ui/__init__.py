@@ -1,0 +1,1 @@
+"""HTML pages: the console, the buyer's pages and the reference."""

@@ -1,0 +1,268 @@
+"""The pages a buyer meets: ``/checkout/{id}``, ``/pay/{id}``, ``/invoice/{id}`` and ``/receipt/{id}`` (B-58).
+
+A request for a page has no API key: the object's id, which is too long to guess, finds its world. Everything works
+without JavaScript: forms are posted and answered with a redirect, and a page that waits refreshes itself. With
+``Accept: application/json`` the page is answered as JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from emulator.core.errors import ApiError
+from emulator.core.idempotency import lookup, store
+from emulator.core.limits import FORM
+from emulator.core.world import World, encode
+from emulator.engine.engine import Engine
+from emulator.engine.runtime import Runtime
+from emulator.resources.app import security_profiles
+from emulator.resources.checkout import fulfilment
+from emulator.resources.payments import charging
+from emulator.resources.payments.payment_intents import PaymentIntent
+from emulator.resources.payments.receipts import Receipt
+from emulator.ui.base import forms as posted
+from emulator.ui.base.application import api_error
+from emulator.ui.buyer import messages, payment_form, views
+from emulator.ui.buyer.form_tokens import FormTokens
+from emulator.ui.buyer.json_view import as_json
+from emulator.ui.buyer.paid_views import receipt_values
+from emulator.ui.buyer.payables import Payable
+from emulator.ui.buyer.payment_form import Form
+from emulator.ui.buyer.render import buyer_headers, buyer_page
+from emulator.ui.buyer.request import COOKIE, KINDS, PageRequest, Pay, idempotency_key
+from emulator.web.context import RequestContext, context_of
+
+REJECTION_CODES = {
+    "mobile_money": "MOBILE_MONEY_REJECTED",
+    "bank_card": "PAYMENT_METHOD_NOT_SUPPORTED",
+    "bank_transfer": "INSUFFICIENT_FUNDS",
+    "paypal": "PAYMENT_METHOD_NOT_SUPPORTED",
+}
+"""The code with which a payment fails when the buyer, or a tester in their place, rejects it."""
+
+
+def pay_once(world: World, key: str, id: str, pay: Pay, payment: Mapping[str, Any]) -> str:
+    """Pay, unless the same form was sent before: the id of the payment it made, empty where nothing was charged."""
+    known = lookup(world, key, id)
+    if known is not None:
+        return known.body.decode()
+    result = pay(world, id, payment)
+    made = result.id if isinstance(result, PaymentIntent) else ""
+    store(world, key, id, 303, made.encode())
+    return made
+
+
+class Pages:
+    """The buyer's pages of every world of an engine."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._tokens = FormTokens()
+
+    def routes(self) -> list[Route]:
+        """One route for each kind of page, and the receipts."""
+        paying = [Route(f"/{kind}/{{id}}", self._page(kind), methods=["GET", "POST"]) for kind in KINDS]
+        return [*paying, Route("/receipt/{id}", self._receipt)]
+
+    def _page(self, kind: str) -> Callable[[Request], Awaitable[Response]]:
+        async def answer(http: Request) -> Response:
+            request = PageRequest(http, kind, self._tokens)
+            runtime = self._engine.owner(request.id)
+            if runtime is None:
+                return _unknown(request)
+            with runtime.in_use():
+                return await _answer_in(request, runtime)
+
+        return answer
+
+    async def _receipt(self, http: Request) -> Response:
+        request = PageRequest(http, "receipt", self._tokens)
+        runtime = self._engine.owner(request.id)
+        if runtime is None:
+            return _unknown(request)
+        with runtime.in_use():
+            return await _receipt_in(request, runtime)
+
+
+async def _receipt_in(request: PageRequest, runtime: Runtime) -> Response:
+    """The receipt in the world that has an object of this id, after the jobs that are due."""
+    await runtime.catch_up()
+    receipt = runtime.world.get(Receipt, request.id)
+    if receipt is None:
+        return _unknown(request)
+    if request.json:
+        return _json(receipt.public_view(), 200)
+    return _html(request, "buyer-receipt.html", 200, **receipt_values(runtime.world, receipt, request.language))
+
+
+async def _answer_in(request: PageRequest, runtime: Runtime) -> Response:
+    """The answer of the world that has the object, after the jobs that are due."""
+    await runtime.catch_up()
+    if request.payable(runtime.world) is None:
+        return _unknown(request)
+    return await _post(request, runtime) if request.http.method == "POST" else _get(request, runtime)
+
+
+def _get(request: PageRequest, runtime: Runtime) -> Response:
+    """The page as it is now. A browser whose payment has succeeded is sent on to the merchant."""
+    token, last = request.token(runtime.world)
+    payable = _present(request, runtime, last)
+    if payable.state == "paid" and "payment" in request.query and not request.json and payable.success_url:
+        return RedirectResponse(payable.success_url, 303, _headers(payable))
+    return _show(request, runtime, payable, token)
+
+
+def _present(request: PageRequest, runtime: Runtime, intent: PaymentIntent | None = None) -> Payable:
+    payable = request.payable(runtime.world, intent)
+    assert payable is not None, "the page was there when this request began, and nothing ran in between"
+    return payable
+
+
+async def _post(request: PageRequest, runtime: Runtime) -> Response:
+    """A form of the buyer, or of a tester who answers for phone and bank."""
+    form = await _form(request.http)
+    payable = _present(request, runtime)
+    if request.foreign or not request.is_valid(form.get("token", "")):
+        return _again(request, runtime, payable, 403, form, problem=messages.STALE)
+    if form.get("do") in ("approve", "refuse"):
+        return await _answer(request, runtime, form)
+    return await _pay(request, runtime, payable, form)
+
+
+async def _answer(request: PageRequest, runtime: Runtime, form: Form) -> Response:
+    """Confirm or reject a payment, or a method being saved, that is under way; one that is over stays as it is."""
+    intent = request.intent_in(runtime.world, form)
+    saving = _present(request, runtime).saving
+    type = intent.payment_method_type if intent is not None else saving and saving.type
+    code = REJECTION_CODES[type or "bank_card"] if form["do"] == "refuse" else None
+    answered = intent.id if intent is not None else request.id
+    _logged(request, runtime, {"answered": answered, "result": "failed" if code else "succeeded", "code": code})
+    if intent is not None:
+        await runtime.serve(charging.answer_now, {"id": intent.id, "code": code}, request.request_id)
+    elif saving is not None:
+        await runtime.serve(fulfilment.answer_now, {"id": request.id, "code": code}, request.request_id)
+    return _go_on(request, runtime, form.get("payment", ""))
+
+
+def _logged(request: PageRequest, runtime: Runtime, body: Mapping[str, Any]) -> RequestContext:
+    """Have the request filed in the journal of the world, with what its form means as its body."""
+    context = context_of(request.http.scope)
+    context.runtime, context.checkpoint, context.raw = runtime, runtime.history.checkpoint(), encode(body)
+    return context
+
+
+async def _pay(request: PageRequest, runtime: Runtime, payable: Payable, form: Form) -> Response:
+    key = idempotency_key(form["token"])
+    known = lookup(runtime.world, key, request.id)
+    if known is not None:
+        return _go_on(request, runtime, known.body.decode())
+    if payable.state != "payable":
+        return _go_on(request, runtime, "")
+    reading = payment_form.read(payable, form, request.language)
+    if reading.errors:
+        return _again(request, runtime, payable, 422, form, errors=reading.errors)
+    arguments = {"key": key, "id": request.id, "pay": KINDS[request.kind][2], "payment": reading.payment}
+    context = _logged(request, runtime, reading.payment)
+    try:
+        security_profiles.check_country(runtime.world, context.client_address(runtime.world))
+        made = await runtime.serve(pay_once, arguments, request.request_id)
+    except ApiError as error:
+        return _failed(request, runtime, form, error)
+    return _go_on(request, runtime, made)
+
+
+def _failed(request: PageRequest, runtime: Runtime, form: Form, error: ApiError) -> Response:
+    """The page after an API error: its fields say what is wrong, or a sentence does; or it can no longer be paid."""
+    payable = _present(request, runtime)
+    if payable.state != "payable":
+        return _go_on(request, runtime, "")
+    if errors := payment_form.field_errors(error):
+        return _again(request, runtime, payable, error.status, form, errors=errors)
+    problem = messages.ERRORS.get(error.code, messages.NOT_POSSIBLE)
+    return _again(request, runtime, payable, error.status, form, problem=problem)
+
+
+def _go_on(request: PageRequest, runtime: Runtime, payment: str) -> Response:
+    """After a form: to the merchant if it is paid, else to the page with the payment it made."""
+    request.query["payment"] = payment
+    payable = _present(request, runtime)
+    if request.json:
+        return _show(request, runtime, payable, request.token(runtime.world)[0])
+    paid = payable.state == "paid" and payable.success_url
+    return RedirectResponse(paid or request.link(), 303, _headers(payable))
+
+
+def _again(
+    request: PageRequest,
+    runtime: Runtime,
+    payable: Payable,
+    status: int,
+    form: Form,
+    *,
+    errors: Mapping[str, str] | None = None,
+    problem: str | None = None,
+) -> Response:
+    """The form again with what was typed and what is wrong. A token that has not paid stays valid."""
+    token = form.get("token", "")
+    token = token if request.is_valid(token) else request.token(runtime.world)[0]
+    return _show(request, runtime, payable, token, status=status, form=form, errors=errors or {}, problem=problem)
+
+
+def _show(
+    request: PageRequest,
+    runtime: Runtime,
+    payable: Payable,
+    token: str,
+    *,
+    status: int | None = None,
+    form: Form | None = None,
+    errors: Mapping[str, str] | None = None,
+    problem: str | None = None,
+) -> Response:
+    view = views.View(payable, runtime.world, request.language, errors or {}, problem)
+    found = status or view.status
+    if request.json:
+        return _json(as_json(view, token), found, payable)
+    values = view.values(request.query, form or {}) | {"token": token, "action": request.link()}
+    response = _html(request, view.template, found, **values)
+    response.set_cookie(COOKIE, token, path=payable.path, httponly=True, samesite="lax")
+    return response
+
+
+async def _form(request: Request) -> dict[str, str]:
+    """The posted fields, from a form or from JSON; empty where they cannot be read or are too many."""
+    try:
+        raw = await posted.body(request, FORM.most)
+        if request.headers.get("content-type", "").startswith("application/json"):
+            return {name: str(value) for name, value in msgspec.json.decode(raw, type=dict[str, str | int]).items()}
+        return posted.fields(raw, 100)
+    except (ValueError, msgspec.MsgspecError):
+        return {}
+
+
+def _unknown(request: PageRequest) -> Response:
+    if request.json:
+        return api_error(request.http, ApiError("NOT_FOUND", message="There is no such page."))
+    return _html(request, "buyer-closed.html", 404, **views.unknown(request.language))
+
+
+def _headers(payable: Payable | None) -> dict[str, str]:
+    return buyer_headers("", payable.origins if payable else ())
+
+
+def _json(content: Any, status: int, payable: Payable | None = None) -> Response:
+    body = msgspec.json.encode(content)
+    return Response(body, status, _headers(payable), media_type="application/json")
+
+
+def _html(request: PageRequest, template: str, status: int, **values: Any) -> Response:
+    payable = values.get("payable")
+    origins = payable.origins if payable else ()
+    images = payable.image_origins if payable else ()
+    return buyer_page(template, status, request.language, origins, images, link=request.link, **values)

@@ -1,0 +1,291 @@
+"""What can be paid on a buyer's page, and what the page asks for: a session, a payment link or an invoice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from emulator.core import money
+from emulator.core.translatable import N_
+from emulator.core.world import World
+from emulator.resources.app import security_profiles
+from emulator.resources.app.settings import settings
+from emulator.resources.billing import invoices
+from emulator.resources.billing.invoices import Invoice
+from emulator.resources.catalog.products import Product
+from emulator.resources.checkout import fulfilment
+from emulator.resources.checkout.checkout_sessions import CheckoutSession
+from emulator.resources.customers.customer_records import Customer
+from emulator.resources.customers.payment_details import PaymentDetails
+from emulator.resources.payments import current_payment, payment_links
+from emulator.resources.payments.payment_intents import PaymentIntent
+from emulator.resources.payments.payment_links import PaymentLink
+from emulator.resources.payments.receipts import Receipt
+from emulator.ui.buyer import recurring
+from emulator.ui.buyer.merchant_urls import origins, web_url
+
+State = Literal["payable", "waiting", "step", "paid", "expired", "archived", "exhausted", "link_expired", "void"]
+
+SUBTOTAL, DISCOUNT, TAX = N_("Subtotal"), N_("Discount"), N_("Tax")
+
+UNDER_WAY = ("requires_action", "processing")
+"""States of an intent that the buyer has confirmed and the operator has not answered yet."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PayableLine:
+    """One line of what is sold; amounts are minor units. ``image``: the URL of a picture of the product, if any."""
+
+    name: str
+    quantity: int
+    unit_amount: int
+    amount: int
+    image: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """A product the buyer can choose; without an ``amount`` (minor units) the buyer decides how much to pay."""
+
+    id: str
+    name: str
+    description: str | None
+    amount: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Payable:
+    """What can be paid. ``total`` is minor units, None where the buyer decides; ``totals`` are its parts.
+
+    ``image`` is the URL of a picture of the product, if a link sells just one.
+    ``next_charge_at`` is when a subscription charges next, ``tax_rate`` per cent if known.
+    ``asks`` says whether name and email are asked for. ``intent`` is the payment this page is about, if one was tried;
+    ``saving`` the method that is being saved without a payment;
+    ``available`` says whether others may still pay.
+    """
+
+    kind: Literal["checkout", "pay", "invoice"]
+    id: str
+    merchant: str
+    livemode: bool
+    state: State
+    mode: str = "payment"
+    title: str | None = None
+    description: str | None = None
+    image: str | None = None
+    currency: str
+    total: int | None
+    totals: tuple[tuple[str, int], ...] = ()
+    lines: tuple[PayableLine, ...] = ()
+    choices: tuple[Choice, ...] = ()
+    asks_quantity: bool = False
+    suggested: int | None = None
+    recurs: Mapping[str, Any] | None = None
+    methods: tuple[str, ...]
+    customer: Customer | None = None
+    email: str | None = None
+    asks: Literal["nothing", "optional", "required"] = "nothing"
+    success_url: str | None = None
+    cancel_url: str | None = None
+    expires_at: str | None = None
+    due_date: str | None = None
+    overdue: bool = False
+    pdf_url: str | None = None
+    footer: str | None = None
+    tax_rate: float | None = None
+    next_charge_at: str | None = None
+    intent: PaymentIntent | None = None
+    receipt: Receipt | None = None
+    failed_with: str | None = None
+    saving: PaymentDetails | None = None
+    available: bool = True
+
+    @property
+    def path(self) -> str:
+        """The path of the page."""
+        return f"/{self.kind}/{self.id}"
+
+    @property
+    def asks_amount(self) -> bool:
+        """Whether the page has a field for the amount."""
+        return self.total is None and (not self.choices or any(choice.amount is None for choice in self.choices))
+
+    @property
+    def failure(self) -> str | None:
+        """The code the last payment failed with."""
+        error = None if self.intent is None else self.intent.last_error
+        return self.failed_with if error is None else error.code
+
+    @property
+    def instrument(self) -> PaymentDetails | None:
+        """What is being paid with or saved."""
+        return self.saving if self.intent is None else self.intent.instrument
+
+    @property
+    def origins(self) -> list[str]:
+        """The origins of the merchant's own URLs: the only ones the page may send its buyer to."""
+        return origins(self.success_url, self.cancel_url)
+
+    @property
+    def image_origins(self) -> list[str]:
+        """The origins of the pictures of products."""
+        return origins(self.image, *(line.image for line in self.lines))
+
+
+def with_payment(payable: Payable, world: World, intent: PaymentIntent | None) -> Payable:
+    """The payable for the buyer of this payment: under way, paid, or failed and still payable."""
+    if intent is None:
+        return payable
+    payable = replace(payable, intent=intent)
+    if intent.status in UNDER_WAY:
+        step = (intent.next_action or {}).get("type") == "confirm_card"
+        return replace(payable, state="step" if step else "waiting", total=intent.amount)
+    if current_payment.is_received(world, intent):
+        receipt = world.table(Receipt).find("transaction", intent.transaction)
+        return replace(payable, state="paid", total=intent.amount, receipt=receipt)
+    if intent.status in ("succeeded", "requires_capture"):
+        return replace(payable, state="waiting", total=intent.amount)
+    return payable
+
+
+def _image(world: World, id: str | None) -> str | None:
+    """The first picture of a product (B-67)."""
+    product = world.get(Product, id)
+    return web_url(product.images[0]) if product is not None and product.images else None
+
+
+def of_session(world: World, session: CheckoutSession) -> Payable:
+    """A checkout session's page."""
+    states: dict[str, State] = {"complete": "paid", "expired": "expired", "processing": "waiting"}
+    tax = session.amount_total - session.amount_subtotal
+    payable = Payable(
+        kind="checkout",
+        id=session.id,
+        merchant=world.name,
+        livemode=world.livemode,
+        state=states.get(session.status, "payable"),
+        mode=session.mode,
+        currency=session.currency,
+        total=session.amount_total,
+        totals=((SUBTOTAL, session.amount_subtotal), (TAX, tax)) if tax > 0 else (),
+        tax_rate=money.rate_of(tax, session.amount_subtotal, settings(world).tax_rate),
+        lines=_lines(world, session.line_items, "amount_total"),
+        recurs=recurring.amount_and_period(world, session),
+        next_charge_at=recurring.next_charge_at(world, session),
+        methods=security_profiles.permitted(world, session.payment_method_types),
+        customer=world.get(Customer, session.customer),
+        email=session.customer_email,
+        asks=_session_asks(world, session),
+        success_url=web_url((session.success_url or "").replace("{CHECKOUT_SESSION_ID}", session.id)),
+        cancel_url=web_url(session.cancel_url),
+        expires_at=session.expires_at,
+        failed_with=session.failure,
+        saving=session.instrument if fulfilment.is_saving(session) else None,
+    )
+    if fulfilment.asks_for_check(world, session):
+        payable = replace(payable, state="step")
+    intent = world.get(PaymentIntent, session.payment_intent)
+    return with_payment(payable, world, intent) if payable.state != "expired" else payable
+
+
+def _session_asks(world: World, session: CheckoutSession) -> Literal["nothing", "optional", "required"]:
+    """Name and email are optional, but where a subscription or a saved method needs a customer (B-58)."""
+    if session.customer is not None:
+        return "nothing"
+    anonymous = settings(world).readings.anonymous_customer == "made"
+    optional = session.mode == "payment" or (session.mode == "setup" and anonymous)
+    return "optional" if optional else "required"
+
+
+def _lines(world: World, lines: Any, amount: str) -> tuple[PayableLine, ...]:
+    return tuple(
+        PayableLine(
+            name=line.description,
+            quantity=line.quantity,
+            unit_amount=line.unit_amount,
+            amount=getattr(line, amount),
+            image=_image(world, line.product),
+        )
+        for line in lines
+    )
+
+
+def of_link(world: World, link: PaymentLink, intent: PaymentIntent | None) -> Payable:
+    """A payment link's page, for the buyer of this payment if there is one."""
+    products = [product for id in link.products if (product := world.get(Product, id))]
+    choices = tuple(_choice(link, product) for product in products)
+    single = choices[0] if len(choices) == 1 else None
+    donation = link.payment_link_type == "donation"
+    total = link.amount if link.payment_link_type == "custom" else single.amount if single else None
+    payable = Payable(
+        kind="pay",
+        id=link.id,
+        merchant=world.name,
+        livemode=world.livemode,
+        state=_link_state(world, link),
+        mode="donation" if donation else "payment",
+        title=single.name if single else link.name,
+        description=single.description if single else None,
+        image=_image(world, single.id) if single else None,
+        currency=link.currency,
+        total=total,
+        choices=() if single else choices,
+        suggested=products[0].unit_amount if single and single.amount is None else None,
+        asks_quantity=link.allow_quantity,
+        methods=security_profiles.permitted(world, link.payment_method_types),
+        asks="required" if link.collect_customer_info else "nothing",
+        available=_link_state(world, link) == "payable",
+        success_url=web_url(link.redirect_url.success),
+        cancel_url=web_url(link.redirect_url.cancel),
+    )
+    return with_payment(payable, world, intent)
+
+
+def _choice(link: PaymentLink, product: Product) -> Choice:
+    """The product by its present name, at the price it had when the link was made (B-59; Products, PATCH)."""
+    amount = link.prices.get(product.id)
+    return Choice(id=product.id, name=product.name, description=product.description, amount=amount)
+
+
+def _link_state(world: World, link: PaymentLink) -> State:
+    closed = payment_links.closed(world, link)
+    return _CLOSED_LINKS[closed] if closed else "payable"
+
+
+_CLOSED_LINKS: Mapping[str, State] = {"archived": "archived", "exhausted": "exhausted", "expired": "link_expired"}
+
+
+def of_invoice(world: World, invoice: Invoice, intent: PaymentIntent | None) -> Payable:
+    """An invoice's page. It shows the current payment, made in this browser or not (B-62)."""
+    changes = ((DISCOUNT, -invoice.discount_amount), (TAX, invoice.tax_amount))
+    sums = tuple((name, amount) for name, amount in changes if amount)
+    states: dict[str, State] = {"paid": "paid", "void": "void"}
+    payable = Payable(
+        kind="invoice",
+        id=invoice.id,
+        merchant=world.name,
+        livemode=world.livemode,
+        state=states.get(invoice.status, "payable"),
+        title=invoice.invoice_number,
+        description=invoice.description,
+        currency=invoice.currency,
+        total=invoice.total,
+        totals=((SUBTOTAL, invoice.subtotal), *sums) if sums else (),
+        tax_rate=money.rate_of(invoice.tax_amount, invoice.subtotal - invoice.discount_amount, invoice.tax_rate),
+        lines=_lines(world, invoice.line_items, "amount"),
+        methods=security_profiles.permitted(world, METHODS),
+        customer=world.get(Customer, invoice.customer),
+        email=invoice.customer_email,
+        due_date=invoice.due_date,
+        overdue=invoices.is_overdue(world, invoice),
+        pdf_url=web_url(invoice.pdf_url),
+        footer=invoice.footer,
+    )
+    if payable.state == "void":
+        return payable
+    return with_payment(payable, world, current_payment.of(world, invoice) or intent)
+
+
+METHODS = ("mobile_money", "bank_card", "bank_transfer", "paypal")
+"""The methods an invoice may be paid by, unless a security profile forbids some."""

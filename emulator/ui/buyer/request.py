@@ -1,0 +1,110 @@
+"""A request for one of the buyer's pages: the object it is about, the payments it may see, and its form token."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from starlette.requests import Request
+
+from emulator.core.idempotency import lookup
+from emulator.core.records import Record
+from emulator.core.world import World
+from emulator.resources.billing.invoices import Invoice
+from emulator.resources.checkout import hosted_payments
+from emulator.resources.checkout.checkout_sessions import CheckoutSession
+from emulator.resources.payments.payment_intents import PaymentIntent
+from emulator.resources.payments.payment_links import PaymentLink
+from emulator.ui.base.request import BrowserRequest, url
+from emulator.ui.buyer.form_tokens import FormTokens
+from emulator.ui.buyer.payables import UNDER_WAY, Payable, of_invoice, of_link, of_session
+from emulator.ui.buyer.payment_form import Form
+from emulator.web.context import context_of
+
+Pay = Callable[..., Any]
+
+KINDS: Mapping[str, tuple[type[Record], str, Pay]] = {
+    "checkout": (CheckoutSession, "checkout_session", hosted_payments.pay_session),
+    "pay": (PaymentLink, "payment_link", hosted_payments.pay_link),
+    "invoice": (Invoice, "invoice", hosted_payments.pay_invoice),
+}
+"""By the first segment of the path: what is paid there, the intent's field that names it, and the command that pays."""
+
+COOKIE = "attempt"
+"""The cookie with the token of a browser's form. Its path is that of the page, so each page has its own."""
+
+
+class PageRequest(BrowserRequest):
+    """One request for one page. ``json`` says whether a program asks, which gets the page as JSON."""
+
+    def __init__(self, http: Request, kind: str, tokens: FormTokens) -> None:
+        super().__init__(http)
+        # Read here, before a world is known: otherwise the id would come from the world's own sequence of request ids.
+        self.request_id = context_of(http.scope).request_id
+        self.kind = kind
+        self.id: str = http.path_params["id"]
+        self.json = _prefers_json(http.headers.get("accept", ""))
+        self._tokens = tokens
+
+    def payable(self, world: World, intent: PaymentIntent | None = None) -> Payable | None:
+        """What can be paid on this page now; None if it is nothing for a buyer."""
+        named = self._own(world, self.query.get("payment")) or intent
+        record = world.get(KINDS[self.kind][0], self.id)
+        if isinstance(record, CheckoutSession):
+            return of_session(world, record)
+        if isinstance(record, PaymentLink):
+            return of_link(world, record, named)
+        if isinstance(record, Invoice) and record.status != "draft":
+            return of_invoice(world, record, named)
+        return None
+
+    def _own(self, world: World, id: str | None) -> PaymentIntent | None:
+        """An intent, if it pays what this page is about: a page never shows other payments."""
+        intent = world.get(PaymentIntent, id)
+        return intent if intent is not None and getattr(intent, KINDS[self.kind][1]) == self.id else None
+
+    def intent_in(self, world: World, form: Form) -> PaymentIntent | None:
+        """The payment under way that a form is about."""
+        intent = self._own(world, form.get("payment"))
+        return intent if intent is not None and intent.status in UNDER_WAY else None
+
+    def token(self, world: World) -> tuple[str, PaymentIntent | None]:
+        """The token of this browser's next form here, and the payment its last one made.
+
+        All tabs of a browser get the same token until it has paid or failed, so that they pay once together.
+        """
+        cookie = self.http.cookies.get(COOKIE, "")
+        if "new" in self.query or not self._tokens.valid(self.id, cookie):
+            return self._tokens.new(self.id), None
+        known = lookup(world, idempotency_key(cookie), self.id)
+        made = None if known is None else self._own(world, known.body.decode())
+        failed = made is not None and made.last_error is not None
+        return self._tokens.new(self.id) if failed else cookie, made
+
+    @property
+    def foreign(self) -> bool:
+        """Whether a browser says that a page of another site sent this. Programs send no such headers."""
+        context = context_of(self.http.scope)
+        origin = context.header(b"origin")
+        if origin is not None and urlsplit(origin).netloc != context.header(b"host"):
+            return True
+        return context.header(b"sec-fetch-site") in ("cross-site", "same-site")
+
+    def is_valid(self, token: str) -> bool:
+        """Whether a posted token was made for this page."""
+        return self._tokens.valid(self.id, token)
+
+    def link(self, **changes: object) -> str:
+        """The URL of this page with other parameters; empty ones are left out."""
+        current = {name: value for name, value in self.query.items() if name in ("lang", "payment")}
+        return url(f"/{self.kind}/{self.id}", {**current, **changes})
+
+
+def idempotency_key(token: str) -> str:
+    """The idempotency key of the form with this token (B-16)."""
+    return f"page {token.partition('.')[0]}"
+
+
+def _prefers_json(accept: str) -> bool:
+    return "application/json" in accept and "text/html" not in accept

@@ -1,0 +1,148 @@
+"""Actions: what the console's forms do. Each is one request to the API, after which the browser is redirected."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from emulator.presentation.languages.language import Language
+from emulator.presentation.languages.statuses import status_name
+from emulator.ui.console import error_texts, labels, request_body
+from emulator.ui.console.api_client import ApiRequestError
+from emulator.ui.console.mount import CONSOLE, HOME, PHONES
+from emulator.ui.console.object_actions import OBJECT_ACTIONS
+from emulator.ui.console.request import ConsoleRequest
+
+
+class Action(NamedTuple):
+    """A request: its path takes the fields ``_id`` and ``_of`` of the form."""
+
+    method: str
+    path: str
+
+
+ACTIONS: Mapping[str, Action] = {
+    "advance": Action("POST", "/_emulator/clock/advance"),
+    "freeze": Action("POST", "/_emulator/clock/freeze"),
+    "run": Action("POST", "/_emulator/clock/run"),
+    "rewind": Action("POST", "/_emulator/rewind"),
+    "retry": Action("POST", "/v1/webhooks/{_of}/deliveries/{_id}/retry/"),
+    "test_webhook": Action("POST", "/v1/webhooks/{_id}/test/"),
+    "answer_payment": Action("POST", "/_emulator/payment-intents/{_id}/answer"),
+    "answer_refund": Action("POST", "/_emulator/refunds/{_id}/answer"),
+    "change": Action("PATCH", "/_emulator/objects/{_id}"),
+    "outcome": Action("POST", "/_emulator/outcomes"),
+    "clear_outcomes": Action("DELETE", "/_emulator/outcomes"),
+    "fault": Action("POST", "/_emulator/faults"),
+    "clear_faults": Action("DELETE", "/_emulator/faults"),
+    "settings": Action("PATCH", "/_emulator/app"),
+    "save": Action("POST", "/_emulator/snapshots"),
+    "restore": Action("POST", "/_emulator/snapshots/{_id}/restore"),
+    "import": Action("PUT", "/_emulator/snapshots/{_id}"),
+    "delete": Action("DELETE", "/_emulator/snapshots/{_id}"),
+    "reset": Action("POST", "/_emulator/reset"),
+    "record": Action("POST", "/_emulator/recording/start"),
+    "trigger": Action("POST", "/_emulator/trigger"),
+    "add_card": Action("POST", "/v1/payment-methods/"),
+    "manner": Action("PUT", "/_emulator/inbox/{_id}/manner"),
+    "clear_manner": Action("DELETE", "/_emulator/inbox/{_id}/manner"),
+}
+"""By the last segment of the path a form is posted to. Each has a message in ``labels.DONE``."""
+
+
+BEFORE_RESTORE = "before-restore"
+"""The snapshot of the world that a restored one replaces, so that a restore can be undone."""
+
+
+class Notice(NamedTuple):
+    """The outcome of an action, in the reader's language; of one that failed, the fields that are wrong."""
+
+    succeeded: bool
+    text: str
+    fields: tuple[str, ...] = ()
+
+
+class Notices:
+    """The outcomes of the latest actions. Each is shown once, on the page whose URL has its id."""
+
+    LIMIT = 200
+
+    def __init__(self) -> None:
+        self._notices: OrderedDict[str, Notice] = OrderedDict()
+
+    def add(self, notice: Notice) -> str:
+        """Store a notice; its id cannot be guessed."""
+        id = secrets.token_urlsafe(9)
+        self._notices[id] = notice
+        while len(self._notices) > self.LIMIT:
+            self._notices.popitem(last=False)
+        return id
+
+    def take(self, id: str | None) -> Notice | None:
+        """Remove a notice and return it."""
+        return self._notices.pop(id or "", None)
+
+
+async def operate(request: ConsoleRequest, form: Mapping[str, str]) -> Notice:
+    """Do with an object what its page offers: the fields ``_kind``, ``_name`` and ``_id`` say what and with which."""
+    action = OBJECT_ACTIONS.get(form.get("_kind", ""), {}).get(form.get("_name", ""))
+    if action is None:
+        raise request.not_found()
+    path = action.path.format(id=quote(form.get("_id", ""), safe="") or "-")
+    try:
+        await request.call(action.method, path, body=None if action.method == "DELETE" else request_body.body(form))
+    except ApiRequestError as error:
+        return _failed(request, error)
+    return Notice(True, request.language.gettext("Done: {action}.", action=request.language.gettext(action.label)))
+
+
+async def perform(request: ConsoleRequest, name: str, form: Mapping[str, str]) -> Notice:
+    """Do what a form asks for. An API error is a notice too."""
+    action = ACTIONS[name]
+    try:
+        if name == "fault" and "then" not in request_body.body(form):
+            return Notice(False, request.language.gettext("Choose what is to go wrong."), ("then",))
+        if name == "restore" and form.get("_id") != BEFORE_RESTORE:
+            await request.call("POST", "/_emulator/snapshots", body={"name": BEFORE_RESTORE})
+        answer = await request.call(action.method, _path(action, form), body=_body(action, form))
+    except ApiRequestError as error:
+        return _failed(request, error)
+    return Notice(True, request.language.gettext(labels.DONE[name], **_values(request.language, answer)))
+
+
+def _failed(request: ConsoleRequest, error: ApiRequestError) -> Notice:
+    return Notice(False, error_texts.translated(request.language, error.message, error.fields), error.fields)
+
+
+def _path(action: Action, form: Mapping[str, str]) -> str:
+    named = {name: quote(form.get(name, ""), safe="") or "-" for name in ("_id", "_of")}
+    return action.path.format(**named)
+
+
+def _body(action: Action, form: Mapping[str, str]) -> Any:
+    return None if action.method == "DELETE" else request_body.body(form)
+
+
+def _values(language: Language, answer: Any) -> dict[str, Any]:
+    """The values for the placeholders of a notice: the answer's fields; of an advance, how many jobs and events."""
+    fields = dict(answer or {})
+    if isinstance(fields.get("status"), str):
+        fields["status"] = status_name(language, fields["status"])
+    if isinstance(fields.get("events"), dict):
+        fields["jobs"] = language.ngettext("{count} job done", "{count} jobs done", fields["jobs"])
+        fields["events"] = language.ngettext("{count} event", "{count} events", sum(fields["events"].values()))
+    return fields
+
+
+_CONSOLE_URL = re.compile(
+    rf"({re.escape(HOME)}|({re.escape(CONSOLE)}|{re.escape(PHONES)})[A-Za-z0-9/_.~%+-]*)(\?[^\s#\\]*)?"
+)
+
+
+def back(path: str | None) -> str:
+    """Where a form sends the browser next, if that is a page of the console; else the overview."""
+    return path if path and _CONSOLE_URL.fullmatch(path) and "//" not in path else HOME

@@ -1,0 +1,115 @@
+"""A request of a browser to the console: its world, theme and language, and calls of the API in its name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from starlette.requests import Request
+
+from emulator.resources.app.keys import DEFAULT_APP, NAME, Key
+from emulator.ui.base.request import BrowserRequest, url
+from emulator.ui.console import labels
+from emulator.ui.console.api_client import CONTROL, ApiClient, ApiRequestError
+from emulator.ui.console.mount import CONSOLE, HOME
+from emulator.web.context import context_of
+
+if TYPE_CHECKING:
+    import httpx
+
+
+TemplateAndValues = tuple[str, dict[str, Any]]
+"""The template of a page, and the values for it."""
+
+SIZE = 25
+"""Rows of a page."""
+
+FEW = 6
+"""Rows of a list beside others."""
+
+THEME_COOKIE = "emulator_theme"
+
+NAMED = 200
+"""The most ids of a page that are shown by name."""
+
+_ID = re.compile(r"[A-Za-z0-9._~-]{0,63}[A-Za-z0-9_~-]", re.ASCII)
+
+
+class ConsoleRequest(BrowserRequest):
+    """One request for a page of the console, with the client that asks the API for its content."""
+
+    def __init__(self, http: Request, api: ApiClient) -> None:
+        super().__init__(http)
+        self.base_url = context_of(http.scope).base_url
+        self._api = api
+
+    @cached_property
+    def app(self) -> Key:
+        """The key of the world: ``?app=NAME``, with ``live=1`` for its live side."""
+        name = self.query.get("app", DEFAULT_APP)
+        if not NAME.fullmatch(name):
+            raise ApiRequestError(404, self.language.gettext("An App’s name has 1 to 64 of A-Z a-z 0-9 _ -."))
+        return Key(name, self.query.get("live") == "1")
+
+    @property
+    def id(self) -> str:
+        """The id or name in the path. Raises :class:`ApiRequestError` for what can be neither."""
+        id = str(self.http.path_params["id"])
+        if not _ID.fullmatch(id):
+            raise self.not_found()
+        return id
+
+    @property
+    def theme(self) -> str:
+        """One of ``labels.THEMES``."""
+        theme = self.http.cookies.get(THEME_COOKIE, "")
+        return theme if theme in labels.THEMES else next(iter(labels.THEMES))
+
+    def not_found(self) -> ApiRequestError:
+        """The error for a path without a page."""
+        return ApiRequestError(404, self.language.gettext("There is no such page."))
+
+    async def call(self, method: str, path: str, query: Mapping[str, Any] | None = None, body: Any = None) -> Any:
+        """What the API answers, as JSON. Raises :class:`ApiRequestError`."""
+        answer = await self.response(method, path, query, body)
+        return answer.json() if answer.content else None
+
+    async def response(
+        self, method: str, path: str, query: Mapping[str, Any] | None = None, body: Any = None
+    ) -> httpx.Response:
+        """The same, as the whole response."""
+        return await self._api.call(str(self.app), method, self.base_url + path, query=query or {}, body=body)
+
+    async def get(self, path: str, **query: Any) -> Any:
+        """What the control API answers to a GET."""
+        return await self.call("GET", f"{CONTROL}/{path}", query)
+
+    async def page(self, path: str, **filters: Any) -> Any:
+        """The page of a list of the control API that the query asks for."""
+        return await self.get(path, page=self.query.get("page"), page_size=SIZE, **filters)
+
+    async def names(self, ids: list[str]) -> Any:
+        """What people call the objects and requests with these ids, by id; those without a name are left out."""
+        return await self.get("names", ids=",".join(ids[:NAMED]), language=self.language.code) if ids else {}
+
+    def link(self, path: str = "", /, **query: Any) -> str:
+        """The URL of a page of the console, in the same world."""
+        return url(CONSOLE + path if path else HOME, {**self.world_query, **query})
+
+    def here(self, **changes: Any) -> str:
+        """The URL of this page with some parameters of its query changed."""
+        current = {name: value for name, value in self.query.items() if name not in ("notice", "lang")}
+        path = self.http.url.path.removeprefix(CONSOLE) if self.http.url.path != HOME else ""
+        return self.link(path, **{**current, **changes})
+
+    @property
+    def world_query(self) -> dict[str, str]:
+        """The parameters of a URL that name the world; the default one needs none."""
+        is_default = self.app.name == DEFAULT_APP and not self.app.livemode
+        return ({} if is_default else {"app": self.app.name}) | ({"live": "1"} if self.app.livemode else {})
+
+
+Reader = Callable[[ConsoleRequest], Awaitable[TemplateAndValues]]
+"""What asks the API for the content of a page."""

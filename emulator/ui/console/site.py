@@ -1,0 +1,250 @@
+"""The console as an application: its pages, the actions of its forms, and the stream that updates a page."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any
+from urllib.parse import urlsplit
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from emulator.document.profile import Profile
+from emulator.resources.app.keys import Key
+from emulator.ui.base.application import application
+from emulator.ui.base.request import remember_language
+from emulator.ui.console import (
+    actions,
+    downloads,
+    error_texts,
+    filters,
+    labels,
+    phone_page,
+    recorder,
+    report_files,
+    request_body,
+    resend,
+    static,
+    views,
+)
+from emulator.ui.console.actions import Notice, Notices
+from emulator.ui.console.api_client import CONTROL, ApiClient, ApiRequestError
+from emulator.ui.console.filters import ID
+from emulator.ui.console.login import Login
+from emulator.ui.console.mount import CONSOLE, HOME, PHONES
+from emulator.ui.console.render import page, page_of
+from emulator.ui.console.request import THEME_COOKIE, ConsoleRequest, Reader
+from emulator.ui.console.views import PAGES
+from emulator.web.context import context_of
+from emulator.web.origin_guard import is_link_from_elsewhere
+
+PageHandler = Callable[[ConsoleRequest], Awaitable[Response]]
+
+YEAR = 365 * 86400
+"""Seconds that a browser remembers a choice of language or theme."""
+
+
+class Console:
+    """The application of ``/_emulator/console/`` and, for browsers, of ``/_emulator/`` itself and of phones.
+
+    ``app`` is the rest of the emulator, behind the check of the control token; ``token`` is that token.
+    ``is_open`` says whether the world of a key is open. ``profile`` is that of the service that the emulator follows.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        token: str | None,
+        is_open: Callable[[Key], bool],
+        profile: Profile | None = None,
+    ) -> None:
+        self._is_open = is_open
+        self._profile = profile
+        self._api = ApiClient(app)
+        self._login = Login(token)
+        self._notices = Notices()
+        self._app = application(self._routes(), self._not_found, self._not_found)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app(scope, receive, send)
+
+    def _routes(self) -> list[Route]:
+        handlers: dict[str, PageHandler] = {path: partial(self._read, reader) for path, reader in PAGES.items()}
+        handlers |= {**downloads.HANDLERS, "search": self._search}
+        return [
+            Route(HOME, self._logged_in(partial(self._read, views.overview))),
+            *(Route(CONSOLE + path, self._logged_in(handler)) for path, handler in handlers.items()),
+            Route(CONSOLE + "reports", self._logged_in(self._open_report), methods=["POST"]),
+            Route(CONSOLE + "do/operate", self._logged_in(self._operate), methods=["POST"]),
+            Route(CONSOLE + "do/send", self._logged_in(self._send), methods=["POST"]),
+            Route(CONSOLE + "do/stop_recording", self._logged_in(self._stop_recording), methods=["POST"]),
+            Route(CONSOLE + "do/{action}", self._logged_in(self._do), methods=["POST"]),
+            Route(PHONES + "{number}", self._logged_in(phone_page.show)),
+            Route(PHONES + "{number}/answer", self._logged_in(phone_page.answer), methods=["POST"]),
+            Route(CONSOLE + "login", self._log_in, methods=["POST"]),
+            Route(CONSOLE + "choose", self._choose, methods=["POST"]),
+            Route(CONSOLE + "static/{hash}/{name}", static.show),
+            Route(CONSOLE + "stream", _EventStream(self._api, self._login)),
+            Route(CONSOLE, _home),
+            Route(HOME.rstrip("/"), _home),
+        ]
+
+    def _logged_in(self, handler: PageHandler) -> Callable[[Request], Awaitable[Response]]:
+        """A handler that is called only after login, and whose API errors become a page."""
+
+        async def show(http: Request) -> Response:
+            request = ConsoleRequest(http, self._api)
+            if not self._login.allows(http):
+                return self._login_page(request)
+            try:
+                return await self._unopened_page(request) or await handler(request)
+            except ApiRequestError as error:
+                return await self._error_page(request, error)
+
+        return show
+
+    # -- reading
+
+    async def _read(self, reader: Reader, request: ConsoleRequest) -> Response:
+        template, values = await reader(request)
+        names = await request.names(filters.ids_in(values))
+        return page(request, template, **await self._frame(request), names=names, **values)
+
+    async def _search(self, request: ConsoleRequest) -> Response:
+        """GET …/search: an id is redirected to its page."""
+        text = request.query.get("q", "").strip()
+        if ID.fullmatch(text):
+            return RedirectResponse(page_of(request, text), 303)
+        return await self._read(views.search, request)
+
+    async def _frame(self, request: ConsoleRequest) -> dict[str, Any]:
+        """The values that every page needs for its header."""
+        return {
+            "clock": await request.get("clock"),
+            "apps": await request.get("apps", page_size=100),
+            "notice": self._notices.take(request.query.get("notice")),
+            "profile": self._profile,
+        }
+
+    async def _error_page(self, request: ConsoleRequest, error: ApiRequestError) -> Response:
+        problem = error_texts.translated(request.language, error.message)
+        try:
+            return page(request, "problem.html", error.status, **await self._frame(request), problem=problem)
+        except ApiRequestError:  # without a world there is no header
+            return page(request, "apart.html", error.status, problem=problem, wrong=False)
+
+    async def _not_found(self, http: Request, error: Exception) -> Response:
+        request = ConsoleRequest(http, self._api)
+        if not self._login.allows(http):
+            return self._login_page(request)
+        if unopened := await self._unopened_page(request):
+            return unopened
+        status = getattr(error, "status_code", 404)
+        return await self._error_page(request, ApiRequestError(status, request.not_found().message))
+
+    # -- actions
+
+    async def _do(self, request: ConsoleRequest) -> Response:
+        name = request.http.path_params["action"]
+        if name not in actions.ACTIONS:
+            raise request.not_found()
+        form = await request_body.read(request.http)
+        return self._redirect(actions.back(form.get("_back")), await actions.perform(request, name, form))
+
+    async def _operate(self, request: ConsoleRequest) -> Response:
+        form = await request_body.read(request.http)
+        return self._redirect(actions.back(form.get("_back")), await actions.operate(request, form))
+
+    async def _send(self, request: ConsoleRequest) -> Response:
+        """POST …/do/send: the new request is shown next, if it is in the journal."""
+        form = await request_body.read(request.http)
+        notice, id = await resend.send(request, form)
+        try:
+            path = request.link(f"requests/{(await request.get(f'requests/{id}'))['id']}") if id else form.get("_back")
+        except ApiRequestError:
+            path = form.get("_back")
+        return self._redirect(actions.back(path), notice)
+
+    async def _stop_recording(self, request: ConsoleRequest) -> Response:
+        """POST …/do/stop_recording: the test is shown next, if something was recorded."""
+        form = await request_body.read(request.http)
+        notice, path = await recorder.stop(request, form)
+        return self._redirect(actions.back(path or form.get("_back")), notice)
+
+    async def _open_report(self, request: ConsoleRequest) -> Response:
+        """POST …/reports: show the report of a run. Nothing is stored."""
+        text = (await request_body.read(request.http)).get("report", "")
+        try:
+            values: dict[str, Any] = {"report": report_files.opened(text), "error": None}
+        except ValueError:
+            values = {"report": None, "error": request.language.gettext("This is not the JSON of a sweep or a grade.")}
+        return page(request, "reports.html", 422 if values["error"] else 200, **await self._frame(request), **values)
+
+    def _redirect(self, path: str, notice: Notice) -> Response:
+        separator = "&" if urlsplit(path).query else "?"
+        return RedirectResponse(f"{path}{separator}notice={self._notices.add(notice)}", 303)
+
+    async def _choose(self, http: Request) -> Response:
+        """POST …/choose: another theme or language."""
+        form = await request_body.read(http)
+        response = RedirectResponse(actions.back(form.get("_back")), 303)
+        if form.get("theme") in labels.THEMES:
+            response.set_cookie(THEME_COOKIE, form["theme"], YEAR, path=HOME, httponly=True, samesite="strict")
+        remember_language(response, form.get("language"), HOME, YEAR)
+        return response
+
+    async def _unopened_page(self, request: ConsoleRequest) -> Response | None:
+        """The page for a link of another site to a world that is not open; None for any other request.
+
+        A link of another site opens no world. The person who followed it can, by the link on this page.
+        """
+        if not is_link_from_elsewhere(context_of(request.http.scope)) or self._is_open(request.app):
+            return None
+        return page(request, "unopened.html", 403, app=request.app.name, next_page=_address(request.http))
+
+    # -- login
+
+    def _login_page(self, request: ConsoleRequest) -> Response:
+        next_page = _address(request.http) if request.http.method == "GET" else HOME
+        return page(request, "apart.html", 401, problem=None, wrong=False, next_page=next_page)
+
+    async def _log_in(self, http: Request) -> Response:
+        form = await request_body.read(http)
+        next_page = actions.back(form.get("_back"))
+        if not self._login.accepts(form.get("token", "")):
+            request = ConsoleRequest(http, self._api)
+            return page(request, "apart.html", 401, problem=None, wrong=True, next_page=next_page)
+        response = RedirectResponse(next_page, 303)
+        self._login.remember(response)
+        return response
+
+
+class _EventStream:
+    """GET …/stream: the control API's stream for a browser, which cannot send an API key or a token with it."""
+
+    def __init__(self, api: ApiClient, login: Login) -> None:
+        self._api = api
+        self._login = login
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope)
+        try:
+            key = str(ConsoleRequest(request, self._api).app)
+        except ApiRequestError:
+            key = None
+        # No page links to the stream, so a link to it is on another site; it would open a world.
+        if key is None or not self._login.allows(request) or is_link_from_elsewhere(context_of(scope)):
+            await Response(status_code=403)(scope, receive, send)
+            return
+        await self._api.forward(key, f"{CONTROL}/stream", scope, receive, send)
+
+
+def _address(http: Request) -> str:
+    return f"{http.url.path}{'?' * bool(http.url.query)}{http.url.query}"
+
+
+async def _home(http: Request) -> Response:
+    return RedirectResponse(HOME, 303)

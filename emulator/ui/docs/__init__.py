@@ -1,0 +1,1 @@
+"""The reference pages, the API explorer and the guide."""
