@@ -66,9 +66,6 @@ def _depend(schema: Schema) -> Schema:
     return _plain(schema) | ({"dependentSchemas": dependent} if dependent else {}) | chain
 
 
-NOT_NULL: Schema = {"not": {"enum": [None]}}
-
-
 def _given(schema: Schema, condition: Any) -> Any:
     """A condition on the fields of an object in which a field that is null does not count as given."""
     if isinstance(condition, list):
@@ -76,13 +73,21 @@ def _given(schema: Schema, condition: Any) -> Any:
     if not isinstance(condition, dict):
         return condition
     own = {key: _given(schema, part) for key, part in condition.items() if key != "properties"}
-    other_than_null = {name: NOT_NULL for name in condition.get("required", ()) if _is_nullable(schema, name)}
+    other_than_null = {
+        name: _not_null(schema, name) for name in condition.get("required", ()) if _is_nullable(schema, name)
+    }
     properties = other_than_null | condition.get("properties", {})
     return own | ({"properties": properties} if properties else {})
 
 
 def _unless_null(schema: Schema, name: str, then: Schema) -> Schema:
-    return {"if": {"properties": {name: NOT_NULL}}, "then": then} if _is_nullable(schema, name) else then
+    return {"if": {"properties": {name: _not_null(schema, name)}}, "then": then} if _is_nullable(schema, name) else then
+
+
+def _not_null(schema: Schema, name: str) -> Schema:
+    """Any value but null: by its type, as openapi-generator for Python cannot make a model of a ``not`` in a property."""
+    field: Schema = schema["properties"][name]
+    return {"type": field["type"]} if "type" in field else {"not": {"enum": [None]}}
 
 
 def _is_nullable(schema: Schema, name: str) -> bool:
