@@ -45,7 +45,7 @@ FAST = {
     "contract/core": ("essay", "handlers", "money", "state_machine"),
     "contract/document": ("bundler", "examples", "schemas"),
     "quality/drift": (
-        *("command_line", "decisions", "faces", "golden", "imports", "kinds", "life_cycles", "magic", "records"),
+        *("command_line", "numbers", "faces", "golden", "imports", "kinds", "life_cycles", "magic", "records"),
         *("settings", "vocabulary"),
     ),
     "contract/engine": ("events", "failures", "http_client", "redaction"),

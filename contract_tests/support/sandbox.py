@@ -196,9 +196,9 @@ class Sandbox:
         """The transaction of such a payment."""
         return self.api.get(f"/transactions/{self.pay(method, **fields)['transaction']}/")
 
-    def inbox_answers(self, name: str, **manner: int) -> None:
+    def inbox_answers(self, name: str, **response: int) -> None:
         """Set how an inbox answers from now on: ``status``, ``delay_ms``."""
-        self.control.request("PUT", f"/inbox/{name}/manner", json=manner).raise_for_status()
+        self.control.request("PUT", f"/inbox/{name}/response", json=response).raise_for_status()
 
     def settings(self, **settings: Any) -> None:
         """Change settings of the App."""

@@ -1,4 +1,4 @@
-"""``calibrate``: find out which decisions of the emulator hold at a running service."""
+"""``calibrate``: find out which assumptions of the emulator hold at a running service."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LOCAL = "local"
     metavar="PROFILE",
     help="Exit status 1 if the service differs from a profile.",
 )
-@click.option("--only", multiple=True, metavar="B-nn", help="Ask about this decision alone; may be repeated.")
+@click.option("--only", multiple=True, metavar="B-nn", help="Ask about this assumption alone; may be repeated.")
 @click.option("--rate", type=click.FloatRange(0.01), default=2, show_default=True, help="Requests per second at most.")
 @click.option(
     "--max-requests", type=click.IntRange(1), default=250, show_default=True, help="Requests in all, retries included."
@@ -53,7 +53,7 @@ LOCAL = "local"
 @click.option("--time", "with_time", is_flag=True, help="Begin probes that take days; they need --resume.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 def calibrate(*, url: str, key: str, only: tuple[str, ...], as_json: bool, **chosen: Any) -> int:
-    """Find out which decisions hold at the service at URL.
+    """Find out which assumptions hold at the service at URL.
 
     \b
     payments-emulator calibrate https://sandbox.example.com --key sk_test_mine --out profile.yaml
@@ -61,7 +61,7 @@ def calibrate(*, url: str, key: str, only: tuple[str, ...], as_json: bool, **cho
     payments-emulator calibrate https://sandbox.example.com --key sk_test_mine --against profile.yaml
 
     Makes the requests of the probes, with a test key and /v1 alone, and removes what it created as far as the service
-    lets it. Prints at first how many requests it makes at most. Each decision is confirmed, differs, or was not
+    lets it. Prints at first how many requests it makes at most. Each assumption is confirmed, differs, or was not
     answered or not asked. Exit status 1 only with --against.
     """
     # Imported here: the help needs no probes and no HTTP client.
@@ -101,14 +101,14 @@ def service_url(url: str) -> str:
 
 
 def chosen_probes(known: Collected, only: tuple[str, ...]) -> list[str]:
-    """The names of the probes of these decisions, or of all."""
-    asked = {probe.decision for probe in known.probes.values()}
+    """The names of the probes of these assumptions, or of all."""
+    asked = {probe.number for probe in known.probes.values()}
     for number in only:
         if number in known.unknowable:
             raise click.UsageError(f"{number} has no probe: {known.unknowable[number]}")
         if number not in asked:
-            raise click.UsageError(f"{number!r} is no decision; see payments-emulator's page /docs/decisions")
-    return [name for name, probe in known.probes.items() if not only or probe.decision in only]
+            raise click.UsageError(f"{number!r} is no assumption; see payments-emulator's page /docs/assumptions")
+    return [name for name, probe in known.probes.items() if not only or probe.number in only]
 
 
 def _run(known: Collected, names: list[str], url: str, key: str, chosen: dict[str, Any]) -> CalibrationReport:
@@ -165,15 +165,15 @@ def _ask_buyer(text: str) -> None:
 def _report_one(verdict: Verdict) -> None:
     """One line for each probe in a terminal."""
     if sys.stderr.isatty():
-        click.echo(f"{verdict.decision} {verdict.probe}: {verdict.verdict.replace('_', ' ')}", err=True)
+        click.echo(f"{verdict.number} {verdict.probe}: {verdict.verdict.replace('_', ' ')}", err=True)
 
 
 def made_profile(known: Collected, report: CalibrationReport) -> Profile:
     """The profile of the service that a report is about."""
     from emulator.checks.service.learning import profile_of
-    from emulator.engine.decisions import decisions
+    from emulator.engine.assumptions import numbered_assumptions
 
-    return profile_of(known, report, len(decisions()))
+    return profile_of(known, report, len(numbered_assumptions()))
 
 
 def _save(profile: Profile, file: Path) -> None:
@@ -186,10 +186,10 @@ def _save(profile: Profile, file: Path) -> None:
 def show_verdicts(report: CalibrationReport, profile: Profile) -> None:
     """What differs or was not answered, with its evidence, and the counts."""
     for verdict in (*report.of("differs"), *report.of("not_answered")):
-        found = {**verdict.readings, **verdict.settings}
+        found = {**verdict.assumptions, **verdict.settings}
         follows = ", ".join(f"{name}={value}" for name, value in found.items())
         click.echo(
-            f"{verdict.decision} {verdict.probe}: {verdict.verdict.replace('_', ' ')}{follows and f' ({follows})'}"
+            f"{verdict.number} {verdict.probe}: {verdict.verdict.replace('_', ' ')}{follows and f' ({follows})'}"
         )
         for line in (
             [verdict.why] if verdict.why else [f"{path} is {value!r}" for path, value in verdict.observed.items()]

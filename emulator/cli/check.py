@@ -56,7 +56,7 @@ def check(
     /v1 is used, so the server need not be this emulator. Uses the server's document at /openapi.json if there is one,
     otherwise the one included here. Takes about a minute; use fewer --examples to shorten it.
 
-    --rules also asks which decisions hold at the server. Exit status 1 if a response violates the document, or if the
+    --rules also asks which assumptions hold at the server. Exit status 1 if a response violates the document, or if the
     server is not as the profile of --against says.
     """
     require_extra("check", "schemathesis")
@@ -154,11 +154,11 @@ def _show(report: Report) -> None:
 
 
 def _rule_lines(report: Report) -> Iterator[str]:
-    """What differs from the decisions of the emulator, what is not as the profile says, and the counts."""
+    """What differs from the assumptions of the emulator, what is not as the profile says, and the counts."""
     assert report.rules is not None
     for verdict in report.rules.of("differs"):
-        found = ", ".join(f"{name}={value}" for name, value in {**verdict.readings, **verdict.settings}.items())
-        yield f"{verdict.decision} {verdict.probe}: differs{found and f' ({found})'}"
+        found = ", ".join(f"{name}={value}" for name, value in {**verdict.assumptions, **verdict.settings}.items())
+        yield f"{verdict.number} {verdict.probe}: differs{found and f' ({found})'}"
     yield from (f"not as the profile says: {line}" for line in report.drift)
     yield f"Rules: {report.rules.counted()}; {report.rules.requests} requests."
 

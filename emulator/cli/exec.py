@@ -50,10 +50,10 @@ PARAMETERS = [parameter for parameter in serve.params if parameter.name not in N
 @click.option("--port", type=click.IntRange(0, 65535), default=0, show_default=True, help="0 picks a free port.")
 @option("--key", default=DEFAULT_KEY, metavar="KEY", help="API key for COMMAND.")
 @click.option(
-    "--readings",
+    "--assumptions",
     "under_all",
     type=click.Choice(["all"]),
-    help="Run COMMAND again under each other reading, and report on which it depends.",
+    help="Run COMMAND again under each other value of an assumption, and report on which it depends.",
 )
 @click.option(
     "--import",
@@ -75,8 +75,8 @@ PARAMETERS = [parameter for parameter in serve.params if parameter.name not in N
     metavar="FILE",
     help="Draw what COMMAND did in its App as an HTML file when it ends, whatever its status.",
 )
-@click.option("--junit", type=OUTPUT_FILE, help="With --readings: a report as JUnit XML.")
-@click.option("--json", "as_json", is_flag=True, help="With --readings: the report as JSON lines.")
+@click.option("--junit", type=OUTPUT_FILE, help="With --assumptions: a report as JUnit XML.")
+@click.option("--json", "as_json", is_flag=True, help="With --assumptions: the report as JSON lines.")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def execute(
     command: tuple[str, ...],
@@ -95,7 +95,7 @@ def execute(
     \b
     payments-emulator exec -- npm test
     payments-emulator exec --clock frozen@2026-01-01T00:00:00Z --seed 7 -- pytest -x
-    payments-emulator exec --readings all -- npm test
+    payments-emulator exec --assumptions all -- npm test
 
     COMMAND finds the sandbox in the environment variables PAYMENTS_EMULATOR_URL and PAYMENTS_EMULATOR_KEY, which this
     command line also reads, and uses no proxy for it (NO_PROXY). The exit status is that of COMMAND; 127 if it was not
@@ -110,17 +110,19 @@ def execute(
 
     if under_all:
         # Imported here: it brings thread pools and XML, which neither the help nor a single run needs.
-        from emulator.cli.exec_readings import report, run_all
+        from emulator.cli.exec_assumptions import report, run_all
 
         if imported or export_on_exit or drawn:
-            raise click.UsageError("--import, --export-on-exit and --report are about one run; --readings makes many")
+            raise click.UsageError(
+                "--import, --export-on-exit and --report are about one run; --assumptions makes many"
+            )
         if chosen["state"] != "memory":
-            raise click.UsageError("--readings runs several sandboxes at once, which cannot share one --state")
+            raise click.UsageError("--assumptions runs several sandboxes at once, which cannot share one --state")
         with not_run():
             runs = run_all(command, key.split("_", 2)[-1], environment, chosen)
             return report(runs, as_json=as_json, junit_file=junit)
     if junit or as_json:
-        raise click.UsageError("--junit and --json require --readings all")
+        raise click.UsageError("--junit and --json require --assumptions all")
     # As in serve: a start creates no garbage, and what it loads stays.
     gc.disable()
     server = make_server(**chosen)

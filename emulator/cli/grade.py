@@ -94,7 +94,7 @@ def grade(
     payments-emulator grade --sample 5 --fail-on 90 -- pytest -x
 
     COMMAND is your test suite. It runs many times, each time in a sandbox of its own with the same seed. The areas are
-    sweep, certify, audit, coverage, doubt and readings. The report has no times, ids or paths of a run: the same code
+    sweep, certify, audit, coverage, doubt and assumptions. The report has no times, ids or paths of a run: the same code
     gets the same report.
 
     Exit status 1 where the mark, the mean of the areas that were asked, is less than --fail-on (100); 130 after Ctrl-C.
@@ -207,13 +207,13 @@ def _certified(plan: ExamPlan) -> Area:
 def _read(plan: ExamPlan) -> Area:
     from emulator.checks.report import areas
     from emulator.checks.suite.search import sample
-    from emulator.cli.exec_readings import run_all
+    from emulator.cli.exec_assumptions import run_all
 
     def variables(server: Any) -> dict[str, str]:
         return environment(server.url, plan.key, plan.chosen["control_token"])
 
     app = plan.key.split("_", 2)[-1]
-    with _limited(plan, "readings") as limits:
+    with _limited(plan, "assumptions") as limits:
         runs = run_all(
             plan.command,
             app,
@@ -222,4 +222,4 @@ def _read(plan: ExamPlan) -> Area:
             choose=lambda others: sample(others, plan.most),
             progress=limits.progress,
         )
-    return areas.of_readings(runs)
+    return areas.of_assumptions(runs)

@@ -18,7 +18,7 @@ from emulator.cli.client import ControlClient
 from emulator.cli.mcp_tools import Tools
 from emulator.document import bundles
 from emulator.document.tree import inlined
-from emulator.engine.decisions import decisions
+from emulator.engine.assumptions import numbered_assumptions
 from emulator.version import VERSION
 from emulator.web.context import SCOPE_KEY, RequestContext
 from emulator.web.origin_guard import OriginGuard
@@ -86,19 +86,19 @@ class Resources:
     def every(self) -> list[tuple[str, str, Callable[..., str]]]:
         """Address, description and function of each resource."""
         return [
-            ("decisions", "Decisions where the specification is silent.", self._decisions),
-            ("decisions/{number}", "One decision, such as B-44.", self._decision),
+            ("assumptions", "Assumptions where the specification is silent.", self._assumptions),
+            ("assumptions/{number}", "One assumption, such as B-44.", self._assumption),
             ("document", "Every operation of the service: operationId, method, path.", self._document),
             ("document/{operation}", "One operation, its schemas included, as JSON.", self._operation),
             ("objects", "How many objects of each kind the world has.", self._objects),
             ("objects/{id}", "One object of any kind by its id.", self._object),
         ]
 
-    def _decisions(self) -> str:
-        return "\n".join(f"{number} {each.title}" for number, each in decisions().items())
+    def _assumptions(self) -> str:
+        return "\n".join(f"{number} {each.title}" for number, each in numbered_assumptions().items())
 
-    def _decision(self, number: str) -> str:
-        each = decisions()[number]
+    def _assumption(self, number: str) -> str:
+        each = numbered_assumptions()[number]
         return f"{number} {each.title}\n\nSpecification ({each.section}): {each.reads}\n\nDecided: {each.decided}"
 
     def _document(self) -> str:

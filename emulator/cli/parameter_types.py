@@ -1,4 +1,4 @@
-"""Types of option values that say what is wrong with a value: clocks, state stores, SMTP servers, readings."""
+"""Types of option values that say what is wrong with a value: clocks, state stores, SMTP servers, assumptions."""
 
 from __future__ import annotations
 
@@ -70,19 +70,19 @@ class ProfileFile(click.ParamType):  # type: ignore[type-arg]  # older clicks ha
             return self.fail(str(error), param, ctx)
 
 
-class ReadingValue(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
-    """``NAME=VALUE`` of a reading (B-99)."""
+class AssumptionValue(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
+    """``NAME=VALUE`` of an assumption (B-99)."""
 
     name = "NAME=VALUE"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The name and the value, if there is such a reading with such a value."""
-        from emulator.engine.readings import readings
+        """The name and the value, if there is such an assumption with such a value."""
+        from emulator.engine.assumptions import named_assumptions
 
         name, _, chosen = value.partition("=")
-        known = readings()
+        known = named_assumptions()
         if name not in known:
-            self.fail(f"{name!r} is no reading; there are {', '.join(known)}", param, ctx)
+            self.fail(f"{name!r} is no assumption; there are {', '.join(known)}", param, ctx)
         if chosen not in known[name].values:
             self.fail(f"{name} is {' or '.join(known[name].values)}, not {chosen!r}", param, ctx)
         return name, chosen

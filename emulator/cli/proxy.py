@@ -56,7 +56,7 @@ def proxy(*, upstream: str, record: Path | None, as_json: bool, command: tuple[s
 
     Use the proxy's URL in place of the service's, with your own test key. Each request is also played in a world in
     this process, with its own ids and at the service's time, and each difference is shown. The report at the end
-    groups them by operation and by decision.
+    groups them by operation and by assumption.
 
     With COMMAND, the proxy runs until COMMAND ends, which finds it in PAYMENTS_EMULATOR_URL. Exit status 1 if an answer
     differs; otherwise that of COMMAND.
@@ -150,7 +150,7 @@ def show_finding(finding: ProxyFinding, *, as_json: bool) -> None:
 
 
 def show_report(findings: Findings, *, as_json: bool) -> None:
-    """The report by operation and decision."""
+    """The report by operation and assumption."""
     if as_json:
         click.echo(json.dumps(findings.as_json(), ensure_ascii=False))
         return

@@ -13,7 +13,7 @@ import click
 
 from emulator.cli.extras import require_extra
 from emulator.cli.options import DEFAULT_PORT, decorated, option
-from emulator.cli.parameter_types import ClockStart, ProfileFile, ReadingValue, Smtp, StateUrl
+from emulator.cli.parameter_types import AssumptionValue, ClockStart, ProfileFile, Smtp, StateUrl
 from emulator.cli.request_lines import RequestLines
 from emulator.cli.server_process import allow_open_files, stop_with_stdin, tune_garbage_collector
 from emulator.cli.server_start import forget_port, introduce, public_url, start_errors, write_port
@@ -54,11 +54,11 @@ OPTIONS = (
         help="Settings and keys, or snapshots; repeatable.",
     ),
     option(
-        "--reading",
-        "chosen_readings",
-        type=ReadingValue(),
+        "--assume",
+        "chosen_assumptions",
+        type=AssumptionValue(),
         multiple=True,
-        help="A reading (/docs/decisions); repeatable.",
+        help="An assumption (/docs/assumptions); repeatable.",
     ),
     option(
         "--profile",
@@ -196,7 +196,7 @@ def make_options(chosen: dict[str, Any]) -> Options:
         seed=chosen["seed"],
         listed_keys_only=chosen["keys"] == "listed",
         fixtures=chosen["fixtures"],
-        readings=dict(chosen["chosen_readings"]),
+        assumptions=dict(chosen["chosen_assumptions"]),
         profile=chosen.get("profile"),
         strict=chosen["strict"],
         geoip=chosen["geoip"],

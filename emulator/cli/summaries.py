@@ -33,7 +33,7 @@ SUMMARIES = {
     "mcp": "Let an AI assistant use a running emulator (MCP).",
     "agent": "Prepare a project for AI assistants.",
     "check": "Check the server at URL against the OpenAPI document.",
-    "calibrate": "Find out which decisions hold at the service at URL.",
+    "calibrate": "Find out which assumptions hold at the service at URL.",
     "proxy": "Compare the real service with the emulator, request by request.",
     "certify": "Test a webhook receiver with valid and invalid deliveries.",
     "state": "Check, compact and convert state stores.",

@@ -16,14 +16,14 @@ from emulator.core.world import World
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
 from emulator.resources.app.keys import Key
-from emulator.resources.app.settings import OLDER_READINGS, changed, readings, settings
+from emulator.resources.app.settings import OLDER_SETTINGS, changed, settings, values_of_assumptions
 
 
 def app_view(world: World) -> dict[str, Any]:
     """An App as it is sent."""
     values = msgspec.structs.asdict(settings(world))
     del values["id"]
-    values["readings"] = readings(settings(world))
+    values["assumptions"] = values_of_assumptions(settings(world))
     key = str(Key(world.name, world.livemode))
     return {"id": world.app, "name": world.name, "livemode": world.livemode, "key": key, "settings": values}
 
@@ -67,7 +67,7 @@ def change_settings(world: World, changes: Body) -> None:
         new = changed(settings(world), changes)
     except ValueError as error:
         raise invalid_field("settings", str(error)) from None
-    names = {*changes, *(OLDER_READINGS if "readings" in changes else ())}
+    names = {*changes, *(OLDER_SETTINGS if "assumptions" in changes else ())}
     world.replace(settings(world), **{name: getattr(new, name) for name in names})
 
 

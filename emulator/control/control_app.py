@@ -11,6 +11,7 @@ from starlette.types import ASGIApp
 from emulator.control import (
     advances,
     app_settings,
+    assumptions,
     clock,
     coverage,
     emails,
@@ -27,7 +28,6 @@ from emulator.control import (
     outcomes,
     payments,
     phones,
-    readings,
     requests,
     reset,
     schedule,
@@ -106,7 +106,7 @@ MODULES = (
     faults,
     payments,
     phones,
-    readings,
+    assumptions,
 )
 
 OPERATIONS: Mapping[str, Callable[..., Any]] = dict(chain(*(module.OPERATIONS.items() for module in MODULES)))

@@ -26,7 +26,7 @@ from emulator.web.context import context_of
 
 PREFIX = "/_emulator/inbox/"
 NAME = re.compile(r"[A-Za-z0-9._~-]{1,64}")
-MANNER = re.compile(re.escape(PREFIX) + r"[^/]*/manner")
+RESPONSE = re.compile(re.escape(PREFIX) + r"[^/]*/response")
 """The paths below the prefix that set how an inbox answers."""
 
 RANGES = {"status": (200, 599), "delay_ms": (0, 60_000)}
@@ -41,7 +41,7 @@ async def index(engine: Engine, runtime: Runtime, name: str, query: Query) -> Pa
 
 
 async def inboxes(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
-    """GET /inboxes: those that received something, that an endpoint sends to, or whose manner was set; by name."""
+    """GET /inboxes: those that received something, that an endpoint sends to, or whose response was set; by name."""
     table = runtime.inbox.table
     received = {name: table.where("inbox", name) for name in table.indexes["inbox"].all_keys()}
     names = sorted({*received, *runtime.inbox.rules, *_addressed(runtime.world)})
@@ -70,27 +70,27 @@ def _summary(runtime: Runtime, name: str, received: Sequence[InboxRequest]) -> d
     }
 
 
-async def set_manner(engine: Engine, runtime: Runtime, name: str, query: Query, body: Query) -> ResponseRule:
-    """PUT /inbox/{name}/manner: how later requests are answered, unless their URL says otherwise."""
+async def set_response(engine: Engine, runtime: Runtime, name: str, query: Query, body: Query) -> ResponseRule:
+    """PUT /inbox/{name}/response: how later requests are answered, unless their URL says otherwise."""
     _check_name(name)
     rule = ResponseRule(**body)
     runtime.inbox.set_response_rule(name, rule)
     return rule
 
 
-async def clear_manner(engine: Engine, runtime: Runtime, name: str, query: Query) -> None:
-    """DELETE /inbox/{name}/manner: later requests are answered with 200 at once."""
+async def clear_response(engine: Engine, runtime: Runtime, name: str, query: Query) -> None:
+    """DELETE /inbox/{name}/response: later requests are answered with 200 at once."""
     runtime.inbox.set_response_rule(name, None)
 
 
 def receiving(engine: Engine, control: ASGIApp) -> ASGIApp:
-    """The application behind ``/_emulator/inbox/``; a GET and ``…/manner`` are passed on to the ``control`` API.
+    """The application behind ``/_emulator/inbox/``; a GET and ``…/response`` are passed on to the ``control`` API.
 
     Other requests are not validated, since a webhook receiver must accept any method, type and body.
     """
 
     async def receive_any(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["method"] == "GET" or MANNER.fullmatch(scope["path"]):
+        if scope["method"] == "GET" or RESPONSE.fullmatch(scope["path"]):
             await control(scope, receive, send)
             return
         request = Request(scope, receive)
@@ -180,6 +180,6 @@ def _error_response(request: Request, error: ApiError) -> Response:
 OPERATIONS = {
     "listInboxes": inboxes,
     "listInboxRequests": index,
-    "setInboxManner": set_manner,
-    "clearInboxManner": clear_manner,
+    "setInboxResponse": set_response,
+    "clearInboxResponse": clear_response,
 }

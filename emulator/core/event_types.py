@@ -17,7 +17,7 @@ class EventSpec(NamedTuple):
     summary: str
     meaning: str
     assumption: str | None = None
-    """The decision by which it exists; None for an event of the specification."""
+    """The assumption by which it exists; None for an event of the specification."""
     metadata: str | None = None
     """What ``data.metadata`` may hold (B-80)."""
     example: Mapping[str, Any] = {}

@@ -1,4 +1,4 @@
-"""The marks of a calibrated service in a served document: which decisions were confirmed there, and which not."""
+"""The marks of a calibrated service in a served document: which assumptions were confirmed there, and which not."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ASSUMPTION, CONFIRMED, REFUTED = "x-assumption", "x-confirmed", "x-refuted"
 
 
 class Marks(NamedTuple):
-    """The decisions that a service confirmed, on ``date``, and those that it refuted and that no setting follows."""
+    """The assumptions that a service confirmed, on ``date``, and those that it refuted and that no setting follows."""
 
     date: str
     confirmed: frozenset[str]

@@ -1,4 +1,4 @@
-"""Probes as data: the requests that show whether a decision holds, and what each possible observation means."""
+"""Probes as data: the requests that show whether an assumption holds, and what each possible observation means."""
 
 from __future__ import annotations
 
@@ -67,25 +67,25 @@ class ProbeStep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class ProbeOutcome(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What follows if every value is as ``when`` says: which readings and settings the service has.
+    """What follows if every value is as ``when`` says: which assumptions and settings the service has.
 
     ``unanswered`` says why such an observation answers nothing.
     """
 
     when: dict[str, Any]
-    readings: dict[str, str] = {}
+    assumptions: dict[str, str] = {}
     settings: dict[str, Any] = {}
     unanswered: str | None = None
 
 
 class Probe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How one ``decision`` is observed. ``asks`` is the question, ``confirms`` the outcome that the decision expects.
+    """How the assumption of a ``number`` is observed. ``asks`` is the question, ``confirms`` the outcome that is expected.
 
     ``otherwise`` are the other outcomes that mean something; any further one differs and cannot be followed.
     ``learn`` are values to write into the profile, by name.
     """
 
-    decision: str
+    number: str
     asks: str
     needs: tuple[Need, ...] = ()
     steps: tuple[ProbeStep, ...] = ()
@@ -106,7 +106,7 @@ class Probe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Collected(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Every probe by name, the shared ``objects``, how objects are removed, and why some decisions have no probe.
+    """Every probe by name, the shared ``objects``, how objects are removed, and why some assumptions have no probe.
 
     ``cleanup`` is by the path that creates an object, in the order in which objects are removed.
     """
@@ -123,9 +123,9 @@ class Collected(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         removed = sum(step.do.partition(" ")[2] in self.cleanup and step.do.startswith("POST") for step in steps)
         return sum(step.requests for step in steps) + removed
 
-    def of(self, decision: str) -> dict[str, Probe]:
-        """The probes of a decision, by name."""
-        return {name: probe for name, probe in self.probes.items() if probe.decision == decision}
+    def of(self, number: str) -> dict[str, Probe]:
+        """The probes of an assumption, by name."""
+        return {name: probe for name, probe in self.probes.items() if probe.number == number}
 
     def shared(self, names: Collection[str]) -> set[str]:
         """The shared objects that these probes need, with those that these need."""
@@ -163,7 +163,7 @@ def collected() -> Collected:
     files = sorted(file for file in folder.glob("*.yaml") if file.name != OBJECTS)
     probes = [msgspec.convert(_read(file), dict[str, Probe]) for file in files]
     together = {name: probe for each in probes for name, probe in each.items()}
-    return msgspec.structs.replace(common, probes=dict(sorted(together.items(), key=lambda each: each[1].decision)))
+    return msgspec.structs.replace(common, probes=dict(sorted(together.items(), key=lambda each: each[1].number)))
 
 
 def _read(file: Any) -> Any:

@@ -13,9 +13,9 @@ class InvalidProfile(Exception):
 
 
 class Refuted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A decision that does not hold at the service; it is ``followed`` if settings of the profile do the same."""
+    """An assumption that does not hold at the service; it is ``followed`` if settings of the profile do the same."""
 
-    decision: str
+    number: str
     probe: str
     asked: str
     observed: dict[str, Any] = {}
@@ -24,32 +24,32 @@ class Refuted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is known of a service: ``confirmed`` and ``refuted`` decisions, and the ``settings`` that follow it.
+    """What is known of a service: ``confirmed`` and ``refuted`` assumptions, and the ``settings`` that follow it.
 
     ``date`` is the day (UTC) of the calibration, ``learnt`` are values that the emulator does not set but readers want
-    to know, such as the form of ids and texts of errors. ``of`` is how many decisions the emulator has.
+    to know, such as the form of ids and texts of errors. ``of`` is how many assumptions the emulator has.
     """
 
     service: str
     date: str
     of: int
     settings: dict[str, Any] = {}
-    readings: dict[str, str] = {}
+    assumptions: dict[str, str] = {}
     confirmed: list[str] = []
     refuted: list[Refuted] = []
     learnt: dict[str, Any] = {}
 
     def chosen(self) -> dict[str, Any]:
-        """The settings of an App that behaves as the service does, readings included."""
-        return {**self.settings, **({"readings": self.readings} if self.readings else {})}
+        """The settings of an App that behaves as the service does, assumptions included."""
+        return {**self.settings, **({"assumptions": self.assumptions} if self.assumptions else {})}
 
     def broken(self) -> list[str]:
-        """The decisions that do not hold at the service and that no setting follows."""
-        return sorted({each.decision for each in self.refuted if not each.followed})
+        """The assumptions that do not hold at the service and that no setting follows."""
+        return sorted({each.number for each in self.refuted if not each.followed})
 
     def sentence(self) -> str:
         """How much is confirmed, and when."""
-        return f"{len(self.confirmed)} of {self.of} decisions confirmed at {self.service} on {self.date}"
+        return f"{len(self.confirmed)} of {self.of} assumptions confirmed at {self.service} on {self.date}"
 
 
 def load(file: Path) -> Profile:
@@ -75,15 +75,15 @@ def save(profile: Profile, file: Path) -> None:
 
 def differences(old: Profile, new: Profile) -> list[str]:
     """What changed from one profile of a service to a newer one, a line each; what was not asked again is no change."""
-    lines = [*_changed("", old.settings, new.settings), *_changed("readings.", old.readings, new.readings)]
+    lines = [*_changed("", old.settings, new.settings), *_changed("assumptions.", old.assumptions, new.assumptions)]
     known = {each.probe: each.observed for each in old.refuted}
     broken = [each for each in new.refuted if not each.followed]
     lines += [
-        f"{each.decision} {each.probe}: {each.asked} Observed {each.observed!r}"
+        f"{each.number} {each.probe}: {each.asked} Observed {each.observed!r}"
         for each in broken
         if known.get(each.probe) != each.observed
     ]
-    held = {each.decision for each in old.refuted if not each.followed} & {*new.confirmed}
+    held = {each.number for each in old.refuted if not each.followed} & {*new.confirmed}
     return [*lines, *(f"{number}: holds now" for number in sorted(held))]
 
 

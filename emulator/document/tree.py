@@ -81,10 +81,10 @@ def component_name(reference: str) -> str:
 
 
 def with_links(node: Document) -> Document:
-    """The node with a link to each decision that it cites in its description, where readers of the document see it."""
+    """The node with a link to each assumption that it cites in its description, where readers of the document see it."""
     cited, description = node.get("x-assumption"), node.get("description")
     if cited is None or not isinstance(description, str):
         return node
     numbers = [cited] if isinstance(cited, str) else cited
-    links = ", ".join(f"[{number}](/docs/decisions#{number})" for number in numbers)
+    links = ", ".join(f"[{number}](/docs/assumptions#{number})" for number in numbers)
     return node | {"description": f"{description.rstrip()} ({links})"}

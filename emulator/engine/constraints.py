@@ -1,7 +1,7 @@
-"""The constraints of the service's document, each with its source: a place of the specification, or a decision.
+"""The constraints of the service's document, each with its source: a place of the specification, or an assumption.
 
 A constraint is a limit, form, list of values, null or default of a field or parameter, or a status of an operation. One
-at a place that cites decisions (``x-assumption``) comes from those; the others stand in ``fixtures/sources.yaml``.
+at a place that cites assumptions (``x-assumption``) comes from those; the others stand in ``fixtures/sources.yaml``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ BOUNDS = {"maxLength": STRING.most, "maxItems": ITEMS.most}
 """The bounds of texts and lists for which no source names a smaller one."""
 
 EVERY_INPUT_IS_BOUNDED = "B-26"
-"""The decision behind them."""
+"""The assumption behind them."""
 
 
 class Constraint(NamedTuple):
@@ -57,7 +57,7 @@ def source_table() -> Mapping[str, list[str]]:
 
 
 def constraints_by_source() -> dict[str, int]:
-    """How many constraints come from each source, the numbered decisions last; one with two decisions counts for each.
+    """How many constraints come from each source, the numbered assumptions last; one with two assumptions counts for each.
 
     Constraints without a source are counted under the empty text.
     """
@@ -77,7 +77,7 @@ def _listed_sources(constraint: Constraint) -> tuple[str, ...]:
 
 
 def declared(document: Document) -> Iterator[Constraint]:
-    """Every constraint where it stands in a document, with the decisions that are cited there."""
+    """Every constraint where it stands in a document, with the assumptions that are cited there."""
     components = document["components"]
     for name, schema in components["schemas"].items():
         yield from _of_schema(schema, name, ())
@@ -126,6 +126,6 @@ def _of_bound(keyword: str, value: Any) -> tuple[str, ...]:
 
 
 def _cited(node: Node) -> tuple[str, ...]:
-    """The decisions that a place of the document cites."""
+    """The assumptions that a place of the document cites."""
     given = node.get("x-assumption", ())
     return (given,) if isinstance(given, str) else tuple(given)

@@ -56,11 +56,11 @@ class Fixtures:
     def __init__(
         self,
         files: Iterable[Path] = (),
-        readings: Mapping[str, str] | None = None,
+        assumptions: Mapping[str, str] | None = None,
         settings: Mapping[str, Any] | None = None,
     ) -> None:
         # What the command line says comes first, so that a file can differ from it for single Apps.
-        given = merged(settings or {}, {"readings": dict(readings)} if readings else {})
+        given = merged(settings or {}, {"assumptions": dict(assumptions)} if assumptions else {})
         self._all: list[Fixture] = [Fixture(settings=given)] if given else []
         self.worlds: dict[Key, StoredWorld] = {}
         if given:

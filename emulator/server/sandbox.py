@@ -63,7 +63,7 @@ class Options:
     """How a sandbox starts.
 
     ``clock_at`` is the instant worlds open at (now, if None). Without a ``seed`` every start draws another one.
-    ``readings`` are values of readings, by name (B-99). A ``profile`` has more settings, and what a service confirmed.
+    ``assumptions`` are values of assumptions, by name (B-99). A ``profile`` has more settings, and what a service confirmed.
     ``base_url`` is where the sandbox is reached, for links in objects. ``strict`` checks every answer against the
     document. ``geoip`` is a MaxMind database of the countries of addresses. ``allow_hosts`` are names, beside those of
     loopback, that the control API may be called by; ``control_token`` is a token it requires. With ``any_host`` the
@@ -82,7 +82,7 @@ class Options:
     seed: int | None = None
     listed_keys_only: bool = False
     fixtures: tuple[Path, ...] = ()
-    readings: Mapping[str, str] = field(default_factory=dict)
+    assumptions: Mapping[str, str] = field(default_factory=dict)
     profile: Profile | None = None
     base_url: str = "http://127.0.0.1:4747"
     strict: bool = False
@@ -119,7 +119,7 @@ class Sandbox:
     def __post_init__(self) -> None:
         trusted = {"webhook_http": "any"} if self.options.trust_network else {}
         calibrated = self.options.profile.chosen() if self.options.profile else {}
-        self.fixtures = Fixtures(self.options.fixtures, self.options.readings, merged(calibrated, trusted))
+        self.fixtures = Fixtures(self.options.fixtures, self.options.assumptions, merged(calibrated, trusted))
         self.reference_data = ReferenceData(self.options.geoip)
         self.seed = str(secrets.randbits(64) if self.options.seed is None else self.options.seed)
         mailer = Mailer(self.options.smtp) if self.options.smtp else None

@@ -21,18 +21,20 @@ if TYPE_CHECKING:
 
 MARKER = "payments(clock=None, seed=None, settings=None, fixtures=None): initial state of the test's world"
 
-READINGS_MARKER = "payments_readings(*names): run the test also under each other value of these readings, or of 'all'"
+ASSUMPTIONS_MARKER = (
+    "payments_assumptions(*names): run the test also under each other value of these assumptions, or of 'all'"
+)
 
 ARGUMENTS = ("clock", "seed", "settings", "fixtures")
 
 RUN = pytest.StashKey[str]()
 """Makes the keys of this run different from those of other runs on the same server."""
 
-OtherReading = tuple[str, str]
-"""The name of a reading, and a value that is not its default (B-99)."""
+OtherAssumption = tuple[str, str]
+"""The name of an assumption, and a value that is not its default (B-99)."""
 
-READING = pytest.StashKey[OtherReading]()
-"""The reading that this run of the test tries."""
+ASSUMPTION = pytest.StashKey[OtherAssumption]()
+"""The assumption that this run of the test tries."""
 
 WORLD = pytest.StashKey["Emulator"]()
 """The world of the running test; the fixture cannot be used, since a suite may define its own ``payments``."""
@@ -64,7 +66,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Register the markers, and what writes the report of the run: the controller of xdist, not its workers."""
     config.addinivalue_line("markers", MARKER)
-    config.addinivalue_line("markers", READINGS_MARKER)
+    config.addinivalue_line("markers", ASSUMPTIONS_MARKER)
     file = _report_file(config)
     if file is not None and not hasattr(config, "workerinput"):
         from emulator.testing.run_report import RunReport
@@ -81,37 +83,39 @@ def _report_file(config: pytest.Config) -> Path | None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test with the marker ``payments_readings`` runs under the defaults and under each other value they have."""
-    marker = metafunc.definition.get_closest_marker("payments_readings")
-    if marker is None or "payments_reading" not in metafunc.fixturenames:
+    """A test with the marker ``payments_assumptions`` runs under the defaults and under each other value they have."""
+    marker = metafunc.definition.get_closest_marker("payments_assumptions")
+    if marker is None or "payments_assumption" not in metafunc.fixturenames:
         return
     # A wrong marker fails the test when it runs: an error here would end the collection.
     with suppress(pytest.fail.Exception):
         others = _other_values(marker)
-        ids = ["default readings", *("=".join(other) for other in others)]
-        metafunc.parametrize("payments_reading", [None, *others], ids=ids, indirect=True)
+        ids = ["default assumptions", *("=".join(other) for other in others)]
+        metafunc.parametrize("payments_assumption", [None, *others], ids=ids, indirect=True)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Fail a test whose marker ``payments_readings`` is wrong."""
-    marker = item.get_closest_marker("payments_readings")
+    """Fail a test whose marker ``payments_assumptions`` is wrong."""
+    marker = item.get_closest_marker("payments_assumptions")
     if marker is not None:
         _other_values(marker)
-        if "payments_reading" not in getattr(item, "fixturenames", ()):
-            raise _failure("@pytest.mark.payments_readings: the test uses no fixture payments, so it has no readings")
+        if "payments_assumption" not in getattr(item, "fixturenames", ()):
+            raise _failure(
+                "@pytest.mark.payments_assumptions: the test uses no fixture payments, so it has no assumptions"
+            )
 
 
-def _other_values(marker: pytest.Mark) -> list[OtherReading]:
-    """Each value that is no default of the readings that a marker names."""
-    from emulator.engine.readings import readings
+def _other_values(marker: pytest.Mark) -> list[OtherAssumption]:
+    """Each value that is no default of the assumptions that a marker names."""
+    from emulator.engine.assumptions import named_assumptions
 
-    known = readings()
+    known = named_assumptions()
     names = list(known) if marker.args == ("all",) else list(marker.args)
     unknown = [name for name in names if name not in known]
     wrong = [*map(repr, unknown), *(f"{name}=" for name in marker.kwargs), *([] if names else ["nothing"])]
     if wrong:
         raise _failure(
-            f"@pytest.mark.payments_readings does not take {wrong[0]}; it takes 'all', or of {', '.join(known)}"
+            f"@pytest.mark.payments_assumptions does not take {wrong[0]}; it takes 'all', or of {', '.join(known)}"
         )
     return [(name, value) for name in names for value in list(known[name].values)[1:]]
 
@@ -128,19 +132,19 @@ def payments_server(pytestconfig: pytest.Config) -> Iterator[LocalServer | Remot
 
 
 @pytest.fixture
-def payments_reading(request: pytest.FixtureRequest) -> OtherReading | None:
-    """The reading that this run of a test with the marker ``payments_readings`` tries; None under the defaults."""
-    reading: OtherReading | None = getattr(request, "param", None)
-    if reading is not None:
-        request.node.stash[READING] = reading
-    return reading
+def payments_assumption(request: pytest.FixtureRequest) -> OtherAssumption | None:
+    """The assumption that this run of a test with the marker ``payments_assumptions`` tries; None under the defaults."""
+    assumption: OtherAssumption | None = getattr(request, "param", None)
+    if assumption is not None:
+        request.node.stash[ASSUMPTION] = assumption
+    return assumption
 
 
 @pytest.fixture
-def payments(request: pytest.FixtureRequest, payments_reading: OtherReading | None) -> Iterator[Emulator]:
+def payments(request: pytest.FixtureRequest, payments_assumption: OtherAssumption | None) -> Iterator[Emulator]:
     """A world of the payments service for this test alone, discarded afterwards."""
     # Validated first: an error in the marker needs no server.
-    options = _world_options(request, payments_reading)
+    options = _world_options(request, payments_assumption)
     server = request.getfixturevalue("payments_server")
     emulator = _open_world(_key(request), server, options)
     request.node.stash[WORLD] = emulator
@@ -153,11 +157,11 @@ def payments(request: pytest.FixtureRequest, payments_reading: OtherReading | No
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Add to a failure the reading under which it happened and a report of the test's world."""
+    """Add to a failure the assumption under which it happened and a report of the test's world."""
     report = yield
-    reading = item.stash.get(READING, None)
-    if report.failed and call.when != "teardown" and reading is not None:
-        report.sections.append(("payments emulator: reading", _of_reading(*reading)))
+    assumption = item.stash.get(ASSUMPTION, None)
+    if report.failed and call.when != "teardown" and assumption is not None:
+        report.sections.append(("payments emulator: assumption", _of_assumption(*assumption)))
     emulator = item.stash.get(WORLD, None)
     if report.failed and call.when != "teardown" and emulator is not None:
         report.sections.append(("payments emulator", _report(emulator)))
@@ -180,13 +184,13 @@ def _open_world(key: str, server: LocalServer | RemoteServer, options: Mapping[s
         raise _failure(f"the world of this test cannot start: {error}") from None
 
 
-def _of_reading(name: str, value: str) -> str:
-    from emulator.engine.readings import readings
+def _of_assumption(name: str, value: str) -> str:
+    from emulator.engine.assumptions import named_assumptions
 
-    reading = readings()[name]
+    assumption = named_assumptions()[name]
     return (
-        f"This test fails when {name} is {value}: {reading.values[value]}\n"
-        f"The specification: {reading.sentence} (/docs/decisions)"
+        f"This test fails when {name} is {value}: {assumption.values[value]}\n"
+        f"The specification: {assumption.sentence} (/docs/assumptions)"
     )
 
 
@@ -195,7 +199,7 @@ def _failure(message: str) -> BaseException:
     return pytest.fail.Exception(message, pytrace=False)
 
 
-def _world_options(request: pytest.FixtureRequest, reading: OtherReading | None) -> dict[str, Any]:
+def _world_options(request: pytest.FixtureRequest, assumption: OtherAssumption | None) -> dict[str, Any]:
     """The options of the world: those of the ini file, overridden by the markers, the nearest one last."""
     from emulator.resources.app.settings import merged
     from emulator.testing import WorldOptions
@@ -209,8 +213,8 @@ def _world_options(request: pytest.FixtureRequest, reading: OtherReading | None)
         fixtures += [request.path.parent / file for file in _listed(given.pop("fixtures", None))]
         settings = merged(options.get("settings", {}), _settings(given.pop("settings", None)))
         options |= {**given, "settings": settings}
-    if reading is not None:
-        options["settings"] = merged(options.get("settings", {}), {"readings": dict([reading])})
+    if assumption is not None:
+        options["settings"] = merged(options.get("settings", {}), {"assumptions": dict([assumption])})
     try:
         WorldOptions.of(**options)
     except (ValueError, TypeError) as error:

@@ -50,7 +50,7 @@ class RequestContext:
     request began; layers that need a world get the runtime as an argument. ``raw`` is the body, as far as it was read.
     ``find_runtime`` finds that of the request's key before authentication, for the shape of errors only (B-10).
     ``ignores_unknown_fields`` is the App's setting ``unknown_fields`` (B-13); the control API never ignores any.
-    ``takes_any_metadata`` is its reading ``metadata_values`` (B-22).
+    ``takes_any_metadata`` is its assumption ``metadata_values`` (B-22).
     ``hold_ms`` is how long an injected fault holds the request once its Idempotency-Key is taken, in milliseconds.
     ``connection`` is the one that it came on; None in a client's own process.
     """

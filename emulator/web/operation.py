@@ -254,7 +254,7 @@ def _media_type(context: RequestContext) -> str:
 
 
 def _is_metadata(violation: Violation, body: dict[str, Any]) -> bool:
-    """Whether it is about a value of metadata that by one reading is allowed: any JSON of 500 characters (B-22)."""
+    """Whether it is about a value of metadata that under one assumption is allowed: any JSON of 500 characters (B-22)."""
     field, _, key = violation.path.partition(".")
     values = body.get("metadata")
     if field != "metadata" or not isinstance(values, dict) or key not in values:

@@ -100,7 +100,7 @@ class Authenticator:
         context.runtime = runtime
         own = settings(runtime.world)
         context.ignores_unknown_fields = own.unknown_fields == "ignore"
-        context.takes_any_metadata = own.readings.metadata_values == "any"
+        context.takes_any_metadata = own.assumptions.metadata_values == "any"
         if rules:
             keys.admit(rules, context.operation_id, writes=context.method != "GET")
         if runtime.world.livemode:

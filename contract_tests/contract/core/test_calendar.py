@@ -106,7 +106,7 @@ def test_periods_follow_each_other_without_gap_or_overlap(moment: datetime, inte
     assert calendar.step(anchor, interval, each * n) < calendar.step(anchor, interval, each * (n + 1))
 
 
-def test_the_example_of_the_decision() -> None:
+def test_the_example_of_the_assumption() -> None:
     """B-42: 31 January gives 28 February, then 31 March."""
     anchor = "2026-01-31T00:00:00.000Z"
     days = [calendar.day(calendar.step(anchor, "month", count)) for count in (1, 2, 3)]

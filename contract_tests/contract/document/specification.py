@@ -131,10 +131,10 @@ EVENT_TYPES = frozenset(
 )
 """The thirteen types of the specification's list, and the one it mentions elsewhere."""
 
-DECISIONS = ((1, 7), (10, 28), (30, 35), (40, 48), (50, 62), (65, 67), (70, 72), (80, 87), (90, 99))
-"""The numbers, from and to, of the decisions about what the specification leaves open: B-01 to B-98, with gaps."""
+RANGES = ((1, 7), (10, 28), (30, 35), (40, 48), (50, 62), (65, 67), (70, 72), (80, 87), (90, 99))
+"""The numbers, from and to, of the assumptions about what the specification leaves open: B-01 to B-98, with gaps."""
 
-ASSUMPTIONS = frozenset(number for first, last in DECISIONS for number in range(first, last + 1))
+ASSUMPTIONS = frozenset(number for first, last in RANGES for number in range(first, last + 1))
 
 
 def table(text: str) -> list[tuple[str, str]]:

@@ -15,7 +15,7 @@ from contract_tests.contract.document.reader import Document, Operation, operati
 from contract_tests.quality.drift.test_words import RETIRED
 from emulator.document.bundle import COMPONENT_FOLDERS
 from emulator.document.paths import openapi_folder
-from emulator.engine.decisions import decisions
+from emulator.engine.assumptions import numbered_assumptions
 
 
 def test_it_is_openapi_3_0(document: Document) -> None:
@@ -140,10 +140,10 @@ def _names(document: Document, operation: Operation, place: str) -> set[str]:
     return {each["name"] for each in parameters(document, operation) if each["in"] == place}
 
 
-def test_assumptions_name_a_decision(document: Document) -> None:
+def test_assumptions_name_an_assumption(document: Document) -> None:
     marks = list(_marks(document))
     assert marks
-    assert set(marks) - decisions().keys() == set()
+    assert set(marks) - numbered_assumptions().keys() == set()
 
 
 def _marks(node: Any) -> Iterator[Any]:

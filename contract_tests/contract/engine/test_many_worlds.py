@@ -154,7 +154,7 @@ def test_worlds_that_hold_nothing_are_dropped(worlds: Worlds, state: str, tmp_pa
     world("snapshot").control.post("/snapshots", {"name": "s"})
     world("clock").advance("1d")
     world("rate").control.post("/clock/run", {"rate": 60})
-    HTTP.put(f"{server.url}/_emulator/inbox/shop/manner?app=inbox", json={"status": 500}).raise_for_status()
+    HTTP.put(f"{server.url}/_emulator/inbox/shop/response?app=inbox", json={"status": 500}).raise_for_status()
     wait_until_open(server, "customer", "settings", "snapshot", "clock", "rate", "inbox")
     if state != "memory":
         server.stop()

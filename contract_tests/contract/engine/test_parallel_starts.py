@@ -30,7 +30,7 @@ for each in threads:
 def test_servers_that_start_at_once_do_not_crash(tmp_path: Path) -> None:
     """msgspec prepares a type on its first use: with two threads at once the process ended with SIGSEGV."""
     fixture = tmp_path / "fixture.json"
-    fixture.write_text('{"settings": {"readings": {"search_nothing_found": "error"}}}')
+    fixture.write_text('{"settings": {"assumptions": {"search_nothing_found": "error"}}}')
     for _ in range(2):
         done = subprocess.run([sys.executable, "-c", START, str(fixture)], capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr) == (0, "")

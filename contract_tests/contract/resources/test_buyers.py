@@ -115,9 +115,9 @@ def test_a_card_that_settles_later_completes_it_at_once(sandbox: Sandbox) -> Non
         sandbox.advance("1d")
 
 
-def test_by_the_other_reading_it_is_complete_once_the_transaction_is(sandbox: Sandbox) -> None:
+def test_by_the_other_assumption_it_is_complete_once_the_transaction_is(sandbox: Sandbox) -> None:
     """B-61, ``payment_received: transaction``; until then the page shows the payment under way."""
-    sandbox.control.patch("/app", {"settings": {"readings": {"payment_received": "transaction"}}})
+    sandbox.control.patch("/app", {"settings": {"assumptions": {"payment_received": "transaction"}}})
     session = sandbox.session()
     with sandbox.expect(*ANONYMOUS, "payment_intent.succeeded"):
         sandbox.buy(session, SETTLING)
@@ -421,8 +421,8 @@ def test_with_a_trial_nothing_is_paid_and_the_method_is_saved(sandbox: Sandbox, 
 
 @pytest.mark.parametrize("mode", ["subscription", "setup"])
 def test_where_the_method_is_stored_there_must_be_a_customer(sandbox: Sandbox, mode: str) -> None:
-    """B-58: renewals are notified by email; a saved method needs a customer, who may be anonymous by one reading."""
-    sandbox.control.patch("/app", {"settings": {"readings": {"anonymous_customer": "none"}}})
+    """B-58: renewals are notified by email; a saved method needs a customer, who may be anonymous under one assumption."""
+    sandbox.control.patch("/app", {"settings": {"assumptions": {"anonymous_customer": "none"}}})
     data = {"subscription_data": {"interval": "month"}} if mode == "subscription" else {}
     session = sandbox.session(mode=mode, **data)
     answer = pay_rejected(sandbox, f"checkout-sessions/{session['id']}", 422, "MISSING_FIELD")

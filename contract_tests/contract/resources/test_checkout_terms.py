@@ -15,8 +15,8 @@ LINE = {"description": "Raphia basket", "unit_amount": 5000}
 IBAN = {"type": "bank_transfer", "iban": "FR14 2004 1010 0505 0001 3M02 606"}
 
 
-def read(sandbox: Sandbox, **readings: str) -> None:
-    sandbox.settings(readings=readings)
+def read(sandbox: Sandbox, **assumptions: str) -> None:
+    sandbox.settings(assumptions=assumptions)
 
 
 def event(sandbox: Sandbox, type: str) -> Any:
@@ -91,7 +91,7 @@ def test_success_url_is_optional_and_the_page_then_says_that_all_is_done(sandbox
         assert awa.follow(awa.pay(**FORM_CARD)).state == "paid"
 
 
-def test_by_the_other_reading_success_url_is_required(sandbox: Sandbox) -> None:
+def test_by_the_other_assumption_success_url_is_required(sandbox: Sandbox) -> None:
     """``success_url: required``, but in ``setup`` mode."""
     read(sandbox, success_url="required")
     body = sandbox.session_body(success_url=...)
@@ -117,7 +117,7 @@ def test_a_buyer_without_an_email_becomes_an_anonymous_customer(sandbox: Sandbox
     assert sandbox.control.get("/emails")["data"] == []
 
 
-def test_by_the_other_reading_there_is_no_customer(sandbox: Sandbox) -> None:
+def test_by_the_other_assumption_there_is_no_customer(sandbox: Sandbox) -> None:
     """``anonymous_customer: none``."""
     read(sandbox, anonymous_customer="none")
     assert sandbox.buy(sandbox.session(), CARD)["customer"] is None

@@ -263,8 +263,8 @@ def test_another_2xx_is_no_success_and_says_so(sandbox: Sandbox, receiver: Recei
 
 
 def test_by_one_reading_whatever_fails_is_retried(sandbox: Sandbox, receiver: Receiver) -> None:
-    """B-84, reading ``webhook_retry``."""
-    sandbox.settings(readings={"webhook_retry": "all"})
+    """B-84, assumption ``webhook_retry``."""
+    sandbox.settings(assumptions={"webhook_retry": "all"})
     endpoint = sandbox.endpoint(receiver.url)
     receiver.reply = failing(404)
     sandbox.customer()
@@ -276,8 +276,8 @@ def test_by_one_reading_whatever_fails_is_retried(sandbox: Sandbox, receiver: Re
 
 @pytest.mark.parametrize("status", [200, 201, 202, 204, 299])
 def test_by_one_reading_any_2xx_is_success(sandbox: Sandbox, receiver: Receiver, status: int) -> None:
-    """B-84, reading ``webhook_success``."""
-    sandbox.settings(readings={"webhook_success": "2xx"})
+    """B-84, assumption ``webhook_success``."""
+    sandbox.settings(assumptions={"webhook_success": "2xx"})
     endpoint = sandbox.endpoint(receiver.url)
     receiver.reply = failing(status)
     sandbox.customer()
@@ -287,7 +287,7 @@ def test_by_one_reading_any_2xx_is_success(sandbox: Sandbox, receiver: Receiver,
 @pytest.mark.parametrize("status", [200, 204])
 def test_what_wrongly_follows_an_answer_does_not_unmake_it(sandbox: Sandbox, receiver: Receiver, status: int) -> None:
     """B-84: a body after a 204, more of it than was announced; all in one piece, and so with the ping."""
-    sandbox.settings(readings={"webhook_success": "2xx"})
+    sandbox.settings(assumptions={"webhook_success": "2xx"})
     extra = {"content-length": "0"} if status == 200 else {}
     receiver.reply = lambda received: Reply(status, extra, body=b"ok")
     endpoint = sandbox.endpoint(receiver.url)

@@ -42,7 +42,7 @@ B_54 = {
     ("bank_transfer", "*"): {"after": timedelta(days=1)},
     ("paypal", "fail@*"): {"code": "PAYMENT_METHOD_NOT_SUPPORTED"},
 }
-"""The decision, value by value: what is special about each."""
+"""The assumption, value by value: what is special about each."""
 
 
 def test_the_fixture_says_what_was_decided() -> None:

@@ -1,4 +1,4 @@
-"""Keys, headers, shapes of errors, filters, search, emails, metadata: what a sentence each of the decisions says."""
+"""Keys, headers, shapes of errors, filters, search, emails, metadata: what a sentence each of the assumptions says."""
 
 from __future__ import annotations
 

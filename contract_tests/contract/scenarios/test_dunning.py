@@ -272,9 +272,9 @@ def test_a_subscription_without_a_method_is_collected_by_invoice(sandbox: Sandbo
     assert status(sandbox, subscription) == "active"
 
 
-def test_by_the_other_reading_a_renewal_without_a_method_fails(sandbox: Sandbox) -> None:
+def test_by_the_other_assumption_a_renewal_without_a_method_fails(sandbox: Sandbox) -> None:
     """B-41, ``renewal_without_method: fail``."""
-    sandbox.control.patch("/app", {"settings": {"readings": {"renewal_without_method": "fail"}}})
+    sandbox.control.patch("/app", {"settings": {"assumptions": {"renewal_without_method": "fail"}}})
     with sandbox.expect("customer.created", "subscription.created", "subscription.payment_failed"):
         subscription = sandbox.subscribe(phone=None, unit_amount=5000, interval="month")
     assert status(sandbox, subscription) == "past_due"

@@ -16,11 +16,11 @@ IBAN = {"type": "bank_transfer", "iban": "FR14 2004 1010 0505 0001 3M02 606"}
 SLOW = {"type": "mobile_money", "phone": "+24177000006"}
 STEP = {**CARD, "number": "4000 0000 0000 3220"}
 UNDER_WAY = pytest.mark.parametrize("method", [IBAN, SLOW, STEP], ids=["transfer", "phone", "card check"])
-BOTH = pytest.mark.parametrize("reading", ["intent", "transaction"])
+BOTH = pytest.mark.parametrize("assumption", ["intent", "transaction"])
 
 
-def read(sandbox: Sandbox, **readings: str) -> None:
-    sandbox.settings(readings=readings)
+def read(sandbox: Sandbox, **assumptions: str) -> None:
+    sandbox.settings(assumptions=assumptions)
 
 
 def opened(sandbox: Sandbox, customer: Any = None, amount: int = 5000) -> Any:
@@ -64,7 +64,7 @@ def test_an_invoice_is_paid_once_its_intent_succeeded(sandbox: Sandbox) -> None:
     assert sandbox.api.get(f"/customers/{customer['id']}/")["total_spent"] == 5000
 
 
-def test_by_the_other_reading_it_is_paid_once_its_transaction_is_completed(sandbox: Sandbox) -> None:
+def test_by_the_other_assumption_it_is_paid_once_its_transaction_is_completed(sandbox: Sandbox) -> None:
     """``payment_received: transaction``: until then nothing else is taken for it, nor can it be voided."""
     read(sandbox, payment_received="transaction")
     invoice = opened(sandbox)
@@ -81,9 +81,9 @@ def test_by_the_other_reading_it_is_paid_once_its_transaction_is_completed(sandb
     assert deposits(sandbox) == [(5000, "completed")]
 
 
-@pytest.mark.parametrize(("reading", "state"), [("intent", "paid"), ("transaction", "waiting")])
-def test_another_browser_sees_the_payment_that_was_made(sandbox: Sandbox, reading: str, state: str) -> None:
-    read(sandbox, payment_received=reading)
+@pytest.mark.parametrize(("assumption", "state"), [("intent", "paid"), ("transaction", "waiting")])
+def test_another_browser_sees_the_payment_that_was_made(sandbox: Sandbox, assumption: str, state: str) -> None:
+    read(sandbox, payment_received=assumption)
     invoice = opened(sandbox)
     with buyer(sandbox, invoice) as awa, buyer(sandbox, invoice) as ama:
         awa.pay(**{**FORM_CARD, "number": SETTLING["number"]})
@@ -92,10 +92,10 @@ def test_another_browser_sees_the_payment_that_was_made(sandbox: Sandbox, readin
     assert deposits(sandbox) == [(5000, "completed")]
 
 
-@pytest.mark.parametrize(("reading", "state"), [("intent", "complete"), ("transaction", "processing")])
-def test_no_buyer_is_redirected_before_the_session_is_complete(sandbox: Sandbox, reading: str, state: str) -> None:
+@pytest.mark.parametrize(("assumption", "state"), [("intent", "complete"), ("transaction", "processing")])
+def test_no_buyer_is_redirected_before_the_session_is_complete(sandbox: Sandbox, assumption: str, state: str) -> None:
     """CheckoutSession states: complete and the redirect to ``success_url`` are one transition."""
-    read(sandbox, payment_received=reading)
+    read(sandbox, payment_received=assumption)
     session = sandbox.session()
     with buyer(sandbox, session) as awa:
         answer = awa.pay(**{**FORM_CARD, "number": SETTLING["number"]})
@@ -108,13 +108,13 @@ def test_no_buyer_is_redirected_before_the_session_is_complete(sandbox: Sandbox,
 
 @BOTH
 def test_a_session_paid_by_a_settling_card_has_one_subscription_with_one_invoice(
-    sandbox: Sandbox, reading: str
+    sandbox: Sandbox, assumption: str
 ) -> None:
     """B-61, B-97: the subscription begins when the payment is received, and its first period is paid once."""
-    read(sandbox, payment_received=reading)
+    read(sandbox, payment_received=assumption)
     session = sandbox.session(mode="subscription", customer=sandbox.customer()["id"])
     sandbox.buy(session, SETTLING)
-    assert len(sandbox.api.get("/subscriptions/")["data"]) == (1 if reading == "intent" else 0)
+    assert len(sandbox.api.get("/subscriptions/")["data"]) == (1 if assumption == "intent" else 0)
     sandbox.advance("2d")
     [subscription] = sandbox.api.get("/subscriptions/")["data"]
     [invoice] = sandbox.api.get("/invoices/", subscription=subscription["id"])["data"]
@@ -122,8 +122,8 @@ def test_a_session_paid_by_a_settling_card_has_one_subscription_with_one_invoice
 
 
 @BOTH
-def test_renewals_on_a_settling_card_are_never_payable_twice(sandbox: Sandbox, reading: str) -> None:
-    read(sandbox, payment_received=reading)
+def test_renewals_on_a_settling_card_are_never_payable_twice(sandbox: Sandbox, assumption: str) -> None:
+    read(sandbox, payment_received=assumption)
     customer = sandbox.customer()
     sandbox.api.post("/payment-methods/", {"customer": customer["id"], "is_default": True, **SETTLING})
     subscription = sandbox.api.post(

@@ -202,10 +202,10 @@ def test_a_retry_comes_before_the_boundary_of_the_same_instant(sandbox: Sandbox)
     assert invoices(sandbox) == [("paid", "2026-01-01"), ("paid", "2026-01-04")]
 
 
-@pytest.mark.parametrize(("reading", "charges"), [("skipped", 1), ("charged", 3)])
-def test_periods_while_past_due_are_skipped_or_charged(sandbox: Sandbox, reading: str, charges: int) -> None:
+@pytest.mark.parametrize(("assumption", "charges"), [("skipped", 1), ("charged", 3)])
+def test_periods_while_past_due_are_skipped_or_charged(sandbox: Sandbox, assumption: str, charges: int) -> None:
     """B-45, ``past_due_periods``; each failed attempt has its event."""
-    sandbox.settings(readings={"past_due_periods": reading}, renewal_retry_days=[30])
+    sandbox.settings(assumptions={"past_due_periods": assumption}, renewal_retry_days=[30])
     subscription = subscribe(sandbox, sandbox.customer(phone=FAILING_PHONE), interval="day")
     sandbox.advance("2d")
     assert (status(sandbox, subscription), len(invoices(sandbox))) == ("past_due", charges)
@@ -213,7 +213,7 @@ def test_periods_while_past_due_are_skipped_or_charged(sandbox: Sandbox, reading
     assert failed["pagination"]["count"] == charges
 
 
-EVERY_PERIOD = {"readings": {"past_due_periods": "charged"}}
+EVERY_PERIOD = {"assumptions": {"past_due_periods": "charged"}}
 
 
 def test_periods_charged_while_past_due_are_charged_again_after_recovery(sandbox: Sandbox) -> None:

@@ -12,7 +12,7 @@ from contract_tests.support.rules_harness import RulesHarness
 
 CARD = {"type": "bank_card", "number": "4242424242424242", "exp_month": 12, "exp_year": 2035, "cvc": "123"}
 BLOCK = 50
-"""Units of work between two readings of the processor's clock."""
+"""Units of work between two assumptions of the processor's clock."""
 
 
 def checks(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:

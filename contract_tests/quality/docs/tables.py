@@ -24,8 +24,8 @@ from emulator.core.errors import ERRORS
 from emulator.core.event_types import EVENTS
 from emulator.document import bundles
 from emulator.document.probes import collected
+from emulator.engine.assumptions import numbered_assumptions
 from emulator.engine.constraints import constraints, constraints_by_source
-from emulator.engine.decisions import decisions
 from emulator.engine.error_examples import error_examples
 from emulator.engine.reference_data import ReferenceData
 from emulator.resources.app.settings import Settings
@@ -58,17 +58,17 @@ def events() -> str:
 
 
 def decided() -> str:
-    """Every decision, with what the specification says of it and what changes it."""
+    """Every assumption, with what the specification says of it and what changes it."""
     parts: list[str] = []
-    for area, numbered in groupby(decisions().items(), lambda each: each[1].area):
+    for area, numbered in groupby(numbered_assumptions().items(), lambda each: each[1].area):
         parts.append(f"## {area}")
-        for number, decision in numbered:
-            names = [*decision.settings, *(f"readings.{name}" for name in decision.readings)]
+        for number, assumption in numbered:
+            names = [*assumption.settings, *(f"assumptions.{name}" for name in assumption.names)]
             changed_by = ", ".join(f"`{name}`" for name in names)
             lines = [
-                f'### <a id="{number}"></a>{number} {decision.title}',
-                f"*{decision.section}.* {decision.reads}",
-                f"**Here:** {decision.decided}",
+                f'### <a id="{number}"></a>{number} {assumption.title}',
+                f"*{assumption.section}.* {assumption.reads}",
+                f"**Here:** {assumption.decided}",
                 *([f"Changed by {changed_by}."] if names else []),
                 _probes(number),
             ]
@@ -77,19 +77,19 @@ def decided() -> str:
 
 
 def _probes(number: str) -> str:
-    """How a decision is observed at a running service, or why it cannot be."""
+    """How an assumption is observed at a running service, or why it cannot be."""
     known = collected()
     asked = [f"`{name}`: {probe.question}" for name, probe in known.of(number).items()]
     return f"*Probes:* {' '.join(asked)}" if asked else f"*No probe:* {known.unknowable[number]}"
 
 
 def probes() -> str:
-    """How many decisions have a probe, and how many requests the probes make."""
+    """How many assumptions have a probe, and how many requests the probes make."""
     known = collected()
-    numbers = {probe.decision for probe in known.probes.values()}
+    numbers = {probe.number for probe in known.probes.values()}
     alone = [name for name, probe in known.probes.items() if not probe.needs]
     return (
-        f"{len(known.probes)} probes ask about {len(numbers)} of {len(decisions())} decisions, with at most "
+        f"{len(known.probes)} probes ask about {len(numbers)} of {len(numbered_assumptions())} assumptions, with at most "
         f"{known.budget(known.probes)} requests; {len(alone)} of them need nothing but a key and make at most "
         f"{known.budget(alone)}."
     )
@@ -253,7 +253,7 @@ def workflows() -> str:
 TABLES: dict[str, Callable[[], str]] = {
     "errors": errors,
     "events": events,
-    "decisions": decided,
+    "assumptions": decided,
     "probes": probes,
     "sources": sources,
     "life cycles": life_cycles,

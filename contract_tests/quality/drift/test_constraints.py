@@ -7,27 +7,27 @@ from fnmatch import fnmatchcase
 from contract_tests.support.client import http_client
 from contract_tests.support.sandbox import RunningServer
 from emulator.document import bundles
+from emulator.engine.assumptions import numbered_assumptions
 from emulator.engine.constraints import constraints, declared, source_table
-from emulator.engine.decisions import decisions
 
 LISTED = source_table()
 
 
 def test_each_constraint_has_a_source() -> None:
-    """A new one cites a decision in the document (x-assumption), or gets its line in fixtures/sources.yaml."""
+    """A new one cites an assumption in the document (x-assumption), or gets its line in fixtures/sources.yaml."""
     assert [str(each) for each in constraints() if not each.sources] == []
 
 
-def test_each_line_of_the_table_gives_a_constraint_that_cites_no_decision() -> None:
+def test_each_line_of_the_table_gives_a_constraint_that_cites_no_assumption() -> None:
     given = {str(each) for each in declared(bundles.load("service")) if not each.sources}
     lines = [line for source in LISTED.values() for line in source]
     assert [line for line in lines if not any(fnmatchcase(each, line) for each in given)] == []
     assert len(lines) == len(set(lines))
 
 
-def test_each_decision_among_the_sources_is_one() -> None:
+def test_each_assumption_among_the_sources_is_one() -> None:
     numbers = {source for each in constraints() for source in each.sources if source.startswith("B-")}
-    assert numbers <= decisions().keys()
+    assert numbers <= numbered_assumptions().keys()
 
 
 def test_the_constraints_of_a_schema_a_parameter_and_an_answer_are_among_them() -> None:
@@ -42,8 +42,8 @@ def test_the_constraints_of_a_schema_a_parameter_and_an_answer_are_among_them() 
     } <= known
 
 
-def test_the_page_of_decisions_counts_them(server: RunningServer) -> None:
+def test_the_page_of_assumptions_counts_them(server: RunningServer) -> None:
     with http_client(base_url=server.url) as client:
-        text = client.get("/docs/decisions").text
+        text = client.get("/docs/assumptions").text
     assert f"{len(constraints())} constraints, 0 without a source." in text
     assert "<td>Limits</td>" in text

@@ -59,8 +59,8 @@ POST /recording/start
 POST /recording/stop
 GET /inboxes
 GET /inbox/{id}
-PUT /inbox/{id}/manner
-DELETE /inbox/{id}/manner
+PUT /inbox/{id}/response
+DELETE /inbox/{id}/response
 GET /emails
 GET /emails/{id}
 GET /emails/{id}/html
@@ -77,7 +77,7 @@ GET /audit
 GET /coverage
 GET /ledger
 GET /metrics
-GET /readings
+GET /assumptions
 GET /stream
 GET /phones/{id}
 POST /phones/{id}/answer

@@ -13,7 +13,7 @@ MODULES = sorted((ROOT / "emulator").rglob("*.py"))
 
 SAME_SUBJECT = {
     *("advances", "audit", "clock", "coverage", "emails", "events", "explain", "faults", "health", "inbox", "ledger"),
-    *("outcomes", "payments", "readings", "reset", "schedule", "snapshots", "sweep", "trigger", "webhooks"),
+    *("outcomes", "payments", "assumptions", "reset", "schedule", "snapshots", "sweep", "trigger", "webhooks"),
     "idempotency",  # what is stored (core), and how HTTP uses it (web)
     *("render", "request", "site", "views"),  # the parts of each of the sites: console, pages, reference
     *("app", "checks", "document", "report", "suite"),  # what is examined, in a folder of checks each

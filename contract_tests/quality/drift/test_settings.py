@@ -1,4 +1,4 @@
-"""Settings ↔ B-90: the names and defaults that the decision lists."""
+"""Settings ↔ B-90: the names and defaults that the assumption lists."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ DEFAULTS: dict[str, Any] = {
     "webhook_http": "loopback",
     "trusted_proxies": ["127.0.0.0/8", "::1/128"],
     "merchant": None,
-    "readings": {
+    "assumptions": {
         "search_nothing_found": "empty",
         "metadata_values": "scalars",
         "renewal_without_method": "invoice",
@@ -47,14 +47,14 @@ DEFAULTS: dict[str, Any] = {
 }
 
 
-def test_names_and_defaults_are_those_of_the_decision() -> None:
+def test_names_and_defaults_are_those_of_the_assumption() -> None:
     settings = msgspec.json.decode(msgspec.json.encode(Settings()))
     assert settings.pop("id") == "settings"
     assert settings == DEFAULTS
     assert list(settings) == list(DEFAULTS)
 
 
-def test_fees_are_those_of_the_decision() -> None:
+def test_fees_are_those_of_the_assumption() -> None:
     """B-56."""
     assert FEE_RATES == {"starter": 3.5, "growth": 2.9, "business": 2.4, "enterprise": 1.9}
 

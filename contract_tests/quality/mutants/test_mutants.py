@@ -78,7 +78,7 @@ def test_a_mutant_is_noticed_by_the_test_that_looks_and_by_no_other():
     mutant = mutant_of(path, "if year > MAXYEAR:", "if (not (year > MAXYEAR)):")
     looks, does_not = (
         f"contract_tests/contract/core/test_calendar.py::test_{name}"
-        for name in ("the_example_of_the_decision", "days_and_midnights")
+        for name in ("the_example_of_the_assumption", "days_and_midnights")
     )
     with workers(1) as idle:
         found = [next(run([mutant], lambda _, tests=[test]: tests, 1, idle, 1)) for test in (looks, does_not)]

@@ -347,7 +347,7 @@ FAULTS = (
         "metadata replaced instead of merged",
         f"{CORE}.handlers.merge_metadata",
         lambda real: lambda old, patch: dict(patch),
-        # Metadata that is returned may hold any JSON, by the reading `metadata_values`.
+        # Metadata that is returned may hold any JSON, under the assumption `metadata_values`.
         RULE,
         "contract.resources.test_customers.test_metadata_is_merged",
     ),

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from contract_tests.robustness.interleavings.machine import Interleavings
-from emulator.resources.app.settings import Readings
+from emulator.resources.app.settings import Assumptions
 from emulator.resources.billing import renewals
 from emulator.resources.payments import current_payment
 
@@ -26,7 +26,7 @@ SEARCH = settings(
 )
 FIND = settings(SEARCH, max_examples=1500, phases=(Phase.generate,))
 
-READINGS = ("intent", "transaction")
+ASSUMPTIONS = ("intent", "transaction")
 
 
 RARE = ("act", "answer", "cancel_intent", "cancel_transaction", "change_collection", "change_tax", "delete_customer")
@@ -34,15 +34,15 @@ RARE += ("delete_method", "dispute", "pay_session", "refund", "write_off")
 """Rules that no double payment needs: without them one is found sooner."""
 
 
-def machine(reading: str, **fields: Any) -> type[Interleavings]:
-    """The machine under one reading of when a payment is received (B-61)."""
-    fields["settings"] = {"readings": Readings(payment_received=reading)}
+def machine(assumption: str, **fields: Any) -> type[Interleavings]:
+    """The machine under one assumption of when a payment is received (B-61)."""
+    fields["settings"] = {"assumptions": Assumptions(payment_received=assumption)}
     return type("Drawn", (Interleavings,), fields)
 
 
-@pytest.mark.parametrize("reading", READINGS)
-def test_money_is_taken_once_in_any_order(reading: str) -> None:
-    run_state_machine_as_test(machine(reading), settings=SEARCH)
+@pytest.mark.parametrize("assumption", ASSUMPTIONS)
+def test_money_is_taken_once_in_any_order(assumption: str) -> None:
+    run_state_machine_as_test(machine(assumption), settings=SEARCH)
 
 
 def settling_is_over(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""A model of one subscription that is charged automatically, from the specification and the decisions alone.
+"""A model of one subscription that is charged automatically, from the specification and the assumptions alone.
 
 It imports nothing of the emulator. The operator answers at once: a charge succeeds or fails with ``phone_works``.
 """

@@ -270,7 +270,7 @@ class Invariants(logging.Handler):
             oldest=lambda path: [msgspec.to_builtins(each) for each in world.table(kinds[path.split("/")[2]])]
         )
         emulator: Any = SimpleNamespace(api=api, ledger=SimpleNamespace(balanced=True, totals=totals))
-        for flag in expected_sums.flags(emulator, msgspec.to_builtins(settings(world).readings)):
+        for flag in expected_sums.flags(emulator, msgspec.to_builtins(settings(world).assumptions)):
             self.violated("money", f"{world.name}: {flag}")
 
     def _check_outcomes(self, runtime: Runtime) -> None:

@@ -26,7 +26,7 @@ from emulator.server.sandbox import Sandbox as Emulator
 ROUNDS = 60
 """Damages of each kind of file."""
 
-FIXTURE = b"""settings: {tax_rate: 18, currencies: [XAF, EUR], readings: {webhook_success: 2xx}}
+FIXTURE = b"""settings: {tax_rate: 18, currencies: [XAF, EUR], assumptions: {webhook_success: 2xx}}
 keys: [sk_test_demo, sk_prod_demo]
 apps: {demo: {settings: {commission_rate: 2.5}}}
 """

@@ -13,13 +13,13 @@ ARRIVED = ("completed", "refunded", "disputed")
 """The statuses of a deposit whose money has arrived."""
 
 
-def flags(emulator: Emulator, readings: dict[str, str]) -> Iterator[str]:
+def flags(emulator: Emulator, assumptions: dict[str, str]) -> Iterator[str]:
     """Every sum that is not what it should be, as a sentence."""
     lists = {name: emulator.api.oldest(f"/v1/{name}/") for name in LISTS}
     transactions = {each["id"]: each for each in lists["transactions"]}
     yield from _deposits(lists, transactions)
     yield from _customers(lists)
-    yield from _invoices(lists, transactions, readings)
+    yield from _invoices(lists, transactions, assumptions)
     yield from _sessions(lists)
     yield from _subscriptions(lists)
     yield from _books(emulator, lists)
@@ -65,14 +65,14 @@ def _customers(lists: dict[str, Any]) -> Iterator[str]:
             yield f"{customer['id']}: spent {customer['total_spent']}, and its transactions are {expected}"
 
 
-def _invoices(lists: dict[str, Any], transactions: dict[str, Any], readings: dict[str, str]) -> Iterator[str]:
+def _invoices(lists: dict[str, Any], transactions: dict[str, Any], assumptions: dict[str, str]) -> Iterator[str]:
     received: dict[str, int] = defaultdict(int)
     times: dict[str, int] = defaultdict(int)
     for intent in lists["payment-intents"]:
         if intent["status"] == "succeeded" and intent["invoice"]:
             times[intent["invoice"]] += 1
             settled = transactions[intent["transaction"]]["status"] in ARRIVED
-            if readings.get("payment_received") != "transaction" or settled:
+            if assumptions.get("payment_received") != "transaction" or settled:
                 received[intent["invoice"]] += intent["amount_received"]
     for each in lists["invoices"]:
         id, subtotal = each["id"], sum(line["amount"] for line in each["line_items"])

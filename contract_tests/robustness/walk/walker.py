@@ -19,8 +19,8 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "very slow operator": {"operator_delay": 300_000},
     "no retries": {"renewal_retry_days": []},
     "flat errors": {"error_shape": "flat", "unknown_fields": "ignore"},
-    "paid by transaction": {"readings": {"payment_received": "transaction"}},
-    "charged while past due": {"readings": {"past_due_periods": "charged", "renewal_without_method": "fail"}},
+    "paid by transaction": {"assumptions": {"payment_received": "transaction"}},
+    "charged while past due": {"assumptions": {"past_due_periods": "charged", "renewal_without_method": "fail"}},
 }
 """The settings that walks start with."""
 
@@ -170,7 +170,7 @@ def walk(server: LocalServer, seed: int, steps: int) -> Iterator[str]:
             except JobFailed as error:
                 found = [f"a job failed: {error}"]
             if number % CHECKED_EVERY == 0 or number == steps:
-                found += expected_sums.flags(emulator, settings.get("readings", {}))
+                found += expected_sums.flags(emulator, settings.get("assumptions", {}))
             yield from (f"seed {seed} ({name}), step {number}: {flag}" for flag in found)
             if found:
                 return

@@ -71,10 +71,10 @@ def every_schema_is_portable(inspector: Inspector) -> None:
 
 
 def tools_and_resources_answer(inspector: Inspector, id: str) -> None:
-    """An object is explained, and a decision read by its number."""
+    """An object is explained, and an assumption read by its number."""
     assert id in inspector.tool("explain", id=id)
-    (decision,) = inspector.result("resources/read", "--uri", "emulator://decisions/B-44")["contents"]
-    assert "Decided: " in decision["text"]
+    (assumption,) = inspector.result("resources/read", "--uri", "emulator://assumptions/B-44")["contents"]
+    assert "Decided: " in assumption["text"]
 
 
 def an_error_is_the_tools_answer(inspector: Inspector) -> None:

@@ -95,15 +95,15 @@ def test_eight_tools_cost_few_tokens_and_each_works(sandbox: Sandbox) -> None:
     session(sandbox, story)
 
 
-def test_resources_are_decisions_operations_and_objects(sandbox: Sandbox) -> None:
+def test_resources_are_assumptions_operations_and_objects(sandbox: Sandbox) -> None:
     id = sandbox.customer()["id"]
 
     async def story(client: Client) -> None:
         async def read(uri: str) -> str:
             return str((await client.read_resource(uri)).contents[0].text)  # type: ignore[union-attr]  # all are texts
 
-        assert "B-44 " in await read("emulator://decisions")
-        assert "Decided: " in await read("emulator://decisions/B-44")
+        assert "B-44 " in await read("emulator://assumptions")
+        assert "Decided: " in await read("emulator://assumptions/B-44")
         assert "createRefund: POST /v1/refunds/" in await read("emulator://document")
         assert "$ref" not in await read("emulator://document/createRefund")
         assert json.loads(await read(f"emulator://objects/{id}"))["id"] == id

@@ -28,7 +28,7 @@ Ways = Callable[[int], Iterable[tuple[View, str]]]
 GUIDE = (".", "testing", "errors", "security", "webhooks", "fr/webhooks")
 """Pages that have between them everything that a page of the guide can have."""
 
-REFERENCE = ("errors", "events", "decisions", "life-cycles", "magic-values")
+REFERENCE = ("errors", "events", "numbers", "life-cycles", "magic-values")
 
 
 @pytest.fixture

@@ -150,7 +150,7 @@ def test_on_a_terminal_ctrl_c_reaches_the_command_once(screen: OnScreen) -> None
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--export-on-exit", "x.json", "--readings", "all", "--", "true"], "--readings makes many"),
+        (["--export-on-exit", "x.json", "--assumptions", "all", "--", "true"], "--assumptions makes many"),
         (["--seed", "x", "--", "true"], "--seed"),
         (["--prot", "1", "--", "true"], "'--port'"),
         (["--fixtures", "/nowhere.yaml", "true"], "/nowhere.yaml: cannot be read"),
@@ -162,7 +162,7 @@ def test_what_cannot_be_run_is_reported_in_one_line(start: Start, arguments: lis
     assert said in errors
 
 
-@pytest.mark.parametrize("first", [[], ["--readings", "all"]])
+@pytest.mark.parametrize("first", [[], ["--assumptions", "all"]])
 @pytest.mark.parametrize(
     ("program", "status", "said"),
     [

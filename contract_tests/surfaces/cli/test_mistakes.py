@@ -127,7 +127,7 @@ def test_a_file_that_is_no_snapshot(cli: Cli, tmp_path: Path, content: bytes) ->
         b"\xff",
         b"[]",
         b"settings: {tax: 1}",
-        b"settings: {readings: {tax: exact}}",
+        b"settings: {assumptions: {tax: exact}}",
         b"settings: {merchant: {tax: 1}}",
         b"apps: {shop: {tax: 1}}",
         b"keys: [sk_test_shop]",
@@ -162,7 +162,7 @@ def test_a_file_whose_name_is_none_for_a_snapshot(cli: Cli, tmp_path: Path) -> N
         ("grade", "--badge"),
         ("exec", "--report"),
         ("exec", "--export-on-exit"),
-        ("exec", "--readings", "all", "--junit"),
+        ("exec", "--assumptions", "all", "--junit"),
     ],
     ids=" ".join,
 )

@@ -20,7 +20,7 @@ from contract_tests.support.receiver import Receiver
 from contract_tests.surfaces.checks.receiver.receivers import SECRET
 from contract_tests.surfaces.cli.terminal import processes, run
 from contract_tests.surfaces.cli.test_check import Stranger, serving
-from contract_tests.surfaces.cli.test_exec_readings import CALL, SEARCH
+from contract_tests.surfaces.cli.test_exec_assumptions import CALL, SEARCH
 from contract_tests.surfaces.recording.story import START, past_due
 from emulator.checks.traffic.passed import PassedRequest
 from emulator.checks.traffic.run_file import RunWriter
@@ -40,8 +40,8 @@ PLACES = {
 
 RUNS = """
 0 health --json --url {url}
-1 exec --readings all --json --junit found.xml -- {search}
-1 exec --reading search_nothing_found=error --report found.html --export-on-exit found.json -- {search}
+1 exec --assumptions all --json --junit found.xml -- {search}
+1 exec --assume search_nothing_found=error --report found.html --export-on-exit found.json -- {search}
 0 clock show --json {main}
 0 clock advance --json 1d {other}
 0 clock next --json {other}

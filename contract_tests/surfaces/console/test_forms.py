@@ -12,13 +12,13 @@ import pytest
 from contract_tests.support.sandbox import Sandbox
 from contract_tests.surfaces.console.visitor import visiting
 from emulator.core.limits import CONSOLE_FORM
-from emulator.engine.readings import readings
+from emulator.engine.assumptions import named_assumptions
 from emulator.ui.console import request_body
 from emulator.ui.console.actions import ACTIONS, back
 from emulator.ui.console.api_client import ApiRequestError
 from emulator.ui.console.labels import DONE
 
-READINGS = readings()
+ASSUMPTIONS = named_assumptions()
 
 
 def test_the_clock_is_moved_and_reported_once(sandbox: Sandbox) -> None:
@@ -89,28 +89,30 @@ def test_settings_are_saved_as_they_are_shown(sandbox: Sandbox) -> None:
     before = sandbox.control.get("/app")["settings"]
     with visiting(sandbox) as visitor:
         form = dict(shown(visitor.open("settings").html))
-        assert {name.split(":")[0].split(".")[-1] for name in form} == before.keys() - READINGS.keys() - {"readings"}
+        assert {name.split(":")[0].split(".")[-1] for name in form} == before.keys() - ASSUMPTIONS.keys() - {
+            "assumptions"
+        }
         assert visitor.do("settings", "settings", **form).said("notice") == "The settings are changed."
         assert sandbox.control.get("/app")["settings"] == before
         visitor.do("settings", "settings", **{**form, "settings.tax_rate:number": "18.5"})
     assert sandbox.control.get("/app")["settings"] == {**before, "tax_rate": 18.5}
 
 
-def test_each_reading_is_a_choice_with_its_sentence_and_its_meanings(sandbox: Sandbox) -> None:
-    """B-99: changed for this App, and in force on the page of decisions that the form leads to."""
+def test_each_assumption_is_a_choice_with_its_sentence_and_its_meanings(sandbox: Sandbox) -> None:
+    """B-99: changed for this App, and in force on the page of assumptions that the form leads to."""
     with visiting(sandbox) as visitor:
-        page = visitor.open("readings").html
-        for name, reading in READINGS.items():
-            (options,) = findall(rf'<select [^>]*name="settings.readings.{name}"[^>]*>(.*?)</select>', page, DOTALL)
-            assert findall(r'value="([^"]*)"', options) == list(reading.values)
-            texts = (reading.sentence, *reading.values.values())
+        page = visitor.open("assumptions").html
+        for name, assumption in ASSUMPTIONS.items():
+            (options,) = findall(rf'<select [^>]*name="settings.assumptions.{name}"[^>]*>(.*?)</select>', page, DOTALL)
+            assert findall(r'value="([^"]*)"', options) == list(assumption.values)
+            texts = (assumption.sentence, *assumption.values.values())
             assert [text for text in texts if text not in unescape(page)] == []
-        visitor.do("settings", "readings", **{"settings.readings.webhook_success": "2xx"})
-        assert sandbox.control.get("/app")["settings"]["readings"]["webhook_success"] == "2xx"
-        assert 'value="2xx" selected' in visitor.open("readings").html
-        (decisions,) = {unescape(link) for link in findall(r'href="(/docs/decisions[^"#]*)"', page)}
-        in_force = findall(r"<code>([^<]*)</code>[^<]*<strong[^>]*>in force for", visitor.http.get(decisions).text)
-    assert len(in_force) == len(READINGS)
+        visitor.do("settings", "assumptions", **{"settings.assumptions.webhook_success": "2xx"})
+        assert sandbox.control.get("/app")["settings"]["assumptions"]["webhook_success"] == "2xx"
+        assert 'value="2xx" selected' in visitor.open("assumptions").html
+        (assumptions,) = {unescape(link) for link in findall(r'href="(/docs/assumptions[^"#]*)"', page)}
+        in_force = findall(r"<code>([^<]*)</code>[^<]*<strong[^>]*>in force for", visitor.http.get(assumptions).text)
+    assert len(in_force) == len(ASSUMPTIONS)
     assert "2xx" in in_force
 
 

@@ -13,12 +13,12 @@ from contract_tests.support.sandbox import FAILING_PHONE, Sandbox
 from contract_tests.surfaces.console.visitor import PLACE, visiting
 from emulator.core.errors import ERRORS
 from emulator.document import bundles
-from emulator.engine.readings import readings
+from emulator.engine.assumptions import named_assumptions
 from emulator.presentation.languages.language import language_of
 from emulator.presentation.languages.statuses import TRANSITIONS
 from emulator.resources.registry import STATE_MACHINES
 from emulator.ui.console import error_texts
-from emulator.ui.console.labels import EMAILS, READINGS, SETTINGS
+from emulator.ui.console.labels import ASSUMPTIONS, EMAILS, SETTINGS
 from emulator.ui.console.views import PAGES
 from emulator.web.formats import EXPLAINED
 
@@ -101,9 +101,9 @@ def test_no_sentence_of_a_page_stays_english(sandbox: Sandbox) -> None:
 
 def test_every_name_that_a_page_looks_up_has_its_text(sandbox: Sandbox) -> None:
     assert {row.trigger for machine in STATE_MACHINES for row in machine.rows} <= TRANSITIONS.keys()
-    assert readings().keys() == READINGS.keys()
+    assert named_assumptions().keys() == ASSUMPTIONS.keys()
     settings = bundles.load("control")["components"]["schemas"]["Settings"]["properties"]
-    assert settings.keys() - {"readings", *READINGS} == SETTINGS.keys()
+    assert settings.keys() - {"assumptions", *ASSUMPTIONS} == SETTINGS.keys()
     kinds = bundles.load("control")["components"]["schemas"]["EmailKind"]["enum"]
     assert set(kinds) == EMAILS.keys()
 

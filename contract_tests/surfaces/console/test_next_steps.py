@@ -61,7 +61,7 @@ def test_a_failed_delivery_arrives_after_its_inbox_accepts_again(sandbox: Sandbo
     [delivery] = sandbox.deliveries(endpoint)
     with visiting(sandbox) as visitor:
         assert offered(visitor.open(f"objects/{delivery['id']}")) == ["Let the inbox answer 200", "Replay"]
-        press(visitor, delivery["id"], "clear_manner")
+        press(visitor, delivery["id"], "clear_response")
         assert press(visitor, delivery["id"], "retry").said("notice") == "Retried: succeeded."
         assert offered(visitor.open(f"objects/{delivery['id']}")) == []
 

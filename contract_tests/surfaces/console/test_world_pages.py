@@ -1,4 +1,4 @@
-"""The pages about a world as a whole: plots over its time, coverage, worlds, inboxes, readings, reports of runs."""
+"""The pages about a world as a whole: plots over its time, coverage, worlds, inboxes, assumptions, reports of runs."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_all_worlds_are_listed_with_what_they_hold(sandbox: Sandbox) -> None:
     assert "1 Jan 2026 00:00:00" in row[0]
 
 
-def test_an_inbox_shows_what_it_received_and_its_manner_is_set_and_cleared(sandbox: Sandbox) -> None:
+def test_an_inbox_shows_what_it_received_and_its_response_is_set_and_cleared(sandbox: Sandbox) -> None:
     sandbox.endpoint(inbox(sandbox, "shop"))
     sandbox.customer()
     sandbox.settle()
@@ -110,10 +110,10 @@ def test_an_inbox_shows_what_it_received_and_its_manner_is_set_and_cleared(sandb
         assert page.said("answer") == "It answers with 200 at once. 2 requests received."
         assert "customer.created 200 signature valid" in page.said("received")
         form = {"_id": "shop", "status:number": "500", "delay_ms:number": "5"}
-        page = visitor.do("manner", "inbox/shop", **form)
+        page = visitor.do("response", "inbox/shop", **form)
         assert page.said("notice") == "From now on it answers with 500."
         assert page.said("answer").startswith("It answers with 500 after 5 ms.")
-        page = visitor.do("clear_manner", "inbox/shop", _id="shop")
+        page = visitor.do("clear_response", "inbox/shop", _id="shop")
         assert page.said("notice") == "From now on it answers with 200."
         assert "It answers with 200 at once." in page.said("answer")
 
@@ -181,9 +181,9 @@ def test_what_is_no_report_is_said_to_be_none(sandbox: Sandbox, text: str) -> No
     assert page.said("report-error") == "This is not the JSON of a sweep or a grade."
 
 
-def test_readings_are_set_beside_the_decisions(sandbox: Sandbox) -> None:
+def test_assumptions_are_set_beside_the_assumptions(sandbox: Sandbox) -> None:
     with visiting(sandbox) as visitor:
-        page = visitor.do("settings", "readings", **{"settings.readings.webhook_success": "2xx"})
+        page = visitor.do("settings", "assumptions", **{"settings.assumptions.webhook_success": "2xx"})
         assert page.said("notice") == "The settings are changed."
         assert "B-58" in page.text
-    assert sandbox.control.get("/app")["settings"]["readings"]["webhook_success"] == "2xx"
+    assert sandbox.control.get("/app")["settings"]["assumptions"]["webhook_success"] == "2xx"

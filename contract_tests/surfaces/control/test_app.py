@@ -11,9 +11,9 @@ from contract_tests.support.client import Client
 from contract_tests.support.sandbox import Sandbox
 
 OF_SETTINGS = {"unknown_fields": "reject", "error_shape": "documented", "refund_timing": "documented"}
-"""Readings that have settings of their own; the App shows them among its readings too."""
+"""Assumptions that have settings of their own; the App shows them among its assumptions too."""
 
-DEFAULTS = {**SETTINGS, "readings": {**SETTINGS["readings"], **OF_SETTINGS}}
+DEFAULTS = {**SETTINGS, "assumptions": {**SETTINGS["assumptions"], **OF_SETTINGS}}
 
 OTHERS: dict[str, Any] = {
     "main_currency": "EUR",
@@ -38,7 +38,7 @@ OTHERS: dict[str, Any] = {
     "webhook_http": "never",
     "trusted_proxies": [],
     "merchant": {"address": ["BP 7", "Libreville"], "tax_number": "GA-1", "email": None, "phone": None, "logo": None},
-    "readings": {
+    "assumptions": {
         "search_nothing_found": "error",
         "metadata_values": "any",
         "webhook_success": "2xx",
@@ -77,8 +77,8 @@ WRONG: list[tuple[str, Any]] = [
     ("operator_delay", -0.1),
     ("refund_review", "yes"),
     ("webhook_http", "https"),
-    ("readings", {"payment_received": "never"}),
-    ("readings", {"no_such_reading": "any"}),
+    ("assumptions", {"payment_received": "never"}),
+    ("assumptions", {"no_such_assumption": "any"}),
     ("no_such_setting", 1),
     ("merchant", {"no_such_field": 1}),
 ]
@@ -99,8 +99,8 @@ def test_an_app_starts_with_the_documented_settings(sandbox: Sandbox) -> None:
 def test_each_setting_can_be_changed_alone(sandbox: Sandbox, name: str) -> None:
     changed = sandbox.control.patch("/app", {"settings": {name: OTHERS[name]}})
     expected = {**DEFAULTS, name: OTHERS[name]}
-    if name in DEFAULTS["readings"]:  # an older setting, which is shown as a reading as well
-        expected["readings"] = {**DEFAULTS["readings"], name: OTHERS[name]}
+    if name in DEFAULTS["assumptions"]:  # an older setting, which is shown as an assumption as well
+        expected["assumptions"] = {**DEFAULTS["assumptions"], name: OTHERS[name]}
     assert changed["settings"] == expected == settings(sandbox)
 
 
@@ -113,12 +113,12 @@ def test_a_wrong_name_or_value_is_rejected_and_nothing_changes(sandbox: Sandbox,
     assert settings(sandbox) == DEFAULTS
 
 
-def test_readings_not_sent_stay_as_they_are(sandbox: Sandbox) -> None:
-    """B-99: a change of one reading is merged with the others."""
-    sandbox.control.patch("/app", {"settings": {"readings": {"payment_received": "transaction"}}})
-    changed = sandbox.control.patch("/app", {"settings": {"readings": {"success_url": "required"}}})
+def test_assumptions_not_sent_stay_as_they_are(sandbox: Sandbox) -> None:
+    """B-99: a change of one assumption is merged with the others."""
+    sandbox.control.patch("/app", {"settings": {"assumptions": {"payment_received": "transaction"}}})
+    changed = sandbox.control.patch("/app", {"settings": {"assumptions": {"success_url": "required"}}})
     own = {"payment_received": "transaction", "success_url": "required"}
-    assert changed["settings"]["readings"] == {**DEFAULTS["readings"], **own}
+    assert changed["settings"]["assumptions"] == {**DEFAULTS["assumptions"], **own}
 
 
 def test_an_empty_change_changes_nothing(sandbox: Sandbox) -> None:

@@ -149,11 +149,11 @@ def test_the_url_says_how_it_answers(sandbox: Sandbox, http: httpx.Client) -> No
 def test_how_an_inbox_answers_is_set_and_set_back(sandbox: Sandbox) -> None:
     """So an endpoint that passed its ping can be made to fail, and to recover."""
     endpoint = sandbox.endpoint(url(sandbox))
-    answer = sandbox.control.request("PUT", "/inbox/shop/manner", json={"status": 500})
+    answer = sandbox.control.request("PUT", "/inbox/shop/response", json={"status": 500})
     assert (answer.status_code, answer.json()) == (200, {"status": 500, "delay_ms": 0})
     sandbox.customer()
     assert sandbox.deliveries(endpoint)[0]["status"] == "pending"
-    assert sandbox.control.request("DELETE", "/inbox/shop/manner").status_code == 204
+    assert sandbox.control.request("DELETE", "/inbox/shop/response").status_code == 204
     sandbox.advance("1m")
     assert [request["answered"] for request in stored(sandbox)] == [200, 500, 200]
     assert sandbox.deliveries(endpoint)[0]["status"] == "succeeded"
@@ -175,16 +175,16 @@ def test_the_url_of_a_request_goes_before_what_was_set(sandbox: Sandbox, http: h
 
 
 @pytest.mark.parametrize(
-    "manner", [{"status": 199}, {"status": "500"}, {"delay_ms": -1}, {"delay_ms": 60_001}, {"x": 1}]
+    "response", [{"status": 199}, {"status": "500"}, {"delay_ms": -1}, {"delay_ms": 60_001}, {"x": 1}]
 )
-def test_an_invalid_manner_is_rejected(sandbox: Sandbox, manner: dict[str, Any]) -> None:
-    sandbox.control.rejected("PUT", "/inbox/shop/manner", 422, "INVALID_FIELD", json=manner)
+def test_an_invalid_response_is_rejected(sandbox: Sandbox, response: dict[str, Any]) -> None:
+    sandbox.control.rejected("PUT", "/inbox/shop/response", 422, "INVALID_FIELD", json=response)
     assert sandbox.control.http.post("/inbox/shop").status_code == 200
 
 
-def test_an_inbox_may_be_called_manner(sandbox: Sandbox, http: httpx.Client) -> None:
-    assert http.put(url(sandbox, "manner"), headers={"authorization": f"Bearer {sandbox.key}"}).status_code == 200
-    assert [request["method"] for request in stored(sandbox, "manner")] == ["PUT"]
+def test_an_inbox_may_be_called_response(sandbox: Sandbox, http: httpx.Client) -> None:
+    assert http.put(url(sandbox, "response"), headers={"authorization": f"Bearer {sandbox.key}"}).status_code == 200
+    assert [request["method"] for request in stored(sandbox, "response")] == ["PUT"]
 
 
 def test_a_delay_is_real_time(sandbox: Sandbox, http: httpx.Client) -> None:
@@ -253,7 +253,7 @@ def test_the_list_is_an_envelope_newest_first(sandbox: Sandbox) -> None:
 
 
 def test_inboxes_are_listed_with_what_they_hold_and_how_they_answer(sandbox: Sandbox) -> None:
-    """Those that received something, those that an endpoint sends to, and those whose manner was set."""
+    """Those that received something, those that an endpoint sends to, and those whose response was set."""
     sandbox.endpoint(
         f"{sandbox.url}/_emulator/inbox/shop?app={sandbox.key.removeprefix('sk_test_')}", "customer.created"
     )

@@ -91,7 +91,7 @@ def do_not_look(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 SETTLES_LATER = {**BUYER_CARD, "number": "4000000000000077"}
-BY_TRANSACTION = {"readings": {"payment_received": "transaction"}}
+BY_TRANSACTION = {"assumptions": {"payment_received": "transaction"}}
 
 
 def pay_twice(sandbox: Sandbox) -> tuple[str, list[int]]:

@@ -14,7 +14,7 @@ from zlib import crc32
 import pytest
 
 from contract_tests.surfaces.crawl.crawler import BOUGHT, LANGUAGES, Finding, crawl
-from contract_tests.surfaces.crawl.worlds import JOURNEYS, READINGS, SETTINGS, STATUSES, eventful_world, settings
+from contract_tests.surfaces.crawl.worlds import ASSUMPTIONS, JOURNEYS, SETTINGS, STATUSES, eventful_world, settings
 from emulator.resources.app.settings import Settings
 from emulator.testing import LocalServer
 from emulator.ui.console.views import PAGES
@@ -72,7 +72,7 @@ def test_every_kind_of_object_was_there(crawled: Crawled) -> None:
 def test_every_setting_had_every_value() -> None:
     """Of those that have a few; the others have at least two."""
     hints = {name: hint for name, hint in get_type_hints(Settings).items() if name in Settings.__struct_fields__}
-    assert {*SETTINGS, "id", "readings"} == {*hints}
+    assert {*SETTINGS, "id", "assumptions"} == {*hints}
     chosen = [settings(seed) for seed in SEEDS]
     for name, hint in hints.items():
         values = [each[name] for each in chosen if name in each]
@@ -80,5 +80,5 @@ def test_every_setting_had_every_value() -> None:
             assert all(value in values for value in SETTINGS[name]), name
             assert len(SETTINGS[name]) >= 2
             assert get_origin(hint) is not Literal or {*SETTINGS[name]} == {*get_args(hint)}, name
-    for name, values in READINGS.items():
-        assert {each["readings"][name] for each in chosen} == {*values}
+    for name, values in ASSUMPTIONS.items():
+        assert {each["assumptions"][name] for each in chosen} == {*values}

@@ -9,7 +9,7 @@ from typing import Any, get_args, get_type_hints
 from contract_tests.robustness.walk.walker import STARTS, JobFailed, Walker
 from emulator.core.errors import CODES
 from emulator.core.event_types import EVENTS
-from emulator.resources.app.settings import Readings
+from emulator.resources.app.settings import Assumptions
 from emulator.resources.registry import STATE_MACHINES
 from emulator.testing import Emulator, LocalServer, RequestRefused
 
@@ -54,8 +54,8 @@ SETTINGS: Mapping[str, Sequence[Any]] = {
 }
 """Every setting with the values that one world after another has."""
 
-READINGS: Mapping[str, Sequence[str]] = {name: get_args(hint) for name, hint in get_type_hints(Readings).items()}
-"""Every reading with its values."""
+ASSUMPTIONS: Mapping[str, Sequence[str]] = {name: get_args(hint) for name, hint in get_type_hints(Assumptions).items()}
+"""Every assumption with its values."""
 
 STATUSES = {(machine.kind.kind, row.target) for machine in STATE_MACHINES for row in machine.rows}
 """Every status of every kind that has a life cycle."""
@@ -75,7 +75,7 @@ FAULTS: Sequence[Mapping[str, Any]] = (
 def settings(seed: int) -> dict[str, Any]:
     """The settings of the world of a seed."""
     chosen = {name: values[seed % len(values)] for name, values in SETTINGS.items()}
-    return {**chosen, "readings": {name: each[seed // 2 % len(each)] for name, each in READINGS.items()}}
+    return {**chosen, "assumptions": {name: each[seed // 2 % len(each)] for name, each in ASSUMPTIONS.items()}}
 
 
 @contextmanager
@@ -106,7 +106,7 @@ def _hear(emulator: Emulator) -> None:
     for status in (200, 400, 503):
         url = f"{emulator.url}/_emulator/inbox/answers-{status}?app={app}"
         _try(emulator, "POST", "/v1/webhooks/", {"name": f"Shop {status}", "url": url, "events": ["*"]})
-        _try(emulator, "PUT", f"/_emulator/inbox/answers-{status}/manner", {"status": status})
+        _try(emulator, "PUT", f"/_emulator/inbox/answers-{status}/response", {"status": status})
 
 
 def _trigger(emulator: Emulator) -> None:

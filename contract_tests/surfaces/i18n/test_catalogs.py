@@ -77,7 +77,7 @@ def test_messages_are_found_everywhere(messages: dict[Key, Message]) -> None:
         ("emulator", "ui"),
         ("fixtures", "keys.yaml"),
         ("fixtures", "magic.yaml"),
-        ("fixtures", "readings.yaml"),
+        ("fixtures", "named-assumptions.yaml"),
         ("openapi", "schemas"),
     }
     assert (None, "PayPal rejects the payment.") in messages, "of a fixture"

@@ -13,7 +13,7 @@ from contract_tests.support.sandbox import RunningServer, Sandbox
 from emulator.core.errors import CODES
 from emulator.core.event_types import EVENTS
 
-PAGES = ["/docs/", "/docs/errors", "/docs/events", "/docs/decisions", "/docs/life-cycles", "/docs/magic-values"]
+PAGES = ["/docs/", "/docs/errors", "/docs/events", "/docs/assumptions", "/docs/life-cycles", "/docs/magic-values"]
 
 
 @pytest.fixture

@@ -98,13 +98,13 @@ def test_an_inbox_that_failed_stays_what_it_is(local_server: LocalServer, played
     with Emulator(key="sk_test_inbox", clock="2026-01-01T00:00:00Z", server=local_server) as payments:
         body = {"name": "Shop", "url": f"{payments.url}/_emulator/inbox/shop", "events": ["customer.created"]}
         payments.api.post("/v1/webhooks/", body)
-        assert payments.client.put("/_emulator/inbox/shop/manner", json={"status": 503}).is_success
+        assert payments.client.put("/_emulator/inbox/shop/response", json={"status": 503}).is_success
         payments.api.post("/v1/customers/", {"email": "a@example.com", "name": "Awa"})
         payments.clock.advance("30d")
         failed = payments.api.get("/_emulator/objects", kind="webhook_delivery", status="failed")["data"][0]
         expected = f"{failed['id']}.status=failed"
         text = Played(payments, played.story).cli("record", "--as", "pytest", "--expect", expected).output
-        assert text.count("/manner") == 1
+        assert text.count("/response") == 1
         assert "recorded-" not in text
 
 

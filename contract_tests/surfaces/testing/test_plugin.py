@@ -15,7 +15,7 @@ import emulator.testing.following_clock
 
 # Stays loaded here: a run inside this one forgets the modules it was the first to import.
 import emulator.testing.plugin
-from emulator.engine.readings import readings
+from emulator.engine.assumptions import named_assumptions
 from emulator.testing import LocalServer
 
 PLUGIN = ("-p", "no:payments_emulator", "-p", "emulator.testing.plugin", "-p", "no:cacheprovider", "-p", "no:asyncio")
@@ -314,36 +314,36 @@ def test_the_marker_and_the_options_explain_themselves(suite: pytest.Pytester) -
     help_text.fnmatch_lines(["*--payments-url=URL*", "*payments_clock*", "*payments_seed*", "*payments_fixtures*"])
 
 
-READINGS = """
+ASSUMPTIONS = """
     import pytest
 
-    @pytest.mark.payments_readings({names})
+    @pytest.mark.payments_assumptions({names})
     def test_no_customer_is_found(payments):
         assert payments.client.get("/v1/customers/", params={{"search": "nobody"}}).json()["data"] == []
 """
 
 
-def test_a_test_runs_once_for_each_value_of_each_reading(suite: pytest.Pytester) -> None:
-    """B-99: the failure names the reading, in its own id and in words."""
-    others = sum(len(reading.values) - 1 for reading in readings().values())
-    result = run(suite, test_search=READINGS.format(names='"all"'))
+def test_a_test_runs_once_for_each_value_of_each_assumption(suite: pytest.Pytester) -> None:
+    """B-99: the failure names the assumption, in its own id and in words."""
+    others = sum(len(assumption.values) - 1 for assumption in named_assumptions().values())
+    result = run(suite, test_search=ASSUMPTIONS.format(names='"all"'))
     result.assert_outcomes(passed=others, failed=1)
     result.stdout.fnmatch_lines(
         [
             "*test_no_customer_is_found[[]search_nothing_found=error[]]*",
-            "*payments emulator: reading*",
+            "*payments emulator: assumption*",
             "This test fails when search_nothing_found is error: A search without results answers 404 *",
             "The specification: Customers have a search, *",
         ]
     )
 
 
-def test_only_the_readings_that_a_marker_names_are_tried(suite: pytest.Pytester) -> None:
-    result = run(suite, "-v", test_search=READINGS.format(names='"webhook_success", "error_shape"'))
+def test_only_the_assumptions_that_a_marker_names_are_tried(suite: pytest.Pytester) -> None:
+    result = run(suite, "-v", test_search=ASSUMPTIONS.format(names='"webhook_success", "error_shape"'))
     result.assert_outcomes(passed=4)
     result.stdout.fnmatch_lines(
         [
-            "*[[]default readings[]]*",
+            "*[[]default assumptions[]]*",
             "*[[]webhook_success=2xx[]]*",
             "*[[]error_shape=flat[]]*",
             "*error_shape=nested[]]*",
@@ -351,21 +351,21 @@ def test_only_the_readings_that_a_marker_names_are_tried(suite: pytest.Pytester)
     )
 
 
-def test_the_reading_that_is_tried_joins_the_settings_of_the_test(suite: pytest.Pytester) -> None:
+def test_the_assumption_that_is_tried_joins_the_settings_of_the_test(suite: pytest.Pytester) -> None:
     module = """
         import pytest
 
-        pytestmark = pytest.mark.payments(settings={"tax_rate": 18, "readings": {"success_url": "required"}})
+        pytestmark = pytest.mark.payments(settings={"tax_rate": 18, "assumptions": {"success_url": "required"}})
 
-        @pytest.mark.payments(settings={"readings": {"webhook_retry": "all"}})
-        @pytest.mark.payments_readings("webhook_success")
-        def test_settings(payments, payments_reading):
+        @pytest.mark.payments(settings={"assumptions": {"webhook_retry": "all"}})
+        @pytest.mark.payments_assumptions("webhook_success")
+        def test_settings(payments, payments_assumption):
             settings = payments.api.get("/_emulator/app")["settings"]
             assert settings["tax_rate"] == 18
-            assert settings["readings"]["success_url"] == "required"
-            assert settings["readings"]["webhook_retry"] == "all"
-            expected = payments_reading or ("webhook_success", "200")
-            assert expected == ("webhook_success", settings["readings"]["webhook_success"])
+            assert settings["assumptions"]["success_url"] == "required"
+            assert settings["assumptions"]["webhook_retry"] == "all"
+            expected = payments_assumption or ("webhook_success", "200")
+            assert expected == ("webhook_success", settings["assumptions"]["webhook_success"])
     """
     run(suite, test_settings=module).assert_outcomes(passed=2)
 
@@ -378,17 +378,17 @@ def test_the_reading_that_is_tried_joins_the_settings_of_the_test(suite: pytest.
         ('"all", error_shape="flat"', "does not take error_shape=; *"),
     ],
 )
-def test_a_marker_with_a_reading_that_is_none_is_explained(suite: pytest.Pytester, names: str, says: str) -> None:
-    result = run(suite, test_search=READINGS.format(names=names))
+def test_a_marker_with_an_assumption_that_is_none_is_explained(suite: pytest.Pytester, names: str, says: str) -> None:
+    result = run(suite, test_search=ASSUMPTIONS.format(names=names))
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines([f"*@pytest.mark.payments_readings {says}"])
+    result.stdout.fnmatch_lines([f"*@pytest.mark.payments_assumptions {says}"])
 
 
 def test_a_marker_on_a_test_without_a_world_is_explained(suite: pytest.Pytester) -> None:
     module = """
         import pytest
 
-        @pytest.mark.payments_readings("all")
+        @pytest.mark.payments_assumptions("all")
         def test_nothing():
             pass
     """

@@ -47,7 +47,7 @@ class Report:
 
     ``links`` has the status of each link, 0 if it could not be followed. ``problems`` are errors of the check itself,
     ``notes`` name objects that the server did not create, so that requests for them could not succeed. ``rules`` are
-    the verdicts about the decisions, if they were asked; ``drift`` is what of them is not as a profile says.
+    the verdicts about the assumptions, if they were asked; ``drift`` is what of them is not as a profile says.
     """
 
     operations: dict[str, OperationCount] = field(default_factory=dict)

@@ -14,12 +14,12 @@ CERTIFY = Area("certify", "Does the webhook receiver accept what is valid and re
 AUDIT = Area("audit", "Does the client follow the service's usage rules?", "audit")
 COVERAGE = Area("coverage", "Do the tests see what can go wrong with what they use?", "ci")
 DOUBT = Area("doubt", "Would the tests notice if the service were wrong?", "doubt")
-READINGS = Area("readings", "Do the tests pass whichever way the specification is read?", "decisions")
+ASSUMPTIONS = Area("assumptions", "Do the tests pass whichever way the specification is read?", "assumptions")
 
 EXPECTED: Mapping[str, str] = {"accepted": "accepted", "refused": "rejected"}
 """How sentences name what ``certify --json`` expects of a receiver."""
 
-FIX_READING = "Do not depend on how this sentence of the specification is read (/docs/decisions)."
+FIX_ASSUMPTION = "Do not depend on how this sentence of the specification is read (/docs/assumptions)."
 
 GOES_WRONG: Mapping[str, tuple[str, str]] = {
     "payment_intent succeeded": ("payment_intent canceled", "a payment that fails"),
@@ -98,12 +98,12 @@ def of_doubt(report: DoubtReport) -> Area:
     return DOUBT._replace(asked=report.asked, passed=len(report.noticed), findings=findings)
 
 
-def of_readings(runs: Sequence[Any]) -> Area:
-    """On which other values of readings the command depends; each but the first of the runs is a question."""
+def of_assumptions(runs: Sequence[Any]) -> Area:
+    """On which other values of assumptions the command depends; each but the first of the runs is a question."""
     others = runs[1:]
     findings = [
-        ExamFinding(str(run.reading), f"the tests {'fail' if run.status else 'pass'} {run.title}", FIX_READING)
+        ExamFinding(str(run.assumption), f"the tests {'fail' if run.status else 'pass'} {run.title}", FIX_ASSUMPTION)
         for run in others
         if run.depends
     ]
-    return READINGS._replace(asked=len(others), passed=len(others) - len(findings), findings=findings)
+    return ASSUMPTIONS._replace(asked=len(others), passed=len(others) - len(findings), findings=findings)

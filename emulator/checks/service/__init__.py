@@ -1,1 +1,1 @@
-"""Calibration: asks a running service which decisions of the emulator hold there, through ``/v1`` alone."""
+"""Calibration: asks a running service which assumptions of the emulator hold there, through ``/v1`` alone."""

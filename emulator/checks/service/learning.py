@@ -9,27 +9,27 @@ from emulator.document.probes import Collected
 from emulator.document.profile import Profile, Refuted
 
 
-def profile_of(known: Collected, report: CalibrationReport, decisions: int) -> Profile:
-    """The profile of the service; ``decisions`` is how many decisions the emulator has.
+def profile_of(known: Collected, report: CalibrationReport, known_numbers: int) -> Profile:
+    """The profile of the service; ``known_numbers`` is how many assumptions the emulator has.
 
-    A decision is confirmed if a probe confirmed it and none differs in a way that no setting follows.
+    An assumption is confirmed if a probe confirmed it and none differs in a way that no setting follows.
     """
     differing = report.of("differs")
-    readings: dict[str, str] = {}
+    assumptions: dict[str, str] = {}
     settings: dict[str, Any] = {}
     learnt: dict[str, Any] = {}
     for verdict in (*report.of("confirmed"), *differing):
-        readings |= verdict.readings
+        assumptions |= verdict.assumptions
         settings |= verdict.settings
         learnt |= verdict.learnt
-    broken = {each.decision for each in differing if not each.followed}
-    held = {each.decision for each in (*report.of("confirmed"), *(each for each in differing if each.followed))}
+    broken = {each.number for each in differing if not each.followed}
+    held = {each.number for each in (*report.of("confirmed"), *(each for each in differing if each.followed))}
     return Profile(
         service=report.url,
         date=report.date,
-        of=decisions,
+        of=known_numbers,
         settings=settings,
-        readings=readings,
+        assumptions=assumptions,
         confirmed=sorted(held - broken),
         refuted=[_refuted(known, each) for each in differing],
         learnt=learnt,
@@ -38,7 +38,7 @@ def profile_of(known: Collected, report: CalibrationReport, decisions: int) -> P
 
 def _refuted(known: Collected, verdict: Verdict) -> Refuted:
     return Refuted(
-        decision=verdict.decision,
+        number=verdict.number,
         probe=verdict.probe,
         asked=known.probes[verdict.probe].asks,
         observed=verdict.observed,

@@ -66,7 +66,7 @@ class Runner:
         for name in [each for each in names if each not in found]:
             probe = self._collected.probes[name]
             why = self._help.missing(probe, time=time)
-            verdict = Verdict(probe=name, decision=probe.decision, verdict="not_asked", why=why)
+            verdict = Verdict(probe=name, number=probe.number, verdict="not_asked", why=why)
             verdict = verdict if why else self._asked(name, probe)
             if verdict.verdict != "not_asked":
                 self._progress.done(verdict)
@@ -80,7 +80,7 @@ class Runner:
 
     def _asked(self, name: str, probe: Probe) -> Verdict:
         run = _ProbeRun(self, name, self._progress.words(), self._progress.waiting.pop(name, {}))
-        readings: dict[str, str] = {}
+        assumptions: dict[str, str] = {}
         settings: dict[str, Any] = {}
         learnt: dict[str, Any] = {}
         kind: Answered = "not_answered"
@@ -90,7 +90,7 @@ class Runner:
                 kind = "confirmed" if outcome is probe.confirms else "differs"
             why = (outcome and outcome.unanswered) or ""
             if outcome:
-                readings, settings = outcome.readings, resolved(outcome.settings, run.at)
+                assumptions, settings = outcome.assumptions, resolved(outcome.settings, run.at)
             learnt = {name: value for name, path in probe.learn.items() if (value := run.found(path)) is not None}
         except Waiting as waiting:
             self._progress.wait(name, run.stored(), waiting.until)
@@ -101,9 +101,9 @@ class Runner:
         observed = {path: run.found(path) for path in sorted(looked)} if kind == "differs" else {}
         return Verdict(
             probe=name,
-            decision=probe.decision,
+            number=probe.number,
             verdict=kind,
-            readings=readings,
+            assumptions=assumptions,
             settings=settings,
             learnt=self._help.mask(learnt),
             observed=self._help.mask(observed),

@@ -1,4 +1,4 @@
-"""Verdicts: what was found out about each decision, with the evidence, and the profile that follows."""
+"""Verdicts: what was found out about each assumption, with the evidence, and the profile that follows."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """What one probe found out about its decision.
+    """What one probe found out about its assumption.
 
-    ``readings`` and ``settings`` are values of the service, ``learnt`` others that no setting follows. ``observed``
+    ``assumptions`` and ``settings`` are values of the service, ``learnt`` others that no setting follows. ``observed``
     are the values that were looked at. ``why`` says what hindered an answer.
     """
 
     probe: str
-    decision: str
+    number: str
     verdict: Answered
-    readings: dict[str, str] = {}
+    assumptions: dict[str, str] = {}
     settings: dict[str, Any] = {}
     learnt: dict[str, Any] = {}
     observed: dict[str, Any] = {}
@@ -41,7 +41,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def followed(self) -> bool:
         """Whether the emulator can be made to do the same."""
-        return bool(self.readings or self.settings)
+        return bool(self.assumptions or self.settings)
 
 
 class CalibrationReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,7 +57,7 @@ class CalibrationReport(msgspec.Struct, frozen=True, kw_only=True):
         return [each for each in self.verdicts if each.verdict == kind]
 
     def as_json(self) -> dict[str, Any]:
-        """The report: a list of ``{decision, reading, value, evidence, …}`` for each kind."""
+        """The report: a list of ``{number, assumption, value, evidence, …}`` for each kind."""
         lists: dict[str, Any] = {kind: [_row(each) for each in self.of(kind)] for kind in KINDS}
         return {"url": self.url, "date": self.date, "requests": self.requests, **lists}
 
@@ -68,13 +68,13 @@ class CalibrationReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _row(verdict: Verdict) -> dict[str, Any]:
-    found = {**verdict.readings, **verdict.settings}
-    reading = next(iter(found), None)
-    value = found[reading] if reading else None
+    found = {**verdict.assumptions, **verdict.settings}
+    assumption = next(iter(found), None)
+    value = found[assumption] if assumption else None
     return {
-        "decision": verdict.decision,
+        "number": verdict.number,
         "probe": verdict.probe,
-        "reading": reading,
+        "assumption": assumption,
         "value": value,
         "observed": verdict.observed,
         "learnt": verdict.learnt,

@@ -1,4 +1,4 @@
-"""The operation that a request calls, and the decisions that the document cites for a field of its answer."""
+"""The operation that a request calls, and the assumptions that the document cites for a field of its answer."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from emulator.document.operations import operation_specs
 from emulator.document.tree import COMBINATORS, Document, Node, resolve
 
 SHAPE = "B-10"
-"""The decision about the two shapes of errors."""
+"""The assumption about the two shapes of errors."""
 
 UNKNOWN_FIELDS = "B-13"
-"""The decision about fields that an operation does not have."""
+"""The assumption about fields that an operation does not have."""
 
 
 class Route(NamedTuple):
@@ -49,8 +49,8 @@ def route_of(method: str, target: str) -> Route | None:
     return next((each for each in routes() if each.method == method and each.path.fullmatch(path)), None)
 
 
-def decisions_of(route: Route | None, passed: PassedRequest, place: str) -> tuple[str, ...]:
-    """The decisions that may be about a field of an answer.
+def assumptions_of(route: Route | None, passed: PassedRequest, place: str) -> tuple[str, ...]:
+    """The assumptions that may be about a field of an answer.
 
     Those of the field, or around it. For a status or an error: those of what was sent, of the operation and the answer.
     """
@@ -65,7 +65,7 @@ def decisions_of(route: Route | None, passed: PassedRequest, place: str) -> tupl
 
 
 def _of_request(route: Route, passed: PassedRequest) -> Iterator[str]:
-    """The decisions about the parameters and fields that were sent."""
+    """The assumptions about the parameters and fields that were sent."""
     given = dict(parse_qsl(passed.target.partition("?")[2], keep_blank_values=True))
     for parameter in (resolve(_document(), each) for each in route.operation.get("parameters", ())):
         if parameter["name"] in given:
@@ -77,8 +77,8 @@ def _of_request(route: Route, passed: PassedRequest) -> Iterator[str]:
         yield from _nearest(_json_schema(route.operation.get("requestBody", {})), [name])
 
 
-def decisions_of_event(type: str, place: str) -> tuple[str, ...]:
-    """The decisions that may be about a field of an event."""
+def assumptions_of_event(type: str, place: str) -> tuple[str, ...]:
+    """The assumptions that may be about a field of an event."""
     webhook = _document().get("x-webhooks", {}).get(type, {})
     operation = next((each for each in webhook.values() if isinstance(each, dict)), {})
     return _nearest(_json_schema(operation.get("requestBody", {})), _steps(place)) or _cited(operation)

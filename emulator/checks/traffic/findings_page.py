@@ -29,7 +29,7 @@ def response(findings: Findings, last: Iterable[ProxyFinding], upstream: str) ->
 
 
 def as_html(findings: Findings, last: Iterable[ProxyFinding], upstream: str) -> str:
-    """The page: the counts, the kinds of difference by operation, the decisions, and the last differences."""
+    """The page: the counts, the kinds of difference by operation, the assumptions, and the last differences."""
     page = Element("html", lang="en")
     head = SubElement(page, "head")
     SubElement(head, "meta", charset="utf-8")
@@ -43,19 +43,19 @@ def as_html(findings: Findings, last: Iterable[ProxyFinding], upstream: str) -> 
     _table(
         body,
         "By operation",
-        ("Operation", "Field", "Times", "Service", "Emulator", "Decisions"),
+        ("Operation", "Field", "Times", "Service", "Emulator", "Assumptions"),
         ((each.first.operation, each.first.place, each.times, *_rest(each.first)) for each in findings.groups),
     )
     _table(
         body,
-        "By decision",
-        ("Decision", "About", "Where"),
-        ((number, titled(number), ", ".join(places)) for number, places in findings.by_decision().items()),
+        "By assumption",
+        ("Assumption", "About", "Where"),
+        ((number, titled(number), ", ".join(places)) for number, places in findings.by_assumption().items()),
     )
     _table(
         body,
         "The last differences",
-        ("No.", "Request", "Field", "Service", "Emulator", "Decisions"),
+        ("No.", "Request", "Field", "Service", "Emulator", "Assumptions"),
         ((each.number, each.request, each.field, *_rest(each)) for each in last),
     )
     _table(body, "Not compared", ("Times", "Why"), ((count, why) for why, count in [*findings.skipped.items()]))
@@ -63,7 +63,7 @@ def as_html(findings: Findings, last: Iterable[ProxyFinding], upstream: str) -> 
 
 
 def _rest(finding: ProxyFinding) -> tuple[str, str, str]:
-    return finding.service, finding.emulator, ", ".join(finding.decisions)
+    return finding.service, finding.emulator, ", ".join(finding.numbers)
 
 
 def _table(body: Element, title: str, columns: Iterable[str], rows: Iterable[Iterable[object]]) -> None:

@@ -1,4 +1,4 @@
-"""What a run found: each difference with its request and decisions, and the report by operation and decision."""
+"""What a run found: each difference with its request and assumptions, and the report by operation and assumption."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from emulator.checks.traffic.comparison import Difference
-from emulator.engine.decisions import decisions
+from emulator.engine.assumptions import numbered_assumptions
 from emulator.engine.redaction import redact_field
 
 SHOWN = 80
@@ -18,7 +18,7 @@ MAX_GROUPS = 1_000
 
 
 class ProxyFinding(NamedTuple):
-    """A difference in the answer to a request. Values are masked. ``decisions`` are those that may be about it."""
+    """A difference in the answer to a request. Values are masked. ``assumptions`` are those that may be about it."""
 
     number: int
     request: str
@@ -27,29 +27,29 @@ class ProxyFinding(NamedTuple):
     place: str
     service: Any
     emulator: Any
-    decisions: tuple[str, ...]
+    numbers: tuple[str, ...]
 
     @classmethod
     def of(
-        cls, number: int, request: str, operation: str, difference: Difference, decisions: tuple[str, ...]
+        cls, number: int, request: str, operation: str, difference: Difference, assumptions: tuple[str, ...]
     ) -> ProxyFinding:
         """The finding of a difference."""
         name = difference.field.rpartition(".")[2]
         one, other = redact_field(name, difference.service), redact_field(name, difference.emulator)
-        return cls(number, request, operation, difference.field, difference.place, one, other, decisions)
+        return cls(number, request, operation, difference.field, difference.place, one, other, assumptions)
 
     def __str__(self) -> str:
-        cited = f" ({', '.join(self.decisions)})" if self.decisions else ""
+        cited = f" ({', '.join(self.numbers)})" if self.numbers else ""
         values = f"{_short(self.service)}, the emulator's {_short(self.emulator)}"
         return f"{self.number}. {self.request}: {self.field} is {values}{cited}"
 
 
 class DifferenceGroup(NamedTuple):
-    """Equal kinds of difference: how many there were, the first of them, and all their decisions."""
+    """Equal kinds of difference: how many there were, the first of them, and all their assumptions."""
 
     times: int
     first: ProxyFinding
-    decisions: tuple[str, ...]
+    numbers: tuple[str, ...]
 
 
 class Findings:
@@ -74,7 +74,7 @@ class Findings:
         before = self._groups.get(at)
         if before is not None or len(self._groups) < MAX_GROUPS:
             before = before or DifferenceGroup(0, finding, ())
-            cited = tuple(dict.fromkeys((*before.decisions, *finding.decisions)))
+            cited = tuple(dict.fromkeys((*before.numbers, *finding.numbers)))
             self._groups[at] = DifferenceGroup(before.times + 1, before.first, cited)
 
     @property
@@ -91,24 +91,24 @@ class Findings:
         )
 
     def lines(self) -> Iterator[str]:
-        """The report: each operation with its kinds of difference, then each decision with what may show it."""
+        """The report: each operation with its kinds of difference, then each assumption with what may show it."""
         operation = ""
         for group in self.groups:
             if group.first.operation != operation:
                 operation = group.first.operation
                 yield f"{operation}"
             yield f"  {group.times} × {_described(group)}"
-        for number, places in self.by_decision().items():
+        for number, places in self.by_assumption().items():
             yield f"{number} {titled(number)}: {', '.join(places)}"
         for why, count in sorted(self.skipped.items()):
             yield f"Not compared, {count} ×: {why}"
         yield self.counted()
 
-    def by_decision(self) -> dict[str, list[str]]:
-        """Where each decision may not hold: operations with fields."""
+    def by_assumption(self) -> dict[str, list[str]]:
+        """Where each assumption may not hold: operations with fields."""
         found: dict[str, list[str]] = {}
         for group in self.groups:
-            for number in group.decisions:
+            for number in group.numbers:
                 found.setdefault(number, []).append(f"{group.first.operation} {group.first.place}")
         return dict(sorted(found.items()))
 
@@ -120,23 +120,23 @@ class Findings:
             "differing": self.differing,
             "not_compared": dict(self.skipped),
             "differences": [
-                {**group.first._asdict(), "decisions": group.decisions, "times": group.times} for group in self.groups
+                {**group.first._asdict(), "numbers": group.numbers, "times": group.times} for group in self.groups
             ],
-            "decisions": self.by_decision(),
+            "numbers": self.by_assumption(),
         }
 
 
 def _described(group: DifferenceGroup) -> str:
     finding = group.first
-    cited = f"  {', '.join(group.decisions)}" if group.decisions else ""
+    cited = f"  {', '.join(group.numbers)}" if group.numbers else ""
     return f"{finding.place}: {_short(finding.service)}, the emulator's {_short(finding.emulator)}{cited}"
 
 
 def titled(number: str) -> str:
-    """The title of a decision, and the readings and settings that change it."""
-    decision = decisions()[number]
-    changed = [*decision.readings, *decision.settings]
-    return decision.title + (f" ({', '.join(changed)})" if changed else "")
+    """The title of an assumption, and the named assumptions and settings that change it."""
+    assumption = numbered_assumptions()[number]
+    changed = [*assumption.names, *assumption.settings]
+    return assumption.title + (f" ({', '.join(changed)})" if changed else "")
 
 
 def _short(value: Any) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from emulator.checks.traffic.beside import Compared, WorldBeside, WorldOfApps
 from emulator.checks.traffic.comparison import ABSENT, Difference
-from emulator.checks.traffic.decided_by import decisions_of, decisions_of_event, route_of
+from emulator.checks.traffic.decided_by import assumptions_of, assumptions_of_event, route_of
 from emulator.checks.traffic.grouped_findings import Findings, ProxyFinding
 from emulator.checks.traffic.passed import Passed, PassedRequest, PassedWebhook, json_or_text
 
@@ -66,7 +66,7 @@ class SideBySide:
             f"{passed.method} {path}",
             operation,
             compared.differences,
-            partial(decisions_of, route, passed),
+            partial(assumptions_of, route, passed),
         )
 
     def _webhook(self, passed: PassedWebhook) -> None:
@@ -94,7 +94,7 @@ class SideBySide:
         return True
 
     def _add_event(self, number: int, type: str, differences: Iterable[Difference]) -> None:
-        self._add(number, f"webhook {type}", type, differences, partial(decisions_of_event, type))
+        self._add(number, f"webhook {type}", type, differences, partial(assumptions_of_event, type))
 
     def _add(
         self,

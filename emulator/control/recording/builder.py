@@ -181,8 +181,8 @@ class Builder:
         call = self._call(exchange)
         self._added[number] = len(self._steps)
         self._steps.append(call)
-        if (manner := receivers.manner(exchange, self._lookup, self._start.url)) is not None:
-            self._steps.append(manner)
+        if (response := receivers.response(exchange, self._lookup, self._start.url)) is not None:
+            self._steps.append(response)
 
     def _call(self, exchange: Exchange) -> Call:
         done = buyer_pages.control_call(exchange.path, exchange.body) if exchange.operation is None else None

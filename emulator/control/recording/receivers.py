@@ -16,7 +16,7 @@ def inbox(url: str, exchange: Exchange, lookup: Lookup, own: str) -> str:
     return f"{Reference(URL)}{path}"
 
 
-def manner(exchange: Exchange, lookup: Lookup, own: str) -> Call | None:
+def response(exchange: Exchange, lookup: Lookup, own: str) -> Call | None:
     """The call after which the inbox of a new endpoint fails as its receiver always did; None if that did not.
 
     It comes after the endpoint was created, since a receiver has to answer the ping that validates its URL.
@@ -24,9 +24,9 @@ def manner(exchange: Exchange, lookup: Lookup, own: str) -> Call | None:
     if (status := _failure(exchange, lookup, own)) is None:
         return None
     return Call(
-        operation="setInboxManner",
+        operation="setInboxResponse",
         method="PUT",
-        path=f"{INBOXES}{_name(exchange)}/manner",
+        path=f"{INBOXES}{_name(exchange)}/response",
         status=200,
         parameters={"name": _name(exchange)},
         body={"status": status},

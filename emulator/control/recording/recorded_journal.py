@@ -234,11 +234,13 @@ def _moved_from(entry: LoggedRequest) -> str | None:
 
 
 def _differing(settings: Settings) -> dict[str, Any]:
-    """The settings that are not the defaults, readings each by its name."""
+    """The settings that are not the defaults, assumptions each by its name."""
     values, defaults = (msgspec.to_builtins(each) for each in (settings, Settings()))
-    readings = {name: value for name, value in values["readings"].items() if value != defaults["readings"][name]}
-    found = {name: value for name, value in values.items() if value != defaults[name] and name != "readings"}
-    return {**found, **({"readings": readings} if readings else {})}
+    assumptions = {
+        name: value for name, value in values["assumptions"].items() if value != defaults["assumptions"][name]
+    }
+    found = {name: value for name, value in values.items() if value != defaults[name] and name != "assumptions"}
+    return {**found, **({"assumptions": assumptions} if assumptions else {})}
 
 
 def _parameters(operation: str | None, path: str) -> dict[str, str]:

@@ -154,7 +154,10 @@ def restored(kind: type[Record], row: Any) -> Record:
     """The record of a row: JSON, plain values, or already a record."""
     if isinstance(row, Record):
         return row
-    return msgspec.json.decode(row, type=kind) if isinstance(row, msgspec.Raw) else msgspec.convert(row, kind)
+    if not kind.former_fields:
+        return msgspec.json.decode(row, type=kind) if isinstance(row, msgspec.Raw) else msgspec.convert(row, kind)
+    plain: dict[str, Any] = msgspec.json.decode(row) if isinstance(row, msgspec.Raw) else row
+    return msgspec.convert({kind.former_fields.get(name, name): value for name, value in plain.items()}, kind)
 
 
 # -- as tables

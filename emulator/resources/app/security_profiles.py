@@ -142,7 +142,7 @@ def open_domains(world: World) -> frozenset[str] | None:
     """The domains whose pages may read responses; None for all."""
     lists = [profile.allowed_domains for profile in in_force(world) if profile.allowed_domains]
     if not lists:
-        return None if settings(world).readings.cors_without_domains == "any" else frozenset()
+        return None if settings(world).assumptions.cors_without_domains == "any" else frozenset()
     return frozenset(lists[0]).intersection(*lists[1:])
 
 

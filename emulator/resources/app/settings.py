@@ -32,10 +32,10 @@ class RateLimit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     burst: Annotated[int, Meta(ge=1)]
 
 
-class Readings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How sentences of the specification that can be read in two ways are read; the default is nearest to the letter.
+class Assumptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The named assumptions: how a sentence that can be read in two ways is read; the default is nearest to the letter.
 
-    What each value does stands in ``fixtures/readings.yaml`` (B-99). Three more are settings: ``OLDER_READINGS``.
+    What each value does stands in ``fixtures/named-assumptions.yaml`` (B-99). Three more are settings: ``OLDER_SETTINGS``.
     """
 
     search_nothing_found: Literal["empty", "error"] = "empty"
@@ -55,6 +55,7 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The settings of a world. Amounts are in minor units, rates in per cent, ``operator_delay`` in seconds."""
 
     kind: ClassVar[str] = "settings"
+    former_fields: ClassVar[Mapping[str, str]] = {"readings": "assumptions"}
     prefix: ClassVar[str] = "settings"
 
     id: Literal["settings"] = "settings"
@@ -80,17 +81,17 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     webhook_http: Literal["loopback", "never", "any"] = "loopback"
     trusted_proxies: tuple[str, ...] = ("127.0.0.0/8", "::1/128")
     merchant: Merchant | None = None
-    readings: Readings = Readings()
+    assumptions: Assumptions = Assumptions()
 
 
-OLDER_READINGS = ("unknown_fields", "error_shape", "refund_timing")
-"""Readings that were settings of their own before; they are shown and taken in both places."""
+OLDER_SETTINGS = ("unknown_fields", "error_shape", "refund_timing")
+"""Named assumptions that were settings before; they are shown and taken in both places."""
 
 
-def readings(settings: Settings) -> dict[str, str]:
-    """Every reading with its value in these settings (B-99)."""
-    older = {name: getattr(settings, name) for name in OLDER_READINGS}
-    return {**msgspec.structs.asdict(settings.readings), **older}
+def values_of_assumptions(settings: Settings) -> dict[str, str]:
+    """Return every named assumption with its value in these settings (B-99)."""
+    older = {name: getattr(settings, name) for name in OLDER_SETTINGS}
+    return {**msgspec.structs.asdict(settings.assumptions), **older}
 
 
 def settings(world: World) -> Settings:
@@ -99,16 +100,16 @@ def settings(world: World) -> Settings:
 
 
 def merged(*changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Several changes of settings as one: later values replace earlier ones, readings each by its name (B-99)."""
+    """Several changes of settings as one: later values replace earlier ones, assumptions each by its name (B-99)."""
     found: dict[str, Any] = {}
     for each in changes:
-        read = {name: value for part in (found, each) for name, value in (part.get("readings") or {}).items()}
-        found = {**found, **each, **({"readings": read} if read else {})}
+        read = {name: value for part in (found, each) for name, value in (part.get("assumptions") or {}).items()}
+        found = {**found, **each, **({"assumptions": read} if read else {})}
     return found
 
 
 def changed(old: Settings, changes: Mapping[str, Any]) -> Settings:
-    """Settings with some of them changed; ``readings`` are merged with the present ones (B-90, B-99).
+    """Settings with some of them changed; ``assumptions`` are merged with the present ones (B-90, B-99).
 
     Raises ``ValueError`` with a sentence for a wrong name or value.
     """
@@ -116,13 +117,13 @@ def changed(old: Settings, changes: Mapping[str, Any]) -> Settings:
         return old
     if unknown := changes.keys() - set(Settings.__struct_fields__[1:]):
         raise ValueError(f"{sorted(unknown)[0]} is no setting; there are {', '.join(Settings.__struct_fields__[1:])}")
-    if isinstance(read := changes.get("readings"), Mapping):
-        older = {name: value for name, value in read.items() if name in OLDER_READINGS}
-        newer = {name: value for name, value in read.items() if name not in OLDER_READINGS}
-        if unknown := newer.keys() - set(Readings.__struct_fields__):
-            names = ", ".join((*Readings.__struct_fields__, *OLDER_READINGS))
-            raise ValueError(f"readings: {sorted(unknown)[0]} is no reading; there are {names}")
-        changes = {**changes, **older, "readings": {**msgspec.to_builtins(old.readings), **newer}}
+    if isinstance(read := changes.get("assumptions"), Mapping):
+        older = {name: value for name, value in read.items() if name in OLDER_SETTINGS}
+        newer = {name: value for name, value in read.items() if name not in OLDER_SETTINGS}
+        if unknown := newer.keys() - set(Assumptions.__struct_fields__):
+            names = ", ".join((*Assumptions.__struct_fields__, *OLDER_SETTINGS))
+            raise ValueError(f"assumptions: {sorted(unknown)[0]} is no assumption; there are {names}")
+        changes = {**changes, **older, "assumptions": {**msgspec.to_builtins(old.assumptions), **newer}}
     new = msgspec.convert({**msgspec.to_builtins(old), **changes}, Settings)
     if new.main_currency not in new.currencies:
         raise ValueError(f"main_currency {new.main_currency} is not among currencies")

@@ -151,8 +151,8 @@ def settle(world: World, invoice: Invoice) -> None:
 
 
 def charges_every_period(world: World) -> bool:
-    """Whether periods are charged while an earlier one is owed, too (a reading, B-45)."""
-    return settings(world).readings.past_due_periods == "charged"
+    """Whether periods are charged while an earlier one is owed, too (an assumption, B-45)."""
+    return settings(world).assumptions.past_due_periods == "charged"
 
 
 def _charge_next(world: World, subscription: Subscription) -> None:

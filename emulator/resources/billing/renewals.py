@@ -125,12 +125,12 @@ def charge(world: World, subscription: Subscription) -> None:
 
 
 def _is_collected(world: World, subscription: Subscription, customer: Customer) -> bool:
-    """Whether its invoices are charged; one of a customer who never had a method is emailed, by one reading (B-41)."""
+    """Whether its invoices are charged; one of a customer who never had a method is emailed, under one assumption (B-41)."""
     if subscription.collection_method == "send_invoice":
         return False
     if subscription.payment_method is not None or payment_methods.has_had_method(world, customer):
         return True
-    return settings(world).readings.renewal_without_method == "fail"
+    return settings(world).assumptions.renewal_without_method == "fail"
 
 
 def next_charge(world: World, subscription: Subscription) -> Mapping[str, Any]:

@@ -102,7 +102,7 @@ def check(found: Violations, world: World, body: Body) -> None:
     with found:
         mode = body["mode"]
     with found:
-        needs_url = settings(world).readings.success_url == "required" and mode != "setup"
+        needs_url = settings(world).assumptions.success_url == "required" and mode != "setup"
         if needs_url and "success_url" not in body:
             raise missing_field("success_url", "is required but in setup mode")
     with found:

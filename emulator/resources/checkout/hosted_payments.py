@@ -209,14 +209,14 @@ def _buyer(
 ) -> tuple[Customer | None, str | None]:
     """The known customer, else the one with the page's or the buyer's email, created if need be.
 
-    Without an email it is an anonymous customer, or None by the other reading (B-58).
+    Without an email it is an anonymous customer, or None under the other assumption (B-58).
     """
     known = world.get(Customer, customer)
     if known is not None:
         return known, known.email
     given = payment.get("customer", {})
     email = email or given.get("email")
-    if email is None and settings(world).readings.anonymous_customer == "none":
+    if email is None and settings(world).assumptions.anonymous_customer == "none":
         return None, None
     return _found_or_created(world, email, given), email
 

@@ -113,9 +113,9 @@ retrieve = get_handler(Customer)
 
 
 def index(world: World, query: Mapping[str, Any]) -> Page[Customer]:
-    """GET /customers/: a search without a result is an empty list or, by one reading, 404 (B-20)."""
+    """GET /customers/: a search without a result is an empty list or, under one assumption, 404 (B-20)."""
     page = _all(world, query)
-    if page.count == 0 and query.get("search") and settings(world).readings.search_nothing_found == "error":
+    if page.count == 0 and query.get("search") and settings(world).assumptions.search_nothing_found == "error":
         raise ApiError("SEARCH_NO_RESULTS")
     return page
 

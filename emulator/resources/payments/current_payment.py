@@ -42,10 +42,10 @@ def cancel(world: World, owner: Record) -> None:
 
 
 def is_received(world: World, intent: PaymentIntent) -> bool:
-    """Whether its payment is received: the intent succeeded or, by the other reading, its transaction did (B-61)."""
+    """Whether its payment is received: the intent succeeded or, under the other assumption, its transaction did (B-61)."""
     if intent.status != "succeeded":
         return False
-    if settings(world).readings.payment_received == "intent":
+    if settings(world).assumptions.payment_received == "intent":
         return True
     transaction = world.get(Transaction, intent.transaction)
     return transaction is None or transaction.status not in ("pending", "approved")

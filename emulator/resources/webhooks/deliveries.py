@@ -157,13 +157,13 @@ def record_attempt(world: World, post: DeliverWebhook, sent: SignedRequest, answ
 
 
 def is_success(world: World, answer: HttpResult) -> bool:
-    """Whether the receiver has the event: it answered 200 or, by one reading, any 2xx (B-84)."""
-    return answer.ok if settings(world).readings.webhook_success == "2xx" else answer.status_code == 200
+    """Whether the receiver has the event: it answered 200 or, under one assumption, any 2xx (B-84)."""
+    return answer.ok if settings(world).assumptions.webhook_success == "2xx" else answer.status_code == 200
 
 
 def _final(world: World, answer: HttpResult) -> bool:
     """Whether no retry follows: timeouts, connection errors and 5xx are retried, by one reading all failures (B-84)."""
-    if settings(world).readings.webhook_retry == "all":
+    if settings(world).assumptions.webhook_retry == "all":
         return False
     return answer.status_code is not None and answer.status_code // 100 != 5
 

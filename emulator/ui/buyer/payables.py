@@ -193,7 +193,7 @@ def _session_asks(world: World, session: CheckoutSession) -> Literal["nothing", 
     """Name and email are optional, but where a subscription or a saved method needs a customer (B-58)."""
     if session.customer is not None:
         return "nothing"
-    anonymous = settings(world).readings.anonymous_customer == "made"
+    anonymous = settings(world).assumptions.anonymous_customer == "made"
     optional = session.mode == "payment" or (session.mode == "setup" and anonymous)
     return "optional" if optional else "required"
 

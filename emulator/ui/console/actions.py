@@ -48,8 +48,8 @@ ACTIONS: Mapping[str, Action] = {
     "record": Action("POST", "/_emulator/recording/start"),
     "trigger": Action("POST", "/_emulator/trigger"),
     "add_card": Action("POST", "/v1/payment-methods/"),
-    "manner": Action("PUT", "/_emulator/inbox/{_id}/manner"),
-    "clear_manner": Action("DELETE", "/_emulator/inbox/{_id}/manner"),
+    "response": Action("PUT", "/_emulator/inbox/{_id}/response"),
+    "clear_response": Action("DELETE", "/_emulator/inbox/{_id}/response"),
 }
 """By the last segment of the path a form is posted to. Each has a message in ``labels.DONE``."""
 

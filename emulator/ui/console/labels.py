@@ -24,7 +24,7 @@ PAGES: Mapping[str, str] = {
     "objects": N_("Objects"),
     "worlds": N_("Worlds"),
     "reports": N_("Reports"),
-    "readings": N_("Readings"),
+    "assumptions": N_("Assumptions"),
     "failures": N_("Failures"),
     "snapshots": N_("Snapshots"),
     "settings": N_("Settings"),
@@ -124,9 +124,9 @@ SETTINGS: Mapping[str, str] = {
     "trusted_proxies": N_("Trusted proxies"),
     "merchant": N_("Merchant"),
 }
-"""The settings of an App, but for its readings."""
+"""The settings of an App, but for its assumptions."""
 
-READINGS: Mapping[str, str] = {
+ASSUMPTIONS: Mapping[str, str] = {
     "search_nothing_found": N_("Search without results"),
     "metadata_values": N_("Metadata values"),
     "renewal_without_method": N_("Renewal without a method"),
@@ -141,7 +141,7 @@ READINGS: Mapping[str, str] = {
     "error_shape": N_("Shape of errors"),
     "refund_timing": N_("Refund timing"),
 }
-"""The readings."""
+"""The assumptions."""
 
 HORIZONS: Mapping[str, str] = {
     "P1W": N_("1 week"),
@@ -230,7 +230,7 @@ DONE: Mapping[str, str] = {
     "trigger": N_("Triggered {type}."),
     "settings": N_("The settings are changed."),
     "add_card": N_("The card is added."),
-    "manner": N_("From now on it answers with {status}."),
-    "clear_manner": N_("From now on it answers with 200."),
+    "response": N_("From now on it answers with {status}."),
+    "clear_response": N_("From now on it answers with 200."),
 }
 """What an action did, by its name; the placeholders are fields of the API's answer."""

@@ -84,7 +84,7 @@ def _delivery(object: Mapping[str, Any], url: str) -> Iterator[NextStep]:
     path = urlsplit(url).path
     if object["status"] != "succeeded" and path.startswith(INBOX):
         consequence = N_("The inbox behind this endpoint accepts what is sent to it.")
-        yield NextStep("clear_manner", N_("Let the inbox answer 200"), consequence, {"_id": path.removeprefix(INBOX)})
+        yield NextStep("clear_response", N_("Let the inbox answer 200"), consequence, {"_id": path.removeprefix(INBOX)})
     if object["status"] == "failed":
         yield NextStep(
             "retry",

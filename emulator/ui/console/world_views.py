@@ -100,8 +100,8 @@ async def inboxes(request: ConsoleRequest) -> TemplateAndValues:
 async def inbox(request: ConsoleRequest) -> TemplateAndValues:
     """What one inbox received, and how it answers."""
     every = (await request.get("inboxes", page_size=100))["data"]
-    manner = next((each for each in every if each["name"] == request.id), {"status": 200, "delay_ms": 0})
-    return "inbox.html", {"name": request.id, "manner": manner, "list": await request.page(f"inbox/{request.id}")}
+    response = next((each for each in every if each["name"] == request.id), {"status": 200, "delay_ms": 0})
+    return "inbox.html", {"name": request.id, "response": response, "list": await request.page(f"inbox/{request.id}")}
 
 
 async def reports(request: ConsoleRequest) -> TemplateAndValues:

@@ -15,11 +15,10 @@ from emulator.core.errors import ERRORS, ErrorSpec
 from emulator.core.event_types import EVENTS
 from emulator.document.probes import collected
 from emulator.document.profile import Profile
+from emulator.engine.assumptions import Assumption, assumptions_of, named_assumptions, numbered_assumptions
 from emulator.engine.constraints import constraints, constraints_by_source
-from emulator.engine.decisions import Decision, decisions
 from emulator.engine.engine import Engine
 from emulator.engine.error_examples import ErrorExample, Step, error_examples
-from emulator.engine.readings import readings, readings_of
 from emulator.resources.app.keys import DEFAULT_APP, Key
 from emulator.resources.app.settings import Settings, settings
 from emulator.resources.registry import STATE_MACHINES
@@ -67,27 +66,27 @@ def _line(step: Step) -> str:
     return f"{name}{step.request}{body}{headers}{key}"
 
 
-def areas() -> list[tuple[str, list[tuple[str, Decision]]]]:
-    """Every decision with its number, under the heading it belongs to."""
-    grouped = groupby(decisions().items(), lambda numbered: numbered[1].area)
+def areas() -> list[tuple[str, list[tuple[str, Assumption]]]]:
+    """Every assumption with its number, under the heading it belongs to."""
+    grouped = groupby(numbered_assumptions().items(), lambda numbered: numbered[1].area)
     return [(area, list(numbered)) for area, numbered in grouped]
 
 
-def readings_in_force(engine: Engine, query: Mapping[str, str]) -> dict[str, Any]:
-    """The readings with their values in the App of the query (``app=NAME``, ``live=1``) or the App ``demo``.
+def assumptions_in_force(engine: Engine, query: Mapping[str, str]) -> dict[str, Any]:
+    """The assumptions with their values in the App of the query (``app=NAME``, ``live=1``) or the App ``demo``.
 
     ``app`` is its key; an App whose world is not open has the defaults, and ``app`` is None.
     """
     key = Key(query.get("app", DEFAULT_APP), query.get("live") == "1")
     runtime = engine.runtimes.get(key)
-    known = readings()
-    listed = readings_of(settings(runtime.world) if runtime else Settings())
+    known = named_assumptions()
+    listed = assumptions_of(settings(runtime.world) if runtime else Settings())
     meant = {each["name"]: each | {"meanings": known[each["name"]].values} for each in listed}
-    return {"app": str(key) if runtime else None, "readings": meant}
+    return {"app": str(key) if runtime else None, "assumptions": meant}
 
 
 def routes(engine: Engine, profile: Profile | None) -> list[Route]:
-    """The pages below ``/docs/``; the decisions with what a ``profile`` says of them."""
+    """The pages below ``/docs/``; the assumptions with what a ``profile`` says of them."""
     facts = engine.reference_data
 
     def errors(_: Request) -> dict[str, Any]:
@@ -97,11 +96,11 @@ def routes(engine: Engine, profile: Profile | None) -> list[Route]:
     def decided(request: Request) -> dict[str, Any]:
         counted = {"constraints": len(constraints()), "sources": constraints_by_source()}
         known = {"areas": areas(), "probes": collected(), "profile": profile}
-        return {**known, **counted, **readings_in_force(engine, request.query_params)}
+        return {**known, **counted, **assumptions_in_force(engine, request.query_params)}
 
     return [
         _route("/docs/errors", "docs-errors.html", errors),
-        _route("/docs/decisions", "docs-decisions.html", decided),
+        _route("/docs/assumptions", "docs-assumptions.html", decided),
         _route("/docs/events", "docs-events.html", lambda _: {"events": EVENTS}),
         _route("/docs/life-cycles", "docs-life-cycles.html", lambda _: {"life_cycles": STATE_MACHINES}),
         _route(

@@ -17,7 +17,7 @@ from emulator.checks.report.exam import Exam
 from emulator.checks.report.page import as_html
 from emulator.checks.suite.doubt_report import DoubtReport
 from emulator.checks.suite.table import DOUBTS
-from emulator.cli.exec_readings import CommandRun
+from emulator.cli.exec_assumptions import CommandRun
 from emulator.cli.grade import examined_file
 
 ROWS = list(DOUBTS.values())
@@ -196,13 +196,13 @@ def test_what_goes_well_has_to_be_seen_going_wrong() -> None:
     assert areas.of_coverage({"customer active"}).mark is None
 
 
-def test_a_reading_that_a_suite_depends_on_is_found() -> None:
+def test_an_assumption_that_a_suite_depends_on_is_found() -> None:
     runs = [
         CommandRun(None, None, 0, ""),
         CommandRun("webhook_success", "2xx", 0, ""),
         CommandRun("search_nothing_found", "error", 1, "", depends=True),
     ]
-    area = areas.of_readings(runs)
+    area = areas.of_assumptions(runs)
     assert (area.passed, area.asked) == (1, 2)
     assert area.findings[0].sentence == "the tests fail when search_nothing_found is error"
 

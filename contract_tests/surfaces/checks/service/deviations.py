@@ -11,17 +11,17 @@ from emulator.resources.customers.customer_records import Customer
 from emulator.resources.payments.payment_links import PaymentLink
 
 SWITCHES: Mapping[str, tuple[Any, ...]] = {
-    "readings.search_nothing_found": ("error",),
-    "readings.metadata_values": ("any",),
-    "readings.renewal_without_method": ("fail",),
-    "readings.success_url": ("required",),
-    "readings.payment_received": ("transaction",),
-    "readings.webhook_success": ("2xx",),
-    "readings.webhook_retry": ("all",),
-    "readings.cors_without_domains": ("any",),
-    "readings.unknown_fields": ("ignore",),
-    "readings.error_shape": ("flat", "nested"),
-    "readings.refund_timing": ("instant",),
+    "assumptions.search_nothing_found": ("error",),
+    "assumptions.metadata_values": ("any",),
+    "assumptions.renewal_without_method": ("fail",),
+    "assumptions.success_url": ("required",),
+    "assumptions.payment_received": ("transaction",),
+    "assumptions.webhook_success": ("2xx",),
+    "assumptions.webhook_retry": ("all",),
+    "assumptions.cors_without_domains": ("any",),
+    "assumptions.unknown_fields": ("ignore",),
+    "assumptions.error_shape": ("flat", "nested"),
+    "assumptions.refund_timing": ("instant",),
     "main_currency": ("XOF", "EUR"),
     "currencies": (["XAF", "XOF", "EUR", "USD", "GBP"], ["XAF", "XOF", "EUR"]),
     "pricing_plan": ("starter", "business", "enterprise"),
@@ -30,7 +30,7 @@ SWITCHES: Mapping[str, tuple[Any, ...]] = {
     "minimum_amount": (1, 50, 500, 1000),
     "refund_review": (True,),
 }
-"""Readings and settings with other values than the default, each of which a probe finds."""
+"""Assumptions and settings with other values than the default, each of which a probe finds."""
 
 
 class Deviation(NamedTuple):

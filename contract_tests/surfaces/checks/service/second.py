@@ -88,9 +88,11 @@ class Draw(NamedTuple):
     @property
     def settings(self) -> dict[str, Any]:
         """The settings of the App."""
-        plain = {name: value for name, value in self.switched.items() if not name.startswith("readings.")}
-        readings = {n.removeprefix("readings."): v for n, v in self.switched.items() if n.startswith("readings.")}
-        return {**plain, "readings": readings}
+        plain = {name: value for name, value in self.switched.items() if not name.startswith("assumptions.")}
+        assumptions = {
+            n.removeprefix("assumptions."): v for n, v in self.switched.items() if n.startswith("assumptions.")
+        }
+        return {**plain, "assumptions": assumptions}
 
     @property
     def noticed_by(self) -> set[str]:
@@ -104,10 +106,10 @@ class Draw(NamedTuple):
 
 
 def drawn(seed: int) -> Draw:
-    """Twelve settings or readings with other values, and twelve deviations."""
+    """Twelve settings or assumptions with other values, and twelve deviations."""
     chance = random.Random(seed)
     # A refund that is reviewed first does not show within a minute how long it takes.
-    hidden = chance.choice(["refund_review", "readings.refund_timing"])
+    hidden = chance.choice(["refund_review", "assumptions.refund_timing"])
     names = chance.sample([name for name in SWITCHES if name != hidden], 12)
     switched = {name: chance.choice(SWITCHES[name]) for name in names}
     return Draw(switched, chance.sample(DEVIATIONS, 12))
@@ -163,7 +165,7 @@ class Calibration(NamedTuple):
 
 def switched(verdicts: Sequence[Verdict]) -> dict[str, Any]:
     """The settings that these verdicts ask for, as ``SWITCHES`` names them."""
-    older = {f"readings.{name}": value for each in verdicts for name, value in each.readings.items()}
+    older = {f"assumptions.{name}": value for each in verdicts for name, value in each.assumptions.items()}
     return {**older, **{name: value for each in verdicts for name, value in each.settings.items()}}
 
 

@@ -118,7 +118,7 @@ def test_a_probe_that_takes_days_goes_on_after_them(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", ["made", "none"])
 def test_a_probe_waits_for_the_buyer(value: str) -> None:
-    with serving(NOTHING._replace(switched={"readings.anonymous_customer": value})) as server:
+    with serving(NOTHING._replace(switched={"assumptions.anonymous_customer": value})) as server:
 
         def pay(text: str) -> None:
             session = text.partition("/checkout/")[2].split(" ")[0]
@@ -126,7 +126,7 @@ def test_a_probe_waits_for_the_buyer(value: str) -> None:
             control(server, f"/checkout-sessions/{session}/pay", method=method)
 
         report = Calibration(server.url, VirtualTime()).run(["anonymous-customer"], buyer=pay)
-    assert report.verdicts[0].readings == {"anonymous_customer": value}
+    assert report.verdicts[0].assumptions == {"anonymous_customer": value}
 
 
 def test_requests_end_where_they_are_limited(itself: RunningServer) -> None:
@@ -157,8 +157,8 @@ def test_the_report_is_json_without_secrets(itself: RunningServer) -> None:
     )
     report = json.loads(ended.stdout)
     assert report["differs"] == report["not_answered"] == []
-    row = next(each for each in report["confirmed"] if each["reading"] == "unknown_fields")
-    assert (row["decision"], row["value"]) == ("B-13", "reject")
+    row = next(each for each in report["confirmed"] if each["assumption"] == "unknown_fields")
+    assert (row["number"], row["value"]) == ("B-13", "reject")
     assert row["evidence"][0]["request_id"].startswith("req_")
     for secret in (KEY, "whsec_", "4000000000000077"):
         assert secret not in ended.stdout.replace("whsec_****", "")
@@ -172,7 +172,7 @@ def test_the_report_is_json_without_secrets(itself: RunningServer) -> None:
         (["http://SK_PROD_x@127.0.0.1:1", "--key", "sk_test_x"], "test App"),
         (["127.0.0.1:1", "--key", "sk_test_x"], "is not an http:// or https:// URL"),
         (["http://127.0.0.1:1", "--key", "sk_test_x", "--only", "B-07"], "would erase the data"),
-        (["http://127.0.0.1:1", "--key", "sk_test_x", "--only", "B-00"], "is no decision"),
+        (["http://127.0.0.1:1", "--key", "sk_test_x", "--only", "B-00"], "is no assumption"),
         (["http://127.0.0.1:1", "--key", "sk_test_x", "--time"], "--resume"),
     ],
 )

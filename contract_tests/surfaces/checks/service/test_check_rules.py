@@ -1,4 +1,4 @@
-"""``check --rules``: a check of any server that also asks which decisions hold there, with its clock if it has one."""
+"""``check --rules``: a check of any server that also asks which assumptions hold there, with its clock if it has one."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def test_the_report_has_the_rules_and_fails_where_they_are_not_as_a_profile_says
     """Days pass by the clock that the server offers, so only probes that need a buyer are not asked."""
     profile, junit = tmp_path / "profile.yaml", tmp_path / "report.xml"
     expected = {"unknown_fields": "ignore", "search_nothing_found": "empty"}
-    save(Profile(service="https://sandbox.example.com", date="2026-01-02", of=78, readings=expected), profile)
-    with serving(NOTHING._replace(switched={"readings.metadata_values": "any"})) as server:
+    save(Profile(service="https://sandbox.example.com", date="2026-01-02", of=78, assumptions=expected), profile)
+    with serving(NOTHING._replace(switched={"assumptions.metadata_values": "any"})) as server:
         monkeypatch.setattr(module, "server_and_document", lambda url: (f"{url}/v1", SMALL))
         arguments = ["check", server.url, "--key", KEY, "--examples", "1", "--rules", "--against", str(profile)]
         ended = CliRunner().invoke(cli, [*arguments, "--json", "--junit", str(junit)], standalone_mode=False)
@@ -34,9 +34,9 @@ def test_the_report_has_the_rules_and_fails_where_they_are_not_as_a_profile_says
     assert {row["probe"] for row in report["rules"]["not_asked"]} == {
         name for name, probe in KNOWN.probes.items() if "buyer" in probe.needs
     }
-    assert {(row["reading"], row["value"]) for row in report["rules"]["differs"]} == {("metadata_values", "any")}
+    assert {(row["assumption"], row["value"]) for row in report["rules"]["differs"]} == {("metadata_values", "any")}
     assert "renewal" in {row["probe"] for row in report["rules"]["confirmed"]}
-    assert "readings.unknown_fields: is 'reject', was 'ignore'" in report["drift"]
+    assert "assumptions.unknown_fields: is 'reject', was 'ignore'" in report["drift"]
     failures = [case for case in ElementTree.parse(junit).getroot() if case.get("name", "").startswith("the rules: ")]
     assert [len(case) for case in failures] == [len(report["drift"])]
 

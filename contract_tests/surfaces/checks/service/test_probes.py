@@ -1,23 +1,22 @@
-"""The probes as data: each decision has one or a cause, and together they keep to their budget."""
+"""The probes as data: each assumption has one or a cause, and together they keep to their budget."""
 
 from __future__ import annotations
 
 from emulator.document.probes import collected
-from emulator.engine.decisions import decisions
-from emulator.engine.readings import readings
+from emulator.engine.assumptions import named_assumptions, numbered_assumptions
 from emulator.resources.app.settings import Settings
 
 KNOWN = collected()
 
 
 def test_their_files_are_read_once() -> None:
-    """The page of decisions shows all of them, and no other request waits while files are parsed."""
+    """The page of assumptions shows all of them, and no other request waits while files are parsed."""
     assert collected() is KNOWN
 
 
-def test_each_decision_has_a_probe_or_a_cause() -> None:
-    asked = {probe.decision for probe in KNOWN.probes.values()}
-    assert asked | KNOWN.unknowable.keys() == decisions().keys()
+def test_each_assumption_has_a_probe_or_a_cause() -> None:
+    asked = {probe.number for probe in KNOWN.probes.values()}
+    assert asked | KNOWN.unknowable.keys() == numbered_assumptions().keys()
     assert asked & KNOWN.unknowable.keys() == set()
     assert len(asked) >= 60
 
@@ -41,20 +40,20 @@ def test_each_reference_leads_to_a_step_or_an_object() -> None:
     assert unknown == {}
 
 
-def test_outcomes_name_readings_and_settings_of_their_decision() -> None:
-    numbered, known = decisions(), readings()
+def test_outcomes_name_assumptions_and_settings_of_their_assumption() -> None:
+    numbered, known = numbered_assumptions(), named_assumptions()
     for name, probe in KNOWN.probes.items():
         for outcome in (probe.confirms, *probe.otherwise):
             assert outcome.settings.keys() <= set(Settings.__struct_fields__), name
-            for reading, value in outcome.readings.items():
-                assert value in known[reading].values, name
-                assert reading in numbered[probe.decision].readings, name
+            for assumption, value in outcome.assumptions.items():
+                assert value in known[assumption].values, name
+                assert assumption in numbered[probe.number].names, name
 
 
-def test_each_reading_is_asked_for_with_each_value() -> None:
+def test_each_assumption_is_asked_for_with_each_value() -> None:
     outcomes = [each for probe in KNOWN.probes.values() for each in (probe.confirms, *probe.otherwise)]
-    asked = {(name, value) for outcome in outcomes for name, value in outcome.readings.items()}
-    assert asked == {(name, value) for name, reading in readings().items() for value in reading.values}
+    asked = {(name, value) for outcome in outcomes for name, value in outcome.assumptions.items()}
+    assert asked == {(name, value) for name, assumption in named_assumptions().items() for value in assumption.values}
 
 
 def test_no_probe_erases_the_data_of_the_app() -> None:

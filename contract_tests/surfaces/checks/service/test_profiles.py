@@ -42,9 +42,9 @@ def profile(tmp_path: Path) -> Path:
         date="2026-01-02",
         of=78,
         settings={"tax_rate": 18},
-        readings={"unknown_fields": "ignore", "search_nothing_found": "error"},
+        assumptions={"unknown_fields": "ignore", "search_nothing_found": "error"},
         confirmed=["B-13", "B-30"],
-        refuted=[Refuted(decision="B-12", probe="unknown-filter", asked="Which code?", observed={"it.http": 400})],
+        refuted=[Refuted(number="B-12", probe="unknown-filter", asked="Which code?", observed={"it.http": 400})],
     )
     save(made, file)
     assert load(file) == made
@@ -85,21 +85,21 @@ def test_without_the_profile_they_do_not() -> None:
 
 def test_the_document_says_what_is_confirmed(profile: Path) -> None:
     with serving(NOTHING, profile=load(profile)) as server, http_client(base_url=server.url) as http:
-        document, plain = http.get("/openapi.json").json(), http.get("/docs/decisions").text
+        document, plain = http.get("/openapi.json").json(), http.get("/docs/assumptions").text
     marks = list(_marks(document))
     assert all("B-30" not in str(each.get("x-assumption", "")) for each in marks)
     assert {each["x-confirmed"] for each in marks if "x-confirmed" in each} == {"2026-01-02"}
     assert any(each.get("x-refuted") == ["B-12"] for each in marks)
-    assert "2 of 78 decisions confirmed at https://sandbox.example.com on 2026-01-02" in plain
+    assert "2 of 78 assumptions confirmed at https://sandbox.example.com on 2026-01-02" in plain
 
 
 def test_the_console_says_how_much_is_confirmed_and_when(profile: Path) -> None:
     with serving(NOTHING, profile=load(profile)) as server, http_client(base_url=server.url) as http:
-        readings = {
-            language: http.get(f"/_emulator/console/readings?lang={language}").text for language in ("en", "fr")
+        assumptions = {
+            language: http.get(f"/_emulator/console/assumptions?lang={language}").text for language in ("en", "fr")
         }
-    assert "2 of 78 decisions confirmed at https://sandbox.example.com on 2026-01-02." in readings["en"]
-    assert "2 décisions sur 78 confirmées par https://sandbox.example.com le 2026-01-02." in readings["fr"]
+    assert "2 of 78 assumptions confirmed at https://sandbox.example.com on 2026-01-02." in assumptions["en"]
+    assert "2 hypothèses sur 78 confirmées par https://sandbox.example.com le 2026-01-02." in assumptions["fr"]
 
 
 def _marks(node: Any) -> Any:
@@ -120,9 +120,9 @@ def test_a_later_profile_is_compared_with_an_earlier_one(profile: Path) -> None:
         date="2026-02-01",
         of=78,
         settings={"tax_rate": 19},
-        readings={"unknown_fields": "ignore"},
+        assumptions={"unknown_fields": "ignore"},
         confirmed=["B-12"],
-        refuted=[Refuted(decision="B-30", probe="one-word-name", asked="How?", observed={"lastname": "Awa"})],
+        refuted=[Refuted(number="B-30", probe="one-word-name", asked="How?", observed={"lastname": "Awa"})],
     )
     assert differences(old, old) == []
     assert differences(old, new) == [
@@ -140,7 +140,7 @@ def test_a_drift_ends_the_command_with_status_1(profile: Path, tmp_path: Path) -
         same = CliRunner().invoke(cli, [*arguments, "--against", str(first)], standalone_mode=False)
         drifted = CliRunner().invoke(cli, [*arguments, "--against", str(profile)], standalone_mode=False)
     assert (again.return_value, same.return_value, drifted.return_value) == (0, 0, 1)
-    assert "readings.unknown_fields: is 'reject', was 'ignore'" in drifted.output
+    assert "assumptions.unknown_fields: is 'reject', was 'ignore'" in drifted.output
 
 
 def test_worlds_of_a_test_follow_the_profile(pytester: pytest.Pytester, profile: Path) -> None:

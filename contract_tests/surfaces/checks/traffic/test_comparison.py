@@ -55,13 +55,13 @@ def test_of_the_emulator_itself_nothing_differs(itself: RunningServer) -> None:
 
 
 @pytest.mark.breaks_the_document
-def test_six_settings_are_six_kinds_of_difference_by_their_decisions() -> None:
+def test_six_settings_are_six_kinds_of_difference_by_their_assumptions() -> None:
     switched = {
-        "readings.unknown_fields": "ignore",
-        "readings.metadata_values": "any",
-        "readings.search_nothing_found": "error",
-        "readings.error_shape": "nested",
-        "readings.success_url": "required",
+        "assumptions.unknown_fields": "ignore",
+        "assumptions.metadata_values": "any",
+        "assumptions.search_nothing_found": "error",
+        "assumptions.error_shape": "nested",
+        "assumptions.success_url": "required",
         "main_currency": "EUR",
     }
     draw = Draw(switched, [])
@@ -84,7 +84,7 @@ def test_six_settings_are_six_kinds_of_difference_by_their_decisions() -> None:
         ("getProduct", "error shape"),
         ("createCheckoutSession", "status"),
     }
-    assert {"B-10", "B-13", "B-20", "B-22", "B-30", "B-58"} <= proxy.findings.by_decision().keys()
+    assert {"B-10", "B-13", "B-20", "B-22", "B-30", "B-58"} <= proxy.findings.by_assumption().keys()
     with serving(draw) as server, proxying(server.url, settings=draw.settings) as proxy, through(proxy) as http:
         session(http)
     assert (proxy.kinds, proxy.findings.compared) == (set(), 6)

@@ -1,4 +1,4 @@
-"""``exec --reading`` and ``exec --readings all``: a command under other readings of the specification."""
+"""``exec --assume`` and ``exec --assumptions all``: a command under other assumptions."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import pytest
 from contract_tests.surfaces.cli.terminal import run
 from contract_tests.surfaces.testing.test_examples import SHOPS
 from contract_tests.surfaces.testing.test_plugin import PLUGIN
-from emulator.engine.readings import readings
+from emulator.engine.assumptions import named_assumptions
 
 PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *PLUGIN)
 
-OTHERS = sum(len(each.values) - 1 for each in readings().values())
+OTHERS = sum(len(each.values) - 1 for each in named_assumptions().values())
 """How many values there are that are no defaults."""
 
 CALL = """
@@ -34,7 +34,7 @@ assert call("GET", "/v1/customers/?search=nobody")["data"] == []
 """
 
 TRUSTS_2XX = """
-call("PUT", "/_emulator/inbox/shop/manner", {"status": 204})
+call("PUT", "/_emulator/inbox/shop/response", {"status": 204})
 endpoint = call("POST", "/v1/webhooks/", {"name": "Shop", "url": f"{URL}/_emulator/inbox/shop", "events": ["*"]})["id"]
 call("POST", "/v1/customers/", {"email": "awa@example.com", "name": "Awa Diop"})
 call("POST", "/_emulator/clock/advance", {"by": "0s"})
@@ -55,20 +55,20 @@ def findings(output: str) -> list[str]:
     return [line for line in output.splitlines() if line.startswith("Your tests")]
 
 
-def test_a_reading_can_be_chosen_for_a_run(tmp_path: Path) -> None:
+def test_an_assumption_can_be_chosen_for_a_run(tmp_path: Path) -> None:
     assert run("exec", "--", *suite(tmp_path, SEARCH)).status == 0
-    assert run("exec", "--reading", "search_nothing_found=error", "--", *suite(tmp_path, SEARCH)).status == 1
+    assert run("exec", "--assume", "search_nothing_found=error", "--", *suite(tmp_path, SEARCH)).status == 1
 
 
-def test_a_reading_that_is_none_is_named_with_those_there_are() -> None:
-    rejected = run("exec", "--reading", "search=error", "--", "true")
+def test_an_assumption_that_is_none_is_named_with_those_there_are() -> None:
+    rejected = run("exec", "--assume", "search=error", "--", "true")
     assert rejected.status == 2
     assert "search_nothing_found" in rejected.errors
 
 
-def test_a_suite_that_relies_on_an_empty_search_depends_on_that_reading_alone(tmp_path: Path) -> None:
+def test_a_suite_that_relies_on_an_empty_search_depends_on_that_assumption_alone(tmp_path: Path) -> None:
     report = tmp_path / "report.xml"
-    done = run("exec", "--readings", "all", "--junit", str(report), "--", *suite(tmp_path, SEARCH))
+    done = run("exec", "--assumptions", "all", "--junit", str(report), "--", *suite(tmp_path, SEARCH))
     assert done.status == 1
     assert findings(done.output) == ["Your tests fail when search_nothing_found is error."]
     assert f"depends on 1 of {OTHERS} other values" in done.output
@@ -79,37 +79,37 @@ def test_a_suite_that_relies_on_an_empty_search_depends_on_that_reading_alone(tm
     assert "HTTP Error 404" in str(failed[0].findtext("failure"))
 
 
-def test_a_suite_that_trusts_2xx_learns_which_reading_it_expects(tmp_path: Path) -> None:
-    done = run("exec", "--readings", "all", "--json", "--", *suite(tmp_path, TRUSTS_2XX))
+def test_a_suite_that_trusts_2xx_learns_which_assumption_it_expects(tmp_path: Path) -> None:
+    done = run("exec", "--assumptions", "all", "--json", "--", *suite(tmp_path, TRUSTS_2XX))
     assert done.status == 1
     first, *others = [json.loads(line) for line in done.output.splitlines() if line.startswith("{")]
-    assert first == {"reading": None, "value": None, "status": 1, "depends": False}
+    assert first == {"assumption": None, "value": None, "status": 1, "depends": False}
     assert len(others) == OTHERS
     assert [row for row in others if row["depends"]] == [
-        {"reading": "webhook_success", "value": "2xx", "status": 0, "depends": True}
+        {"assumption": "webhook_success", "value": "2xx", "status": 0, "depends": True}
     ]
 
 
-def test_the_default_is_among_the_other_values_of_a_reading_that_is_chosen(tmp_path: Path) -> None:
+def test_the_default_is_among_the_other_values_of_an_assumption_that_is_chosen(tmp_path: Path) -> None:
     """A fixture file chooses it, and each run has the last word."""
     fixtures = tmp_path / "fixtures.yaml"
-    fixtures.write_text("settings: {readings: {webhook_success: 2xx}}\n")
-    chosen = ("--fixtures", str(fixtures), "--readings", "all")
+    fixtures.write_text("settings: {assumptions: {webhook_success: 2xx}}\n")
+    chosen = ("--fixtures", str(fixtures), "--assumptions", "all")
     done = run("exec", *chosen, "--", *suite(tmp_path, TRUSTS_2XX))
     assert done.status == 1
     assert findings(done.output) == ["Your tests fail when webhook_success is 200."]
 
 
 def test_a_command_that_cannot_be_run_is_named() -> None:
-    failed = run("exec", "--readings", "all", "--", "no-such-command")
+    failed = run("exec", "--assumptions", "all", "--", "no-such-command")
     assert failed.status == 127
     assert "no-such-command: cannot be run" in failed.errors
 
 
 @pytest.mark.parametrize("shop", ["python-shop", "node-shop"])
-def test_the_example_shops_depend_on_no_reading(shop: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_example_shops_depend_on_no_assumption(shop: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(SHOPS / shop)
     command = PYTEST if shop == "python-shop" else ("node", "--test")
-    done = run("exec", "--readings", "all", "--", *command)
+    done = run("exec", "--assumptions", "all", "--", *command)
     assert (done.status, findings(done.output)) == (0, []), done.output
     assert f"depends on none of {OTHERS} other values" in done.output

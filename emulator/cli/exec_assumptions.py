@@ -1,4 +1,4 @@
-"""``exec --readings all``: a command run once under the chosen readings and once for each other value (B-99)."""
+"""``exec --assumptions all``: a command run once under the chosen assumptions and once for each other value (B-99)."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from emulator.cli.server_thread import serving
 LAST_LINES = 15
 """How many lines of a failed run's output are shown."""
 
-FIRST = "under the chosen readings"
-"""The title of the first run. A reading that neither ``--reading`` nor a fixture file chooses has its default."""
+FIRST = "under the chosen assumptions"
+"""The title of the first run. An assumption that neither ``--assume`` nor a fixture file chooses has its default."""
 
 Environment = Callable[[Any], Mapping[str, str]]
 """The variables for the command, from the server it is to use."""
 
 
 OtherValue = tuple[str, str]
-"""The name of a reading, and a value that it does not have at the start of an App."""
+"""The name of an assumption, and a value that it does not have at the start of an App."""
 
 
 class CommandRun(NamedTuple):
-    """One run of the command. ``reading`` and ``value`` are None for the first run, under the chosen readings.
+    """One run of the command. ``assumption`` and ``value`` are None for the first run, under the chosen assumptions.
 
     ``depends`` says whether it ended otherwise than the first run: passed where that failed, or failed where it passed.
     """
 
-    reading: str | None
+    assumption: str | None
     value: str | None
     status: int
     output: str
@@ -46,8 +46,8 @@ class CommandRun(NamedTuple):
 
     @property
     def title(self) -> str:
-        """Under which reading it ran."""
-        return FIRST if self.reading is None else f"when {self.reading} is {self.value}"
+        """Under which assumption it ran."""
+        return FIRST if self.assumption is None else f"when {self.assumption} is {self.value}"
 
 
 def run_all(
@@ -59,7 +59,7 @@ def run_all(
     choose: Callable[[list[OtherValue]], list[OtherValue]] = lambda others: others,
     progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> list[CommandRun]:
-    """Run the command under the readings chosen for an App, then under each other value, each in its own sandbox.
+    """Run the command under the assumptions chosen for an App, then under each other value, each in its own sandbox.
 
     ``choose`` may leave values out. ``progress`` is called with the runs done so far and all. Ctrl-C ends the runs.
 
@@ -75,7 +75,7 @@ def run_all(
         def run(other: OtherValue) -> CommandRun:
             # A fixture file, after those of the user: it has the last word.
             file = Path(folder, "-".join(other)).with_suffix(".json")
-            file.write_text(json.dumps({"settings": {"readings": dict([other])}}), "utf-8")
+            file.write_text(json.dumps({"settings": {"assumptions": dict([other])}}), "utf-8")
             ended = _ended(commands, command, environment, {**chosen, "fixtures": (*chosen["fixtures"], file)})
             return CommandRun(*other, *ended, depends=bool(ended[0]) != bool(first.status))
 
@@ -96,16 +96,16 @@ def _cores() -> int:
 
 
 def _other_values(app: str, chosen: Mapping[str, Any]) -> Iterator[OtherValue]:
-    """Each reading with each value that it does not have at the start of an App."""
+    """Each assumption with each value that it does not have at the start of an App."""
     # Imported here: the help of exec needs no fixtures.
+    from emulator.engine.assumptions import assumptions_of, named_assumptions
     from emulator.engine.fixtures import Fixtures
-    from emulator.engine.readings import readings, readings_of
 
     calibrated = chosen["profile"].chosen() if chosen["profile"] else {}
-    settings = Fixtures(chosen["fixtures"], dict(chosen["chosen_readings"]), calibrated).settings(app)
-    present = {each["name"]: each["value"] for each in readings_of(settings)}
-    for name, reading in readings().items():
-        yield from ((name, value) for value in reading.values if value != present[name])
+    settings = Fixtures(chosen["fixtures"], dict(chosen["chosen_assumptions"]), calibrated).settings(app)
+    present = {each["name"]: each["value"] for each in assumptions_of(settings)}
+    for name, assumption in named_assumptions().items():
+        yield from ((name, value) for value in assumption.values if value != present[name])
 
 
 def _ended(
@@ -119,12 +119,12 @@ def _ended(
 
 
 def report(runs: Sequence[CommandRun], *, as_json: bool, junit_file: Path | None) -> int:
-    """Print which readings the command depends on; exit status 1 if it depends on any, or fails in the first run."""
+    """Print which assumptions the command depends on; exit status 1 if it depends on any, or fails in the first run."""
     if junit_file is not None:
         write_text(junit_file, as_junit(runs))
     if as_json:
         for run in runs:
-            row = {"reading": run.reading, "value": run.value, "status": run.status, "depends": run.depends}
+            row = {"assumption": run.assumption, "value": run.value, "status": run.status, "depends": run.depends}
             click.echo(json.dumps(row))
     else:
         for line in summary(runs):
@@ -133,7 +133,7 @@ def report(runs: Sequence[CommandRun], *, as_json: bool, junit_file: Path | None
 
 
 def _is_finding(run: CommandRun) -> bool:
-    return run.depends or (run.reading is None and run.status != 0)
+    return run.depends or (run.assumption is None and run.status != 0)
 
 
 def summary(runs: Sequence[CommandRun]) -> list[str]:
@@ -148,12 +148,12 @@ def summary(runs: Sequence[CommandRun]) -> list[str]:
     depending = [run for run in others if run.depends]
     lines += [f"Your tests {'fail' if run.status else 'pass'} {run.title}." for run in depending]
     depends = f"depends on {len(depending)} of" if depending else "depends on none of"
-    return [*lines, f"The command {depends} {len(others)} other values of readings (/docs/decisions)."]
+    return [*lines, f"The command {depends} {len(others)} other values of assumptions (/docs/assumptions)."]
 
 
 def as_junit(runs: Sequence[CommandRun]) -> str:
     """The report as JUnit XML: a test case for each run, which fails where the report names it."""
-    return junit.report("readings", "readings", [junit.TestCase(run.title, _failures(run)) for run in runs])
+    return junit.report("assumptions", "assumptions", [junit.TestCase(run.title, _failures(run)) for run in runs])
 
 
 def _failures(run: CommandRun) -> list[junit.TestFailure]:

@@ -1,4 +1,4 @@
-"""Decisions ↔ documents, code and pages: a number that is cited can be looked up."""
+"""Assumptions ↔ documents, code and pages: a number that is cited can be looked up."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from contract_tests.quality.docs.pages import PAGES
 from contract_tests.support.client import http_client
 from contract_tests.support.sandbox import RunningServer
 from emulator.document import bundles
-from emulator.engine.decisions import decisions
+from emulator.engine.assumptions import numbered_assumptions
 from emulator.resources.app.settings import Settings
 
 HOUSE = Path(emulator.__path__[0])
 NUMBER = re.compile(r"\bB-\d\d\b")
-DECISIONS = decisions()
+ASSUMPTIONS = numbered_assumptions()
 
 
 def cited(node: Any) -> Iterator[str]:
@@ -36,8 +36,8 @@ def cited(node: Any) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("name", ["service", "control"])
-def test_each_assumption_of_a_document_is_a_decision(name: str) -> None:
-    assert set(cited(bundles.load(name))) <= DECISIONS.keys()
+def test_each_assumption_of_a_document_is_an_assumption(name: str) -> None:
+    assert set(cited(bundles.load(name))) <= ASSUMPTIONS.keys()
 
 
 ELSEWHERE = {
@@ -49,24 +49,24 @@ ELSEWHERE = {
     "B-67": "what emails and pages show",
     "B-72": "CORS headers, which OpenAPI does not describe",
     "B-96": "when a subscription recovers; statuses are as documented",
-    "B-99": "readings, which are settings",
+    "B-99": "assumptions, which are settings",
 }
-"""Decisions that no place of a document shows, each with the cause."""
+"""Assumptions that no place of a document shows, each with the cause."""
 
 
-def test_each_decision_is_cited_in_a_document_or_is_not_on_the_wire() -> None:
+def test_each_assumption_is_cited_in_a_document_or_is_not_on_the_wire() -> None:
     numbers = {number for name in ("service", "control") for number in cited(bundles.load(name))}
-    assert DECISIONS.keys() - numbers - ELSEWHERE.keys() == set()
+    assert ASSUMPTIONS.keys() - numbers - ELSEWHERE.keys() == set()
 
 
-def test_readers_of_the_document_see_the_decisions() -> None:
+def test_readers_of_the_document_see_the_assumptions() -> None:
     """Descriptions link to them: Swagger UI and generated clients do not show ``x-assumption``."""
     unlinked = [node for node in described(bundles.load("service")) if not node["description"].endswith("))")]
     assert unlinked == []
 
 
 def described(node: Any) -> Iterator[dict[str, Any]]:
-    """Every part of a document that has a description and cites a decision."""
+    """Every part of a document that has a description and cites an assumption."""
     if isinstance(node, list):
         for part in node:
             yield from described(part)
@@ -76,18 +76,18 @@ def described(node: Any) -> Iterator[dict[str, Any]]:
         yield from described(list(node.values()))
 
 
-def test_each_number_in_code_templates_and_pages_is_a_decision() -> None:
+def test_each_number_in_code_templates_and_pages_is_an_assumption() -> None:
     files = [*HOUSE.rglob("*.py"), *HOUSE.rglob("*.html"), *PAGES]
-    unknown = {str(file): set(NUMBER.findall(file.read_text("utf-8"))) - DECISIONS.keys() for file in files}
+    unknown = {str(file): set(NUMBER.findall(file.read_text("utf-8"))) - ASSUMPTIONS.keys() for file in files}
     assert {file: numbers for file, numbers in unknown.items() if numbers} == {}
 
 
-def test_each_setting_that_a_decision_names_is_one() -> None:
-    named = {name for decision in DECISIONS.values() for name in decision.settings}
+def test_each_setting_that_an_assumption_names_is_one() -> None:
+    named = {name for assumption in ASSUMPTIONS.values() for name in assumption.settings}
     assert named <= set(Settings.__struct_fields__)
 
 
-def test_each_decision_has_its_anchor(server: RunningServer) -> None:
+def test_each_assumption_has_its_anchor(server: RunningServer) -> None:
     with http_client(base_url=server.url) as client:
-        text = client.get("/docs/decisions").text
-    assert [number for number in DECISIONS if f'id="{number}"' not in text] == []
+        text = client.get("/docs/assumptions").text
+    assert [number for number in ASSUMPTIONS if f'id="{number}"' not in text] == []

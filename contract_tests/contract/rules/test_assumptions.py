@@ -1,4 +1,4 @@
-"""The readings: sentences that can be read in two ways, listed and changed for an App (B-99)."""
+"""The assumptions: sentences that can be read in two ways, listed and changed for an App (B-99)."""
 
 from __future__ import annotations
 
@@ -6,58 +6,57 @@ import pytest
 
 from contract_tests.support.client import http_client
 from contract_tests.support.sandbox import Sandbox
-from emulator.engine.decisions import decisions
-from emulator.engine.readings import readings
+from emulator.engine.assumptions import named_assumptions, numbered_assumptions
 
-READINGS = readings()
+ASSUMPTIONS = named_assumptions()
 
 
 def listed(sandbox: Sandbox) -> dict[str, dict[str, object]]:
-    return {each["name"]: each for each in sandbox.control.get("/readings?page_size=100")["data"]}
+    return {each["name"]: each for each in sandbox.control.get("/assumptions?page_size=100")["data"]}
 
 
-def test_every_reading_is_listed_with_its_default_its_sentence_and_its_decisions(sandbox: Sandbox) -> None:
+def test_every_assumption_is_listed_with_its_default_its_sentence_and_its_numbers(sandbox: Sandbox) -> None:
     found = listed(sandbox)
-    assert found.keys() == READINGS.keys()
-    for name, reading in found.items():
-        assert reading["value"] == reading["default"] == next(iter(READINGS[name].values))
-        assert reading["decisions"], name
-        assert reading["sentence"] == READINGS[name].sentence
+    assert found.keys() == ASSUMPTIONS.keys()
+    for name, assumption in found.items():
+        assert assumption["value"] == assumption["default"] == next(iter(ASSUMPTIONS[name].values))
+        assert assumption["numbers"], name
+        assert assumption["sentence"] == ASSUMPTIONS[name].sentence
 
 
-def test_each_reading_that_a_decision_names_is_one_and_the_other_way_round() -> None:
-    assert {name for decision in decisions().values() for name in decision.readings} == READINGS.keys()
+def test_each_name_that_an_assumption_has_is_one_and_the_other_way_round() -> None:
+    assert {name for assumption in numbered_assumptions().values() for name in assumption.names} == ASSUMPTIONS.keys()
 
 
-@pytest.mark.parametrize("name", READINGS)
-def test_each_value_of_a_reading_can_be_chosen(sandbox: Sandbox, name: str) -> None:
-    for value in READINGS[name].values:
-        changed = sandbox.control.patch("/app", {"settings": {"readings": {name: value}}})
-        assert changed["settings"]["readings"][name] == value
+@pytest.mark.parametrize("name", ASSUMPTIONS)
+def test_each_value_of_an_assumption_can_be_chosen(sandbox: Sandbox, name: str) -> None:
+    for value in ASSUMPTIONS[name].values:
+        changed = sandbox.control.patch("/app", {"settings": {"assumptions": {name: value}}})
+        assert changed["settings"]["assumptions"][name] == value
         assert listed(sandbox)[name]["value"] == value
 
 
-def test_an_older_setting_and_its_reading_are_one(sandbox: Sandbox) -> None:
+def test_an_older_setting_and_its_assumption_are_one(sandbox: Sandbox) -> None:
     sandbox.settings(unknown_fields="ignore")
     assert listed(sandbox)["unknown_fields"]["value"] == "ignore"
-    changed = sandbox.control.patch("/app", {"settings": {"readings": {"unknown_fields": "reject"}}})
+    changed = sandbox.control.patch("/app", {"settings": {"assumptions": {"unknown_fields": "reject"}}})
     assert changed["settings"]["unknown_fields"] == "reject"
 
 
 def test_a_search_without_a_match_is_empty_or_an_error(sandbox: Sandbox) -> None:
     assert sandbox.api.get("/customers/?search=nobody")["data"] == []
-    sandbox.settings(readings={"search_nothing_found": "error"})
+    sandbox.settings(assumptions={"search_nothing_found": "error"})
     sandbox.api.rejected("GET", "/customers/?search=nobody", 404, "SEARCH_NO_RESULTS")
     sandbox.customer(email="awa@example.com")
     assert len(sandbox.api.get("/customers/?search=awa@")["data"]) == 1
     assert sandbox.api.get("/customers/?status=blocked")["data"] == []
 
 
-def test_pages_of_other_origins_may_read_answers_by_one_reading(sandbox: Sandbox) -> None:
+def test_pages_of_other_origins_may_read_answers_by_one_assumption(sandbox: Sandbox) -> None:
     headers = {"Authorization": f"Bearer {sandbox.key}", "Origin": "https://shop.example"}
     with http_client(base_url=sandbox.url, headers=headers) as page:
         assert "access-control-allow-origin" not in page.get("/v1/customers/").headers
-        sandbox.settings(readings={"cors_without_domains": "any"})
+        sandbox.settings(assumptions={"cors_without_domains": "any"})
         assert page.get("/v1/customers/").headers["access-control-allow-origin"] == "https://shop.example"
 
 
@@ -65,7 +64,7 @@ def test_metadata_is_scalars_or_any_json_of_500_characters(sandbox: Sandbox) -> 
     nested = {"order": {"lines": [1, 2]}}
     body = {"email": "awa@example.com", "name": "Awa", "metadata": nested}
     sandbox.api.rejected("POST", "/customers/", 422, "INVALID_FIELD", json=body)
-    sandbox.settings(readings={"metadata_values": "any"})
+    sandbox.settings(assumptions={"metadata_values": "any"})
     assert sandbox.customer(**body)["metadata"] == nested
     long = {**body, "email": "ben@example.com", "metadata": {"order": ["W" * 500]}}
     sandbox.api.rejected("POST", "/customers/", 422, "INVALID_FIELD", json=long)
