@@ -18,7 +18,7 @@ class ClockStart(click.ParamType):  # type: ignore[type-arg]  # older clicks hav
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The clock's mode and, for ``frozen@``, its instant."""
         # Imported here: the help of a command line needs no clock.
-        from emulator.engine.clock import parse_start
+        from emulator.engine.world_clock import parse_start
 
         try:
             return parse_start(value)

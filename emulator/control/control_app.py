@@ -41,9 +41,9 @@ from emulator.control.audit import audit
 from emulator.control.explain import explain
 from emulator.control.recording import recording_marks, recordings
 from emulator.document import bundles
-from emulator.engine.clock import FROZEN
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
+from emulator.engine.world_clock import FROZEN
 from emulator.web.authentication import Authenticate
 from emulator.web.context import RequestContext
 from emulator.web.operation import OperationHandler

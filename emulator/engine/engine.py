@@ -11,7 +11,7 @@ from emulator.core.errors import ApiError
 from emulator.core.limits import WORLDS
 from emulator.core.world import World
 from emulator.engine import snapshots
-from emulator.engine.clock import Clock
+from emulator.engine.clock import Scheduler, TimeSlice
 from emulator.engine.directory import Directory
 from emulator.engine.fixtures import Start
 from emulator.engine.idle_worlds import SWEEP_SECONDS, is_like, longest_unused, may_be_empty
@@ -20,13 +20,12 @@ from emulator.engine.mailer import Mailer
 from emulator.engine.persistence import WorldPersistence
 from emulator.engine.reference_data import ReferenceData
 from emulator.engine.runtime import Runtime
-from emulator.engine.scheduler import Scheduler
 from emulator.engine.storage.serialization import InvalidState, StoredWorld
 from emulator.engine.storage.store import CorruptStore, LeasedElsewhere, StorageError, Store
 from emulator.engine.takeover import Takeover
-from emulator.engine.time_slice import TimeSlice
 from emulator.engine.trace_contexts import Traces
 from emulator.engine.webhook_sender import WebhookSender
+from emulator.engine.world_clock import Clock
 from emulator.resources.app.keys import Key
 
 logger = logging.getLogger("emulator")

@@ -8,14 +8,13 @@ from emulator.core.errors import ApiError
 from emulator.core.unit_of_work import UnitOfWork
 from emulator.core.world import World
 from emulator.engine import snapshots
-from emulator.engine.advances import Advances
-from emulator.engine.clock import Clock
+from emulator.engine.clock import Advances, UnitRunner
 from emulator.engine.journal import Journal
 from emulator.engine.logged_request import Checkpoint
 from emulator.engine.outbox import Outbox
 from emulator.engine.pubsub import Broker, restarted
 from emulator.engine.snapshots import WorldSnapshot
-from emulator.engine.unit_runner import UnitRunner
+from emulator.engine.world_clock import Clock
 
 
 class History:

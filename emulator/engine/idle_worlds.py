@@ -9,8 +9,8 @@ from operator import attrgetter
 from emulator.core import calendar
 from emulator.core.records import Record
 from emulator.core.world import World
-from emulator.engine.clock import Clock
 from emulator.engine.runtime import Runtime
+from emulator.engine.world_clock import Clock
 
 EMPTY_SECONDS = 3600.0
 """Seconds (real time) after its last request when a world that holds nothing is dropped."""

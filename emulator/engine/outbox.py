@@ -11,11 +11,11 @@ from typing import Any
 from emulator.core.effects import DeliverWebhook, Effect, HttpResult, PingEndpoint, SendEmail
 from emulator.core.errors import ApiError
 from emulator.core.unit_of_work import UnitOfWork
+from emulator.engine.clock import Command, UnitRunner
 from emulator.engine.delivery_faults import send_with_fault
 from emulator.engine.mailer import Mailer
 from emulator.engine.storage.store import LeasedElsewhere, StorageError
 from emulator.engine.trace_contexts import TraceContexts, Traces
-from emulator.engine.unit_runner import Command, UnitRunner
 from emulator.engine.webhook_sender import WebhookSender
 from emulator.engine.work_queues import WorkQueues
 from emulator.resources.payments.outcomes import Outcome

@@ -8,9 +8,9 @@ from typing import Any
 from emulator.core.unit_of_work import Change, UnitOfWork
 from emulator.core.world import World
 from emulator.engine import snapshots
-from emulator.engine.clock import Clock
 from emulator.engine.snapshots import WorldSnapshot
 from emulator.engine.storage.store import LeasedElsewhere, StorageError, Store
+from emulator.engine.world_clock import Clock
 from emulator.resources.app.keys import Key
 
 

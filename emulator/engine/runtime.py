@@ -13,9 +13,8 @@ from emulator.core.calendar import Timestamp
 from emulator.core.effects import Effect, HttpResult
 from emulator.core.unit_of_work import UnitOfWork
 from emulator.core.world import World
-from emulator.engine.advance_result import AdvanceResult
-from emulator.engine.advances import Advances, TargetResolver
-from emulator.engine.clock import Clock, ClockState
+from emulator.engine.advances import AdvanceResult, TargetResolver
+from emulator.engine.clock import PATIENCE, Advances, Command, Scheduler, UnitRunner
 from emulator.engine.directory import Directory
 from emulator.engine.history import History
 from emulator.engine.inbox import Inbox
@@ -25,11 +24,10 @@ from emulator.engine.outbox import Outbox
 from emulator.engine.persistence import WorldPersistence
 from emulator.engine.pubsub import Broker
 from emulator.engine.rate_limit import RateLimiter
-from emulator.engine.scheduler import PATIENCE, Scheduler
 from emulator.engine.storage.store import StorageError
 from emulator.engine.trace_contexts import TraceContexts, Traces
-from emulator.engine.unit_runner import Command, UnitRunner
 from emulator.engine.webhook_sender import WebhookSender
+from emulator.engine.world_clock import Clock, ClockState
 
 Steps = Generator[Effect, HttpResult, Any]
 """A command that waits for effects: it yields each one and is sent its outcome."""
@@ -119,7 +117,7 @@ class Runtime:
         A command that is a generator yields effects whose outcome it must know; each stretch between two is a unit of
         work. Raises what the command raises, with none of that unit committed.
         """
-        if self.runner.is_behind(self.runner.due_until()):
+        if self.runner.is_behind(self.runner.clock.now()):
             await self.catch_up()
         result = self.runner.commit(command, arguments, cause)
         if isgenerator(result):

@@ -10,10 +10,10 @@ import msgspec
 
 from emulator.core.calendar import Timestamp
 from emulator.core.world import World
-from emulator.engine.clock import Clock, ClockMode
 from emulator.engine.scrubbing import scrubbed
 from emulator.engine.storage import serialization
 from emulator.engine.storage.serialization import InvalidState, StoredWorld, WorldHeader
+from emulator.engine.world_clock import Clock, ClockMode
 from emulator.resources.app.keys import Key
 
 

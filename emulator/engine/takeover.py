@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
+from emulator.engine.clock import TimeSlice
 from emulator.engine.storage.store import CorruptStore, StorageError, Store
-from emulator.engine.time_slice import TimeSlice
 from emulator.resources.app.keys import Key
 
 CHECK_SECONDS = 1.0

@@ -8,8 +8,8 @@ from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable
 from typing import Generic, TypeVar
 
+from emulator.engine.clock import TimeSlice
 from emulator.engine.storage.store import StorageError
-from emulator.engine.time_slice import TimeSlice
 
 logger = logging.getLogger("emulator")
 

@@ -20,7 +20,6 @@ from emulator.core.ids import IdSource
 from emulator.core.limits import WORLDS
 from emulator.core.world import World
 from emulator.document.profile import Profile
-from emulator.engine.clock import RUNNING, Clock, ClockMode
 from emulator.engine.engine import Engine
 from emulator.engine.fixtures import Fixtures, Start
 from emulator.engine.mailer import Mailer, SmtpServer
@@ -29,6 +28,7 @@ from emulator.engine.storage.serialization import StoredWorld, fill
 from emulator.engine.storage.urls import open_store
 from emulator.engine.trace_contexts import Traces
 from emulator.engine.webhook_sender import ANSWER_TIME, WebhookSender
+from emulator.engine.world_clock import RUNNING, Clock, ClockMode
 from emulator.resources.app.keys import Key
 from emulator.resources.app.settings import merged
 from emulator.resources.registry import REGISTRY

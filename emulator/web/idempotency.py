@@ -11,8 +11,8 @@ from typing import Any
 from emulator.core.errors import ApiError
 from emulator.core.idempotency import lookup, store
 from emulator.core.world import World, encode
+from emulator.engine.clock import Command
 from emulator.engine.runtime import Runtime
-from emulator.engine.unit_runner import Command
 from emulator.web import strict_json
 from emulator.web.context import RequestContext
 from emulator.web.response import Response

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from emulator.engine.time_slice import SLICE_SECONDS
+from emulator.engine.clock import SLICE_SECONDS
 from emulator.engine.work_queues import WorkQueues
 
 

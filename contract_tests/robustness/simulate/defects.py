@@ -14,6 +14,7 @@ from contract_tests.robustness.walk.walker import VARIANTS
 from emulator.control import snapshots
 from emulator.core.world import World
 from emulator.engine import logged_request, outbox
+from emulator.engine.clock import UnitRunner
 from emulator.engine.engine import Engine
 from emulator.engine.history import History
 from emulator.engine.logged_request import Checkpoint
@@ -22,7 +23,6 @@ from emulator.engine.persistence import WorldPersistence
 from emulator.engine.storage import serialization
 from emulator.engine.storage.serialization import RowChange, row_of
 from emulator.engine.storage.tinydb_store import TinyDBStore
-from emulator.engine.unit_runner import UnitRunner
 from emulator.resources.payments import current_payment
 from emulator.web import idempotency, origin_guard
 
