@@ -47,7 +47,7 @@ class Smtp(click.ParamType):  # type: ignore[type-arg]  # older clicks have no g
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The SMTP server at the URL."""
-        from emulator.engine.mailer import SmtpServer
+        from emulator.engine.outbox import SmtpServer
 
         try:
             return SmtpServer.at(value)
@@ -77,7 +77,7 @@ class AssumptionValue(click.ParamType):  # type: ignore[type-arg]  # older click
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The name and the value, if there is such an assumption with such a value."""
-        from emulator.engine.assumptions import named_assumptions
+        from emulator.engine.reference_data import named_assumptions
 
         name, _, chosen = value.partition("=")
         known = named_assumptions()

@@ -11,7 +11,7 @@ from emulator.core.world import encode
 from emulator.engine.advances import Advance, AdvanceResult
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
-from emulator.web.response import Response
+from emulator.web.context import Response
 
 PREFERENCE = "respond-async"
 

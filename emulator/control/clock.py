@@ -15,7 +15,7 @@ from emulator.engine.advances import AdvanceResult, Target
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import MOMENT, Runtime
 from emulator.engine.world_clock import ClockState
-from emulator.web.response import Response
+from emulator.web.context import Response
 
 
 async def show(engine: Engine, runtime: Runtime, query: Body) -> ClockState:

@@ -47,7 +47,7 @@ from emulator.core.errors import ApiError
 from emulator.core.jobs import FailedJob, Job
 from emulator.core.unit_of_work import Change, CheckFailed, UnitOfWork
 from emulator.core.world import World
-from emulator.engine import snapshots
+from emulator.engine import persistence
 from emulator.engine.advances import IDS, MAX_ADVANCES, UNDER_WAY, Advance, AdvanceResult, TargetResolver
 from emulator.engine.directory import Directory
 from emulator.engine.persistence import WorldPersistence
@@ -263,7 +263,7 @@ class UnitRunner:
         ``changes`` led from the present world to the other one; None means that the two are unrelated.
         """
         if self.persistence:
-            self.persistence.replace_world(snapshots.take(world, clock), changes)
+            self.persistence.replace_world(persistence.take(world, clock), changes)
         self._directory.remove(self.world)
         self._directory.add(world)
         self.world, self.clock = world, clock

@@ -17,7 +17,7 @@ from emulator.core.records import Record
 from emulator.core.unit_of_work import Change
 from emulator.core.world import World
 from emulator.engine import outbox
-from emulator.engine.mailer import SmtpServer
+from emulator.engine.outbox import SmtpServer
 from emulator.engine.persistence import WorldPersistence
 from emulator.engine.storage.store import StorageError
 from emulator.engine.world_clock import Clock

@@ -18,10 +18,10 @@ from emulator.core.world import World
 from emulator.engine.advances import Target
 from emulator.engine.clock import Scheduler
 from emulator.engine.engine import Engine
+from emulator.engine.outbox import WebhookSender
 from emulator.engine.pubsub import MAX_WAITING, Message
 from emulator.engine.reference_data import ReferenceData
 from emulator.engine.runtime import Runtime
-from emulator.engine.webhook_sender import WebhookSender
 from emulator.engine.world_clock import FROZEN, RUNNING, Clock
 from emulator.resources.app.keys import Key
 from emulator.resources.webhooks.endpoints import RetryPolicy, WebhookEndpoint

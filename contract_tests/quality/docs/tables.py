@@ -24,10 +24,8 @@ from emulator.core.errors import ERRORS
 from emulator.core.event_types import EVENTS
 from emulator.document import bundles
 from emulator.document.probes import collected
-from emulator.engine.assumptions import numbered_assumptions
 from emulator.engine.constraints import constraints, constraints_by_source
-from emulator.engine.error_examples import error_examples
-from emulator.engine.reference_data import ReferenceData
+from emulator.engine.reference_data import ReferenceData, error_examples, numbered_assumptions
 from emulator.resources.app.settings import Settings
 from emulator.resources.registry import STATE_MACHINES
 

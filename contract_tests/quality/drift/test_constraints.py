@@ -7,8 +7,8 @@ from fnmatch import fnmatchcase
 from contract_tests.support.client import http_client
 from contract_tests.support.sandbox import RunningServer
 from emulator.document import bundles
-from emulator.engine.assumptions import numbered_assumptions
 from emulator.engine.constraints import constraints, declared, source_table
+from emulator.engine.reference_data import numbered_assumptions
 
 LISTED = source_table()
 

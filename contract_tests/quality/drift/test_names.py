@@ -13,8 +13,8 @@ MODULES = sorted((ROOT / "emulator").rglob("*.py"))
 
 SAME_SUBJECT = {
     *("advances", "audit", "clock", "coverage", "emails", "events", "explain", "faults", "health", "inbox", "ledger"),
-    *("outcomes", "payments", "assumptions", "reset", "schedule", "snapshots", "sweep", "trigger", "webhooks"),
-    "idempotency",  # what is stored (core), and how HTTP uses it (web)
+    *("outcomes", "payments", "reset", "schedule", "sweep", "trigger", "webhooks"),
+    "validation",  # what rules check (core), and what the document does (web)
     *("render", "request", "site", "views"),  # the parts of each of the sites: console, pages, reference
     *("app", "checks", "document", "report", "suite"),  # what is examined, in a folder of checks each
 }
