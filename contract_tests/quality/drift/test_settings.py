@@ -10,7 +10,7 @@ import pytest
 
 from contract_tests.support.settings import SHOWN
 from emulator.document import bundles
-from emulator.engine.assumptions import numbered_assumptions
+from emulator.engine.reference_data import numbered_assumptions
 from emulator.resources.app.settings import FEE_RATES, Settings, changed
 
 USUAL = Settings()
