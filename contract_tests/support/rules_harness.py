@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from contract_tests.support.sandbox import START
+from contract_tests.support.sandbox import START, compare_events
 from emulator.core import calendar
 from emulator.core.events import Event
 from emulator.core.jobs import FailedJob, Job
@@ -94,8 +94,7 @@ class RulesHarness:
         """What happens inside causes just these events: neither one less nor one more."""
         before = len(self.world.table(Event))
         yield
-        happened = Counter(event.type for event in list(self.world.table(Event))[before:])
-        assert happened == Counter(types), f"happened: {dict(happened)}, expected: {dict(Counter(types))}"
+        compare_events(Counter(event.type for event in list(self.world.table(Event))[before:]), types)
 
     # -- what there is
 

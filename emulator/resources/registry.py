@@ -21,7 +21,10 @@ from emulator.resources.billing import (
     subscription_operations,
     subscriptions,
 )
-from emulator.resources.catalog import plans, products
+from emulator.resources.catalog import (
+    plans,
+    products,
+)
 from emulator.resources.checkout import checkout_sessions, fulfilment
 from emulator.resources.customers import addresses, customer_records, customers, payment_methods
 from emulator.resources.ledger import balance

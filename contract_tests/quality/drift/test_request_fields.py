@@ -290,9 +290,10 @@ def shows_null(case: Case) -> bool:
 
 
 def outcome(case: Case, response: httpx.Response) -> tuple[int, str | None, str]:
-    """Status and code of a response, and what it shows of the field; an id of whatever object."""
+    """Status and error code of a response, and what it shows of the field; an id of whatever object."""
     answer = response.json()
-    return response.status_code, answer.get("code"), re.sub(r"_[0-9A-Za-z]{24}|fields-\d+", "", str(case.shown(answer)))
+    code = answer.get("code") if response.is_error else None
+    return response.status_code, code, re.sub(r"_[0-9A-Za-z]{24}|fields-\d+", "", str(case.shown(answer)))
 
 
 GETS = {operation.path: operation for operation in operations(SERVICE) if operation.method == "GET"}

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from contract_tests.contract.document import specification
 from contract_tests.contract.document.reader import (
     Document,
     Part,
@@ -18,7 +18,7 @@ from contract_tests.contract.document.reader import (
     request_schema,
     resolved,
 )
-from contract_tests.support.sandbox import CARD, CHARGED, FAILING_PHONE, RunningServer, Sandbox
+from contract_tests.support.sandbox import CARD, CHARGED, FAILING_PHONE, RunningServer, Sandbox, compare_events
 from emulator.document import bundles
 from emulator.engine import journal
 from emulator.resources.registry import STATE_MACHINES
@@ -62,7 +62,7 @@ def documented() -> dict[str, set[str]]:
         },
         "states": {f"{kind} {row.target}" for kind, row in rows},
         "moves": {f"{kind} {row.source or 'new'} → {row.target}" for kind, row in rows if row.source != row.target},
-        "events": set(specification.EVENT_TYPES),
+        "events": set(SERVICE["components"]["schemas"]["EventType"]["enum"]) - {"webhook.ping", "webhook.test"},
         "errors": set(SERVICE["components"]["schemas"]["ErrorCode"]["enum"]),
     }
 
@@ -100,7 +100,7 @@ def test_what_was_done_is_exercised_and_the_rest_is_not(sandbox: Sandbox) -> Non
     assert {"invoice draft", "invoice open", "invoice paid"} <= set(coverage["states"]["exercised"])
     assert {"invoice new → draft", "invoice open → paid"} <= set(coverage["moves"]["exercised"])
     assert "invoice open → void" in coverage["moves"]["missing"]
-    assert set(coverage["events"]["exercised"]) == {"customer.created", "subscription.created", *CHARGED}
+    compare_events(Counter(coverage["events"]["exercised"]), ("customer.created", "subscription.created", *CHARGED))
     for group, names in documented().items():
         own = coverage[group]
         assert own["exercised"] + own["missing"] != []
@@ -236,7 +236,7 @@ def test_what_a_snapshot_brings_along_was_not_exercised(sandbox: Sandbox) -> Non
     sandbox.control.post("/snapshots/full/restore")
     assert exercised(sandbox, "states") == exercised(sandbox, "events") == set()
     sandbox.advance("31d")
-    assert exercised(sandbox, "events") == set(CHARGED)
+    compare_events(Counter(exercised(sandbox, "events")), CHARGED)
 
 
 def test_of_a_long_advance_the_first_jobs_count(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -251,7 +251,7 @@ def test_of_a_long_advance_the_first_jobs_count(sandbox: Sandbox, monkeypatch: p
     coverage = report(sandbox)
     assert coverage["passed_over"] == 2
     assert coverage["states"]["exercised"] == []
-    assert set(coverage["events"]["exercised"]) == set(CHARGED)
+    compare_events(Counter(coverage["events"]["exercised"]), CHARGED)
 
 
 def test_some_groups_alone(sandbox: Sandbox) -> None:

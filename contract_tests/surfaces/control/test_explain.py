@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
+from contract_tests.contract.document.reader import operations
 from contract_tests.support.receiver import Receiver
 from contract_tests.support.sandbox import FAILING_PHONE, Sandbox
 from emulator.control.explain.explanation import ABOUT, EMAIL_EVENTS, REACTING_KINDS
 from emulator.core.jobs import Job
 from emulator.core.world import World
+from emulator.document import bundles
 from emulator.engine import journal
 from emulator.resources.registry import JOBS, REACTIONS, REGISTRY, STATE_MACHINES
 from emulator.resources.simulation import emails
@@ -269,13 +271,23 @@ def fill(sandbox: Sandbox, receiver: Receiver) -> None:
     subscription = sandbox.subscribe()
     line = {"line1": "1 Rue des Palmes", "city": "Libreville", "country": "GA"}
     sandbox.api.post(f"/customers/{subscription['customer']}/addresses/", line)
-    sandbox.api.post("/security-profiles/", {"name": "Shop", "max_amount": 90000})
-    sandbox.product()
     buyer = {"name": "Ada Ndong", "email": "ada@example.com"}
     sandbox.buy(sandbox.session(mode="subscription", subscription_data={"interval": "month"}), customer=buyer)
     sandbox.buy(sandbox.link(), customer=buyer)
     sandbox.control.post("/trigger", {"event": "refund.succeeded"})
     sandbox.advance("P2M")
+    for kind, count in sandbox.control.get("/counts").items():
+        if not count:
+            sandbox.api.post(*creation(kind))
+
+
+def creation(kind: str) -> tuple[str, Any]:
+    """The path and the body by which the document's example makes an object of this kind."""
+    for each in operations(bundles.load("service")):
+        made = each.node["responses"].get("201", {}).get("content", {}).get("application/json", {})
+        if made.get("example", {}).get("object") == kind:
+            return each.path, each.node["requestBody"]["content"]["application/json"]["example"]
+    raise LookupError(kind)
 
 
 def test_every_object_is_led_back_to_a_request(sandbox: Sandbox, receiver: Receiver) -> None:
