@@ -173,7 +173,7 @@ def _shop() -> Iterator[Shop]:
 @contextmanager
 def _sandbox(port: int) -> Iterator[str]:
     # Imported here: the help of a command line needs no web server.
-    from emulator.engine.clock import FROZEN
+    from emulator.engine.world_clock import FROZEN
     from emulator.server.sandbox import Options
     from emulator.server.server import CannotListen, Server
 

@@ -343,8 +343,8 @@ def _cores() -> int:
 def _other_values(app: str, chosen: Mapping[str, Any]) -> Iterator[OtherValue]:
     """Each assumption with each value that it does not have at the start of an App."""
     # Imported here: the help of exec needs no fixtures.
-    from emulator.engine.assumptions import assumptions_of, named_assumptions
     from emulator.engine.fixtures import Fixtures
+    from emulator.engine.reference_data import assumptions_of, named_assumptions
 
     calibrated = chosen["profile"].chosen() if chosen["profile"] else {}
     settings = Fixtures(chosen["fixtures"], dict(chosen["chosen_assumptions"]), calibrated).settings(app)

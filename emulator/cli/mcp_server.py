@@ -23,10 +23,10 @@ from emulator.cli.runs import run_captured
 from emulator.core.event_types import EVENTS
 from emulator.document import bundles
 from emulator.document.tree import inlined
-from emulator.engine.assumptions import numbered_assumptions
+from emulator.engine.reference_data import numbered_assumptions
 from emulator.version import VERSION
 from emulator.web.context import SCOPE_KEY, RequestContext
-from emulator.web.origin_guard import OriginGuard
+from emulator.web.origins import OriginGuard
 
 INSTRUCTIONS = """A local sandbox of a Payments and Recurring Billing API. Paths under /v1 are the service's; amounts
 are minor units. Use advance to reach a renewal, and explain before you guess why something happened."""

@@ -191,7 +191,7 @@ class ClockStart(click.ParamType):  # type: ignore[type-arg]  # older clicks hav
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The clock's mode and, for ``frozen@``, its instant."""
         # Imported here: the help of a command line needs no clock.
-        from emulator.engine.clock import parse_start
+        from emulator.engine.world_clock import parse_start
 
         try:
             return parse_start(value)
@@ -223,7 +223,7 @@ class Smtp(click.ParamType):  # type: ignore[type-arg]  # older clicks have no g
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The SMTP server at the URL."""
-        from emulator.engine.mailer import SmtpServer
+        from emulator.engine.outbox import SmtpServer
 
         try:
             return SmtpServer.at(value)
@@ -253,7 +253,7 @@ class AssumptionValue(click.ParamType):  # type: ignore[type-arg]  # older click
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The name and the value, if there is such an assumption with such a value."""
-        from emulator.engine.assumptions import named_assumptions
+        from emulator.engine.reference_data import named_assumptions
 
         name, _, chosen = value.partition("=")
         known = named_assumptions()

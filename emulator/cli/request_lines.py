@@ -14,7 +14,7 @@ import click
 from emulator.cli.output import printable
 
 if TYPE_CHECKING:
-    from emulator.web.request_log import AnsweredRequest
+    from emulator.web.root_app import AnsweredRequest
 
 MAX_WAITING = 10_000
 """Lines that wait for a slow reader of the output; further ones are dropped, since requests must not wait for it."""

@@ -57,7 +57,7 @@ def start_errors() -> Iterator[None]:
     """Raise ``ClickException`` for what keeps a server from starting."""
     # Imported here, as above.
     from emulator.engine.fixtures import InvalidFixture
-    from emulator.engine.geoip import InvalidDatabase
+    from emulator.engine.reference_data import InvalidDatabase
     from emulator.engine.storage.store import CorruptStore, StorageError
     from emulator.server.server import CannotListen
 

@@ -174,7 +174,7 @@ def _report_one(verdict: Verdict) -> None:
 def made_profile(known: Collected, report: CalibrationReport) -> Profile:
     """The profile of the service that a report is about."""
     from emulator.checks.service.learning import profile_of
-    from emulator.engine.assumptions import numbered_assumptions
+    from emulator.engine.reference_data import numbered_assumptions
 
     return profile_of(known, report, len(numbered_assumptions()))
 

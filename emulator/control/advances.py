@@ -8,11 +8,10 @@ from typing import Any
 from emulator.core.errors import ApiError
 from emulator.core.handlers import Query
 from emulator.core.world import encode
-from emulator.engine.advance_result import AdvanceResult
-from emulator.engine.advances import Advance
+from emulator.engine.advances import Advance, AdvanceResult
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
-from emulator.web.response import Response
+from emulator.web.context import Response
 
 PREFERENCE = "respond-async"
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from emulator.core.handlers import Page
-from emulator.engine.assumptions import assumptions_of
 from emulator.engine.engine import Engine
+from emulator.engine.reference_data import assumptions_of
 from emulator.engine.runtime import Runtime
 from emulator.resources.app.settings import settings
 

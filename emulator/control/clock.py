@@ -11,12 +11,11 @@ from emulator.core import calendar
 from emulator.core.calendar import Timestamp
 from emulator.core.errors import invalid_field
 from emulator.core.validation import Body
-from emulator.engine.advance_result import AdvanceResult
-from emulator.engine.advances import Target
-from emulator.engine.clock import ClockState
+from emulator.engine.advances import AdvanceResult, Target
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import MOMENT, Runtime
-from emulator.web.response import Response
+from emulator.engine.world_clock import ClockState
+from emulator.web.context import Response
 
 
 async def show(engine: Engine, runtime: Runtime, query: Body) -> ClockState:

@@ -41,13 +41,12 @@ from emulator.control.audit import audit
 from emulator.control.explain import explain
 from emulator.control.recording import recording_marks, recordings
 from emulator.document import bundles
-from emulator.engine.clock import FROZEN
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
-from emulator.web.authentication import Authenticate
+from emulator.engine.world_clock import FROZEN
 from emulator.web.context import RequestContext
-from emulator.web.operation import OperationHandler
-from emulator.web.pipeline import build_app
+from emulator.web.operation import OperationHandler, build_app
+from emulator.web.routing import Authenticate
 
 WORLDLESS = ("getHealth", "getCatalog", "listApps")
 """Operations that are about the emulator as a whole and need no world."""

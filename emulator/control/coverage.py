@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, TypeVar
 from emulator.core.event_types import EVENTS
 from emulator.core.handlers import Query
 from emulator.document.operations import error_codes, operation_specs
-from emulator.engine.coverage import Coverage
 from emulator.engine.engine import Engine
+from emulator.engine.journal import Coverage
 from emulator.engine.runtime import Runtime
 from emulator.resources.registry import STATE_MACHINES
 

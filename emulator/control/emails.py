@@ -14,7 +14,7 @@ from emulator.core.tables import Table
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
 from emulator.resources.simulation.emails import Email
-from emulator.web.response import Response
+from emulator.web.context import Response
 
 # The renderer is loaded on first use in each of these functions: most servers never show an email.
 

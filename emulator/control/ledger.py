@@ -12,8 +12,7 @@ from emulator.core.handlers import Page, Query
 from emulator.core.unit_of_work import UnitOfWork
 from emulator.core.world import World, encode
 from emulator.engine.engine import Engine
-from emulator.engine.failures import Failure, NumberedUnit
-from emulator.engine.logged_request import LoggedRequest
+from emulator.engine.journal import Failure, LoggedRequest, NumberedUnit
 from emulator.engine.runtime import Runtime
 from emulator.presentation.languages.catalogs import SOURCE
 from emulator.presentation.languages.language import language_of

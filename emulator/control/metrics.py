@@ -15,7 +15,7 @@ from emulator.resources.billing.subscriptions import Subscription
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.webhooks.deliveries import WebhookDelivery
 from emulator.version import VERSION
-from emulator.web.response import Response
+from emulator.web.context import Response
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 

@@ -16,8 +16,7 @@ from emulator.core.world import World
 from emulator.document import bundles
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
-from emulator.web.error_responses import error_of
-from emulator.web.schemas import CompiledSchema
+from emulator.web.validation import CompiledSchema, error_of
 
 FIXED = ("id", "object")
 """Fields that cannot be changed."""

@@ -9,7 +9,7 @@ from shlex import quote as shell
 from typing import Any, NamedTuple
 from urllib.parse import quote as percent_encoded
 
-from emulator.engine.logged_request import LoggedRequest, redacted_headers, redacted_path, redacted_text
+from emulator.engine.journal import LoggedRequest, redacted_headers, redacted_path, redacted_text
 
 URL, KEY = "PAYMENTS_EMULATOR_URL", "PAYMENTS_EMULATOR_KEY"
 

@@ -16,11 +16,10 @@ from emulator.core.records import Record, to_wire
 from emulator.core.unit_of_work import Change
 from emulator.core.world import encode
 from emulator.engine.engine import Engine
-from emulator.engine.journal import Journal
-from emulator.engine.logged_request import LoggedRequest, redacted_headers, redacted_text
+from emulator.engine.journal import Journal, LoggedRequest, redacted_headers, redacted_text
 from emulator.engine.redaction import redact_value
 from emulator.engine.runtime import Runtime
-from emulator.web.response import Response
+from emulator.web.context import Response
 
 
 async def index(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:

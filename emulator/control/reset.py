@@ -10,10 +10,10 @@ from emulator.control import app_settings
 from emulator.core.calendar import Timestamp
 from emulator.core.errors import invalid_field
 from emulator.core.validation import Body
-from emulator.engine.clock import ClockMode, parse_start
 from emulator.engine.engine import Engine
 from emulator.engine.fixtures import Fixture, Start
 from emulator.engine.runtime import Runtime
+from emulator.engine.world_clock import ClockMode, parse_start
 
 
 async def reset(engine: Engine, runtime: Runtime, query: Body, body: Body) -> dict[str, Any]:

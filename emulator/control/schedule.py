@@ -14,9 +14,9 @@ from emulator.core.handlers import Page
 from emulator.core.jobs import Job
 from emulator.core.translatable import N_
 from emulator.core.world import World
+from emulator.engine.clock import TimeSlice
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
-from emulator.engine.time_slice import TimeSlice
 
 SUMMARIES = {
     "checkout_session.answer": N_("The operator answers whether the payment method can be saved."),

@@ -9,7 +9,7 @@ import msgspec
 from emulator.core.errors import ERRORS
 from emulator.core.event_types import EVENTS
 from emulator.engine.engine import Engine
-from emulator.engine.error_examples import error_examples
+from emulator.engine.reference_data import error_examples
 from emulator.engine.runtime import Runtime
 from emulator.resources.registry import STATE_MACHINES
 

@@ -10,10 +10,10 @@ from emulator.control.snapshot_validation import validate
 from emulator.core.errors import ApiError, invalid_field
 from emulator.core.handlers import Page, Query
 from emulator.core.limits import SNAPSHOTS
-from emulator.engine import snapshots
+from emulator.engine import persistence
 from emulator.engine.engine import Engine
+from emulator.engine.persistence import WorldSnapshot
 from emulator.engine.runtime import Runtime
-from emulator.engine.snapshots import WorldSnapshot
 from emulator.engine.storage.serialization import InvalidState
 from emulator.resources.app.settings import Settings
 from emulator.resources.simulation.reset import TRACES
@@ -38,7 +38,7 @@ async def show(engine: Engine, runtime: Runtime, name: str, query: Query) -> dic
     """GET /snapshots/{name}: exports a snapshot, with ``share`` one that is scrubbed."""
     snapshot = find(runtime, name)
     # In a thread, so that no other request waits for it: a snapshot never changes.
-    return await asyncio.to_thread(snapshots.export, snapshot, share=query["share"])
+    return await asyncio.to_thread(persistence.export, snapshot, share=query["share"])
 
 
 async def import_snapshot(engine: Engine, runtime: Runtime, name: str, query: Query, body: Query) -> dict[str, Any]:
@@ -49,7 +49,7 @@ async def import_snapshot(engine: Engine, runtime: Runtime, name: str, query: Qu
         )
     async with runtime.history.changing:
         try:
-            snapshot = snapshots.restore(body, runtime.world)
+            snapshot = persistence.restore(body, runtime.world)
             # In a thread, so that no other request waits for it: this world is not served yet.
             await asyncio.to_thread(validate, snapshot.world)
         except InvalidState as error:

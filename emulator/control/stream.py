@@ -11,7 +11,7 @@ from emulator.core.world import encode
 from emulator.engine.engine import Engine
 from emulator.engine.pubsub import KINDS, Message, Subscriber, restarted
 from emulator.engine.runtime import Runtime
-from emulator.web.streaming import Stream
+from emulator.web.context import Stream
 
 HEARTBEAT = 15.0
 """Seconds (real time) without a message after which a comment is sent, so that proxies leave the connection open."""

@@ -27,8 +27,7 @@ from emulator.resources.app.settings import settings
 from emulator.resources.customers.customer_records import Customer
 from emulator.resources.registry import OPERATIONS as SERVICE
 from emulator.resources.registry import REGISTRY
-from emulator.web.error_responses import error_of
-from emulator.web.schemas import CompiledSchema
+from emulator.web.validation import CompiledSchema, error_of
 
 
 class CreationStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -8,7 +8,7 @@ from emulator.engine.runtime import Runtime
 from emulator.resources.app import keys
 from emulator.resources.app.keys import DEFAULT_APP, Key
 from emulator.web.context import RequestContext
-from emulator.web.query import fields
+from emulator.web.operation import fields
 
 
 def of_caller(engine: Engine, context: RequestContext) -> Runtime:

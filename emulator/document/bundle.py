@@ -5,6 +5,7 @@ what becomes of it: a component (a whole file of ``schemas/``, or an entry under
 component of the document, and any other key of a file is copied to where the reference stands.
 
 The schema of a list is not written: where ``CouponList`` is referred to and is not there, it is a page of ``Coupon``.
+Nor are the responses that an operation has as all of its kind have them.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 import yaml
 
 from emulator.document.bounds import bound_requests
+from emulator.document.implied import add_implied
 from emulator.document.list_schemas import list_schema, listed_item
 from emulator.document.nulls import allow_nulls
 from emulator.document.tree import Document, DocumentError, Pointer, at, exists, fragment, pointer_of, with_links
@@ -51,6 +53,7 @@ class _Bundler:
         whole = {key: self.walk(value, self.root) for key, value in root.items() if key != "components"}
         whole["components"] = {kind: dict(sorted(named.items())) for kind, named in sorted(self.components.items())}
         self.check_local_references(whole, whole)
+        add_implied(whole)
         bound_requests(whole)
         allow_nulls(whole)
         return whole

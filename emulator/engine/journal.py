@@ -1,16 +1,280 @@
-"""The journal of a world: its last requests with their answers, and its last units of work, which can be undone."""
+"""The journal of a world: its last requests with their answers, its last units of work, and what they exercised.
+
+A request is stored as it is shown: without card numbers, keys and secrets. Units of work can be undone as long as they
+are here; the coverage counts what of the document was exercised, also by those that were forgotten since.
+"""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator
-from functools import cached_property
-from itertools import islice
+import string
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property, lru_cache
+from itertools import chain, islice
+from operator import attrgetter
+from typing import Any
+from urllib.parse import unquote_plus
 
-from emulator.core.unit_of_work import CheckFailed, UnitOfWork
-from emulator.engine.coverage import Coverage
-from emulator.engine.failures import Failure, NumberedUnit
-from emulator.engine.logged_request import Checkpoint, LoggedRequest
+import msgspec
+
+from emulator.core.calendar import Timestamp
+from emulator.core.errors import ERRORS, public_code
+from emulator.core.events import Event
+from emulator.core.records import Record
+from emulator.core.unit_of_work import Change, CheckFailed, UnitOfWork
+from emulator.document.operations import FieldNames, operation_specs
+from emulator.engine.redaction import redact, redact_header
+from emulator.resources.payments.payment_intents import PaymentIntent
+from emulator.resources.payments.refunds import Refund
+from emulator.resources.registry import STATE_MACHINES
+
+# -- a request as it is stored and shown
+
+
+MAX_BODY_BYTES = 64 * 1024
+"""Bytes of a body that are stored and shown."""
+
+_NO_LETTERS = (string.digits + string.punctuation + string.whitespace).encode()
+
+
+class Checkpoint(msgspec.Struct, frozen=True, gc=False):
+    """A place in a world's history: how many units of work came before, and what clock and counters were then.
+
+    ``replaced`` is how often the world had been rewound, restored or reset by then.
+    """
+
+    units: int
+    now: Timestamp
+    counters: dict[str, int]
+    replaced: int
+
+
+class LoggedRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One request and its answer, with the world's history before (``checkpoint``) and after it (``last_unit``).
+
+    ``began`` and ``answered`` are real time, in seconds of a monotonic clock. The request's body, which may hold a card
+    number, is redacted before it is stored; path, query, headers and answer when they are shown. Checkpoints and
+    requests hold no reference to themselves, so the garbage collector need not look at them (see ``Record``).
+    """
+
+    id: str
+    checkpoint: Checkpoint
+    last_unit: int
+    operation: str | None
+    method: str
+    path: str
+    query: bytes
+    headers: list[tuple[bytes, bytes]]
+    body: bytes
+    status: int
+    answer: bytes
+    began: float
+    answered: float
+
+    @property
+    def duration_ms(self) -> float:
+        """How long the answer took, in milliseconds."""
+        return round((self.answered - self.began) * 1000, 3)
+
+    @property
+    def target(self) -> str:
+        """Path and query, redacted."""
+        path = self.path.encode()
+        return redacted_text(path + b"?" + self.query if self.query else path)
+
+
+def redacted_body(body: bytes) -> bytes:
+    """A body as it is stored: redacted and cut to ``MAX_BODY_BYTES``."""
+    if not body:
+        return body
+    whole = redact(_cut(body))
+    return whole if len(whole) <= MAX_BODY_BYTES else _cut(whole)
+
+
+def _cut(body: bytes) -> bytes:
+    """The beginning of a large body, without a number at its end, which could be the beginning of a card number."""
+    return body if len(body) <= MAX_BODY_BYTES else body[:MAX_BODY_BYTES].rstrip(_NO_LETTERS)
+
+
+def redacted_text(text: bytes) -> str:
+    """A body or a path as it is shown."""
+    return redact(_cut(text)).decode("utf-8", "replace")
+
+
+@lru_cache(maxsize=256)
+def redacted_path(path: str) -> str:
+    """A path as it is shown. Clients ask for few paths, again and again."""
+    return redacted_text(path.encode())
+
+
+def redacted_headers(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    """Headers as they are shown."""
+    pairs = ((name.decode("latin-1"), value.decode("latin-1")) for name, value in headers)
+    return {name: redact_header(name, value) for name, value in pairs}
+
+
+# -- units of work that failed a check
+
+
+class NumberedUnit(msgspec.Struct):
+    """A unit of work with its number in the world's history, and the request it belongs to, once that is known.
+
+    One that was undone has the number that it would have had.
+    """
+
+    number: int
+    unit: UnitOfWork
+    is_undone: bool = False
+    request: LoggedRequest | None = None
+
+    def note(self, entry: LoggedRequest) -> None:
+        """Note a request that was answered, if the unit of work belongs to it.
+
+        Units of work of the control API have no cause. Theirs is the request during which they ran.
+        """
+        if self.request is None and (entry.id == self.unit.cause or self._ran_during(entry)):
+            self.request = entry
+
+    def _ran_during(self, entry: LoggedRequest) -> bool:
+        last = entry.last_unit + self.is_undone
+        return self.unit.cause is None and entry.checkpoint.units < self.number <= last
+
+
+class Failure(msgspec.Struct):
+    """A check that a unit of work failed. ``earlier``: the last one before it that changed what is wrong now."""
+
+    error: CheckFailed
+    unit: NumberedUnit
+    earlier: NumberedUnit | None
+
+    def note(self, entry: LoggedRequest) -> None:
+        """Note a request that was answered, if it is one of the two causes."""
+        self.unit.note(entry)
+        if self.earlier is not None:
+            self.earlier.note(entry)
+
+
+# -- what was exercised of the document
+
+
+Transitions = dict[str, set[str | None]]
+"""By each status that was reached the statuses it was reached from; None stands for a record that was created so."""
+
+FAILURES = frozenset(["payment_intent.failed", "refund.failed"])
+"""The events of objects that have the operator's reason in them."""
+
+CODES = {public: row.flat or code for code, row in ERRORS.items() for public in (code, code.lower())}
+"""By the codes of answers, in every shape of errors (B-10), the codes as the document lists them."""
+
+_decoded = msgspec.json.Decoder().decode
+_answer_of = attrgetter("operation", "status")
+_changes_of, _events_of, _type_of = attrgetter("changes"), attrgetter("events"), attrgetter("type")
+
+
+class Coverage:
+    """It outlasts the journal, and holds names alone, no value that was sent.
+
+    ``answers`` counts requests by operation and status. ``fields`` and ``parameters`` are those of requests that
+    succeeded, by operation; the fields within a field by both names: ``createWebhook retry_policy``. ``transitions``
+    are changes of status by kind of record, whatever caused them; ``skipped`` counts the units of work whose changes
+    were not noted.
+    """
+
+    def __init__(self) -> None:
+        self.answers: Counter[tuple[str | None, int]] = Counter()
+        self.fields: defaultdict[str, set[str]] = defaultdict(set)
+        self.parameters: defaultdict[str, set[str]] = defaultdict(set)
+        self.transitions: dict[type[Record], Transitions] = {
+            machine.kind: defaultdict(set) for machine in STATE_MACHINES
+        }
+        self.skipped = 0
+        self.events: set[str] = set()
+        self.errors: set[str] = set()
+
+    # These two see every request and every unit of work, so each microsecond counts.
+
+    def note_requests(self, entries: Sequence[LoggedRequest]) -> None:
+        """Note requests that were answered; those to the control API count for nothing."""
+        self.answers.update(map(_answer_of, entries))
+        for entry in entries:
+            if entry.status >= 400:
+                self._note_error(entry)
+            elif entry.body or entry.query:
+                self._note_sent(entry)
+
+    def note_units(self, units: Sequence[UnitOfWork], *, with_changes: bool) -> None:
+        """Note the events of units of work that were committed and, if wanted, their changes."""
+        if with_changes:
+            self._note_changes(chain.from_iterable(map(_changes_of, units)))
+        else:
+            self.skipped += len(units)
+        types = set(map(_type_of, chain.from_iterable(map(_events_of, units))))
+        self.events |= types
+        if types & FAILURES:
+            self._note_failures(chain.from_iterable(map(_events_of, units)))
+
+    def _note_changes(self, changes: Iterable[Change]) -> None:
+        transitions_of = self.transitions.get
+        for change in changes:
+            new: Any = change.new
+            if (transitions := transitions_of(type(new))) is not None:
+                old: Any = change.old
+                if old is None:
+                    transitions[new.status].add(None)
+                elif old.status != new.status:
+                    transitions[new.status].add(old.status)
+
+    def _note_sent(self, entry: LoggedRequest) -> None:
+        operation = entry.operation or ""
+        spec = operation_specs().get(operation)
+        if spec is None:
+            return
+        if entry.body:
+            self._note_fields(operation, spec.fields, _parsed(entry.body))
+        if entry.query:
+            names = (pair.partition("=")[0] for pair in entry.query.decode("latin-1").split("&"))
+            self.parameters[operation].update(map(unquote_plus, names))
+
+    def _note_fields(self, within: str, fields: FieldNames, sent: Any) -> None:
+        if isinstance(sent, dict):
+            noted = self.fields[within]
+            if not noted.issuperset(sent):
+                noted.update(sent.keys() & fields.names.keys())
+            for name in fields.nested:
+                self._note_fields(f"{within} {name}", fields.nested[name], sent.get(name))
+        elif isinstance(sent, list):
+            for each in sent:
+                self._note_fields(within, fields, each)
+
+    def _note_error(self, entry: LoggedRequest) -> None:
+        code = public_code(_parsed(entry.answer)) if entry.operation in operation_specs() else ""
+        # An injected fault may answer with any code.
+        if code in CODES:
+            self.errors.add(CODES[code])
+
+    def _note_failures(self, events: Iterable[Event]) -> None:
+        for event in events:
+            match event.data.object:
+                case PaymentIntent(last_error=error) if error is not None:
+                    self.errors.add(error.code)
+                case Refund(failure_reason=str(code)):
+                    self.errors.add(code)
+
+
+def _parsed(text: bytes) -> Any:
+    """The JSON of a body as it was stored, or None."""
+    try:
+        return _decoded(text)
+    except (msgspec.DecodeError, RecursionError):
+        pass
+    try:  # any number will do in the place of one that was redacted
+        return _decoded(text.replace(b"****", b"1"))
+    except (msgspec.DecodeError, RecursionError):
+        return None
+
+
+# -- the journal
+
 
 MAX_REQUESTS = 1000
 """Requests that are stored."""

@@ -1,32 +1,277 @@
-"""The outbox of a world: performs the effects of its units of work, which are webhook deliveries, pings and emails."""
+"""The outbox of a world: performs the effects of its units of work, which are webhook deliveries, pings and emails.
+
+Effects are performed after the commit, in the background and in order for each receiver. Whatever a receiver or mail
+server does is a result, never an exception.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import time
-from collections.abc import Iterable
-from typing import Any
+from codecs import getincrementaldecoder
+from collections import defaultdict, deque
+from collections.abc import Awaitable, Callable, Iterable
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from urllib.parse import unquote
+
+from msgspec.structs import replace
 
 from emulator.core.effects import DeliverWebhook, Effect, HttpResult, PingEndpoint, SendEmail
 from emulator.core.errors import ApiError
+from emulator.core.limits import ANSWER_BODY
 from emulator.core.unit_of_work import UnitOfWork
-from emulator.engine.delivery_faults import send_with_fault
-from emulator.engine.mailer import Mailer
+from emulator.core.world import World
+from emulator.engine.clock import Command, TimeSlice, UnitRunner
 from emulator.engine.storage.store import LeasedElsewhere, StorageError
 from emulator.engine.trace_contexts import TraceContexts, Traces
-from emulator.engine.unit_runner import Command, UnitRunner
-from emulator.engine.webhook_sender import WebhookSender
-from emulator.engine.work_queues import WorkQueues
 from emulator.resources.payments.outcomes import Outcome
 from emulator.resources.payments.outcomes import consume as consume_outcome
 from emulator.resources.simulation import emails
 from emulator.resources.simulation.emails import Email
-from emulator.resources.simulation.faults import DELIVERY, Fault, pick_delivery_fault
+from emulator.resources.simulation.faults import DELIVERY, Fault, FaultEffect, pick_delivery_fault
 from emulator.resources.webhooks import deliveries, signing
 from emulator.resources.webhooks.signing import SignedRequest
 
+if TYPE_CHECKING:
+    from emulator.engine.http_client import HttpClient, RawBody
+
+
+# -- queues
+
+
 logger = logging.getLogger("emulator")
+
+T = TypeVar("T")
+
+
+class WorkQueues(Generic[T]):
+    """A queue for each key. Items of one key are handled in order, one at a time; keys do not wait for each other.
+
+    At most ``at_once`` items are handled at the same time. What ``handle`` raises is logged, and the next item follows.
+    Handling an item may wait for nothing, so between two of them other tasks run once a time slice is over; ``pauses``
+    are those of :class:`TimeSlice`.
+    """
+
+    def __init__(
+        self, handle: Callable[[T], Awaitable[object]], at_once: int = 1, pauses: asyncio.Lock | None = None
+    ) -> None:
+        self._handle = handle
+        self._pauses = pauses
+        self._slots = asyncio.Semaphore(at_once)
+        self._waiting: dict[str, deque[T]] = defaultdict(deque)
+        self._workers: dict[str, asyncio.Task[None]] = {}
+
+    def put(self, key: str, item: T) -> None:
+        """Handle an item once those before it are handled; returns at once."""
+        self._waiting[key].append(item)
+        if key not in self._workers:
+            self._workers[key] = asyncio.create_task(self._work(key))
+
+    @property
+    def is_working(self) -> bool:
+        """Whether an item waits or is being handled."""
+        return bool(self._workers)
+
+    async def settled(self) -> None:
+        """Wait until every item was handled."""
+        while self._workers:
+            await asyncio.wait(list(self._workers.values()))
+
+    async def close(self) -> None:
+        """Drop what waits, and cancel what is being handled. What is put in later is not concerned."""
+        workers = dict(self._workers)
+        for worker in workers.values():
+            worker.cancel()
+        if workers:  # tens of thousands of worlds that do nothing are closed at once
+            await asyncio.gather(*workers.values(), return_exceptions=True)
+        for key, worker in workers.items():
+            if self._workers.get(key) is worker:  # canceled before its first step, it had no chance to clear up
+                del self._workers[key], self._waiting[key]
+
+    async def _work(self, key: str) -> None:
+        waiting, time_slice = self._waiting[key], TimeSlice(self._pauses)
+        try:
+            while waiting:
+                async with self._slots:
+                    await self._handle_guarded(waiting.popleft())
+                await time_slice.pause_if_over()
+        finally:
+            del self._workers[key]
+            del self._waiting[key]
+
+    async def _handle_guarded(self, item: T) -> None:
+        try:
+            await self._handle(item)
+        except StorageError:  # the store has logged it, once
+            pass
+        except Exception:
+            logger.exception("%s failed", item)
+
+
+# -- webhooks
+
+
+RECEIVER_SECONDS = 10.0
+"""Seconds (real time) a receiver has to answer (Limits)."""
+
+
+class WebhookSender:
+    """Sends POSTs, each on a connection of its own, and follows no redirects.
+
+    A connection that is used again may be closed by the receiver just as the next request goes out, and a POST that
+    may have arrived must not be sent twice. With a connection each, every attempt on record is exactly one request, at
+    a cost of a third of the speed on loopback.
+    """
+
+    def __init__(self, answer_time: float = RECEIVER_SECONDS) -> None:
+        self.answer_time = answer_time
+        self._client: HttpClient | None = None
+
+    def request(self, world: World, post: DeliverWebhook, epoch: int) -> SignedRequest | None:
+        """The request to send for a delivery; None if there is nothing to send."""
+        return deliveries.outgoing(world, post, epoch)
+
+    async def send(self, url: str, headers: dict[str, str], body: RawBody, *, verify: bool = True) -> HttpResult:
+        """One attempt. A timeout and a connection error are results without a status code."""
+        # Loaded on first use: a server that sends no webhook starts without an HTTP client.
+        from emulator.engine.http_client import HttpClient, RequestFailed
+
+        self._client = client = self._client or HttpClient()
+        started = time.perf_counter()
+        try:
+            async with asyncio.timeout(self.answer_time):
+                status, text = await client.post(url, headers, body, verify=verify, max_bytes=ANSWER_BODY.most)
+            return HttpResult(status_code=status, body=_text(text), duration_ms=_since(started))
+        except TimeoutError:
+            reason = f"no answer within {self.answer_time:g} s"
+        except RequestFailed as error:
+            reason = str(error)
+        except Exception as error:  # whatever a receiver or an address triggers is a result, not our failure
+            reason = type(error).__name__
+        return HttpResult(status_code=None, error=reason, duration_ms=_since(started))
+
+
+def _text(received: bytes) -> str:
+    """The bytes as text; a character that the limit cut in two is left out."""
+    return getincrementaldecoder("utf-8")("replace").decode(received, final=len(received) < ANSWER_BODY.most)
+
+
+def _since(started: float) -> int:
+    return round((time.perf_counter() - started) * 1000)
+
+
+# -- emails
+
+
+SMTP_SECONDS = 10.0
+"""Seconds (real time) the server has for each step of a session."""
+
+PORTS = {False: 25, True: 465}
+"""The default port, without and with TLS from the first byte."""
+
+_URL = re.compile(
+    r"(?P<scheme>smtps?)://((?P<user>[^:@/]+)(:(?P<password>[^:@/]*))?@)?"
+    r"(?P<host>[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:(?P<port>[0-9]{1,5}))?/?"
+)
+
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+class SmtpServer(NamedTuple):
+    """A server of emails: ``smtp://user:pass@host:port``, or ``smtps://`` for TLS from the first byte."""
+
+    host: str
+    port: int
+    tls: bool
+    username: str | None
+    password: str | None
+
+    @classmethod
+    def at(cls, url: str) -> SmtpServer:
+        """The server of a URL; raises ``ValueError`` for any other text."""
+        form = _URL.fullmatch(url)
+        if form is None or int(form["port"] or 0) > 65535:
+            raise ValueError(f"{url!r}: a URL such as smtp://user:password@127.0.0.1:1025, or smtps://…")
+        tls = form["scheme"] == "smtps"
+        username, password = (text and unquote(text) for text in form.group("user", "password"))
+        return cls(form["host"].strip("[]"), int(form["port"] or PORTS[tls]), tls, username, password)
+
+
+class Mailer:
+    """Sends one message in each SMTP session. A server on this machine may have any certificate."""
+
+    def __init__(self, server: SmtpServer) -> None:
+        self.server = server
+
+    async def send(self, email: Email) -> str | None:
+        """Send an email; None, or why the server did not accept it."""
+        try:
+            await self._send(email)
+        except Exception as error:  # whatever a foreign server triggers is a result, not our failure
+            return f"{type(error).__name__}: {error}".rstrip(": ")
+        return None
+
+    async def _send(self, email: Email) -> None:
+        # Loaded on first use: most servers send no email.
+        import aiosmtplib
+
+        from emulator.presentation.email import mime
+
+        message = await asyncio.to_thread(mime.message, email)
+        await aiosmtplib.send(
+            message,
+            sender=mime.SENDER.addr_spec,
+            recipients=[email.to],
+            hostname=self.server.host,
+            port=self.server.port,
+            username=self.server.username,
+            password=self.server.password,
+            use_tls=self.server.tls,
+            validate_certs=self.server.host not in LOOPBACK,
+            mail_options=[] if email.to.isascii() else ["SMTPUTF8"],
+            timeout=SMTP_SECONDS,
+        )
+
+
+# -- injected faults (B-94)
+
+
+Send = Callable[[SignedRequest], Awaitable[HttpResult]]
+
+LOST = HttpResult(status_code=200, error="lost on the way by an arranged fault; the service believes it arrived")
+
+ANSWERED_LATE = HttpResult(status_code=None, error="answered too late, by an arranged fault; not delivered")
+
+
+FORGED = "a forged copy came first, by an arranged fault, and was "
+"""How the error of an attempt begins that a forged copy preceded; it ends with ``accepted`` or ``rejected``."""
+
+
+async def send_with_fault(effect: FaultEffect, request: SignedRequest, send: Send) -> HttpResult:
+    """Send a delivery as the fault has it; the result that is recorded.
+
+    Copies beyond the first are not recorded: it is as if the network had repeated them.
+    """
+    if effect.lose:
+        return LOST
+    if effect.forge:
+        forged = await send(replace(request, body=tamper(request.body)))
+        return replace(await send(request), error=f"{FORGED}{'accepted' if forged.ok else 'rejected'}")
+    result = await send(replace(request, body=tamper(request.body)) if effect.tamper else request)
+    for _ in range(effect.duplicate or 0):
+        await send(request)
+    return ANSWERED_LATE if effect.late_answer else result
+
+
+def tamper(body: bytes) -> bytes:
+    """The body of an event, changed after it was signed: still JSON, and no longer what was signed."""
+    return body[:-1] + b',"tampered":true}'
+
+
+# -- the outbox
+
 
 AT_ONCE = 32
 """Delivery attempts under way in one world; each has its own limit, so hanging receivers stop no other world."""

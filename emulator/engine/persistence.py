@@ -1,17 +1,84 @@
-"""Persistence: stores a world, one unit of work after the other, with its clock and its counters."""
+"""A world as it is stored: one unit of work after the other, and whole, as a snapshot."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
+import msgspec
+
+from emulator.core.calendar import Timestamp
 from emulator.core.unit_of_work import Change, UnitOfWork
 from emulator.core.world import World
-from emulator.engine import snapshots
-from emulator.engine.clock import Clock
-from emulator.engine.snapshots import WorldSnapshot
+from emulator.engine.redaction import scrubbed
+from emulator.engine.storage import serialization
+from emulator.engine.storage.serialization import InvalidState, StoredWorld, WorldHeader
 from emulator.engine.storage.store import LeasedElsewhere, StorageError, Store
+from emulator.engine.world_clock import Clock, ClockMode
 from emulator.resources.app.keys import Key
+
+# -- whole, at one instant
+
+
+class WorldSnapshot(NamedTuple):
+    """A world at one instant, with the mode and rate of its clock."""
+
+    world: World
+    now: Timestamp
+    mode: ClockMode
+    rate: float
+
+
+def take(world: World, clock: Clock) -> WorldSnapshot:
+    """A snapshot of a world at the present instant of its clock. It holds this very world, not a copy."""
+    return WorldSnapshot(world, clock.now(), clock.mode, clock.rate)
+
+
+def export(snapshot: WorldSnapshot, *, share: bool = False) -> dict[str, Any]:
+    """The snapshot as plain values: the content of a TinyDB file with this one world; to ``share``, scrubbed."""
+    plain: dict[str, Any] = msgspec.to_builtins(serialization.tables([saved(snapshot)]))
+    return scrubbed(plain, snapshot.world) if share else plain
+
+
+def saved(snapshot: WorldSnapshot) -> StoredWorld:
+    """The snapshot as it is stored. Its clock will go on from its instant, however long ago that is then."""
+    world = snapshot.world
+    return StoredWorld(Key(world.name, world.livemode), header(snapshot), serialization.all_rows(world))
+
+
+def header(snapshot: WorldSnapshot) -> WorldHeader:
+    """What is stored of a snapshot beside its records."""
+    world, now, mode, rate = snapshot
+    return WorldHeader(now=now, mode=mode, rate=rate, counters=dict(world.counters), seed=world.seed)
+
+
+def head(world: World, clock: Clock) -> WorldHeader:
+    """What is stored of a running world beside its records. A running clock goes on while the world is not loaded."""
+    now, counters = clock.now(), dict(world.counters)
+    return WorldHeader(now=now, mode=clock.mode, rate=clock.rate, counters=counters, since=time.time(), seed=world.seed)
+
+
+def restore(value: Any, into: World) -> WorldSnapshot:
+    """The snapshot in exported values, as a world like ``into`` (same App, same mode). Raises ``InvalidState``.
+
+    Among several worlds it is the one of that App.
+    """
+    worlds: Mapping[Key, StoredWorld] = serialization.content(value).worlds
+    own = worlds.get(Key(into.name, into.livemode))
+    if own is None and len(worlds) != 1:
+        raise InvalidState(f"it holds {len(worlds)} worlds, and none of them is that of {into.name}")
+    return load_world(own or next(iter(worlds.values())), into)
+
+
+def load_world(saved: StoredWorld, into: World) -> WorldSnapshot:
+    """The stored world, as a world like ``into``. Raises ``InvalidState``."""
+    world = into.emptied()
+    serialization.fill(world, saved)
+    return WorldSnapshot(world, world.now, saved.head.mode, saved.head.rate)
+
+
+# -- one unit of work after the other
 
 
 class WorldPersistence:
@@ -41,14 +108,14 @@ class WorldPersistence:
     def replace_world(self, snapshot: WorldSnapshot, changes: Iterable[Change] | None = None) -> None:
         """Store another world: by the changes that led to it, or, with None, in place of all that was stored."""
         if changes is None:
-            self._leased.replace(snapshots.saved(snapshot))
+            self._leased.replace(saved(snapshot))
         else:
-            self._leased.write(self._key, snapshot.world, changes, snapshots.header(snapshot))
+            self._leased.write(self._key, snapshot.world, changes, header(snapshot))
         self._stored_state = ()
 
     def store_snapshot(self, name: str, snapshot: WorldSnapshot | None) -> None:
         """Store a snapshot under a name, as the newest one; None deletes it."""
-        self._leased.put_snapshot(self._key, name, None if snapshot is None else snapshots.saved(snapshot))
+        self._leased.put_snapshot(self._key, name, None if snapshot is None else saved(snapshot))
 
     async def durable(self) -> None:
         """Wait until all that was stored outlasts a crash of the store as well."""
@@ -66,5 +133,5 @@ class WorldPersistence:
         return self._store
 
     def _write(self, world: World, clock: Clock, changes: Iterable[Change] = ()) -> None:
-        self._leased.write(self._key, world, changes, snapshots.head(world, clock))
+        self._leased.write(self._key, world, changes, head(world, clock))
         self._stored_state = (clock.settings, world.counters.copy())

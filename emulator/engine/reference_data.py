@@ -1,7 +1,12 @@
-"""Reference data: what the rules know of the outside world, read from the fixture files on first use."""
+"""Reference data: what stands in the fixture files and is read on first use.
+
+Magic values and keys, the countries of addresses, the examples of every error code, and the assumptions.
+"""
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -11,10 +16,73 @@ import msgspec
 from emulator.core.event_types import EVENTS
 from emulator.document import bundles
 from emulator.document.paths import fixtures_folder
-from emulator.engine.geoip import CountryLookup, NetworkEntry, from_database, from_table
 from emulator.presentation.languages import catalogs
+from emulator.resources.app.client_ip import IpAddress, network
 from emulator.resources.app.keys import MagicKey
+from emulator.resources.app.settings import Settings, values_of_assumptions
 from emulator.resources.customers.magic_values import MagicValue, MagicValues
+
+# -- countries of addresses (B-70)
+
+
+logger = logging.getLogger("emulator")
+
+CountryLookup = Callable[[IpAddress], str | None]
+"""The country of an IP address as an ISO 3166-1 alpha-2 code, or None if it is not known."""
+
+
+class InvalidDatabase(Exception):
+    """A database file that cannot be used; the message names the file and says what is wrong."""
+
+
+class NetworkEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One line of the table: a network and the country it is in."""
+
+    network: str
+    country: str
+
+
+def from_table(entries: Iterable[NetworkEntry]) -> CountryLookup:
+    """Looks up the first network of the table that an address is in."""
+    table = [(network(entry.network), entry.country) for entry in entries]
+    return lambda address: next((country for networks, country in table if address in networks), None)
+
+
+def from_database(file: Path) -> CountryLookup:
+    """Looks up a database in MaxMind's format, such as GeoLite2-Country. Raises :class:`InvalidDatabase`.
+
+    Only its ends are read now; reading all of it would take some ten seconds. An address whose part of the file is
+    damaged is in no known country, and one line of the log says so.
+    """
+    try:
+        # An extra of the package: few users need real networks, and the table is enough for the others.
+        import maxminddb
+    except ImportError:
+        raise InvalidDatabase(f"{file}: reading it takes the extra geo: pip install 'payments-emulator[geo]'") from None
+    try:
+        reader = maxminddb.open_database(str(file))
+    except (OSError, ValueError, maxminddb.InvalidDatabaseError) as error:
+        raise InvalidDatabase(f"{file}: cannot be used: {getattr(error, 'strerror', None) or error}") from None
+
+    def lookup(address: IpAddress) -> str | None:
+        try:
+            return _country(reader, address)
+        except (ValueError, maxminddb.InvalidDatabaseError) as error:  # a ValueError for text that is no UTF-8
+            logger.error("%s: the country of %s is unknown, the file is damaged: %s", file, address, error)
+            return None
+
+    return lookup
+
+
+def _country(reader: Any, address: IpAddress) -> str | None:
+    if address.version == 6 and reader.metadata().ip_version == 4:
+        return None
+    record = reader.get(str(address))
+    country = record.get("country") if isinstance(record, dict) else None
+    return country.get("iso_code") if isinstance(country, dict) else None
+
+
+# -- what the rules know of the outside world
 
 
 class ReferenceData:
@@ -79,3 +147,118 @@ def parse_yaml(text: str) -> Any:
         if depth > MAX_DEPTH:  # the loader calls itself for each, and would end the process
             raise ValueError(f"has more than {MAX_DEPTH} lists and mappings in each other")
     return yaml.load(text, Loader=loader)  # noqa: S506  # both loaders are the safe one
+
+
+# -- how each error is caused
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename={"name": "as"}):
+    """One request (``METHOD /path``). ``key`` is an API key other than the reader's own, ``''`` for none.
+
+    ``name`` names its answer: later steps refer to ``${name.field}``. ``advance`` moves the clock instead of a request.
+    """
+
+    request: str = ""
+    body: Any = None
+    headers: dict[str, str] = {}
+    key: str | None = None
+    name: str | None = None
+    advance: str | None = None
+
+
+class _ExampleSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    explain: str
+    steps: tuple[Step, ...] = ()
+    pays: str | None = None
+    advance: str | None = None
+
+
+class ErrorExample(msgspec.Struct, frozen=True):
+    """What a code means and how to trigger it; without steps, only the header ``Emulator-Answer`` does."""
+
+    explain: str
+    steps: tuple[Step, ...]
+
+
+def error_examples() -> dict[str, ErrorExample]:
+    """Every example by its code."""
+    entries = msgspec.convert(read_yaml(fixtures_folder() / "errors.yaml"), dict[str, _ExampleSpec])
+    return {code: ErrorExample(entry.explain, entry.steps or _payment(entry)) for code, entry in entries.items()}
+
+
+_AWA = {"email": "awa@example.com", "name": "Awa Diop"}
+
+
+def _payment(entry: _ExampleSpec) -> tuple[Step, ...]:
+    """The steps of a payment that fails because of the number it is made with."""
+    if entry.pays is None:
+        return ()
+    method = {"customer": "${customer.id}", **_method(entry.pays)}
+    intent = {"amount": 5000, "currency": "XAF", "customer": "${customer.id}", "payment_method": "${method.id}"}
+    steps = [
+        Step(request="POST /v1/customers/", body=_AWA, name="customer"),
+        Step(request="POST /v1/payment-methods/", body=method, name="method"),
+        Step(request="POST /v1/payment-intents/", body=intent, name="intent"),
+        Step(request="POST /v1/payment-intents/${intent.id}/confirm/"),
+    ]
+    if entry.advance:
+        steps += [Step(advance=entry.advance), Step(request="GET /v1/payment-intents/${intent.id}/")]
+    return tuple(steps)
+
+
+def _method(number: str) -> dict[str, Any]:
+    if number.startswith("+"):
+        return {"type": "mobile_money", "phone": number}
+    return {"type": "bank_card", "number": number, "exp_month": 12, "exp_year": 2030, "cvc": "123"}
+
+
+# -- what the specification leaves open, by number (B-01 …) and, where an App can choose, by name (B-99)
+
+
+class Assumption(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One assumption.
+
+    ``reads`` says in short what the specification has in its ``section``, ``decided`` what the emulator does.
+    ``settings`` are what changes it in an App (B-90), ``names`` the named assumptions that do (B-99).
+    """
+
+    area: str
+    title: str
+    section: str
+    reads: str
+    decided: str
+    settings: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+
+
+class NamedAssumption(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A ``sentence`` of the specification, and what each of the ``values`` does; the first is the default."""
+
+    sentence: str
+    values: dict[str, str]
+
+
+def numbered_assumptions() -> dict[str, Assumption]:
+    """Return every assumption by its number (``B-58``), in order."""
+    return msgspec.convert(read_yaml(fixtures_folder() / "assumptions.yaml"), dict[str, Assumption])
+
+
+def named_assumptions() -> dict[str, NamedAssumption]:
+    """Return every named assumption by its name."""
+    return msgspec.convert(read_yaml(fixtures_folder() / "named-assumptions.yaml"), dict[str, NamedAssumption])
+
+
+def assumptions_of(settings: Settings) -> list[dict[str, Any]]:
+    """Return every named assumption as it is listed, with its value in these settings and its numbers."""
+    values, numbered = values_of_assumptions(settings), numbered_assumptions()
+    return [
+        {
+            "name": name,
+            "value": values[name],
+            "default": next(iter(assumption.values)),
+            "values": list(assumption.values),
+            "sentence": assumption.sentence,
+            "numbers": [number for number, each in numbered.items() if name in each.names],
+        }
+        for name, assumption in named_assumptions().items()
+    ]

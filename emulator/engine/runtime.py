@@ -1,35 +1,223 @@
-"""A runtime: one world as requests meet it, with its clock, its journal, its outbox, its advances and its history."""
+"""One world as requests meet it: its clock, its journal, its outbox, its advances and its past."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator, Mapping
-from contextlib import suppress
+import math
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from inspect import isgenerator
 from typing import Any, cast
 
 from emulator.core.calendar import Timestamp
 from emulator.core.effects import Effect, HttpResult
+from emulator.core.errors import ApiError
 from emulator.core.unit_of_work import UnitOfWork
 from emulator.core.world import World
-from emulator.engine.advance_result import AdvanceResult
-from emulator.engine.advances import Advances, TargetResolver
-from emulator.engine.clock import Clock, ClockState
+from emulator.engine import persistence
+from emulator.engine.advances import AdvanceResult, TargetResolver
+from emulator.engine.clock import PATIENCE, Advances, Command, Scheduler, UnitRunner
 from emulator.engine.directory import Directory
-from emulator.engine.history import History
 from emulator.engine.inbox import Inbox
-from emulator.engine.journal import Journal
-from emulator.engine.mailer import Mailer
-from emulator.engine.outbox import Outbox
-from emulator.engine.persistence import WorldPersistence
-from emulator.engine.pubsub import Broker
-from emulator.engine.rate_limit import RateLimiter
-from emulator.engine.scheduler import PATIENCE, Scheduler
+from emulator.engine.journal import Checkpoint, Journal
+from emulator.engine.outbox import Mailer, Outbox, WebhookSender
+from emulator.engine.persistence import WorldPersistence, WorldSnapshot
+from emulator.engine.pubsub import Broker, restarted
 from emulator.engine.storage.store import StorageError
 from emulator.engine.trace_contexts import TraceContexts, Traces
-from emulator.engine.unit_runner import Command, UnitRunner
-from emulator.engine.webhook_sender import WebhookSender
+from emulator.engine.world_clock import Clock, ClockState
+from emulator.resources.app.settings import RateLimit, Settings
+
+# -- limits on the requests of one key (B-25)
+
+
+RETRY_SECONDS = 1
+"""Seconds to wait when too many requests are under way; it is not known when one of them ends."""
+
+MAX_RETRY_SECONDS = 24 * 3600
+"""The longest that a client is asked to wait, however low the rate."""
+
+
+class Bucket:
+    """A token bucket: it fills steadily, and each request takes a token. A new one is full, which allows a burst."""
+
+    def __init__(self, limit: RateLimit, now: float) -> None:
+        self.limit = limit
+        self._tokens = float(limit.burst)
+        self._since = now
+
+    def take(self, now: float) -> None:
+        """Take a token, or raise 429 ``RATE_LIMIT_EXCEEDED`` with the whole seconds until there is one."""
+        filled = self._tokens + (now - self._since) * self.limit.per_second
+        self._tokens, self._since = min(filled, float(self.limit.burst)), now
+        if self._tokens < 1:
+            wait = min((1 - self._tokens) / self.limit.per_second, MAX_RETRY_SECONDS)
+            raise ApiError("RATE_LIMIT_EXCEEDED", retry_after=math.ceil(wait))
+        self._tokens -= 1
+
+
+class RateLimiter:
+    """The limits of one key. ``now`` is always in seconds of a monotonic clock."""
+
+    def __init__(self) -> None:
+        self._in_progress = 0
+        self._bucket: Bucket | None = None
+
+    @contextmanager
+    def acquire(self, own: Settings, now: float) -> Iterator[None]:
+        """Hold a place for one request, while the context lasts; 429 for one too many, which takes no token."""
+        if own.concurrency_limit is not None and self._in_progress >= own.concurrency_limit:
+            raise ApiError("TOO_MANY_REQUESTS", retry_after=RETRY_SECONDS)
+        if own.rate_limit is not None:
+            self._bucket_for(own.rate_limit, now).take(now)
+        self._in_progress += 1
+        try:
+            yield
+        finally:
+            self._in_progress -= 1
+
+    def _bucket_for(self, limit: RateLimit, now: float) -> Bucket:
+        """The bucket of the present limit; a changed limit starts with a full one."""
+        if self._bucket is None or self._bucket.limit != limit:
+            self._bucket = Bucket(limit, now)
+        return self._bucket
+
+
+# -- the past: checkpoints to rewind to, and named snapshots to restore
+
+
+class History:
+    """Replaces the world by an earlier one, or by another. Advances and deliveries under way are canceled first.
+
+    One of these changes runs at a time. A rewind counts on a past that a change before it may have taken away; then it
+    is a conflict. A restore and a reset need no past. ``_replaced`` counts the changes; ``_start``: where the last led.
+
+    ``snapshots`` are the named ones, the oldest first. ``changing`` is held by what changes them or the world.
+    """
+
+    def __init__(
+        self, runner: UnitRunner, journal: Journal, broker: Broker, outbox: Outbox, advances: Advances
+    ) -> None:
+        self.snapshots: dict[str, WorldSnapshot] = {}
+        self._runner = runner
+        self._journal = journal
+        self._broker = broker
+        self._outbox = outbox
+        self._advances = advances
+        self.changing = asyncio.Lock()
+        self._replaced = 0
+        self._start: Checkpoint | None = None
+
+    def on_commit(self, unit: UnitOfWork) -> None:
+        """A unit of work that removed all records is the end of what was under way, too."""
+        if unit.cleared:
+            self._advances.cancel_all()
+            self._publish_restart("reset")
+
+    def checkpoint(self) -> Checkpoint:
+        """The present place in the world's history."""
+        counters = self._runner.world.counters.copy()
+        return Checkpoint(self._journal.count, self._runner.now(), counters, self._replaced)
+
+    def beginning(self, checkpoint: Checkpoint | None) -> Checkpoint:
+        """Where a request that is answered now began: at its checkpoint, or where a change since then led.
+
+        The checkpoint of a request that was under way during a rewind may lie in a past that no longer exists. A
+        request that was rejected before it had a checkpoint changed nothing: it begins where the world is.
+        """
+        if checkpoint is None:
+            return self.checkpoint()
+        return checkpoint if self._start is None or checkpoint.replaced == self._replaced else self._start
+
+    async def rewind(self, to: Checkpoint) -> int:
+        """Undo every unit of work since a checkpoint, and put clock and counters back; how many there were.
+
+        Raises 409 if another rewind, a restore or a reset came first, or if the journal no longer goes back so far.
+        """
+        replaced = self._replaced
+        async with self.changing:
+            if self._replaced != replaced:
+                raise _too_late()
+            await self._cancel()
+            if not self._journal.reaches(to):  # requests were served until all was canceled
+                self._outbox.resume()
+                raise _too_late()
+            return self._undo_since(to)
+
+    def _undo_since(self, to: Checkpoint) -> int:
+        units = self._journal.since(to)
+        world = self._runner.world.copy()
+        for unit in units:
+            world.undo(unit)
+        world.counters, world.now = to.counters.copy(), to.now
+        undone = [change for unit in units for change in unit.changes]
+        try:
+            self._runner.replace(world, self._runner.clock.another(to.now), undone)
+        finally:
+            self._outbox.resume()
+        self._journal.rewind(to)
+        self._restarted()
+        self._publish_restart("rewind")
+        return len(units)
+
+    def snapshot(self) -> WorldSnapshot:
+        """The world as it is now. Records never change, so only their filing is copied."""
+        self._runner.run_due()
+        return persistence.take(self._runner.world.copy(), self._runner.clock)
+
+    async def restore(self, snapshot: WorldSnapshot) -> None:
+        """Put a snapshot in the place of the world; its history begins with it."""
+        world = snapshot.world.copy()
+        clock = self._runner.clock.another(snapshot.now, snapshot.mode, snapshot.rate)
+        world.now = clock.reached(world)
+        await self.replace(world, clock, "restore")
+
+    async def replace(self, world: World, clock: Clock, cause: str) -> None:
+        """Put an unrelated world in the place of this one; it has no history."""
+        async with self.changing:
+            await self._cancel()
+            try:
+                self._runner.replace(world, clock)
+            finally:
+                self._outbox.resume()
+            self._journal.clear()
+            self._restarted()
+            self._publish_restart(cause)
+
+    def store_snapshot(self, name: str, snapshot: WorldSnapshot) -> None:
+        """Store a snapshot under a name, as the newest one. Raises ``StorageError``."""
+        if self._runner.persistence:
+            self._runner.persistence.store_snapshot(name, snapshot)
+        self.snapshots.pop(name, None)
+        self.snapshots[name] = snapshot
+
+    def delete_snapshot(self, name: str) -> None:
+        """Delete the snapshot of a name. Raises ``StorageError``."""
+        if self._runner.persistence:
+            self._runner.persistence.store_snapshot(name, None)
+        del self.snapshots[name]
+
+    async def _cancel(self) -> None:
+        await self._advances.close()
+        await self._outbox.close()
+
+    def _restarted(self) -> None:
+        self._replaced += 1
+        self._start = self.checkpoint()
+
+    def _publish_restart(self, cause: str) -> None:
+        self._broker.publish("reset", restarted(cause, self._runner.now()))
+        self._broker.publish("clock", self._runner.clock_state())
+
+
+def _too_late() -> ApiError:
+    message = "Another rewind, a restore or a reset of this world came first; look at the journal again."
+    return ApiError("INVALID_STATUS_TRANSITION", http_status=409, message=message)
+
+
+# -- the runtime
+
 
 Steps = Generator[Effect, HttpResult, Any]
 """A command that waits for effects: it yields each one and is sent its outcome."""
@@ -119,7 +307,7 @@ class Runtime:
         A command that is a generator yields effects whose outcome it must know; each stretch between two is a unit of
         work. Raises what the command raises, with none of that unit committed.
         """
-        if self.runner.is_behind(self.runner.due_until()):
+        if self.runner.is_behind(self.runner.clock.now()):
             await self.catch_up()
         result = self.runner.commit(command, arguments, cause)
         if isgenerator(result):

@@ -11,7 +11,7 @@ from emulator.core.effects import HttpResult
 from emulator.core.jobs import Job
 from emulator.core.records import Record
 from emulator.core.unit_of_work import UnitOfWork
-from emulator.engine.logged_request import LoggedRequest
+from emulator.engine.journal import LoggedRequest
 from emulator.resources.webhooks.deliveries import WebhookDelivery
 
 VALID = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")

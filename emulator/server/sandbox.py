@@ -20,23 +20,20 @@ from emulator.core.ids import IdSource
 from emulator.core.limits import WORLDS
 from emulator.core.world import World
 from emulator.document.profile import Profile
-from emulator.engine.clock import RUNNING, Clock, ClockMode
 from emulator.engine.engine import Engine
 from emulator.engine.fixtures import Fixtures, Start
-from emulator.engine.mailer import Mailer, SmtpServer
+from emulator.engine.outbox import RECEIVER_SECONDS, Mailer, SmtpServer, WebhookSender
 from emulator.engine.reference_data import ReferenceData
 from emulator.engine.storage.serialization import StoredWorld, fill
 from emulator.engine.storage.urls import open_store
 from emulator.engine.trace_contexts import Traces
-from emulator.engine.webhook_sender import ANSWER_TIME, WebhookSender
+from emulator.engine.world_clock import RUNNING, Clock, ClockMode
 from emulator.resources.app.keys import Key
 from emulator.resources.app.settings import merged
 from emulator.resources.registry import REGISTRY
 from emulator.ui.console.mount import CONSOLE, before
-from emulator.web.lazy_app import LazyApp
-from emulator.web.origin_guard import HostGuard, OriginGuard, hostname
-from emulator.web.request_log import RequestReport
-from emulator.web.root_app import RootApp
+from emulator.web.origins import HostGuard, OriginGuard, hostname
+from emulator.web.root_app import LazyApp, RequestReport, RootApp
 from emulator.web.service_app import service_app
 
 HEALTH = "/_emulator/health"
@@ -96,7 +93,7 @@ class Options:
     state: str = "memory"
     report: RequestReport | None = None
     max_worlds: int = WORLDS.most
-    answer_time: float = ANSWER_TIME
+    answer_time: float = RECEIVER_SECONDS
     clock: type[Clock] = Clock
     starts: Mapping[str, Start] = field(default_factory=dict)
     parts: Parts = field(default_factory=Parts)

@@ -23,7 +23,7 @@ from emulator.core.effects import HttpResult
 from emulator.core.jobs import Job
 from emulator.core.records import Record
 from emulator.core.unit_of_work import UnitOfWork
-from emulator.engine.logged_request import LoggedRequest
+from emulator.engine.journal import LoggedRequest
 from emulator.engine.trace_contexts import TraceHeaders, created, forget_oldest, job_of
 from emulator.resources.webhooks.deliveries import WebhookDelivery
 from emulator.version import VERSION

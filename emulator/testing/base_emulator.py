@@ -13,7 +13,7 @@ from os import PathLike
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from emulator.engine.clock import FROZEN
+from emulator.engine.world_clock import FROZEN
 from emulator.testing import failure_report, payments, time_travel
 from emulator.testing.api import JSON, RACING, Api, RequestRefused
 from emulator.testing.clock import WorldClock

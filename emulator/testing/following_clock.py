@@ -6,7 +6,7 @@ import time
 
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
-from emulator.engine.clock import RUNNING, Clock, ClockMode
+from emulator.engine.world_clock import RUNNING, Clock, ClockMode
 from emulator.testing.time_travel import Travel, innermost
 
 

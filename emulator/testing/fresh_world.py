@@ -14,9 +14,9 @@ from starlette.types import Message
 from emulator.control.inbox import PREFIX
 from emulator.control.recording.player import WorldAnswer
 from emulator.core.effects import HttpResult
-from emulator.engine.clock import FROZEN
 from emulator.engine.http_client import RawBody
-from emulator.engine.webhook_sender import WebhookSender
+from emulator.engine.outbox import WebhookSender
+from emulator.engine.world_clock import FROZEN
 from emulator.resources.app.keys import Key
 from emulator.server.sandbox import Options, Parts, Sandbox
 from emulator.web.context import CONNECTION_KEY

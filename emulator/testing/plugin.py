@@ -107,7 +107,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 def _other_values(marker: pytest.Mark) -> list[OtherAssumption]:
     """Each value that is no default of the assumptions that a marker names."""
-    from emulator.engine.assumptions import named_assumptions
+    from emulator.engine.reference_data import named_assumptions
 
     known = named_assumptions()
     names = list(known) if marker.args == ("all",) else list(marker.args)
@@ -185,7 +185,7 @@ def _open_world(key: str, server: LocalServer | RemoteServer, options: Mapping[s
 
 
 def _of_assumption(name: str, value: str) -> str:
-    from emulator.engine.assumptions import named_assumptions
+    from emulator.engine.reference_data import named_assumptions
 
     assumption = named_assumptions()[name]
     return (

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 
 from emulator.core import calendar
-from emulator.engine.clock import FROZEN
+from emulator.engine.world_clock import FROZEN
 from emulator.testing.api import JSON, Api
 from emulator.testing.collector import Receiver
 from emulator.testing.servers import app, behind

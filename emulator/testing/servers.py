@@ -92,8 +92,8 @@ class LocalServer:
         """Store the options: the world opens on its first use, when time may be frozen that is not frozen yet."""
         import msgspec
 
-        from emulator.engine.clock import parse_start
         from emulator.engine.fixtures import Fixture, Start
+        from emulator.engine.world_clock import parse_start
 
         name = app(key)
         fixture = Fixture(settings=options.own_settings(name))

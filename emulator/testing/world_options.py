@@ -9,8 +9,8 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from emulator.engine.clock import FROZEN, RUNNING, parse_start
 from emulator.engine.fixtures import Fixtures, InvalidFixture
+from emulator.engine.world_clock import FROZEN, RUNNING, parse_start
 from emulator.resources.app.settings import merged
 
 

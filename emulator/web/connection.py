@@ -4,17 +4,89 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from functools import partial
 from http import HTTPStatus
 from typing import Any, cast
 
+import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from emulator.core import limits
 from emulator.web.context import CONNECTION_KEY
-from emulator.web.plain_parser import PlainParser
 from emulator.web.root_app import RootApp
-from emulator.web.write_coalescing import CoalescingTransport
+
+# -- what is written within one iteration of the event loop leaves in one system call
+
+
+class CoalescingTransport:
+    """A transport that collects what is written and sends all of it in the next iteration of the event loop."""
+
+    def __init__(self, transport: Any) -> None:
+        self._transport = transport
+        self.is_closing = transport.is_closing
+        self._loop = asyncio.get_running_loop()
+        self._parts: list[bytes] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        """Send the data in the next iteration of the event loop."""
+        if not self._parts:
+            self._loop.call_soon(self._send)
+        self._parts.append(data)
+
+    def close(self) -> None:
+        """Send what waits, then close."""
+        self._send()
+        self._transport.close()
+
+    def _send(self) -> None:
+        if self._parts and not self._transport.is_closing():
+            self._transport.write(b"".join(self._parts))
+        self._parts.clear()
+
+
+# -- a request for another protocol is read as plain HTTP/1.1, its body included
+
+
+class PlainParser:
+    """The parser of httptools, except that no request is upgraded: a server may ignore ``Upgrade`` (RFC 9110, 7.8).
+
+    Java's ``HttpClient`` and ``curl --http2`` ask for HTTP/2 with the first request of a connection. httptools takes
+    what follows such a head for the other protocol. ``plain_head`` returns that head without ``Upgrade``, which is read
+    in its place; empty bytes for a request that asks for a tunnel by ``CONNECT``.
+    """
+
+    def __init__(self, parser: Any, plain_head: Callable[[], bytes]) -> None:
+        self._parser = parser
+        self._plain_head = plain_head
+        # What uvicorn asks of each request.
+        self.get_http_version = parser.get_http_version
+        self.get_method = parser.get_method
+        self.should_upgrade = parser.should_upgrade
+        self.should_keep_alive = parser.should_keep_alive
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._parser, name)
+
+    def feed_data(self, data: bytes) -> None:
+        """Parse a part of the connection's bytes. Raises what the parser of httptools raises."""
+        while True:
+            try:
+                self._parser.feed_data(data)
+            except httptools.HttpParserUpgrade as upgrade:
+                [read] = upgrade.args
+                if not (head := self._plain_head()):
+                    raise
+                data = head + data[read:]
+            else:
+                return
+
+
+# -- the protocol
+
 
 SLICE = 4 * 1024
 """Bytes that are parsed at a time, so that no bound is exceeded by more."""

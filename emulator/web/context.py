@@ -1,22 +1,52 @@
-"""The context of a request: what the layers of the stack learn about it and hand on to each other."""
+"""The context of a request: what the layers learn about it and hand on to each other, and the responses they send."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import aclosing
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
+import msgspec
 from starlette.types import Receive, Scope, Send
 
 from emulator.core.errors import ApiError
 from emulator.core.world import World
-from emulator.engine.logged_request import Checkpoint
+from emulator.engine.journal import Checkpoint
 from emulator.engine.runtime import Runtime
+from emulator.engine.storage.store import StorageError
 from emulator.resources.app.client_ip import IpAddress, resolve
 from emulator.resources.app.settings import settings
-from emulator.web.error_responses import body_of
-from emulator.web.response import Response
+from emulator.web.validation import body_of
+
+# -- responses that are complete
+
+
+NO_HEADERS: Mapping[str, str] = MappingProxyType({})
+
+
+class Response(msgspec.Struct, frozen=True):
+    """Status, body and headers beyond content type and length."""
+
+    status: int
+    body: bytes
+    headers: Mapping[str, str] = NO_HEADERS
+    media_type: str = "application/json"
+
+
+async def send_response(response: Response, send: Send) -> None:
+    """Send a response as ASGI messages."""
+    headers = [(b"content-length", str(len(response.body)).encode())]
+    if response.body:
+        headers.append((b"content-type", response.media_type.encode()))
+    headers += [(name.lower().encode(), value.encode()) for name, value in response.headers.items()]
+    await send({"type": "http.response.start", "status": response.status, "headers": headers})
+    await send({"type": "http.response.body", "body": response.body})
+
+
+# -- the context
+
 
 SCOPE_KEY = "emulator.context"
 """Key of the ASGI scope under which a request's context stands."""
@@ -176,3 +206,60 @@ class ContextLayer:
     def handle(self, context: RequestContext, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Answer the request, or pass it on. It need not be a coroutine itself, each of which costs every request."""
         raise NotImplementedError
+
+
+# -- responses without an end of their own
+
+
+DRAIN_SECONDS = 0.2
+"""Seconds (real time) a client has to read the rest once a stream has ended; then its connection is cut."""
+
+
+class Stream(NamedTuple):
+    """The parts, the first of which is made before the response starts; ``ended`` is set when no more will come."""
+
+    parts: Callable[[], AsyncGenerator[bytes, None]]
+    ended: asyncio.Event
+    media_type: str
+
+
+async def send_stream(stream: Stream, connection: ClientConnection | None, receive: Receive, send: Send) -> None:
+    """Send the stream until it ends or the client disconnects. A client that does not read holds nothing up."""
+    if connection is not None:
+        connection.begin_stream()
+    sending = asyncio.create_task(_send(stream, send))
+    ends = [asyncio.create_task(_disconnected(receive)), asyncio.create_task(stream.ended.wait())]
+    try:
+        await asyncio.wait([sending, *ends], return_when=asyncio.FIRST_COMPLETED)
+        if stream.ended.is_set():
+            await asyncio.wait([sending], timeout=DRAIN_SECONDS)
+    finally:
+        if connection is not None:
+            connection.end_stream()
+        for task in (sending, *ends):
+            task.cancel()
+        await asyncio.gather(sending, *ends, return_exceptions=True)
+    is_whole = not sending.cancelled() and sending.result()
+    if not is_whole and connection is not None:
+        connection.abort()
+
+
+async def _send(stream: Stream, send: Send) -> bool:
+    """Whether the stream was sent to its end, and not only until something in it could not be stored."""
+    async with aclosing(stream.parts()) as parts:
+        part = await anext(parts)
+        headers = [(b"content-type", stream.media_type.encode()), (b"cache-control", b"no-store")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        try:
+            await send({"type": "http.response.body", "body": part, "more_body": True})
+            async for part in parts:
+                await send({"type": "http.response.body", "body": part, "more_body": True})
+        except StorageError:
+            return False
+    await send({"type": "http.response.body", "body": b""})
+    return True
+
+
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -1,34 +1,143 @@
-"""The handler of an operation, compiled once from its definition: from the raw request to the bytes of the response."""
+"""An operation, compiled once from its definition: from the raw request to the bytes of the response.
+
+Parameters are cast and bodies validated, all faults of a request at once and in the order of B-05; lists get their
+envelope (B-19). The pipeline at the end stacks the layers between a request and the function of its operation.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from functools import cached_property
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
 from typing import Any
+from urllib.parse import parse_qsl, quote, urlencode
 
 from connexion.middleware.abstract import RoutedAPI
 from connexion.operations import AbstractOperation
 from starlette.requests import ClientDisconnect
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
+from emulator.core import calendar
 from emulator.core.errors import ApiError
 from emulator.core.handlers import Page
-from emulator.core.limits import BODY, METADATA_VALUE, SNAPSHOT
+from emulator.core.limits import BODY, DIGITS, METADATA_VALUE, QUERY, SNAPSHOT
+from emulator.core.records import list_to_wire
 from emulator.core.validation import Checked, valid_part
 from emulator.core.world import encode
-from emulator.web import strict_json
-from emulator.web.authentication import RUNTIME_KEY
-from emulator.web.connexion_app import Definition
-from emulator.web.context import RequestContext
-from emulator.web.error_responses import error_of
-from emulator.web.pagination import envelope
-from emulator.web.query import cast, cast_each, explain, fields, grouped, unknown_parameter
-from emulator.web.response import Response, send_response
-from emulator.web.routing import OperationLayer
-from emulator.web.schemas import CompiledSchema, Violation
-from emulator.web.streaming import Stream, send_stream
+from emulator.document.tree import Document
+from emulator.engine.journal import redacted_path
+from emulator.web import validation
+from emulator.web.context import ContextLayer, RequestContext, Response, Stream, send_response, send_stream
+from emulator.web.routing import (
+    RUNTIME_KEY,
+    Authenticate,
+    AuthenticationMiddleware,
+    Definition,
+    OperationLayer,
+    Router,
+    connexion_app,
+    definitions,
+)
+from emulator.web.validation import CompiledSchema, Violation, error_of
+
+# -- query strings
+
+
+def fields(raw: bytes) -> list[tuple[str, str]]:
+    """The parameters in order; bytes that are not UTF-8 become replacement characters. Raises 422 for too many."""
+    try:
+        return parse_qsl(raw.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=QUERY.most)
+    except ValueError:
+        raise ApiError("INVALID_FILTER_PARAM", message=f"The query has more than {QUERY.most} parameters.") from None
+
+
+def grouped(given: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """The values of each parameter, in order."""
+    values: dict[str, list[str]] = {}
+    for name, text in given:
+        values.setdefault(name, []).append(text)
+    return values
+
+
+def cast(text: str, schema: Mapping[str, Any]) -> Any:
+    """A parameter's text as the type of its schema; text that cannot be cast stays text and fails validation."""
+    match schema.get("type"):
+        case "integer":
+            return _integer(text)
+        case "boolean":
+            return {"true": True, "false": False}.get(text, text)
+        case "array":
+            return cast_each(text.split(","), schema)
+    return _instant(text) if schema.get("format") == "date-time" else text
+
+
+def _instant(text: str) -> str:
+    """An instant as a timestamp, which filters compare as text; any other text stays as it is and is rejected."""
+    try:
+        return calendar.normalise(text)
+    except ValueError:
+        return text
+
+
+def cast_each(texts: Iterable[str], schema: Mapping[str, Any]) -> list[Any]:
+    """The values of a parameter that is an array: ``?expect=a&expect=b`` (``explode: true``), or parts of one text."""
+    return [cast(text, schema["items"]) for text in texts]
+
+
+def unknown_parameter(known: Iterable[str]) -> str:
+    """What is wrong with a parameter that the operation does not have: the message names those that it has."""
+    names = ", ".join(known)
+    return f"unknown parameter; must be one of {names}" if names else "unknown parameter"
+
+
+def explain(message: str, text: str, schema: Mapping[str, Any]) -> str:
+    """What a parameter must be; for an instant, with a hint where a ``+`` was sent unencoded and became a space."""
+    hint = schema.get("format") == "date-time" and " " in text
+    return f"{message}; a + in a URL is written %2B" if hint else message
+
+
+def _integer(text: str) -> int | str:
+    digits = text.removeprefix("-")
+    return int(text) if digits.isascii() and digits.isdigit() and len(digits) <= DIGITS.most else text
+
+
+# -- the list envelope (B-19)
+
+
+def envelope(page: Page[Any], context: RequestContext) -> dict[str, Any]:
+    """The list as it is sent. ``previous`` of a page past the end is the last page there is."""
+    pages = -(-page.count // page.page_size)
+    previous = min(page.page - 1, pages)
+    return {
+        "object": "list",
+        "data": list_to_wire(page.data),
+        "pagination": {
+            "count": page.count,
+            "total_pages": pages,
+            "page": page.page,
+            "page_size": page.page_size,
+            "previous": _url(context, previous) if previous >= 1 else None,
+            "next": _url(context, page.page + 1) if page.page < pages else None,
+        },
+    }
+
+
+def _url(context: RequestContext, number: int) -> str:
+    """The URL of this request with another page number and the same other parameters."""
+    return f"{context.base_url}{_target(context.path, context.query_string)}{number}"
+
+
+@lru_cache(maxsize=64)
+def _target(path: str, query: bytes) -> str:
+    """Path and query of a list, up to the page number."""
+    others = [(name, value) for name, value in fields(query) if name != "page"]
+    return f"{quote(path)}?{urlencode([*others, ('page', '')])}"
+
+
+# -- the operation
+
 
 NO_BODY = CompiledSchema({"type": "object", "properties": {}, "additionalProperties": False})
 """The body of a POST for which none is documented: absent or an empty object, under the same rules (B-12, B-13)."""
@@ -236,17 +345,17 @@ async def read_body(context: RequestContext, receive: Receive, max_bytes: int) -
             raise _too_large(max_bytes)
         more = message.get("more_body", False)
     if raw.strip() and _media_type(context) != "application/json":
-        raise strict_json.malformed("its Content-Type must be application/json")
+        raise validation.malformed("its Content-Type must be application/json")
     return bytes(raw)
 
 
 async def _parsed(raw: bytes) -> dict[str, Any]:
     """The JSON of a body; a large one is parsed in a thread, so that other requests need not wait for it."""
-    return strict_json.parse(raw) if len(raw) <= BODY.most else await asyncio.to_thread(strict_json.parse, raw)
+    return validation.parse(raw) if len(raw) <= BODY.most else await asyncio.to_thread(validation.parse, raw)
 
 
 def _too_large(max_bytes: int) -> ApiError:
-    return strict_json.malformed(f"it is larger than {max_bytes} bytes")
+    return validation.malformed(f"it is larger than {max_bytes} bytes")
 
 
 def _media_type(context: RequestContext) -> str:
@@ -293,3 +402,69 @@ class OperationMiddleware(OperationLayer[OperationAPI]):
     """The innermost layer: it answers every request, in place of Connexion's request and response validation."""
 
     api_cls = OperationAPI
+
+
+# -- the pipeline
+
+
+Layer = Callable[[ASGIApp], ASGIApp]
+
+logger = logging.getLogger("emulator")
+
+
+def build_app(
+    document: dict[str, Any],
+    operations: Mapping[str, Callable[..., Any]],
+    *,
+    authenticate: Authenticate,
+    execute: Executor,
+    published: Document | None,
+    layers: Sequence[Layer] = (),
+) -> ASGIApp:
+    """The application of one document. ``operations`` maps each of its operationIds to a function.
+
+    ``published`` is the document as clients get it: every response is validated against it before it is sent; None:
+    none is. ``layers`` come after authentication, before the body is read. Raises ``LookupError`` for an operation
+    without a function, and the reverse.
+    """
+    if unmatched := operations.keys() ^ _operation_ids(document):
+        raise LookupError(f"without a function, or without an operation: {sorted(unmatched)}")
+    return connexion_app(
+        document,
+        operations,
+        [ErrorMiddleware, Router, AuthenticationMiddleware, *layers, OperationMiddleware],
+        authenticate=authenticate,
+        execute=execute,
+        published={} if published is None else definitions(published),
+    )
+
+
+def _operation_ids(document: Mapping[str, Any]) -> set[str]:
+    return {
+        operation["operationId"]
+        for item in document["paths"].values()
+        for operation in item.values()
+        if "operationId" in operation
+    }
+
+
+class ErrorMiddleware(ContextLayer):
+    """The outermost layer of a stack: makes every exception a response in the form of all errors."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def handle(self, context: RequestContext, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await self._app(scope, receive, send)
+        except Exception as error:
+            await send_response(context.error_response(_as_api_error(context, error)), send)
+
+
+def _as_api_error(context: RequestContext, error: Exception) -> ApiError:
+    """The error that a client gets for an exception; an unexpected one is logged."""
+    if isinstance(error, ApiError):
+        return error
+    if not isinstance(error, ClientDisconnect):
+        logger.error("%s %s failed", context.method, redacted_path(context.path), exc_info=error)
+    return ApiError("INTERNAL_ERROR")

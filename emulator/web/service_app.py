@@ -1,33 +1,186 @@
-"""The service's API, ``/v1``: a secret key opens a world, and a function of the rules executes the operation."""
+"""The service's API, ``/v1``: a secret key opens a world, and a function of the rules executes the operation.
+
+Between key and body stand security profiles, limits, forced errors and injected faults, in this order (B-05); a POST with an
+Idempotency-Key is executed once, and its response repeated (B-16).
+"""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import json
+import re
+from collections.abc import Awaitable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
+from inspect import isgenerator
 from typing import Any, NamedTuple
 
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from emulator.core.errors import ApiError
+from emulator.core.idempotency import lookup, store
+from emulator.core.world import World, encode
 from emulator.document import bundles
 from emulator.document.tree import Document
+from emulator.engine.clock import Command
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
 from emulator.resources.app import keys
+from emulator.resources.app.security_profiles import check_request, in_force
 from emulator.resources.app.settings import settings
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.registry import OPERATIONS
 from emulator.resources.simulation import invoice_documents
 from emulator.resources.simulation.invoice_documents import InvoiceDocument
-from emulator.web.context import RequestContext
-from emulator.web.cors import Cors
-from emulator.web.forced_errors import ForcedErrors
-from emulator.web.idempotency import IdempotentRequest
-from emulator.web.operation import OperationHandler
-from emulator.web.pipeline import build_app
-from emulator.web.query import fields
-from emulator.web.request_policy import RequestPolicy
-from emulator.web.response import Response
+from emulator.web import validation
+from emulator.web.context import ContextLayer, RequestContext, Response
+from emulator.web.errors_on_demand import HEADER, FaultInjection, ForcedErrors, read_ahead
+from emulator.web.operation import OperationHandler, build_app, fields
+from emulator.web.origins import Cors
+from emulator.web.routing import RUNTIME_KEY
+
+# -- between key and body (B-05)
+
+
+UNLIMITED = nullcontext()
+HEADER_KEY = HEADER.lower().encode()
+
+
+class RequestPolicy(ContextLayer):
+    """A layer of the service's stack, after authentication. ``paths`` are the document's, by operationId."""
+
+    def __init__(self, app: ASGIApp, paths: Mapping[str, str], forced_errors: ForcedErrors) -> None:
+        self._forced_errors = forced_errors
+        self._fault_injection = FaultInjection(app, paths, forced_errors)
+
+    def handle(self, context: RequestContext, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        runtime: Runtime = scope[RUNTIME_KEY]
+        context.require_single("Idempotency-Key", "Origin")
+        # A request without a key comes from a link in an email. The merchant's customer opens it, not their server.
+        if b"authorization" in context.headers:
+            apply_security_profiles(context, runtime)
+        limits = within_limits(runtime)
+        if limits is UNLIMITED and HEADER_KEY not in context.headers:
+            return self._fault_injection.handle(context, runtime, scope, receive, send)
+        return self._limited(limits, context, scope, receive, send)
+
+    async def _limited(
+        self,
+        limits: AbstractContextManager[None],
+        context: RequestContext,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+    ) -> None:
+        with limits:
+            if HEADER_KEY in context.headers:
+                context.raw, _ = await read_ahead(receive)
+                if (error := self._forced_errors.asked_for(context)) is not None:
+                    raise error
+            await self._fault_injection.handle(context, scope[RUNTIME_KEY], scope, receive, send)
+
+
+def within_limits(runtime: Runtime) -> AbstractContextManager[None]:
+    """The context manager within which a request is answered; it raises 429 beyond the App's limits (B-25)."""
+    own = settings(runtime.world)
+    if own.rate_limit is None and own.concurrency_limit is None:
+        return UNLIMITED
+    # Not time.monotonic: freezegun freezes that one too, and limits count real time.
+    return runtime.rate_limiter.acquire(own, asyncio.get_running_loop().time())
+
+
+def apply_security_profiles(context: RequestContext, runtime: Runtime) -> None:
+    """Raise 403 for a request that the App's security profiles forbid (B-70)."""
+    world = runtime.world
+    if in_force(world):
+        check_request(world, context.client_address(world), context.header(b"origin"), context.operation_id)
+
+
+# -- idempotency (B-16)
+
+
+REPLAYED = {"Idempotent-Replayed": "true"}
+
+STORED_ERRORS = (404, 409)
+"""Statuses of errors that depend on the objects and are stored; any other is raised before an object is read."""
+
+_PRINTABLE = re.compile(r"[\x20-\x7e]{1,255}")
+
+
+class IdempotentRequest:
+    """One request with a key: the key, the request's fingerprint, and the status of its success."""
+
+    def __init__(self, key: str, context: RequestContext, status: int) -> None:
+        if not _PRINTABLE.fullmatch(key):
+            raise ApiError(
+                "VALIDATION_ERROR",
+                http_status=400,
+                param="Idempotency-Key",
+                message="Idempotency-Key: must have 1 to 255 printable ASCII characters",
+            )
+        self.key = key
+        self.fingerprint = fingerprint(context.method, context.path, context.raw)
+        self.status = status
+
+    async def execute(
+        self, context: RequestContext, runtime: Runtime, command: Command, arguments: dict[str, Any]
+    ) -> Response:
+        """The stored response, or that of the command, which is stored in the command's own unit of work.
+
+        Raises 409 while another request with the key is being executed.
+        """
+        running = runtime.running_keys
+        if self.key in running:
+            message = "A request with this Idempotency-Key is still in progress."
+            raise ApiError("IDEMPOTENCY_CONFLICT", message=message)
+        running.add(self.key)
+        try:
+            await context.hold()
+            return await self._execute(context, runtime, command, arguments)
+        finally:
+            running.discard(self.key)
+
+    async def _execute(
+        self, context: RequestContext, runtime: Runtime, command: Command, arguments: dict[str, Any]
+    ) -> Response:
+        inner = {"command": command, "arguments": arguments}
+        try:
+            response: Response = await runtime.serve(self._run, inner, context.request_id)
+        except ApiError as error:
+            if error.code == "IDEMPOTENCY_CONFLICT" or error.status not in STORED_ERRORS:
+                raise
+            response = context.error_response(error)
+            await runtime.serve(self._store, {"status": response.status, "body": response.body}, context.request_id)
+        return response
+
+    def _run(self, world: World, command: Command, arguments: dict[str, Any]) -> Any:
+        stored = lookup(world, self.key, self.fingerprint)
+        if stored is not None:
+            return Response(stored.status, stored.body, REPLAYED)
+        result = command(world, **arguments)
+        return self._run_steps(world, result) if isgenerator(result) else self._respond(world, result)
+
+    def _run_steps(self, world: World, steps: Any) -> Any:
+        result = yield from steps
+        return self._respond(world, result)
+
+    def _respond(self, world: World, result: Any) -> Response:
+        body = encode(result)
+        self._store(world, self.status, body)
+        return Response(self.status, body)
+
+    def _store(self, world: World, status: int, body: bytes) -> None:
+        store(world, self.key, self.fingerprint, status, body)
+
+
+def fingerprint(method: str, path: str, raw: bytes) -> str:
+    """The same for the same method, path and JSON body, whatever its white space and the order of its keys."""
+    body = json.dumps(validation.parse(raw), sort_keys=True)
+    return hashlib.sha256(f"{method} {path} {body}".encode()).hexdigest()
+
+
+# -- the application
 
 
 def service_app(engine: Engine, *, strict: bool) -> ASGIApp:

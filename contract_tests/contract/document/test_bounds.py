@@ -11,7 +11,7 @@ from contract_tests.support.sandbox import Sandbox
 from emulator.core.limits import ITEMS, STRING
 from emulator.document import bundles
 from emulator.document.bounds import BOUNDED, FINITE
-from emulator.web.connexion_app import definitions
+from emulator.web.routing import definitions
 
 
 class Field(NamedTuple):

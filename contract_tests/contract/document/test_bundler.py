@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from emulator.document.bundle import DocumentError, bundle
+from emulator.document.paths import openapi_folder
 
 Write = Callable[[dict[str, str]], Path]
 ROOT = "openapi: 3.0.3\ninfo: {title: Tiny, version: v1}\n"
@@ -159,6 +160,53 @@ def test_a_list_is_made_of_the_schema_of_its_items(write: Write, reference: str,
     assert listed["required"] == ["object", "data", "pagination"]
     assert "x-list-of" not in listed
     assert listed["properties"]["data"]["items"]["$ref"].removeprefix("#/components/schemas/") in schemas(made)
+
+
+IMPLIED = """
+x-implied-responses:
+  always: {"500": {$ref: responses/Failed.yaml}, "422": {$ref: responses/Invalid.yaml}}
+  security: {"401": {$ref: responses/NoKey.yaml}}
+  path: {"404": {$ref: responses/Missing.yaml}}
+  body: {"400": {$ref: responses/Malformed.yaml}}
+  Cat-Key: {"409": {$ref: responses/Taken.yaml}}
+x-implied-headers:
+  always: {Request-Id: {schema: {type: string}}}
+  Cat-Key: {Replayed: {schema: {type: boolean}}}
+security: [{key: []}]
+paths: {"/cats/{id}/": {$ref: "resources/cats.yaml#/cat"}}
+"""
+CAT = """
+cat:
+  parameters: [{name: id, in: path}]
+  get: {security: [], responses: {"200": {description: It., content: {}}, "422": null}}
+  post:
+    parameters: [{name: Cat-Key, in: header}]
+    requestBody: {content: {}}
+    responses: {"409": {$ref: ../responses/Named.yaml}, "201": {description: New., headers: {Location: {}}}}
+"""
+
+
+def test_responses_and_headers_follow_from_what_an_operation_is(write: Write) -> None:
+    names = ("Failed", "Invalid", "NoKey", "Missing", "Malformed", "Taken", "Named")
+    shared = {f"responses/{name}.yaml": f"description: {name}.\n" for name in names}
+    made = bundle(write(shared | {"service.yaml": ROOT + IMPLIED, "resources/cats.yaml": CAT}))
+    assert not made.keys() & {"x-implied-responses", "x-implied-headers"}
+    cat = made["paths"]["/cats/{id}/"]
+    read, create = cat["get"]["responses"], cat["post"]["responses"]
+    assert list(read) == ["200", "404", "500"], "in order; without a key none is wrong; null is for none"
+    assert list(create) == ["201", "400", "401", "404", "409", "422", "500"]
+    assert create["409"] == {"$ref": "#/components/responses/Named"}, "what is written comes instead"
+    assert [*read["200"]] == ["description", "headers", "content"]
+    assert list(read["200"]["headers"]) == ["Request-Id"]
+    assert list(create["201"]["headers"]) == ["Request-Id", "Replayed", "Location"]
+    assert all(list(shared["headers"]) == ["Request-Id"] for shared in made["components"]["responses"].values())
+
+
+def test_no_operation_writes_a_response_that_every_one_has() -> None:
+    implied = ("Forbidden", "Unprocessable", "InternalError", "TooManyRequests", "RequestId", "IdempotentReplayed")
+    for file in (*openapi_folder().glob("resources/*.yaml"), *openapi_folder().glob("control/*.yaml")):
+        written = re.findall(r"(?:responses|headers)/(\w+)\.yaml", file.read_text(encoding="utf-8"))
+        assert not set(implied) & set(written), file
 
 
 def test_dates_and_times_stay_strings(write: Write) -> None:

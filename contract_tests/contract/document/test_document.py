@@ -15,7 +15,7 @@ from contract_tests.contract.document.reader import Document, Operation, operati
 from contract_tests.quality.drift.test_words import RETIRED
 from emulator.document.bundle import COMPONENT_FOLDERS
 from emulator.document.paths import openapi_folder
-from emulator.engine.assumptions import numbered_assumptions
+from emulator.engine.reference_data import numbered_assumptions
 
 
 def test_it_is_openapi_3_0(document: Document) -> None:

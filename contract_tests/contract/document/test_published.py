@@ -18,7 +18,7 @@ from emulator.document.published import published
 from emulator.ui.buyer.payables import State
 from emulator.ui.buyer.payment_form import FIELDS
 from emulator.ui.buyer.request import KINDS
-from emulator.web.formats import FORMATS
+from emulator.web.validation import FORMATS
 
 SERVED = [f"{source}-{version}" for source in bundles.SOURCES for version in ("3.0", "3.1")]
 STANDARD_FORMATS = {"date-time", "date", "email", "uri"}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from contract_tests.support.rules_harness import RulesHarness
 from emulator.core import calendar
-from emulator.engine.clock import FROZEN, RUNNING, Clock
+from emulator.engine.world_clock import FROZEN, RUNNING, Clock
 
 START = "2026-01-01T00:00:00.000Z"
 
@@ -30,7 +30,7 @@ class RealTime:
 @pytest.fixture
 def real(monkeypatch: pytest.MonkeyPatch) -> RealTime:
     real = RealTime()
-    monkeypatch.setattr("emulator.engine.clock.time", real)
+    monkeypatch.setattr("emulator.engine.world_clock.time", real)
     return real
 
 
@@ -118,7 +118,7 @@ def test_it_never_goes_back(moves: list[tuple[str, float]]) -> None:
     """Whatever happens to it and to real time, in any order."""
     with pytest.MonkeyPatch.context() as patch:
         real = RealTime()
-        patch.setattr("emulator.engine.clock.time", real)
+        patch.setattr("emulator.engine.world_clock.time", real)
         clock = Clock()
         seen = clock.now()
         for move, amount in moves:

@@ -13,7 +13,7 @@ import pytest
 
 from emulator.core.effects import HttpResult
 from emulator.engine.http_client import RawBody, UrlParts
-from emulator.engine.webhook_sender import WebhookSender
+from emulator.engine.outbox import WebhookSender
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 

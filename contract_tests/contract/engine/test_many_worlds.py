@@ -139,7 +139,7 @@ def test_a_world_with_a_request_under_way_is_not_given_up(worlds: Worlds, monkey
 @pytest.fixture
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Worlds count as unused as soon as their request is answered."""
-    monkeypatch.setattr("emulator.engine.idle_worlds.EMPTY_SECONDS", 0.0)
+    monkeypatch.setattr("emulator.engine.engine.EMPTY_SECONDS", 0.0)
     monkeypatch.setattr("emulator.engine.engine.SWEEP_SECONDS", 0.0)
 
 

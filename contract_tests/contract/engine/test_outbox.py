@@ -17,10 +17,10 @@ from emulator.core.records import Record
 from emulator.core.unit_of_work import Change
 from emulator.core.world import World
 from emulator.engine import outbox
-from emulator.engine.clock import Clock
-from emulator.engine.mailer import SmtpServer
+from emulator.engine.outbox import SmtpServer
 from emulator.engine.persistence import WorldPersistence
 from emulator.engine.storage.store import StorageError
+from emulator.engine.world_clock import Clock
 from emulator.resources.simulation.emails import Email
 from emulator.resources.webhooks.deliveries import WebhookDelivery
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from emulator.engine.logged_request import MAX_BODY_BYTES, redacted_body, redacted_text
+from emulator.engine.journal import MAX_BODY_BYTES, redacted_body, redacted_text
 from emulator.engine.redaction import redact
 
 

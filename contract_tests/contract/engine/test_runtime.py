@@ -16,13 +16,13 @@ from emulator.core.effects import HttpResult, PingEndpoint
 from emulator.core.jobs import FailedJob, Job, JobQueue
 from emulator.core.world import World
 from emulator.engine.advances import Target
-from emulator.engine.clock import FROZEN, RUNNING, Clock
+from emulator.engine.clock import Scheduler
 from emulator.engine.engine import Engine
+from emulator.engine.outbox import WebhookSender
 from emulator.engine.pubsub import MAX_WAITING, Message
 from emulator.engine.reference_data import ReferenceData
 from emulator.engine.runtime import Runtime
-from emulator.engine.scheduler import Scheduler
-from emulator.engine.webhook_sender import WebhookSender
+from emulator.engine.world_clock import FROZEN, RUNNING, Clock
 from emulator.resources.app.keys import Key
 from emulator.resources.webhooks.endpoints import RetryPolicy, WebhookEndpoint
 
@@ -91,7 +91,7 @@ MANY = 150
 @pytest.fixture
 def pause_after_each_job(monkeypatch: pytest.MonkeyPatch) -> None:
     """Other tasks run after every single job, however quick it was."""
-    monkeypatch.setattr("emulator.engine.time_slice.SLICE_SECONDS", -1.0)
+    monkeypatch.setattr("emulator.engine.clock.SLICE_SECONDS", -1.0)
 
 
 def plan(runtime: Runtime, *jobs: tuple[float, str]) -> None:

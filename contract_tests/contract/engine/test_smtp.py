@@ -21,7 +21,7 @@ from contract_tests.support.contract import Contract
 from contract_tests.support.sandbox import RunningServer, Sandbox
 from contract_tests.surfaces.rendering import pdfs
 from emulator.cli.main import cli
-from emulator.engine.mailer import SmtpServer
+from emulator.engine.outbox import SmtpServer
 
 
 class Mailbox:

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from emulator.engine.time_slice import LOOPS_PER_PAUSE, SLICE_SECONDS, TimeSlice
+from emulator.engine.clock import LOOPS_PER_PAUSE, SLICE_SECONDS, TimeSlice
 
 
 def test_other_tasks_run_after_a_slice_of_work_in_few_steps_or_many(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from emulator.engine.time_slice import SLICE_SECONDS
-from emulator.engine.work_queues import WorkQueues
+from emulator.engine.clock import SLICE_SECONDS
+from emulator.engine.outbox import WorkQueues
 
 
 @pytest.mark.parametrize("rounds", range(6))

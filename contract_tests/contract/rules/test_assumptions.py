@@ -6,7 +6,7 @@ import pytest
 
 from contract_tests.support.client import http_client
 from contract_tests.support.sandbox import Sandbox
-from emulator.engine.assumptions import named_assumptions, numbered_assumptions
+from emulator.engine.reference_data import named_assumptions, numbered_assumptions
 
 ASSUMPTIONS = named_assumptions()
 

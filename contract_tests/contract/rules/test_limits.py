@@ -12,7 +12,7 @@ import pytest
 
 from contract_tests.support.sandbox import Sandbox
 from emulator.core.errors import ApiError
-from emulator.engine.rate_limit import MAX_RETRY_SECONDS, Bucket, RateLimiter
+from emulator.engine.runtime import MAX_RETRY_SECONDS, Bucket, RateLimiter
 from emulator.resources.app.settings import RateLimit, Settings
 
 HOURLY = 1 / 3600

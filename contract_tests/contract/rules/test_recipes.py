@@ -13,7 +13,7 @@ import pytest
 from contract_tests.support.client import Client
 from contract_tests.support.sandbox import Sandbox
 from emulator.core.errors import CODES, ERRORS
-from emulator.engine.error_examples import Step, error_examples
+from emulator.engine.reference_data import Step, error_examples
 
 RECIPES = error_examples()
 

@@ -54,6 +54,36 @@ def test_one_that_is_charged_again_recovers_with_its_next_charge(sandbox: Sandbo
     assert status(sandbox, subscription) == "active"
 
 
+# -- given up, canceled, reactivated
+
+
+def test_one_that_was_given_up_is_retried_again_once_it_is_reactivated(sandbox: Sandbox) -> None:
+    """B-45, B-48: the next charge that fails has its own retries, though an earlier one was given up."""
+    subscription = subscribe(sandbox, sandbox.customer(phone=FAILING_PHONE))
+    sandbox.advance_to("2026-01-20")
+    assert (status(sandbox, subscription), invoices(sandbox)) == ("unpaid", [("uncollectible", "2026-01-01")])
+    act(sandbox, subscription, "cancel")
+    assert act(sandbox, subscription, "reactivate")["status"] == "active"
+    with sandbox.expect(*FAILED):
+        sandbox.advance_to("2026-02-01T12:00:00Z")
+    with sandbox.expect(*FAILED * 4):
+        sandbox.advance_to("2026-02-09")
+    assert status(sandbox, subscription) == "unpaid"
+    assert [state for state, _ in invoices(sandbox)] == ["uncollectible", "uncollectible"]
+
+
+def test_the_payment_of_its_new_invoice_makes_a_reactivated_one_active(sandbox: Sandbox) -> None:
+    """B-45, B-48: what was given up before holds it no longer."""
+    subscription = subscribe(sandbox, sandbox.customer(phone=FAILING_PHONE))
+    sandbox.advance_to("2026-01-20")
+    act(sandbox, subscription, "cancel")
+    act(sandbox, subscription, "reactivate")
+    sandbox.advance_to("2026-02-01T12:00:00Z")
+    assert status(sandbox, subscription) == "past_due"
+    sandbox.api.post(f"/invoices/{sandbox.api.get('/invoices/')['data'][0]['id']}/pay/")
+    assert status(sandbox, subscription) == "active"
+
+
 # -- paused
 
 

@@ -24,9 +24,9 @@ from contract_tests.contract.document.reader import (
 )
 from emulator.core import calendar
 from emulator.document import bundles
-from emulator.web.connexion_app import ROUTE_KEYS, definitions, routes
-from emulator.web.pipeline import build_app
+from emulator.web.operation import build_app
 from emulator.web.root_app import RootApp
+from emulator.web.routing import ROUTE_KEYS, definitions, routes
 
 DOCUMENT: Document = bundles.load("service")
 BASE = "/v1"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from emulator.web.streaming import Stream, send_stream
+from emulator.web.context import Stream, send_stream
 
 Act = Callable[["Reader"], Awaitable[None]]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from emulator.web.write_coalescing import CoalescingTransport
+from emulator.web.connection import CoalescingTransport
 
 
 class Noted:

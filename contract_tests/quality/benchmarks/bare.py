@@ -30,7 +30,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from contract_tests.quality.benchmarks.servers import KEY, bind, say_ready
-from emulator.engine.time_slice import LOOPS_PER_PAUSE, SLICE_SECONDS
+from emulator.engine.clock import LOOPS_PER_PAUSE, SLICE_SECONDS
 
 Metadata = dict[Annotated[str, Meta(min_length=1, max_length=40)], str | int | float | bool]
 

@@ -22,7 +22,7 @@ from contract_tests.quality.benchmarks import bare
 from contract_tests.quality.benchmarks.load import request
 from contract_tests.quality.benchmarks.measures import creates
 from contract_tests.support.rules_harness import RulesHarness
-from emulator.engine.clock import FROZEN
+from emulator.engine.world_clock import FROZEN
 from emulator.server import server
 from emulator.server.sandbox import Options, Sandbox
 

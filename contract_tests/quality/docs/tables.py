@@ -13,6 +13,7 @@ import yaml
 from contract_tests.contract.document.reader import operations
 from contract_tests.quality.docs.pages import PAGES, ROOT
 from contract_tests.quality.drift import commands as cli
+from contract_tests.quality.drift.constraints import constraints, constraints_by_source
 from contract_tests.quality.mutation.faults import FAULTS
 from emulator.checks.document import state_rules
 from emulator.checks.document.exceptions import RULES as BEYOND_SCHEMAS
@@ -24,10 +25,7 @@ from emulator.core.errors import ERRORS
 from emulator.core.event_types import EVENTS
 from emulator.document import bundles
 from emulator.document.probes import collected
-from emulator.engine.assumptions import numbered_assumptions
-from emulator.engine.constraints import constraints, constraints_by_source
-from emulator.engine.error_examples import error_examples
-from emulator.engine.reference_data import ReferenceData
+from emulator.engine.reference_data import ReferenceData, error_examples, numbered_assumptions
 from emulator.resources.app.settings import Settings
 from emulator.resources.registry import STATE_MACHINES
 

@@ -14,8 +14,5 @@ STATES: dict[str, frozenset[str]] = {
 DIFFERENCES: frozenset[str] = frozenset()
 """Fields in which a record and its schema differ. This should stay empty."""
 
-LONG_MODULES: frozenset[str] = frozenset()
-"""Modules longer than a module may be. This should stay empty."""
-
 IMPORT_CIRCLES: frozenset[frozenset[str]] = frozenset()
 """Modules that import each other. This should stay empty."""

@@ -14,7 +14,7 @@ from contract_tests.quality.docs.pages import PAGES
 from contract_tests.support.client import http_client
 from contract_tests.support.sandbox import RunningServer
 from emulator.document import bundles
-from emulator.engine.assumptions import numbered_assumptions
+from emulator.engine.reference_data import numbered_assumptions
 from emulator.resources.app.settings import Settings
 
 HOUSE = Path(emulator.__path__[0])

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from fnmatch import fnmatchcase
 
-from contract_tests.support.client import http_client
-from contract_tests.support.sandbox import RunningServer
+from contract_tests.quality.drift.constraints import constraints, declared, source_table
 from emulator.document import bundles
-from emulator.engine.assumptions import numbered_assumptions
-from emulator.engine.constraints import constraints, declared, source_table
+from emulator.engine.reference_data import numbered_assumptions
 
 LISTED = source_table()
 
 
 def test_each_constraint_has_a_source() -> None:
-    """A new one cites an assumption in the document (x-assumption), or gets its line in fixtures/sources.yaml."""
+    """A new one cites an assumption in the document (x-assumption), or gets its line in sources.yaml."""
     assert [str(each) for each in constraints() if not each.sources] == []
 
 
@@ -40,10 +38,3 @@ def test_the_constraints_of_a_schema_a_parameter_and_an_answer_are_among_them() 
         "createProduct status 201",
         "SubscriptionCreate x-required-unless",
     } <= known
-
-
-def test_the_page_of_assumptions_counts_them(server: RunningServer) -> None:
-    with http_client(base_url=server.url) as client:
-        text = client.get("/docs/assumptions").text
-    assert f"{len(constraints())} constraints, 0 without a source." in text
-    assert "<td>Limits</td>" in text

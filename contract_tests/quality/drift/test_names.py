@@ -12,9 +12,9 @@ from contract_tests import ROOT
 MODULES = sorted((ROOT / "emulator").rglob("*.py"))
 
 SAME_SUBJECT = {
-    *("advances", "audit", "clock", "coverage", "emails", "events", "explain", "faults", "inbox", "ledger"),
-    *("outcomes", "payments", "assumptions", "reset", "snapshots", "webhooks", "world"),
-    "idempotency",  # what is stored (core), and how HTTP uses it (web)
+    *("advances", "audit", "clock", "emails", "events", "explain", "faults", "inbox", "ledger"),
+    *("outcomes", "payments", "reset", "webhooks", "world"),
+    "validation",  # what rules check (core), and what the document does (web)
     *("render", "request", "site", "views"),  # the parts of each of the sites: console, pages, reference
     *(
         "app",

@@ -25,7 +25,7 @@ from emulator.cli.record import FORMS as RECORDINGS
 from emulator.cli.request_lines import json_line, text_line
 from emulator.engine.redaction import has_live_key, redact, redact_header
 from emulator.testing import Emulator, LocalServer
-from emulator.web.request_log import AnsweredRequest
+from emulator.web.root_app import AnsweredRequest
 
 CARD, AMEX = "5200828282828210", "371449635398431"
 IBAN, SHORT_IBAN = "FR7630006000011234567890189", "NL91ABNA0417164300"

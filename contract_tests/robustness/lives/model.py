@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from contract_tests.support.settings import DEFAULTS
+
 DAY = timedelta(days=1)
-RETRY_DAYS = (1, 3, 5, 7)
+RETRY_DAYS = DEFAULTS["renewal_retry_days"]
 PAID = ("payment_intent.succeeded", "transaction.succeeded", "invoice.paid")
 LIVE = ("trialing", "active", "past_due", "unpaid", "paused")
 

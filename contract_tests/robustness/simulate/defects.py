@@ -13,18 +13,18 @@ from contract_tests.robustness.simulate.steps import draw_story
 from contract_tests.robustness.walk.walker import VARIANTS
 from emulator.control import snapshots
 from emulator.core.world import World
-from emulator.engine import logged_request, outbox
+from emulator.engine import journal, outbox
+from emulator.engine.clock import UnitRunner
 from emulator.engine.engine import Engine
-from emulator.engine.history import History
-from emulator.engine.logged_request import Checkpoint
+from emulator.engine.journal import Checkpoint
 from emulator.engine.outbox import Outbox
 from emulator.engine.persistence import WorldPersistence
+from emulator.engine.runtime import History
 from emulator.engine.storage import serialization
 from emulator.engine.storage.serialization import RowChange, row_of
 from emulator.engine.storage.tinydb_store import TinyDBStore
-from emulator.engine.unit_runner import UnitRunner
 from emulator.resources.payments import current_payment
-from emulator.web import idempotency, origin_guard
+from emulator.web import origins, service_app
 
 STEPS = 60
 
@@ -126,7 +126,7 @@ DEFECTS = (
     Defect("worlds are never given up", Engine, "_make_room", _nothing_async, ("memory",), ("scan", "read", "pay")),
     Defect(
         "card numbers are only searched as digits",
-        logged_request,
+        journal,
         "redact",
         _only_digits,
         ("secrets",),
@@ -143,7 +143,7 @@ DEFECTS = (
     ),
     Defect(
         "pages of other sites are let in",
-        origin_guard,
+        origins,
         "_is_cross_origin",
         lambda context: False,
         ("other pages",),
@@ -172,7 +172,7 @@ DEFECTS = (
     Defect("voiding cancels no payment", current_payment, "cancel", _nothing, ERRORS, PAYING, seed=26),
     Defect(
         "answers are not repeated",
-        idempotency,
+        service_app,
         "lookup",
         _nothing,
         ("idempotency", "internal error"),

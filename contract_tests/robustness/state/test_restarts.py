@@ -15,7 +15,7 @@ from tinydb import TinyDB
 from contract_tests.contract.engine.test_smtp import Mailbox
 from contract_tests.robustness.state.conftest import Serve
 from contract_tests.support.receiver import Receiver, Reply
-from emulator.engine.mailer import SmtpServer
+from emulator.engine.outbox import SmtpServer
 from emulator.engine.storage import maintenance
 from emulator.engine.storage.store import LeasedElsewhere
 from emulator.engine.storage.tinydb_file import AtomicStorage

@@ -12,7 +12,7 @@ import pytest
 from contract_tests.surfaces.cli.terminal import run
 from contract_tests.surfaces.testing.test_examples import SHOPS
 from contract_tests.surfaces.testing.test_plugin import PLUGIN
-from emulator.engine.assumptions import named_assumptions
+from emulator.engine.reference_data import named_assumptions
 
 PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *PLUGIN)
 

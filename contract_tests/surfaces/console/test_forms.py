@@ -12,7 +12,7 @@ import pytest
 from contract_tests.support.sandbox import Sandbox
 from contract_tests.surfaces.console.visitor import visiting
 from emulator.core.limits import CONSOLE_FORM
-from emulator.engine.assumptions import named_assumptions
+from emulator.engine.reference_data import named_assumptions
 from emulator.ui.console import request_body
 from emulator.ui.console.actions import ACTIONS, back
 from emulator.ui.console.api_client import ApiRequestError

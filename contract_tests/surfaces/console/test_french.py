@@ -13,14 +13,14 @@ from contract_tests.support.sandbox import FAILING_PHONE, Sandbox
 from contract_tests.surfaces.console.visitor import PLACE, visiting
 from emulator.core.errors import ERRORS
 from emulator.document import bundles
-from emulator.engine.assumptions import named_assumptions
+from emulator.engine.reference_data import named_assumptions
 from emulator.presentation.languages.language import language_of
 from emulator.presentation.languages.statuses import TRANSITIONS
 from emulator.resources.registry import STATE_MACHINES
 from emulator.ui.console import error_texts
 from emulator.ui.console.labels import ASSUMPTIONS, EMAILS, SETTINGS
 from emulator.ui.console.views import PAGES
-from emulator.web.formats import EXPLAINED
+from emulator.web.validation import EXPLAINED
 
 DATA = ("code", "pre", "script", "style", "textarea")
 """Elements that show what was sent or is to be sent: data, and code."""

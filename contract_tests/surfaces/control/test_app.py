@@ -6,14 +6,9 @@ from typing import Any
 
 import pytest
 
-from contract_tests.quality.drift.test_settings import DEFAULTS as SETTINGS
 from contract_tests.support.client import Client
 from contract_tests.support.sandbox import Sandbox
-
-OF_SETTINGS = {"unknown_fields": "reject", "error_shape": "documented", "refund_timing": "documented"}
-"""Assumptions that have settings of their own; the App shows them among its assumptions too."""
-
-DEFAULTS = {**SETTINGS, "assumptions": {**SETTINGS["assumptions"], **OF_SETTINGS}}
+from contract_tests.support.settings import OF_SETTINGS, SHOWN
 
 OTHERS: dict[str, Any] = {
     "main_currency": "EUR",
@@ -90,40 +85,46 @@ def settings(sandbox: Sandbox) -> Any:
 
 def test_an_app_starts_with_the_documented_settings(sandbox: Sandbox) -> None:
     app = sandbox.control.get("/app")
-    assert app["settings"] == DEFAULTS
+    assert app["settings"] == SHOWN
+    assert app["settings"].keys() == OTHERS.keys(), "each is changed in a test below"
     assert (app["key"], app["livemode"]) == (sandbox.key, False)
     assert app["id"] == sandbox.customer()["app"]
 
 
-@pytest.mark.parametrize("name", DEFAULTS)
+@pytest.mark.parametrize("name", OTHERS)
 def test_each_setting_can_be_changed_alone(sandbox: Sandbox, name: str) -> None:
+    before = settings(sandbox)
+    assert before[name] != OTHERS[name]
     changed = sandbox.control.patch("/app", {"settings": {name: OTHERS[name]}})
-    expected = {**DEFAULTS, name: OTHERS[name]}
-    if name in DEFAULTS["assumptions"]:  # an older setting, which is shown as an assumption as well
-        expected["assumptions"] = {**DEFAULTS["assumptions"], name: OTHERS[name]}
+    expected = {**before, name: OTHERS[name]}
+    if name in OF_SETTINGS:
+        expected["assumptions"] = {**before["assumptions"], name: OTHERS[name]}
     assert changed["settings"] == expected == settings(sandbox)
 
 
 @pytest.mark.parametrize(("name", "value"), WRONG, ids=lambda value: str(value)[:30])
 def test_a_wrong_name_or_value_is_rejected_and_nothing_changes(sandbox: Sandbox, name: str, value: Any) -> None:
+    before = settings(sandbox)
     body = {"settings": {name: value, "tax_rate": 18} if name != "tax_rate" else {name: value}}
     answer = sandbox.control.request("PATCH", "/app", json=body)
     assert answer.status_code == 422
     assert name in answer.text
-    assert settings(sandbox) == DEFAULTS
+    assert settings(sandbox) == before
 
 
 def test_assumptions_not_sent_stay_as_they_are(sandbox: Sandbox) -> None:
     """B-99: a change of one assumption is merged with the others."""
+    before = settings(sandbox)["assumptions"]
     sandbox.control.patch("/app", {"settings": {"assumptions": {"payment_received": "transaction"}}})
     changed = sandbox.control.patch("/app", {"settings": {"assumptions": {"success_url": "required"}}})
     own = {"payment_received": "transaction", "success_url": "required"}
-    assert changed["settings"]["assumptions"] == {**DEFAULTS["assumptions"], **own}
+    assert changed["settings"]["assumptions"] == {**before, **own}
 
 
 def test_an_empty_change_changes_nothing(sandbox: Sandbox) -> None:
     """B-21."""
-    assert sandbox.control.patch("/app", {})["settings"] == DEFAULTS
+    before = settings(sandbox)
+    assert sandbox.control.patch("/app", {})["settings"] == before
 
 
 def test_settings_survive_a_reset_of_the_data(sandbox: Sandbox) -> None:

@@ -36,7 +36,7 @@ def seconds(monkeypatch: pytest.MonkeyPatch) -> Iterator[Seconds]:
     """The time that the journal's requests take place in."""
     seconds = Seconds()
     with monkeypatch.context() as patch:
-        patch.setattr("emulator.web.request_log.time", seconds)
+        patch.setattr("emulator.web.root_app.time", seconds)
         yield seconds
 
 

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from emulator.presentation.languages.language import Language, language_of, plain_money, preferred
-from emulator.web.formats import currencies
+from emulator.web.validation import currencies
 
 ENGLISH, FRENCH = language_of("en"), language_of("fr")
 

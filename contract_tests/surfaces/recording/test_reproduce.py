@@ -13,6 +13,7 @@ from contract_tests.support.receiver import Receiver, Reply
 from contract_tests.surfaces.recording.conftest import RATE, Played
 from contract_tests.surfaces.recording.test_record import RUNNABLE
 from contract_tests.surfaces.recording.test_record import run as run_file
+from emulator.core import calendar
 from emulator.testing import Emulator, LocalServer
 
 KINDS = ("customer", "payment_method", "product", "subscription_plan", "subscription", "refund", "receipt", "event")
@@ -123,6 +124,13 @@ def subscribe_by_checkout(payments: Emulator, customer: str, plan: str) -> Any:
     return payments.api.get("/v1/subscriptions/")["data"][0]
 
 
+def let_a_second_pass(payments: Emulator) -> None:
+    """Wait until the running clock has gone on by more than a second: some milliseconds of real time."""
+    start = calendar.parse(payments.clock.now)
+    while (calendar.parse(payments.clock.now) - start).total_seconds() <= 1:
+        pass
+
+
 @pytest.mark.parametrize("form", RUNNABLE)
 @pytest.mark.parametrize("subscribing", [subscribe, subscribe_by_checkout])
 def test_what_was_done_while_the_clock_ran_is_reproduced(
@@ -133,10 +141,13 @@ def test_what_was_done_while_the_clock_ran_is_reproduced(
         payments.api.post("/_emulator/clock/run", {"rate": RATE * 10})
         body = {"email": "a@example.com", "name": "Awa", "phone": "+24177000000"}
         customer = payments.api.post("/v1/customers/", body)["id"]
+        let_a_second_pass(payments)
         body = {"name": "Premium", "amount": 5000, "currency": "XAF", "interval": "month"}
         plan = payments.api.post("/v1/subscription-plans/", body)["id"]
+        let_a_second_pass(payments)
         subscription = subscribing(payments, customer, plan)
         assert subscription["created_at"] > "2026-01-01T00:00:02"
+        let_a_second_pass(payments)
         payments.api.patch(f"/v1/customers/{customer}/", {"phone": "+24177000001"})
         world = Played(payments, played.story)
         assert world.cli("clock", "advance", "32d").status == 0

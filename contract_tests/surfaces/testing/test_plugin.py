@@ -15,7 +15,7 @@ import emulator.testing.following_clock
 
 # Stays loaded here: a run inside this one forgets the modules it was the first to import.
 import emulator.testing.plugin
-from emulator.engine.assumptions import named_assumptions
+from emulator.engine.reference_data import named_assumptions
 from emulator.testing import LocalServer
 
 PLUGIN = ("-p", "no:payments_emulator", "-p", "emulator.testing.plugin", "-p", "no:cacheprovider", "-p", "no:asyncio")

@@ -13,7 +13,7 @@ import time_machine
 from freezegun import freeze_time
 
 from contract_tests.surfaces.testing.shop import subscribe
-from emulator.engine.clock import Clock
+from emulator.engine.world_clock import Clock
 from emulator.testing import AsyncEmulator, Emulator, LocalServer, RemoteServer
 
 Freeze = Callable[[str], AbstractContextManager[Any]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from emulator.checks.document.format_strategies import VALID
 from emulator.document.conditions import CONDITIONS, forbid
 from emulator.document.tree import Document, resolve
 
@@ -77,12 +78,18 @@ def filled_in(value: Any, answer: Any) -> Any:
 
 
 def with_standard_keywords(node: Any) -> Any:
-    """The document with ``x-key-minLength`` and ``x-conditions`` as JSON Schema has them."""
+    """The document with ``x-key-minLength`` and ``x-conditions`` as JSON Schema has them.
+
+    A format that has texts of its own has no ``pattern``: schemathesis would make texts of the pattern alone, such as a
+    country ``AA``, or a security profile's address that locks every later request out.
+    """
     if isinstance(node, list):
         return [with_standard_keywords(part) for part in node]
     if not isinstance(node, dict):
         return node
     schema = {name: with_standard_keywords(part) for name, part in node.items()}
+    if any(schema.get("format") == name for name in VALID):
+        schema.pop("pattern", None)
     if "x-key-minLength" in schema:
         values = schema["additionalProperties"]
         schema["patternProperties"] = {f"^[\\s\\S]{{{schema['x-key-minLength']},}}$": values}

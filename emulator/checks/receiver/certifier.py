@@ -10,8 +10,8 @@ import msgspec
 from emulator.checks.receiver.checks import GOOD, PING, ReceiverCheck, checks_of
 from emulator.checks.receiver.service_world import ServiceWorld
 from emulator.core.effects import HttpResult
+from emulator.engine.outbox import WebhookSender
 from emulator.engine.redaction import redact_text, stars
-from emulator.engine.webhook_sender import WebhookSender
 from emulator.resources.webhooks import signing
 from emulator.resources.webhooks.endpoints import WebhookEndpoint
 

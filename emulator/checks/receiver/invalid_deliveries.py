@@ -8,7 +8,7 @@ import secrets
 from msgspec.structs import replace
 
 from emulator.checks.receiver.service_world import PROOF_HEADERS, ServiceWorld, unsigned
-from emulator.engine.delivery_faults import tamper
+from emulator.engine.outbox import tamper
 from emulator.resources.webhooks.endpoints import WebhookEndpoint
 from emulator.resources.webhooks.signing import TOKEN_LIFETIME, SignedRequest
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
 from emulator.core.effects import HttpResult
-from emulator.engine.webhook_sender import WebhookSender
+from emulator.engine.outbox import WebhookSender
 from emulator.resources.webhooks.signing import SignedRequest
 
 SendStrategy = Callable[[WebhookSender, Sequence[SignedRequest]], Awaitable[list[HttpResult]]]

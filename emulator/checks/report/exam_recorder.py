@@ -7,8 +7,8 @@ from typing import Any
 
 from emulator.control.audit.audit import audit_of
 from emulator.control.coverage import GROUPS, Points, summary
-from emulator.engine.coverage import Coverage
 from emulator.engine.engine import Engine
+from emulator.engine.journal import Coverage
 from emulator.engine.runtime import Runtime
 
 

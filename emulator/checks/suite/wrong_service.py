@@ -17,7 +17,7 @@ from emulator.core.jobs import Job
 from emulator.core.records import Record
 from emulator.core.unit_of_work import UnitOfWork
 from emulator.core.world import World, encode
-from emulator.engine.webhook_sender import WebhookSender
+from emulator.engine.outbox import WebhookSender
 from emulator.resources.webhooks.endpoints import WebhookEndpoint
 from emulator.resources.webhooks.signing import SignedRequest, signed
 from emulator.server.sandbox import Parts

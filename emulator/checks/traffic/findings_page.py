@@ -7,7 +7,7 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 from emulator.checks.traffic.grouped_findings import Findings, ProxyFinding, titled
 from emulator.ui.base.headers import content_security_policy, hash_of, public_headers
-from emulator.web.response import Response
+from emulator.web.context import Response
 
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 75rem; margin: 2rem auto; padding: 0 1rem; color: #222; }

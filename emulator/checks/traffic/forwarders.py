@@ -18,8 +18,7 @@ from emulator.checks.traffic.service_time import of_date
 from emulator.core import limits
 from emulator.core.errors import ApiError
 from emulator.engine.redaction import has_live_key
-from emulator.web.context import ContextLayer, RequestContext
-from emulator.web.response import send_response
+from emulator.web.context import ContextLayer, RequestContext, send_response
 
 API = "/v1/"
 

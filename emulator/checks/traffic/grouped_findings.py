@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from emulator.checks.traffic.comparison import Difference
-from emulator.engine.assumptions import numbered_assumptions
 from emulator.engine.redaction import redact_field
+from emulator.engine.reference_data import numbered_assumptions
 
 SHOWN = 80
 """Characters of a value that are shown."""

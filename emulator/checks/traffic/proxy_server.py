@@ -21,9 +21,8 @@ from emulator.core.ids import IdSource
 from emulator.engine.redaction import redact_text
 from emulator.server.sandbox import Options
 from emulator.server.server import Uvicorn, bind, config, is_loopback, url_of
-from emulator.web.context import ContextLayer, RequestContext
-from emulator.web.origin_guard import HostGuard, OriginGuard, hostname
-from emulator.web.response import send_response
+from emulator.web.context import ContextLayer, RequestContext, send_response
+from emulator.web.origins import HostGuard, OriginGuard, hostname
 from emulator.web.root_app import RootApp
 
 PAGE, INBOX = "/_proxy/", "/_proxy/webhooks"

@@ -14,13 +14,13 @@ from emulator.control import inbox
 from emulator.control.explain.causality import Causality, LoggedUnit
 from emulator.core.errors import public_code
 from emulator.core.world import World
-from emulator.engine.delivery_faults import FORGED
-from emulator.engine.logged_request import LoggedRequest, redacted_text
+from emulator.engine.journal import LoggedRequest, redacted_text
+from emulator.engine.outbox import FORGED
 from emulator.engine.runtime import Runtime
 from emulator.resources.simulation.faults import Fault
 from emulator.resources.webhooks.deliveries import WebhookDelivery
 from emulator.resources.webhooks.endpoints import WebhookEndpoint
-from emulator.web.request_log import SERVICE
+from emulator.web.root_app import SERVICE
 
 RETRY_WINDOW = 60.0
 """Seconds (real time) within which the same request counts as a retry of the one before."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from emulator.control.audit.client_history import ClientHistory, Ids
-from emulator.engine.delivery_faults import FORGED
+from emulator.engine.outbox import FORGED
 from emulator.resources.webhooks.deliveries import DeliveryAttempt, WebhookDelivery
 from emulator.resources.webhooks.egress_policy import loopback
 from emulator.resources.webhooks.endpoints import WebhookEndpoint

@@ -11,8 +11,7 @@ from emulator.core.events import Event
 from emulator.core.jobs import FailedJob, Job
 from emulator.core.records import Record
 from emulator.core.unit_of_work import UnitOfWork
-from emulator.engine.journal import Journal
-from emulator.engine.logged_request import LoggedRequest
+from emulator.engine.journal import Journal, LoggedRequest
 from emulator.resources.simulation.emails import Email
 
 CAUSED: frozenset[type[Record]] = frozenset([Job, Event, Email])

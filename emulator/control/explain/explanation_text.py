@@ -12,7 +12,7 @@ from emulator.core.jobs import FailedJob
 from emulator.core.records import Record, hidden_fields
 from emulator.core.translatable import N_
 from emulator.core.unit_of_work import Change
-from emulator.engine.logged_request import LoggedRequest
+from emulator.engine.journal import LoggedRequest
 from emulator.presentation.languages.language import Language
 from emulator.presentation.languages.terms import MONEY_FIELDS
 from emulator.resources.registry import STATE_MACHINES

@@ -23,7 +23,7 @@ from emulator.core.events import Event
 from emulator.core.records import Record, to_wire
 from emulator.core.world import encode
 from emulator.document import bundles
-from emulator.engine.logged_request import LoggedRequest, redacted_headers, redacted_path, redacted_text
+from emulator.engine.journal import LoggedRequest, redacted_headers, redacted_path, redacted_text
 from emulator.engine.runtime import Runtime
 from emulator.resources.app.settings import Settings
 from emulator.resources.webhooks.deliveries import WebhookDelivery

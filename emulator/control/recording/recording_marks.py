@@ -8,8 +8,7 @@ from typing import Any
 from emulator.core.errors import ApiError
 from emulator.core.handlers import Query
 from emulator.engine.engine import Engine
-from emulator.engine.journal import MAX_REQUESTS
-from emulator.engine.logged_request import LoggedRequest
+from emulator.engine.journal import MAX_REQUESTS, LoggedRequest
 from emulator.engine.runtime import Runtime
 
 MARKS = START, STOP = "startRecording", "stopRecording"

@@ -16,7 +16,7 @@ from emulator.core.errors import ApiError, invalid_field
 from emulator.core.handlers import Query
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
-from emulator.web.response import Response
+from emulator.web.context import Response
 
 
 class _Span(NamedTuple):

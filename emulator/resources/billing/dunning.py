@@ -86,6 +86,20 @@ def retry_now(world: World, subscription: Subscription) -> None:
     world.schedule(world.now, "subscription.retry", subscription)
 
 
+def begin_again(world: World, subscription: Subscription) -> Subscription:
+    """Try an invoice whose charge failed again at once, if it is open; one that was given up is retried no more.
+
+    The next charge that fails is then retried by itself (B-45, B-46, B-48).
+    """
+    if subscription.unpaid_invoice is None:
+        return subscription
+    invoice = world.get(Invoice, subscription.unpaid_invoice)
+    if invoice is None or invoice.status != "open":
+        return world.replace(subscription, **NOTHING_FAILED)
+    retry_now(world, subscription)
+    return subscription
+
+
 def next_retry_at(world: World, subscription: Subscription) -> Timestamp | None:
     """When the failed charge is retried: now, if a day for it has come; None where no retry is left."""
     days = _days_left(world, subscription)

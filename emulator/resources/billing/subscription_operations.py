@@ -159,9 +159,7 @@ def reactivate(world: World, id: str) -> Subscription:
     periods.schedule_expiry(world, subscription)
     periods.schedule_trial_notice(world, subscription)
     periods.schedule_renewal(world, subscription)
-    if subscription.unpaid_invoice is not None:
-        dunning.retry_now(world, subscription)
-    return subscription
+    return dunning.begin_again(world, subscription)
 
 
 def _why_not_reactivated(world: World, subscription: Subscription) -> str | None:
@@ -192,9 +190,7 @@ def resume(world: World, id: str) -> Subscription:
     trial = subscription.paused_from != "active" and (subscription.trial_end or world.now) > world.now
     subscription = STATE_MACHINE.transition(world, subscription, "resume trial" if trial else "resume")
     periods.schedule_trial_notice(world, subscription)
-    if subscription.unpaid_invoice is not None:
-        dunning.retry_now(world, subscription)
-    return subscription
+    return dunning.begin_again(world, subscription)
 
 
 BLOCKING = ("active", "trialing")

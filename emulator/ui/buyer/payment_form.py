@@ -11,7 +11,7 @@ from emulator.presentation.languages.language import Language
 from emulator.resources.customers import card_numbers
 from emulator.ui.buyer import messages
 from emulator.ui.buyer.payables import Payable
-from emulator.web.formats import FORMATS
+from emulator.web.validation import FORMATS
 
 Form = Mapping[str, str]
 

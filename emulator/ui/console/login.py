@@ -13,7 +13,7 @@ import time
 from starlette.requests import Request
 from starlette.responses import Response
 
-from emulator.web.origin_guard import TOKEN_HEADER
+from emulator.web.origins import TOKEN_HEADER
 
 LIFETIME = 12 * 3600
 """Seconds (real time) after which the token must be entered again."""

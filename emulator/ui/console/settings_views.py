@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from itertools import groupby
 
 from emulator.document import bundles
-from emulator.engine.assumptions import named_assumptions, numbered_assumptions
+from emulator.engine.reference_data import named_assumptions, numbered_assumptions
 from emulator.ui.base.request import url
 from emulator.ui.console.request import ConsoleRequest, Reader, TemplateAndValues
 

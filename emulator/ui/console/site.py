@@ -39,7 +39,7 @@ from emulator.ui.console.render import page, page_of
 from emulator.ui.console.request import THEME_COOKIE, ConsoleRequest, Reader
 from emulator.ui.console.views import PAGES
 from emulator.web.context import context_of
-from emulator.web.origin_guard import is_link_from_elsewhere
+from emulator.web.origins import is_link_from_elsewhere
 
 PageHandler = Callable[[ConsoleRequest], Awaitable[Response]]
 

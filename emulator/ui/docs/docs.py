@@ -15,10 +15,16 @@ from emulator.core.errors import ERRORS, ErrorSpec
 from emulator.core.event_types import EVENTS
 from emulator.document.probes import collected
 from emulator.document.profile import Profile
-from emulator.engine.assumptions import Assumption, assumptions_of, named_assumptions, numbered_assumptions
-from emulator.engine.constraints import constraints, constraints_by_source
 from emulator.engine.engine import Engine
-from emulator.engine.error_examples import ErrorExample, Step, error_examples
+from emulator.engine.reference_data import (
+    Assumption,
+    ErrorExample,
+    Step,
+    assumptions_of,
+    error_examples,
+    named_assumptions,
+    numbered_assumptions,
+)
 from emulator.resources.app.keys import DEFAULT_APP, Key
 from emulator.resources.app.settings import Settings, settings
 from emulator.resources.registry import STATE_MACHINES
@@ -94,9 +100,8 @@ def routes(engine: Engine, profile: Profile | None) -> list[Route]:
         return {"groups": groups, "advice": ADVICE}
 
     def decided(request: Request) -> dict[str, Any]:
-        counted = {"constraints": len(constraints()), "sources": constraints_by_source()}
         known = {"areas": areas(), "probes": collected(), "profile": profile}
-        return {**known, **counted, **assumptions_in_force(engine, request.query_params)}
+        return {**known, **assumptions_in_force(engine, request.query_params)}
 
     return [
         _route("/docs/errors", "docs-errors.html", errors),

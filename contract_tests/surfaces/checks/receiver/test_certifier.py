@@ -40,7 +40,7 @@ from emulator.checks.receiver.checks import CHECKS, METHODS, checks_of
 from emulator.checks.receiver.service_world import ServiceWorld
 from emulator.core.event_types import EVENTS
 from emulator.document import bundles
-from emulator.engine.webhook_sender import WebhookSender
+from emulator.engine.outbox import WebhookSender
 
 PATIENCE = 60
 """Seconds a receiver has here: none of them depends on how busy the machine is."""

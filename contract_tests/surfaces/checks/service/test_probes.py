@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from emulator.document.probes import collected
-from emulator.engine.assumptions import named_assumptions, numbered_assumptions
+from emulator.engine.reference_data import named_assumptions, numbered_assumptions
 from emulator.resources.app.settings import Settings
 
 KNOWN = collected()

@@ -1,14 +1,228 @@
-"""Compiled schemas of the document: a quick check of validity, and the list of all violations of an invalid value."""
+"""Validation: from the text of a body to its values, or to one error that names all that is wrong (B-05, B-10 to B-12).
+
+Strict JSON, the formats and the schemas of the document, compiled once: a quick check of validity, and the list of all
+violations of a value that is invalid.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from functools import cached_property
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date
+from functools import cache, cached_property
+from ipaddress import IPv4Network
 from itertools import islice
-from typing import Any, NamedTuple, cast
+from sys import intern
+from typing import Any, NamedTuple, NoReturn, cast
+from urllib.parse import urlsplit
 
-from emulator.core.limits import METADATA_KEY
-from emulator.web.formats import EXPLAINED, EXPLAINED_PATTERNS, FORMATS
+import msgspec
+
+from emulator.core import calendar
+from emulator.core.errors import ERRORS, ApiError
+from emulator.core.limits import DEPTH, DIGITS, METADATA_KEY, VALUES
+from emulator.core.vendored import library
+from emulator.document.format_limits import LIMITS
+
+# -- strict JSON (B-12)
+
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+_ESCAPED_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+
+
+def malformed(reason: str) -> ApiError:
+    """The error for a malformed body: 400 ``VALIDATION_ERROR`` (B-12)."""
+    return ApiError("VALIDATION_ERROR", http_status=400, message=f"The body must be a JSON object: {reason}.")
+
+
+def parse(raw: bytes) -> dict[str, Any]:
+    """The object in a JSON body; an empty body counts as ``{}``.
+
+    Raises 400 for: not UTF-8, not JSON, not an object, duplicate keys, NaN and Infinity, numbers out of range,
+    unpaired surrogates, nesting too deep.
+    """
+    if not raw.strip():
+        return {}
+    _check_text(raw)
+    try:
+        value = _DECODER.decode(raw.decode("utf-8"))
+        if _ESCAPED_SURROGATE.search(raw):
+            json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except UnicodeDecodeError:
+        raise malformed("it is not UTF-8") from None
+    except UnicodeEncodeError:
+        raise malformed("a string holds an unpaired surrogate") from None
+    except RecursionError:
+        raise malformed("it is nested too deeply") from None
+    except ValueError as error:
+        raise malformed(f"{error}") from None
+    # Counting brackets is quick: where there are few of them, nothing can be nested deeply.
+    if raw.count(b"[") + raw.count(b"{") > DEPTH.most and _deeper(value, DEPTH.most):
+        raise malformed("it is nested too deeply")
+    if not isinstance(value, dict):
+        raise malformed(f"this is {_KINDS.get(type(value), 'something else')}")
+    return value
+
+
+def _check_text(raw: bytes) -> None:
+    """Raise 400 for what need not be parsed to see that it is malformed."""
+    if raw.startswith(_BYTE_ORDER_MARK):
+        raise malformed("it begins with a byte order mark")
+    # A value can take a hundred times the memory of its text. Fewer bytes cannot hold so many values.
+    if len(raw) > VALUES.most and raw.count(b",") + raw.count(b"[") + raw.count(b"{") > VALUES.most:
+        raise malformed(f"it has more than {VALUES.most} values")
+
+
+_KINDS = {list: "an array", str: "a string", int: "a number", float: "a number", bool: "a boolean", type(None): "null"}
+
+
+def _deeper(value: Any, levels: int) -> bool:
+    """Whether objects and arrays are nested in more levels than this; looks at one level at a time, not recursively."""
+    level = [value]
+    for _ in range(levels):
+        level = [part for whole in level if isinstance(whole, dict | list) for part in _parts(whole)]
+    return any(isinstance(part, dict | list) for part in level)
+
+
+def _parts(whole: dict[str, Any] | list[Any]) -> Iterable[Any]:
+    return whole.values() if isinstance(whole, dict) else whole
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    # The same few names come with every body and are stored with metadata: one string for each is enough.
+    value = {intern(name): part for name, part in pairs}
+    if len(value) != len(pairs):
+        seen: set[str] = set()
+        twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]  # add is falsy
+        raise ValueError(f"the key {twice[:40]!r} stands twice")
+    return value
+
+
+def _integer(digits: str) -> int:
+    if len(digits.lstrip("-")) > DIGITS.most:
+        raise ValueError("a number is out of range")
+    return int(digits)
+
+
+def _float(digits: str) -> float:
+    value = float(digits)
+    if value in (float("inf"), float("-inf")):
+        raise ValueError("a number is out of range")
+    return value
+
+
+def _constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_int=_integer, parse_float=_float, parse_constant=_constant)
+
+
+# -- formats
+
+
+_EMAIL = re.compile(
+    r"(?=.{1,254}$)[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+"
+    r"@[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*",
+    re.ASCII,
+)
+"""What browsers accept in a field for an email address (WHATWG), 254 characters at most (B-30)."""
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+
+
+def _passes(parse: Callable[[str], object]) -> Callable[[str], bool]:
+    """The check that a parser stands for: a text passes unless the parser raises ``ValueError``."""
+
+    def check(text: str) -> bool:
+        try:
+            parse(text)
+        except ValueError:
+            return False
+        return True
+
+    return check
+
+
+def _day(text: str) -> date:
+    if not _DAY.fullmatch(text):
+        raise ValueError(text)
+    return date.fromisoformat(text)
+
+
+def _matches(name: str) -> Callable[[str], bool]:
+    """The check of a format by its pattern in the document."""
+    pattern = re.compile(LIMITS[name]["pattern"].removesuffix("$"), re.ASCII)
+    return lambda text: pattern.fullmatch(text) is not None
+
+
+def _url(name: str) -> Callable[[str], bool]:
+    """The check of a URL: its pattern, and that an address in brackets is one of IPv6."""
+    has_form, has_address = _matches(name), _passes(urlsplit)
+    return lambda text: has_form(text) and has_address(text)
+
+
+def _network(text: str) -> bool:
+    # The parser alone also accepts netmasks, which are not CIDR ranges.
+    return _has_form_of_network(text) and _passes(IPv4Network)(text)
+
+
+_has_form_of_network = _matches("ipv4-network")
+
+
+@cache
+def currencies() -> frozenset[str]:
+    """Every ISO 4217 code the CLDR knows."""
+    return frozenset(map(str, library("babel.core").get_global("all_currencies")))
+
+
+@cache
+def countries() -> frozenset[str]:
+    """Every ISO 3166-1 alpha-2 code: the CLDR's two-letter regions without those that are not countries."""
+    regions = library("babel").Locale("en").territories
+    return frozenset(code for code in regions if len(code) == 2 and code.isalpha()) - _NOT_COUNTRIES
+
+
+_NOT_COUNTRIES = frozenset(["AC", "CP", "CQ", "DG", "EA", "EU", "EZ", "IC", "QO", "TA", "UN", "XA", "XB", "XK", "ZZ"])
+
+FORMATS: dict[str, Callable[[str], bool]] = {
+    "date-time": _passes(calendar.normalise),
+    "date": _passes(_day),
+    "email": lambda text: _EMAIL.fullmatch(text) is not None,
+    "e164": _matches("e164"),
+    "uri": _url("uri"),
+    "https-uri": _url("https-uri"),
+    "web-url": _url("web-url"),
+    "domain": _matches("domain"),
+    "ipv4-network": _network,
+    "currency": lambda text: text in currencies(),
+    "country": lambda text: text in countries(),
+    "not-blank": lambda text: not text.isspace(),
+}
+
+EXPLAINED: dict[str, str] = {
+    "date-time": "must be an ISO 8601 date or instant, such as 2026-01-31 or 2026-01-31T09:30:00Z",
+    "date": "must be a date YYYY-MM-DD",
+    "email": "must be an email address of at most 254 characters, such as name@example.com",
+    "e164": "must be a phone number in E.164 form: + and 7 to 15 digits, no spaces or dashes",
+    "uri": "must be an http:// or https:// URL",
+    "https-uri": "must be an https:// URL",
+    "web-url": "must be an http:// or https:// URL",
+    "domain": "must be a bare domain name: no protocol, port, path or wildcard",
+    "ipv4-network": "must be an IPv4 address or a CIDR range without host bits",
+    "currency": "must be an ISO 4217 code in upper case",
+    "country": "must be an ISO 3166-1 alpha-2 code in upper case",
+    "not-blank": "must not be blank",
+}
+
+EXPLAINED_PATTERNS = {LIMITS[name]["pattern"]: EXPLAINED[name] for name in LIMITS if "pattern" in LIMITS[name]}
+"""The sentence for a text that does not match the pattern of its format."""
+
+
+# -- schemas
+
 
 MAX_VIOLATIONS = 100
 """Violations reported at most; a body of a megabyte can have very many."""
@@ -268,3 +482,50 @@ _SENTENCES = {
     "pattern": "must match {}",
     "uniqueItems": "must not repeat an entry",
 }
+
+
+# -- errors
+
+
+def error_of(violations: Sequence[Violation]) -> ApiError:
+    """All violations of a request as one error: one field gives its own code, several ``VALIDATION_ERROR`` (B-12)."""
+    errors: dict[str, list[str]] = {}
+    for violation in violations:
+        if violation.path:  # one of the body as a whole is of no field
+            errors.setdefault(violation.path, []).append(violation.message)
+    first = violations[0]
+    codes = {violation.code for violation in violations}
+    if len({violation.path for violation in violations}) > 1 and codes != {"INVALID_FILTER_PARAM"}:
+        return ApiError("VALIDATION_ERROR", errors=errors)
+    code = first.code if len(codes) == 1 else "INVALID_FIELD"
+    return ApiError(code, param=first.path or None, errors=errors, message=f"{first.path}: {first.message}".strip(": "))
+
+
+def body_of(error: ApiError, *, request_id: str, docs_url: str, shape: str) -> bytes:
+    """The JSON of an error. ``shape`` is the setting ``error_shape``: documented, flat or nested (B-10)."""
+    documented_nested = ERRORS[error.code].flat is not None
+    nested = documented_nested if shape == "documented" else shape == "nested"
+    return msgspec.json.encode(_nested(error) if nested else _flat(error, request_id, docs_url))
+
+
+def _nested(error: ApiError) -> dict[str, Any]:
+    inner = {"type": error.category.lower(), "code": error.code.lower(), "message": error.message}
+    if error.param:
+        inner["param"] = error.param
+    elif error.errors:  # this shape has no field for them
+        inner["message"] = "; ".join(f"{field}: {', '.join(messages)}" for field, messages in error.errors.items())
+    return {"error": inner}
+
+
+def _flat(error: ApiError, request_id: str, docs_url: str) -> dict[str, Any]:
+    code = ERRORS[error.code].flat or error.code
+    optional = {"param": error.param, "errors": error.errors, "retry_after": error.retry_after}
+    return {
+        "type": error.category,
+        "code": code,
+        "message": error.message,
+        "status": error.status,
+        "doc_url": f"{docs_url}/errors#{code}",
+        "request_id": request_id,
+        **{name: value for name, value in optional.items() if value is not None},
+    }

@@ -1,7 +1,7 @@
 """The constraints of the service's document, each with its source: a place of the specification, or an assumption.
 
 A constraint is a limit, form, list of values, null or default of a field or parameter, or a status of an operation. One
-at a place that cites assumptions (``x-assumption``) comes from those; the others stand in ``fixtures/sources.yaml``.
+at a place that cites assumptions (``x-assumption``) comes from those; the others stand in ``sources.yaml`` beside this module.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from emulator.core.limits import ITEMS, STRING
 from emulator.document import bundles
 from emulator.document.format_limits import LIMITS
-from emulator.document.paths import fixtures_folder
 from emulator.document.tree import Document, Node, resolve
 from emulator.engine.reference_data import read_yaml
 
@@ -51,8 +51,8 @@ def constraints() -> tuple[Constraint, ...]:
 
 
 def source_table() -> Mapping[str, list[str]]:
-    """The sources of ``fixtures/sources.yaml``, each with the constraints that it gives, ``*`` for anything."""
-    table: dict[str, list[str]] = read_yaml(fixtures_folder() / "sources.yaml")
+    """The sources of ``sources.yaml`` beside this module, each with the constraints that it gives, ``*`` for anything."""
+    table: dict[str, list[str]] = read_yaml(Path(__file__).with_name("sources.yaml"))
     return table
 
 
