@@ -70,7 +70,7 @@ class Task(NamedTuple):
             for name in self.hidden:
                 shutil.copy(EXAMPLES / self.shop / name, copy / name)
             for check in self.checks:
-                ended = certified(copy) if check.get("certify") else emulator(copy, *shlex.split(check["run"]))
+                ended = certified(copy) if check.get("receiver") else emulator(copy, *shlex.split(check["run"]))
                 yield ended.returncode == 0 and check["expect"] in ended.stdout, ended.stdout
 
 
@@ -101,7 +101,9 @@ def certified(folder: Path) -> subprocess.CompletedProcess[str]:
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as shop:
         assert shop.stdout
         try:
-            return emulator(folder, "certify", shop.stdout.readline().strip(), "--secret", SECRET, "--timeout", "60")
+            return emulator(
+                folder, "test", "receiver", shop.stdout.readline().strip(), "--secret", SECRET, "--timeout", "60"
+            )
         finally:
             shop.kill()
 

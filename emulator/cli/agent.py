@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from emulator.cli.lazy_groups import LazyGroup
+from emulator.cli.groups import LazyGroup
 from emulator.document.paths import guide_pages_folder
 
 BEGIN, END = "<!-- begin: payments-emulator -->", "<!-- end: payments-emulator -->"

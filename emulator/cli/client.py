@@ -56,6 +56,14 @@ class ControlClient:
     def __exit__(self, *_: object) -> None:
         self._http.close()
 
+    def is_running(self) -> bool:
+        """Whether something answers at the URL."""
+        try:
+            self._http.get(f"{self.url}/_emulator/health", timeout=5)
+        except httpx.HTTPError:
+            return False
+        return True
+
     def get(self, path: str, **query: Any) -> Any:
         """The JSON at a path of the control API; parameters that are None are left out."""
         return self.send("GET", path, query=query).json()

@@ -1,4 +1,4 @@
-"""``clock``: show, advance, freeze and run the clock of an App's world."""
+"""``clock`` and ``schedule``: the time in an App's world, and what is due."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from emulator.cli.lazy_groups import LazyGroup
-from emulator.cli.options import DURATION, EVENT_TYPE, Instant, as_json, with_client
-from emulator.cli.output import counted, print_line, print_next, when
+from emulator.cli.groups import FOUND, INTERRUPTED, LazyGroup
+from emulator.cli.options import DURATION, EVENT_TYPE, Instant, as_json, limit, with_client
+from emulator.cli.output import counted, print_line, print_lines, print_next, when
 
 if TYPE_CHECKING:
     from emulator.cli.client import ControlClient
+
 
 AT_FIRST, AT_MOST = 0.02, 0.25
 """Seconds (real time) between two polls of an advance: the first pause and the longest."""
@@ -135,8 +136,8 @@ def advanced(emulator: ControlClient, body: dict[str, Any], as_json: bool) -> in
         click.echo(f"failed: {result['error']}", err=True)
     print_next("events" if result["events"] else "schedule", as_json)
     if result["status"] == "stopped" and interrupted.is_set():
-        return 130
-    return 1 if result["failures"] or result["status"] != "completed" else 0
+        return INTERRUPTED
+    return FOUND if result["failures"] or result["status"] != "completed" else 0
 
 
 def run_advance(emulator: ControlClient, body: dict[str, Any], interrupted: threading.Event) -> Any:
@@ -223,3 +224,31 @@ class ProgressBar:
     def _write(self, line: str) -> None:
         if self._width:
             click.echo(f"\r{line[: self._width]}\r", err=True, nl=False)
+
+
+@click.command()
+@click.option("--until", metavar="DURATION|INSTANT", help="Run a copy of the world up to there.")
+@limit("soonest")
+@as_json
+@with_client
+def schedule(emulator: ControlClient, until: str | None, limit: int, as_json: bool) -> None:
+    """Show upcoming jobs, soonest first.
+
+    \b
+    payments-emulator schedule
+    payments-emulator schedule --until P1Y
+    payments-emulator schedule --until 2026-03-01T00:00:00Z --json
+
+    Without --until, shows the jobs planned now. With --until, also shows the jobs that these will plan, such as every
+    renewal of a year. The world itself does not change.
+    """
+    jobs = emulator.pages("/schedule", limit, until=until)
+    print_lines(jobs, job_line, as_json, "Nothing is planned.", lambda _: "clock next")
+
+
+def job_line(entry: Any) -> str:
+    """A planned job on one line, with the events it will cause if they are known."""
+    events = f"  {', '.join(entry['event_types'])}" if entry.get("event_types") else ""
+    return (
+        f"{when(entry['due_at'])}  {click.style(entry['kind'].ljust(25), bold=True)}  {entry['object'] or ''}{events}"
+    )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from emulator.cli.options import option
-from emulator.cli.server_thread import serving
+from emulator.cli.server import serving
 from emulator.presentation.languages.language import plain_money
 
 if TYPE_CHECKING:

@@ -11,80 +11,101 @@ from typing import NoReturn
 
 import click
 
-from emulator.cli.completion import PROGRAM, VARIABLE
-from emulator.cli.exit_status import INTERRUPTED, OK, WRONG_USAGE
-from emulator.cli.help import in_words
-from emulator.cli.lazy_groups import LazyCommands, LazyGroup, discard_output
-from emulator.cli.summaries import SUMMARIES
+from emulator.cli.groups import INTERRUPTED, PROGRAM, WRONG_USAGE, LazyGroup, discard_output, in_words
 from emulator.version import VERSION
 
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """What the system says when output, or a file, cannot be written any further."""
 
-COMMANDS = LazyCommands(
-    {
-        "demo": "emulator.cli.demo:demo",
-        "serve": "emulator.cli.serve:serve",
-        "health": "emulator.cli.health:health",
-        "exec": "emulator.cli.exec:execute",
-        "clock": "emulator.cli.clock:clock",
-        "schedule": "emulator.cli.schedule:schedule",
-        "pay": "emulator.cli.pay:pay",
-        "trigger": "emulator.cli.trigger:trigger",
-        "events": "emulator.cli.events:events",
-        "logs": "emulator.cli.logs:logs",
-        "explain": "emulator.cli.explain:explain",
-        "record": "emulator.cli.record:record",
-        "reproduce": "emulator.cli.reproduce:reproduce",
-        "play": "emulator.cli.play:play",
-        "emails": "emulator.cli.emails:emails",
-        "listen": "emulator.cli.listen:listen",
-        "snapshot": "emulator.cli.snapshot:snapshot",
-        "rewind": "emulator.cli.rewind:rewind",
-        "reset": "emulator.cli.reset:reset",
-        "audit": "emulator.cli.audit:audit",
-        "ledger": "emulator.cli.ledger:ledger",
-        "report": "emulator.cli.world_report:report",
-        "coverage": "emulator.cli.coverage:coverage",
-        "sweep": "emulator.cli.sweep:sweep",
-        "sweep-story": "emulator.cli.sweep_story:sweep_story",
-        "doubt": "emulator.cli.doubt:doubt",
-        "grade": "emulator.cli.grade:grade",
-        "mcp": "emulator.cli.mcp:mcp",
-        "agent": "emulator.cli.agent:agent",
-        "check": "emulator.cli.check:check",
-        "calibrate": "emulator.cli.calibrate:calibrate",
-        "proxy": "emulator.cli.proxy:proxy",
-        "certify": "emulator.cli.certify:certify",
-        "state": "emulator.cli.state:state",
-        "spec": "emulator.cli.spec:spec",
-        "completion": "emulator.cli.completion:completion",
-    },
-    SUMMARIES,
+COMMANDS: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {
+    "start": (
+        "run a sandbox; demo explains it",
+        {
+            "serve": ("serve:serve", "serve"),
+            "demo": ("demo:demo", "demo"),
+            "exec": ("exec:execute", "exec -- COMMAND"),
+            "listen": ("listen:listen", "listen"),
+        },
+    ),
+    "time": (
+        "move the clock",
+        {"clock": ("clock:clock", "clock show|advance|next|freeze|run"), "schedule": ("clock:schedule", "schedule")},
+    ),
+    "act": (
+        "pay as a buyer does, cause an event",
+        {"pay": ("act:pay", "pay ID"), "trigger": ("act:trigger", "trigger EVENT")},
+    ),
+    "look": (
+        "what happened, and why",
+        {
+            "events": ("look:events", "events"),
+            "logs": ("look:logs", "logs"),
+            "emails": ("look:emails", "emails"),
+            "explain": ("look:explain", "explain ID"),
+            "ledger": ("look:ledger", "ledger"),
+        },
+    ),
+    "world": (
+        "",
+        {"world": ("world:world", "world save|load|list|export|import|delete|rewind|reset|report")},
+    ),
+    "test": (
+        "what your application does when calls and webhooks fail, and whether your tests would notice",
+        {"test": ("test:test", "test app|suite|receiver|client|all")},
+    ),
+    "record": (
+        "what was done becomes a test",
+        {"record": ("record:record", "record"), "replay": ("traffic:replay", "replay FILE")},
+    ),
+    "compare": (
+        "the service with this one",
+        {"compare": ("compare:compare", "compare document|service|traffic")},
+    ),
+    "setup": (
+        "",
+        {
+            "health": ("setup:health", "health"),
+            "agent": ("agent:agent", "agent setup"),
+            "mcp": ("mcp:mcp", "mcp"),
+            "state": ("setup:state", "state check|compact|convert"),
+            "spec": ("setup:spec", "spec bundle|validate"),
+            "completion": ("setup:completion", "completion"),
+        },
+    ),
+}
+"""By group: what it is for, and its commands, each with its place and its synopsis. Each run imports only its own."""
+
+WIDTH = max(map(len, COMMANDS))
+"""Columns of the groups' names."""
+
+
+class Program(LazyGroup):
+    """The program, whose help lists the groups on one screen."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List each group with its commands."""
+        with formatter.section("Commands"):
+            for name, (purpose, table) in COMMANDS.items():
+                synopses = ", ".join(synopsis for _, synopsis in table.values())
+                formatter.write_dl([(name.ljust(WIDTH), f"{synopses}: {purpose}" if purpose else synopses)])
+
+
+@click.group(
+    cls=Program,
+    table={name: row for _, table in COMMANDS.values() for name, row in table.items()},
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
-"""The commands in the order of the help. Each run imports only its own, so that a server starts quickly."""
-
-
-@click.group(cls=LazyGroup, commands=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(VERSION, prog_name=PROGRAM, message="%(prog)s %(version)s")
 def cli() -> None:
-    """A local sandbox of the Payments and Recurring Billing API, with a clock you can move.
+    """A local sandbox of the Payments and Recurring Billing API.
 
-    \b
-    payments-emulator demo                  watch a subscription renew
-    payments-emulator serve                 start it on http://127.0.0.1:4747
-    payments-emulator clock advance 31d     a month later: renewed and paid
-    payments-emulator events --follow       stream events as they happen
-    payments-emulator exec -- npm test      run tests with a sandbox of their own
-    payments-emulator certify URL           test your webhook receiver
-    payments-emulator check                 check a server against the document
-
-    An option may come from the environment: PAYMENTS_EMULATOR_PORT=8080 stands for --port 8080.
+    'payments-emulator COMMAND --help' explains a command. An option may come from the environment:
+    PAYMENTS_EMULATOR_PORT=8080 stands for --port 8080.
     """
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run the command line. Exit status 0: success, 1: a check failed, 2: wrong usage or configuration, 130: Ctrl-C."""
+    """Run the command line. Exit status 0: fine, 1: found, 2: wrong usage, 3: a budget ended first, 130: Ctrl-C."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A character that the terminal cannot show must not fail the command.
@@ -102,7 +123,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         discard_output()
         print(f"{PROGRAM}: cannot write: {error.strerror}", file=sys.stderr)
         sys.exit(WRONG_USAGE)
-    sys.exit(status if isinstance(status, int) else OK)
+    sys.exit(status if isinstance(status, int) else 0)
 
 
 def run(arguments: Sequence[str]) -> object:
@@ -111,7 +132,6 @@ def run(arguments: Sequence[str]) -> object:
     return cli.main(
         [*arguments] or ["--help"],
         prog_name=PROGRAM,
-        complete_var=VARIABLE,
         standalone_mode=False,
         color=False if plain else None,
     )
@@ -129,8 +149,9 @@ def advice(error: click.ClickException) -> str:
     if not isinstance(error, click.NoSuchOption) or error.possibilities or error.ctx is None:
         return ""
     if error.option_name[1:].isdigit():
-        return " A value cannot be negative; 'rewind' and 'snapshot load' go back in time."
-    options = [name for each in error.ctx.command.get_params(error.ctx) for name in each.opts if name.startswith("--")]
+        return " A value cannot be negative; 'world rewind' and 'world load' go back in time."
+    shown = [each for each in error.ctx.command.get_params(error.ctx) if not getattr(each, "hidden", False)]
+    options = [name for each in shown for name in each.opts if name.startswith("--")]
     return f" Allowed: {', '.join(options)}"
 
 

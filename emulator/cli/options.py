@@ -1,10 +1,15 @@
-"""Options that several commands share (emulator, App, output), and their types of values."""
+"""Options that several commands share, the types of their values, and the files that they name."""
 
 from __future__ import annotations
 
+import importlib.util
+import json
+import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import wraps
+from pathlib import Path
 from typing import Any
 
 import click
@@ -176,3 +181,138 @@ def complete_from(path: str, field: str) -> Callable[..., list[CompletionItem]]:
         return [CompletionItem(word) for word in words if word.startswith(incomplete)]
 
     return complete
+
+
+class ClockStart(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
+    """``running``, ``frozen`` or ``frozen@INSTANT``."""
+
+    name = "running|frozen|frozen@INSTANT"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The clock's mode and, for ``frozen@``, its instant."""
+        # Imported here: the help of a command line needs no clock.
+        from emulator.engine.world_clock import parse_start
+
+        try:
+            return parse_start(value)
+        except ValueError:
+            return self.fail(
+                f"{value!r}: running, frozen, or frozen@ and an instant such as 2026-01-01T00:00:00Z", param, ctx
+            )
+
+
+class StateUrl(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
+    """The URL of a state store, in which worlds persist."""
+
+    name = "STORE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The URL itself, if it has a valid form."""
+        # Imported here: most commands know no stores.
+        from emulator.engine.storage.urls import FORMS, is_state_url
+
+        if not is_state_url(value):
+            self.fail(f"{value!r}: {FORMS}", param, ctx)
+        return value
+
+
+class Smtp(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
+    """``smtp://user:password@host:port``, or ``smtps://``."""
+
+    name = "URL"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The SMTP server at the URL."""
+        from emulator.engine.outbox import SmtpServer
+
+        try:
+            return SmtpServer.at(value)
+        except ValueError as error:
+            return self.fail(str(error), param, ctx)
+
+
+class ProfileFile(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
+    """A file that ``compare service --out`` wrote."""
+
+    name = "FILE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The profile in the file."""
+        from emulator.document.profile import InvalidProfile, load
+
+        try:
+            return load(Path(value))
+        except InvalidProfile as error:
+            return self.fail(str(error), param, ctx)
+
+
+class AssumptionValue(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
+    """``NAME=VALUE`` of an assumption (B-99)."""
+
+    name = "NAME=VALUE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The name and the value, if there is such an assumption with such a value."""
+        from emulator.engine.reference_data import named_assumptions
+
+        name, _, chosen = value.partition("=")
+        known = named_assumptions()
+        if name not in known:
+            self.fail(f"{name!r} is no assumption; there are {', '.join(known)}", param, ctx)
+        if chosen not in known[name].values:
+            self.fail(f"{name} is {' or '.join(known[name].values)}, not {chosen!r}", param, ctx)
+        return name, chosen
+
+
+class OutputFile(click.Path):
+    """A file to be written, in a folder that exists. A long run whose report has no place does not begin."""
+
+    def __init__(self) -> None:
+        super().__init__(dir_okay=False, writable=True, path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path. Fails for a folder that does not exist or that may not be written to."""
+        path = Path(os.fsdecode(super().convert(value, param, ctx)))
+        if not path.parent.is_dir():
+            self.fail(f"{path}: cannot be written: there is no folder {path.parent}", param, ctx)
+        if not path.exists() and not os.access(path.parent, os.W_OK):
+            self.fail(f"{path}: cannot be written: no files may be made in {path.parent}", param, ctx)
+        return path
+
+
+OUTPUT_FILE = OutputFile()
+
+
+@contextmanager
+def writing(file: Path) -> Iterator[None]:
+    """Report a file that cannot be written on one line, exit status 2."""
+    try:
+        yield
+    except OSError as error:
+        raise click.ClickException(f"{file}: cannot be written: {error.strerror}") from None
+
+
+def write_text(file: Path, text: str) -> None:
+    """Write a file. Raises ``ClickException``."""
+    with writing(file):
+        file.write_text(text, "utf-8")
+
+
+def read_json(content: bytes, name: str) -> Any:
+    """The value in a file. Raises ``ClickException`` for what is no JSON, or is nested too deeply to be read."""
+    try:
+        return json.loads(content)
+    except RecursionError:
+        raise click.ClickException(f"{name}: is nested too deeply") from None
+    except ValueError as error:
+        raise click.ClickException(f"{name}: is not JSON: {error}") from None
+
+
+def require_extra(extra: str, module: str) -> None:
+    """Raise ``ClickException``, which says what to install, if the module of an extra is missing."""
+    try:
+        found = importlib.util.find_spec(module)
+    except ModuleNotFoundError:  # of a submodule: there is no such package
+        found = None
+    if found is None:
+        raise click.ClickException(f"this needs the extra '{extra}': pip install 'payments-emulator[{extra}]'")

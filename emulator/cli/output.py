@@ -7,11 +7,15 @@ import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
+
+if TYPE_CHECKING:
+    from emulator.cli.client import ControlClient
+
 
 LineFormat = Callable[[Any], str]
 
@@ -89,3 +93,28 @@ def counted(number: int, noun: str, plural: str | None = None) -> str:
     """``1 job``, ``2 jobs``, ``2 deliveries``."""
     regular = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
     return f"{number} {noun if number == 1 else plural or regular}"
+
+
+RESETS = {
+    "reset": "the world was reset",
+    "restore": "a snapshot was restored",
+    "rewind": "the world was rewound",
+    "lost": "this reader was too slow and missed messages",
+}
+"""The meaning of the stream's ``reset``, by its cause."""
+
+
+def tail(emulator: ControlClient, kind: str, recent: Callable[[], list[Any]]) -> Iterator[Any]:
+    """The recent objects, oldest first, then each that the stream reports. It ends only with an error or Ctrl-C."""
+    shown: set[str] = set()
+    for message, item in emulator.stream(kind):
+        if message == "open":
+            # Fetched after the stream is open, so nothing is missed; what arrives by both ways is shown once.
+            before = recent()
+            shown = {each["id"] for each in before}
+            yield from before
+        elif message == "reset":
+            shown = set()
+            click.echo(f"-- {RESETS.get(item['cause'], item['cause'])}; it is now {when(item['now'])}", err=True)
+        elif message == kind and item["id"] not in shown:
+            yield item

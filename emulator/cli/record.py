@@ -1,27 +1,32 @@
-"""``record``: what was done in a world becomes a test that runs by itself."""
+"""``record``: what was done in a world, or what brings one object to its state, as a test."""
 
 from __future__ import annotations
 
+import json
+import os
 import re
-from collections.abc import Sequence
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
+import msgspec
 
-from emulator.cli.options import Decorator, with_client
+from emulator.cli.client import ControlClient
+from emulator.cli.exec import past_proxies
+from emulator.cli.options import ID, with_client
+from emulator.control.recording.player import WorldAnswer, play
+from emulator.testing.servers import LocalServer
 
 if TYPE_CHECKING:
     from emulator.cli.client import ControlClient
     from emulator.control.recording.model import Recording
-    from emulator.control.recording.shrink import Shrunk
+    from emulator.control.recording.shrink import Holds, Shrunk
+
 
 FORMS = ("pytest", "node", "curl", "arazzo")
-
-
-def form_option(forms: Sequence[str], *, required: bool = True) -> Decorator:
-    """``--as`` of the commands that write a test."""
-    return click.option("--as", "form", type=click.Choice(forms), required=required, help="The form of the test.")
 
 
 def _unused(_context: click.Context, _parameter: click.Parameter, out: Path | None) -> Path | None:
@@ -29,27 +34,6 @@ def _unused(_context: click.Context, _parameter: click.Parameter, out: Path | No
     if out is not None and out.exists():
         raise click.BadParameter(f"{out} exists; move it away or name another one")
     return out
-
-
-out_option = click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    callback=_unused,
-    help="Write to this new FILE.",
-)
-"""``--out`` of the commands that write a test."""
-
-
-seconds_option = click.option(
-    "--seconds",
-    type=click.FloatRange(min=0, min_open=True),
-    default=10.0,
-    metavar="SECONDS",
-    show_default="10",
-    help="How long to shrink at most.",
-)
-"""``--seconds`` of the commands that shrink."""
 
 
 def _well_formed(_context: click.Context, _parameter: click.Parameter, expected: tuple[str, ...]) -> tuple[str, ...]:
@@ -66,25 +50,40 @@ class JournalPart(NamedTuple):
 
 
 @click.command()
-@form_option(FORMS, required=False)
+@click.argument("id", type=ID, required=False, metavar="[ID]")
+@click.option("--as", "form", type=click.Choice(FORMS), help="The form of the test. [default: pytest]")
 @click.option("--start", "is_start", is_flag=True, help="Start recording; prints the mark of this moment.")
 @click.option("--stop", "is_stop", is_flag=True, help="Write what came since --start, then stop recording.")
-@click.option("--since", metavar="MARK", help="Only what came after this request, and what that depends on.")
+@click.option("--since", metavar="MARK", help="Only what came after this, and what that depends on.")
 @click.option(
     "--expect",
     "expected",
     multiple=True,
     metavar="ID.FIELD=VALUE",
     callback=_well_formed,
-    help="Expect this at the end instead of the events that came; repeatable.",
+    help="Expect this instead of the events that came; repeatable.",
 )
 @click.option("--shrink", "is_shrunk", is_flag=True, help="Leave out all that --expect or --while does not depend on.")
 @click.option("--while", "command", metavar="COMMAND", help="With --shrink: as long as COMMAND, run after it, fails.")
-@seconds_option
-@out_option
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0, min_open=True),
+    default=10.0,
+    metavar="SECONDS",
+    show_default="10",
+    help="How long to shrink at most.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    callback=_unused,
+    help="Write to this new FILE.",
+)
 @with_client
 def record(
     emulator: ControlClient,
+    id: str | None,
     form: str | None,
     *,
     is_start: bool,
@@ -96,25 +95,30 @@ def record(
     seconds: float,
     out: Path | None,
 ) -> int:
-    """Write a test of what was done in the world.
+    """Write a test of what was done in the world, or of what led to the object ID.
 
     \b
-    payments-emulator record --as pytest --out test_recorded.py
+    payments-emulator record --out test_recorded.py
+    payments-emulator record sub_8fKq9ZsT1mVbX7cR2yLdH8wN --as curl
     payments-emulator record --start
     payments-emulator record --stop --as node --out recorded.test.mjs
-    payments-emulator record --as node --since req_4fKq9ZsT1mVbX7cR2yLdH8wN
     payments-emulator record --as pytest --shrink --expect sub_8fKq9ZsT1mVbX7cR2yLdH8wN.status=past_due
     payments-emulator record --as curl --shrink --seconds 300 --while 'npm test'
 
     Ids become variables. Moves of the clock, outcomes, faults and settings stay; what changes nothing is left out. Card
-    numbers and secrets are replaced by test values.
+    numbers and secrets are replaced by test values. With ID only what it depends on stays; played in a fresh world, it is
+    equal in every field but for ids and numbers of documents.
 
-    Exit status 1 with --shrink if a fresh world does not end as expected.
+    Exit status 1 with ID or --shrink if a fresh world does not end as expected.
     """
     if is_start:
-        return _start(emulator, is_alone=not (is_stop or form or since or expected or is_shrunk or command or out))
-    if form is None:
-        raise click.UsageError(f"--as: name the form: {', '.join(FORMS)}")
+        alone = not (id or is_stop or form or since or expected or is_shrunk or command or out)
+        return _start(emulator, is_alone=alone)
+    form = form or FORMS[0]
+    if id:
+        if is_stop or since or expected or is_shrunk or command:
+            raise click.UsageError("ID says what is written; leave out --stop, --since, --expect, --shrink and --while")
+        return _of_object(emulator, id, form, seconds, out)
     if is_stop and since:
         raise click.UsageError("--stop writes what came since --start; leave out --since")
     _check_options(expected, command, is_shrunk=is_shrunk)
@@ -151,7 +155,7 @@ def _start(emulator: ControlClient, *, is_alone: bool) -> int:
     mark = emulator.post("/recording/start")["since_request"]
     if mark is not None:
         click.echo(mark)
-    click.echo("Recording. 'payments-emulator record --stop --as FORM' writes the test.", err=True)
+    click.echo("Recording. 'payments-emulator record --stop' writes the test.", err=True)
     return 0
 
 
@@ -205,7 +209,6 @@ def shrunk_while(recording: Recording, command: str, seconds: float) -> Recordin
     """
     import msgspec
 
-    from emulator.cli.record_while import failing
     from emulator.control.recording.shrink import shrink
 
     recording = msgspec.structs.replace(recording, events=None)
@@ -242,3 +245,80 @@ def write(text: str, out: Path | None) -> None:
         out.write_text(text, "utf-8")
     except OSError as error:
         raise click.ClickException(f"{out}: cannot be written: {error.strerror}") from None
+
+
+def _of_object(emulator: ControlClient, id: str, form: str, seconds: float, out: Path | None) -> int:
+    """Write the shortest recording at whose end a fresh world has an object equal to this one."""
+    # Imported here: the help of this command needs neither.
+    from emulator.control.recording.reproduction import reproduce as shortest
+    from emulator.testing.fresh_world import FreshWorld
+
+    shown = emulator.get(f"/objects/{id}")
+    # Every object has the kind; the status is what matters, where there is one.
+    field = "status" if "status" in shown else "object"
+    expected = (f"{id}.{field}={shown[field]}",)
+    # First what the journal knows as its causes; where that is not enough, all that was done.
+    for about in (id, None):
+        recording = fetched(emulator, JournalPart(), expected, about)
+        with FreshWorld(recording.app, recording.url) as world:
+            found = shortest(recording, shown, world, seconds)
+        if not isinstance(found, str):
+            break
+    if isinstance(found, str):
+        click.echo(f"In a fresh world it ends in another way: {found}", err=True)
+        click.echo(f"'record --as {form} --expect {expected[0]}' writes all that was done instead", err=True)
+        return 1
+    report(recording, found)
+    write(rendered(found.recording, form), out)
+    return 0
+
+
+class _ServedWorld:
+    """A world that recordings are played in over HTTP, where a command can reach it too."""
+
+    def __init__(self, emulator: ControlClient) -> None:
+        self._emulator = emulator
+
+    def send(self, method: str, target: str, headers: Mapping[str, str], body: Any) -> WorldAnswer:
+        """Send one request."""
+        text = b"" if body is None else body.encode() if isinstance(body, str) else msgspec.json.encode(body)
+        given = {"content-type": "application/json", **headers} if text else headers
+        status, answer = self._emulator.exchange(method, target, given, text)
+        try:
+            return WorldAnswer(status, json.loads(answer) if answer else None)
+        except ValueError:
+            return WorldAnswer(status, answer.decode("utf-8", "replace"))
+
+
+@contextmanager
+def failing(command: str, app: str) -> Iterator[Holds]:
+    """A check that plays a recording in a world of a server and says whether the command, run then, still fails.
+
+    The command is a line for the shell. It finds the world by the variables that ``exec`` sets.
+    """
+    server, key = LocalServer(), f"sk_test_{app}"
+    variables = {"PAYMENTS_EMULATOR_URL": server.url, "PAYMENTS_EMULATOR_KEY": key, **past_proxies(server.url)}
+    try:
+        with ControlClient(server.url, key, None, None) as emulator:
+            world = _ServedWorld(emulator)
+
+            def holds(candidate: Recording) -> bool:
+                played = play(msgspec.structs.replace(candidate, url=server.url), world)
+                return played.difference is None and _status(command, variables) != 0
+
+            yield holds
+    finally:
+        server.stop()
+
+
+def _status(command: str, variables: Mapping[str, str]) -> int:
+    done = subprocess.run(  # noqa: S602  # the line is what the user typed
+        command,
+        shell=True,
+        env={**os.environ, **variables},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        check=False,
+    )
+    return done.returncode

@@ -11,12 +11,28 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from emulator.cli.extras import require_extra
-from emulator.cli.options import DEFAULT_PORT, decorated, option
-from emulator.cli.parameter_types import AssumptionValue, ClockStart, ProfileFile, Smtp, StateUrl
+from emulator.cli.options import (
+    DEFAULT_PORT,
+    AssumptionValue,
+    ClockStart,
+    ProfileFile,
+    Smtp,
+    StateUrl,
+    decorated,
+    option,
+    require_extra,
+)
 from emulator.cli.request_lines import RequestLines
-from emulator.cli.server_process import allow_open_files, stop_with_stdin, tune_garbage_collector
-from emulator.cli.server_start import forget_port, introduce, public_url, start_errors, write_port
+from emulator.cli.server import (
+    allow_open_files,
+    forget_port,
+    introduce,
+    public_url,
+    start_errors,
+    stop_with_stdin,
+    tune_garbage_collector,
+    write_port,
+)
 from emulator.core.limits import WORLDS
 
 if TYPE_CHECKING:
@@ -63,7 +79,7 @@ OPTIONS = (
     option(
         "--profile",
         type=ProfileFile(),
-        help="Behave as the calibrated service.",
+        help="Behave as a service that was compared.",
     ),
     option(
         "--geoip",

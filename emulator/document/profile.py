@@ -70,7 +70,7 @@ def save(profile: Profile, file: Path) -> None:
     import yaml
 
     text = yaml.safe_dump(msgspec.to_builtins(profile), sort_keys=False, allow_unicode=True, width=120)
-    file.write_text(f"# What calibrate found out; serve --profile FILE follows it.\n{text}", "utf-8")
+    file.write_text(f"# What compare service found out; serve --profile FILE follows it.\n{text}", "utf-8")
 
 
 def differences(old: Profile, new: Profile) -> list[str]:

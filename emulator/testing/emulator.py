@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from emulator.checks.app.findings import SweepReport
+from emulator.checks.app.findings import AppReport
 from emulator.testing.base_emulator import BaseEmulator
-from emulator.testing.sweep import AFTERWARDS, sweep_story
+from emulator.testing.stories import AFTERWARDS, try_story
 
 if TYPE_CHECKING:
     from emulator.testing.aio import AsyncEmulator
@@ -24,7 +24,7 @@ class Emulator(BaseEmulator):
     arguments is given. A ``server`` passed in is shared, and only the world is discarded at the end.
     """
 
-    def sweep(
+    def test_app(
         self,
         story: Callable[[Emulator], Any],
         /,
@@ -33,7 +33,7 @@ class Emulator(BaseEmulator):
         budget: float | None = None,
         afterwards: str = AFTERWARDS,
         pairs: bool = False,
-    ) -> SweepReport:
+    ) -> AppReport:
         """Repeat a story once for each request and webhook that can go wrong in it, and compare how it ends.
 
         ``story(emulator)`` gets a new world each time, which starts as this one did, and plays what the application
@@ -45,7 +45,7 @@ class Emulator(BaseEmulator):
         Raises ``AssertionError`` with everything that was found.
         """
         __tracebackhide__ = True
-        return sweep_story(self, story, only=only, budget=budget, afterwards=afterwards, pairs=pairs)
+        return try_story(self, story, only=only, budget=budget, afterwards=afterwards, pairs=pairs)
 
     async def __aenter__(self) -> AsyncEmulator:
         # Loaded on first use: most tests await nothing.

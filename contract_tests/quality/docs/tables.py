@@ -198,7 +198,7 @@ def variables() -> str:
 
 
 def checks_of_a_receiver() -> str:
-    """What ``certify`` sends and what a good receiver makes of it."""
+    """What ``test receiver`` sends and what a good receiver makes of it."""
     rows = [
         (
             _code(each.name),
@@ -213,7 +213,7 @@ def checks_of_a_receiver() -> str:
 
 
 def wrong_services() -> str:
-    """What ``doubt`` runs a test suite against, and what has to be looked at."""
+    """What ``test suite`` runs a test suite against, and what has to be looked at."""
     rows = [(area, _code(row.name), row.wrong, row.look) for area, own in AREAS.items() for row in own]
     return _table("area", "name", "no test fails when …", "what to look at", rows=rows)
 

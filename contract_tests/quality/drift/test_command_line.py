@@ -12,19 +12,19 @@ import pytest
 from contract_tests.contract.document.reader import operations
 from contract_tests.quality.drift.commands import README, commands, options, variables
 from emulator.checks.receiver import checks
-from emulator.cli import certify
-from emulator.cli.audit import NAME_WIDTH, SEVERITIES
-from emulator.cli.completion import PROGRAM
-from emulator.cli.coverage import GROUPS
-from emulator.cli.emails import KINDS
+from emulator.cli import receiver
+from emulator.cli.groups import PROGRAM
+from emulator.cli.look import EMAIL_KINDS
 from emulator.cli.main import cli
 from emulator.cli.options import NAMES, variable
+from emulator.cli.suite import GROUPS
+from emulator.cli.test import NAME_WIDTH, SEVERITIES
 from emulator.control.audit.rules import RULES
 from emulator.document import bundles
 
 ALL = dict(commands())
 
-SAYS_NOTHING = {("record",), ("reproduce",), ("report",), ("mcp",), ("snapshot", "delete"), ("snapshot", "export")}
+SAYS_NOTHING = {("record",), ("mcp",), ("world", "delete"), ("world", "export"), ("world", "report")}
 """Commands that speak to an emulator and print nothing, a file, or JSON always."""
 
 
@@ -101,7 +101,7 @@ def test_every_option_is_explained(path: tuple[str, ...]) -> None:
 
 
 def test_kinds_of_email_are_those_of_the_document() -> None:
-    assert list(KINDS) == bundles.load("control")["components"]["schemas"]["EmailKind"]["enum"]
+    assert list(EMAIL_KINDS) == bundles.load("control")["components"]["schemas"]["EmailKind"]["enum"]
 
 
 def test_groups_of_coverage_are_those_of_the_document() -> None:
@@ -114,7 +114,7 @@ def test_groups_of_coverage_are_those_of_the_document() -> None:
 
 
 def test_methods_of_certify_are_those_of_the_checks() -> None:
-    assert certify.METHODS == checks.METHODS
+    assert receiver.METHODS == checks.METHODS
 
 
 def test_severities_are_those_of_the_document() -> None:

@@ -25,6 +25,7 @@ CALLED_BY_OTHERS = [
         "write_text",
         "write_dl",
         "make_formatter",
+        "format_commands",
         "format_options",
         "context_class",
         "get_command",

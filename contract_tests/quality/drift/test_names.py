@@ -12,11 +12,20 @@ from contract_tests import ROOT
 MODULES = sorted((ROOT / "emulator").rglob("*.py"))
 
 SAME_SUBJECT = {
-    *("advances", "audit", "clock", "coverage", "emails", "events", "explain", "faults", "health", "inbox", "ledger"),
-    *("outcomes", "payments", "reset", "schedule", "sweep", "trigger", "webhooks"),
+    *("advances", "audit", "clock", "emails", "events", "explain", "faults", "inbox", "ledger"),
+    *("outcomes", "payments", "reset", "webhooks", "world"),
     "validation",  # what rules check (core), and what the document does (web)
     *("render", "request", "site", "views"),  # the parts of each of the sites: console, pages, reference
-    *("app", "checks", "document", "report", "suite"),  # what is examined, in a folder of checks each
+    *(
+        "app",
+        "checks",
+        "document",
+        "receiver",
+        "report",
+        "runs",
+        "suite",
+        "traffic",
+    ),  # what is examined, in a folder of checks each
 }
 """Module names of one subject that several packages are about: the engine or the rules implement it, the control API
 (``control``) serves it, the command line (``cli``) and the helpers for tests (``testing``) offer it."""

@@ -20,7 +20,7 @@ from contract_tests.support.client import http_client
 from contract_tests.surfaces.checks.traffic.running import proxying
 from contract_tests.surfaces.cli.terminal import run
 from emulator.checks.webhook_receiver import HttpReceiver, ReceivedRequest, ReceiverReply
-from emulator.cli.logs import FORMS as CODE
+from emulator.cli.look import CODE_FORMS as CODE
 from emulator.cli.record import FORMS as RECORDINGS
 from emulator.cli.request_lines import json_line, text_line
 from emulator.engine.redaction import has_live_key, redact, redact_header
@@ -379,7 +379,7 @@ def test_no_spelling_is_in_the_report_of_certify() -> None:
 
     with HttpReceiver(echo) as receiver:
         how = ("--method", "BASIC", "--webhook", "wh_5Tn8cV2bX6mK1jH4gF7dS9aP", "--secret", f"plain-{WORD}")
-        said = run("certify", receiver.url, *how, "--json").output
+        said = run("test", "receiver", receiver.url, *how, "--json").output
     assert said.count('"check"') > 5
     assert secrets_in(said) == set()
     assert credentials not in said

@@ -6,6 +6,7 @@ import asyncio
 import json
 import sys
 from collections.abc import Awaitable, Callable
+from types import SimpleNamespace
 from typing import Any
 
 import httpx2
@@ -16,7 +17,7 @@ from mcp.types import TextContent
 from starlette.testclient import TestClient
 
 from contract_tests.support.sandbox import FAILING_PHONE, Sandbox
-from contract_tests.surfaces.cli.terminal import processes
+from contract_tests.surfaces.cli.terminal import processes, run
 from emulator.cli.client import ControlClient
 from emulator.cli.mcp_server import GuardedApp
 
@@ -93,6 +94,22 @@ def test_eight_tools_cost_few_tokens_and_each_works(sandbox: Sandbox) -> None:
         assert wrong.is_error
 
     session(sandbox, story)
+
+
+def test_where_no_emulator_runs_it_starts_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only if no URL is given; it is a sandbox like any other."""
+    monkeypatch.setattr("emulator.cli.client.ControlClient.is_running", lambda _: False)
+    answered = []
+
+    def asked(emulator: ControlClient) -> SimpleNamespace:
+        return SimpleNamespace(run=lambda _: answered.append(emulator.get("/health")["status"]))
+
+    monkeypatch.setattr("emulator.cli.mcp_server.server", asked)
+    ended = run("mcp")
+    assert (ended.status, answered) == (0, ["ok"]), ended.errors
+    assert "a sandbox of its own is at http://127.0.0.1:" in ended.errors
+    assert "no emulator at" in run("mcp", "--url", "http://127.0.0.1:1").usage_error
+    assert answered == ["ok"]
 
 
 def test_resources_are_assumptions_operations_and_objects(sandbox: Sandbox) -> None:

@@ -9,7 +9,7 @@ import pytest
 from contract_tests.support.contract import Contract
 from contract_tests.support.sandbox import RunningServer, Sandbox
 from contract_tests.surfaces.cli.conftest import Cli
-from emulator.cli.audit import SHOWN_IDS, merged
+from emulator.cli.test import SHOWN_IDS, merged
 
 
 @pytest.fixture
@@ -20,14 +20,14 @@ def careless(sandbox: Sandbox) -> str:
 
 
 def test_an_app_without_requests(cli: Cli) -> None:
-    untried, nothing, summary = cli("audit").lines
+    untried, nothing, summary = cli("test", "client").lines
     assert untried.startswith("Not exercised  ignored-retry-after, unsafe-retry, ")
     assert nothing == ""
     assert summary.startswith("0 requests checked: 0 errors, 0 warnings, 0 info; 0 rules passed, ")
 
 
 def test_a_report_to_read(sandbox: Sandbox, cli: Cli, careless: str) -> None:
-    lines = cli("audit").lines
+    lines = cli("test", "client").lines
     assert lines[0].split(maxsplit=4)[:4] == ["warning", "refund-without-key", "1", "x"]
     assert lines[0].endswith("A refund was asked for without an Idempotency-Key")
     assert "Send a new Idempotency-Key" in lines[1]
@@ -43,12 +43,12 @@ def test_a_report_to_read(sandbox: Sandbox, cli: Cli, careless: str) -> None:
 def test_a_long_row_of_requests_is_cut_for_people(sandbox: Sandbox, cli: Cli) -> None:
     body = {"transaction": sandbox.deposit()["id"], "amount": 100}
     sent = [sandbox.api.request("POST", "/refunds/", json=body).headers["request-id"] for _ in range(SHOWN_IDS + 2)]
-    assert cli("audit").lines[2].split() == [*sent[: -SHOWN_IDS - 1 : -1], "and", "2", "more"]
+    assert cli("test", "client").lines[2].split() == [*sent[: -SHOWN_IDS - 1 : -1], "and", "2", "more"]
 
 
 @pytest.mark.usefixtures("careless")
 def test_as_json_each_finding_is_a_line(sandbox: Sandbox, cli: Cli) -> None:
-    assert cli("audit", "--json").objects == sandbox.control.get("/audit")["findings"]
+    assert cli("test", "client", "--json").objects == sandbox.control.get("/audit")["findings"]
 
 
 @pytest.mark.usefixtures("careless")
@@ -57,19 +57,19 @@ def test_as_json_each_finding_is_a_line(sandbox: Sandbox, cli: Cli) -> None:
 def test_it_fails_on_findings_that_are_severe_enough(
     cli: Cli, severity: str | None, status: int, form: tuple[str, ...]
 ) -> None:
-    ended = cli("audit", *form, *(("--fail-on", severity) if severity else ()))
+    ended = cli("test", "client", *form, *(("--fail-on", severity) if severity else ()))
     assert (ended.status, ended.errors) == (status, "")
     assert "refund-without-key" in ended.output
 
 
 def test_a_client_without_findings_does_not_fail(sandbox: Sandbox, cli: Cli) -> None:
     sandbox.customer()
-    assert cli("audit", "--fail-on", "info").status == 0
-    assert cli("audit", "--fail-on", "info", "--json").lines == []
+    assert cli("test", "client", "--fail-on", "info").status == 0
+    assert cli("test", "client", "--fail-on", "info", "--json").lines == []
 
 
 def test_the_error_for_a_mistyped_severity_names_those_there_are(cli: Cli) -> None:
-    assert "'error', 'warning', 'info'" in cli("audit", "--fail-on", "worry").usage_error
+    assert "'error', 'warning', 'info'" in cli("test", "client", "--fail-on", "worry").usage_error
 
 
 def test_of_every_app(server: RunningServer, contracts: tuple[Contract, Contract], sandbox: Sandbox, cli: Cli) -> None:
@@ -78,11 +78,11 @@ def test_of_every_app(server: RunningServer, contracts: tuple[Contract, Contract
     with server.world("everyapp", *contracts) as other:
         body = {"transaction": other.deposit()["id"]}
         refund = other.api.request("POST", "/refunds/", json=body).headers["request-id"]
-        assert cli("audit", "--fail-on", "warning").status == 0
-        ended = cli("audit", "--every-app", "--fail-on", "warning")
+        assert cli("test", "client", "--fail-on", "warning").status == 0
+        ended = cli("test", "client", "--every-app", "--fail-on", "warning")
         assert ended.status == 1
         assert f"         App everyapp: {refund}" in ended.output.splitlines()
-        found = cli("audit", "--every-app", "--json").objects
+        found = cli("test", "client", "--every-app", "--json").objects
     assert [each["requests"] for each in found if each["app"] == "everyapp" and each["severity"] == "warning"] == [
         [refund]
     ]

@@ -1,4 +1,4 @@
-"""``certify`` as its user meets it: a report to read, JSON for programs, and exit statuses."""
+"""``test receiver`` as its user meets it: a report to read, JSON for programs, and exit statuses."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from contract_tests.surfaces.checks.receiver.receivers import Request, genuine
 from contract_tests.surfaces.cli.terminal import Ended, run
 from emulator.checks.receiver import transport
 from emulator.checks.receiver.checks import checks_of
-from emulator.cli.certify import METHODS
+from emulator.cli.receiver import METHODS
 from emulator.document import bundles
 
 SECRET = "whsec_4Kd8sF2hJ6lQ1wE5rT9yU3iO7pA0zX4c"
@@ -54,7 +54,7 @@ def careful(received: Received, secret: str = SECRET) -> Reply:
 
 
 def certify(url: str, *options: str) -> Ended:
-    return run("certify", url, "--timeout", "60", *options)
+    return run("test", "receiver", url, "--timeout", "60", *options)
 
 
 def test_a_good_receiver(receiver: Receiver) -> None:
@@ -230,7 +230,7 @@ def test_the_example_shop_is_a_good_receiver() -> None:
     ],
 )
 def test_a_mistake_is_reported_in_one_line(arguments: list[str], said: str) -> None:
-    assert said in run("certify", *arguments).usage_error
+    assert said in run("test", "receiver", *arguments).usage_error
 
 
 def test_methods_are_those_of_the_document() -> None:
@@ -241,7 +241,9 @@ def test_methods_are_those_of_the_document() -> None:
 def test_deliveries_are_written_to_files(method: str, tmp_path: Path) -> None:
     """Each is genuine exactly if it is to be accepted, at the second that it names; a JWT by then only."""
     folder = tmp_path / "new" / "deliveries"
-    ended = run("certify", "--export", str(folder), "--method", method, "--webhook", "wh_5Tn8cV2bX6mK1jH4gF7dS9aP")
+    ended = run(
+        "test", "receiver", "--export", str(folder), "--method", method, "--webhook", "wh_5Tn8cV2bX6mK1jH4gF7dS9aP"
+    )
     files = [json.loads(file.read_text("utf-8")) for file in folder.iterdir()]
     accepted = [each for each in files if each["expected"] == "accepted"]
     rejected = f"{len(files) - len(accepted)} to be rejected"
@@ -264,6 +266,6 @@ def verified(delivery: dict[str, Any], now: int) -> bool:
 
 
 def test_without_a_receiver_there_must_be_a_folder() -> None:
-    ended = run("certify")
+    ended = run("test", "receiver")
     assert (ended.status, ended.output) == (2, "")
     assert "give the URL of a receiver, or --export FOLDER" in ended.errors

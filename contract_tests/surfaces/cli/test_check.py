@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 from emulator.checks.document.report import Failing, Report
-from emulator.cli import check as module
+from emulator.cli import document as module
 from emulator.cli.main import cli, one_line
 
 
@@ -104,7 +104,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
 def test_a_server_that_does_as_the_document_says_passes(stranger: str, small: object, tmp_path: Path) -> None:
     junit = tmp_path / "report.xml"
     result = CliRunner().invoke(
-        cli, ["check", stranger, "--examples", "1", "--junit", str(junit)], standalone_mode=False
+        cli, ["compare", "document", stranger, "--examples", "1", "--junit", str(junit)], standalone_mode=False
     )
     assert result.return_value == 1, "it answers 200 to methods that are not documented"
     assert "GET /products/" in result.output
@@ -121,7 +121,9 @@ def test_the_shipped_document_counts_where_the_server_has_none(stranger: str) ->
 
 
 def test_json_says_all_of_it(stranger: str, small: object) -> None:
-    result = CliRunner().invoke(cli, ["check", stranger, "--examples", "1", "--json"], standalone_mode=False)
+    result = CliRunner().invoke(
+        cli, ["compare", "document", stranger, "--examples", "1", "--json"], standalone_mode=False
+    )
     report = json.loads(result.stdout)
     assert report["passed"] is False
     assert report["operations"][0]["operation"] == "GET /products/"
@@ -151,7 +153,9 @@ def test_a_server_that_forbids_everything_does_not_pass(monkeypatch: pytest.Monk
     document = {**SMALL, "paths": {"/customers/": {"post": create}, "/customers/{id}/": {"get": get}}}
     monkeypatch.setattr("emulator.document.bundles.load", lambda name: document)
     with serving(Forbidding) as url:
-        result = CliRunner().invoke(cli, ["check", url, "--examples", "1", "--json"], standalone_mode=False)
+        result = CliRunner().invoke(
+            cli, ["compare", "document", url, "--examples", "1", "--json"], standalone_mode=False
+        )
     problems = json.loads(result.stdout)["problems"]
     assert len(problems) == 1, problems
     assert "no link could be followed" in problems[0]
@@ -169,12 +173,12 @@ def test_a_server_that_forbids_everything_does_not_pass(monkeypatch: pytest.Monk
     ],
 )
 def test_what_cannot_be_checked_is_reported_in_one_line(arguments: list[str], message: str) -> None:
-    error = CliRunner().invoke(cli, ["check", *arguments], standalone_mode=False).exception
+    error = CliRunner().invoke(cli, ["compare", "document", *arguments], standalone_mode=False).exception
     assert isinstance(error, click.ClickException)
     assert message in one_line(error)
 
 
-@pytest.mark.parametrize("command", [["check"], ["spec", "validate"]])
+@pytest.mark.parametrize("command", [["compare", "document"], ["spec", "validate"]])
 def test_without_the_extra_it_says_how_to_install_it(command: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     result = CliRunner().invoke(cli, command, standalone_mode=False)
@@ -182,7 +186,8 @@ def test_without_the_extra_it_says_how_to_install_it(command: list[str], monkeyp
 
 
 def test_its_help_needs_no_extra() -> None:
-    code = "import sys; sys.modules['schemathesis'] = None; from emulator.cli.main import cli; cli(['check', '--help'])"
+    line = "cli(['compare', 'document', '--help'])"
+    code = f"import sys; sys.modules['schemathesis'] = None; from emulator.cli.main import cli; {line}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert "Check the server at URL" in done.stdout

@@ -32,7 +32,7 @@ def complete(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[
 
 
 def test_commands_and_options_complete(complete: Callable[[str], list[str]]) -> None:
-    assert complete("payments-emulator sn") == ["snapshot"]
+    assert complete("payments-emulator wo") == ["world"]
     assert complete("payments-emulator clock ") == ["show", "advance", "next", "freeze", "run"]
     assert complete("payments-emulator clock advance --u") == ["--until-event", "--url"]
     assert complete("payments-emulator emails --kind re") == ["receipt", "renewal_failed", "refund"]
@@ -48,12 +48,12 @@ def test_what_a_running_emulator_has_completes(sandbox: Sandbox, complete: Calla
         sandbox.control.post("/snapshots", {"name": name})
     sandbox.subscribe()
     (email,) = sandbox.control.get("/emails")["data"]
-    assert complete("payments-emulator snapshot load b") == ["before-renewal"]
-    assert complete("payments-emulator snapshot load ") == ["after-renewal", "before-renewal"]
+    assert complete("payments-emulator world load b") == ["before-renewal"]
+    assert complete("payments-emulator world load ") == ["after-renewal", "before-renewal"]
     assert complete("payments-emulator emails ") == [email["id"]]
-    assert len(complete("payments-emulator rewind req_")) >= 3
+    assert len(complete("payments-emulator world rewind req_")) >= 3
     other = f"--app other-{sandbox.key.removeprefix('sk_test_')}"
-    assert complete(f"payments-emulator snapshot load {other} ") == []
+    assert complete(f"payments-emulator world load {other} ") == []
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1", "ftp://nowhere"])
@@ -61,7 +61,7 @@ def test_where_no_emulator_is_nothing_completes_and_nothing_is_said(
     complete: Callable[[str], list[str]], monkeypatch: pytest.MonkeyPatch, url: str
 ) -> None:
     monkeypatch.setenv("PAYMENTS_EMULATOR_URL", url)
-    assert complete("payments-emulator snapshot load ") == []
+    assert complete("payments-emulator world load ") == []
 
 
 def test_bash_takes_the_script(cli: Cli, tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from contract_tests import ROOT
 from contract_tests.quality.drift.commands import commands
 from contract_tests.support.sandbox import Sandbox
 from contract_tests.surfaces.cli.terminal import Screen, run
-from emulator.cli.help import Context
-from emulator.cli.main import cli
+from emulator.cli.groups import Context, LazyGroup
+from emulator.cli.main import COMMANDS, cli
 
 OnScreen = Callable[..., Screen]
 
@@ -23,6 +23,8 @@ WIDTHS = (40, 80, 120, 200)
 
 SCREEN = 40
 """Lines of a terminal of 80 columns."""
+
+PLACES = {name: row for _, table in COMMANDS.values() for name, row in table.items()}
 
 ALL = [((), cli), *commands()]
 
@@ -45,6 +47,19 @@ def test_no_word_is_broken_and_no_line_too_long(width: int, monkeypatch: pytest.
         assert long == [], path
 
 
+def test_the_first_screen_names_every_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By group, in 24 lines of 80 columns; those of a group of commands as one word."""
+    lines = shown((), cli, 80, monkeypatch).splitlines()
+    assert len(lines) <= 24
+    text = " ".join(" ".join(lines).split())
+    for name, (_, synopsis) in PLACES.items():
+        command = cli.commands[name]
+        own = "|".join(command.listed()) if isinstance(command, LazyGroup) else ""
+        assert synopsis.split()[0] == name
+        assert synopsis in text
+        assert own in synopsis
+
+
 def test_the_help_of_each_command_fits_one_screen(monkeypatch: pytest.MonkeyPatch) -> None:
     lengths = {path: len(shown(path, command, 80, monkeypatch).splitlines()) for path, command in ALL[1:]}
     assert {path: lines for path, lines in lengths.items() if lines > SCREEN} == {}
@@ -60,9 +75,10 @@ def test_ranges_are_words(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_commands_that_start_sandboxes_name_the_options_of_serve(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("exec", "sweep", "grade", "doubt"):
-        command = cli.commands[name]
-        help = shown((name,), command, 80, monkeypatch)
+    every = dict(commands())
+    for path in (("exec",), ("test", "app"), ("test", "all"), ("test", "suite")):
+        command = every[path]
+        help = shown(path, command, 80, monkeypatch)
         assert "Options of serve (serve --help):" in help
         names = {each.opts[0] for each in command.params if isinstance(each, click.Option)}
         assert {option for option in names if option not in help} == set()

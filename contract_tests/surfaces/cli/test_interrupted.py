@@ -12,12 +12,12 @@ from contract_tests.surfaces.cli.conftest import OnScreen
 SUITE = Path(__file__).parents[1] / "checks/suite/suite.py"
 
 COMMANDS = {
-    "doubt": ("1 of 2 runs", ["no test fails when", "Interrupted before 1 of them."]),
-    "grade": ("doubt: 1 of 2 runs", ["Interrupted: an exam that is not finished has no mark."]),
+    "suite": ("1 of 2 runs", ["no test fails when", "Interrupted before 1 of them."]),
+    "all": ("suite: 1 of 2 runs", ["Interrupted: an exam that is not finished has no mark."]),
 }
 """By command: what it shows after the first run with a wrong service, and what it reports after Ctrl-C."""
 
-CHOSEN = {"doubt": ["--only", "refund-short", "--only", "payment-short"], "grade": ["--sample", "2"]}
+CHOSEN = {"suite": ["--only", "refund-short", "--only", "payment-short"], "all": ["--sample", "2"]}
 """Two runs."""
 
 
@@ -40,7 +40,7 @@ def hanging(tmp_path: Path) -> list[str]:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_ctrl_c_ends_the_runs_and_reports(screen: OnScreen, hanging: list[str], command: str) -> None:
     shown, reported = COMMANDS[command]
-    terminal = screen(command, "--jobs", "1", *CHOSEN[command], "--", *hanging)
+    terminal = screen("test", command, "--jobs", "1", *CHOSEN[command], "--", *hanging)
     terminal.until(shown)
     terminal.type("\x03")
     assert terminal.status() == 130, terminal.text

@@ -8,7 +8,7 @@ import pytest
 
 from contract_tests.support.sandbox import Sandbox
 from contract_tests.surfaces.cli.conftest import Cli
-from emulator.cli.ledger import report
+from emulator.cli.look import ledger_report
 
 
 @pytest.fixture
@@ -61,7 +61,9 @@ def test_what_broke_the_balance_is_a_line() -> None:
         "cause": cause,
         "earlier": earlier,
     }
-    lines = report({"balanced": False, "totals": [], "entries": {"data": []}, "broken_by": [broken]}).splitlines()
+    lines = ledger_report(
+        {"balanced": False, "totals": [], "entries": {"data": []}, "broken_by": [broken]}
+    ).splitlines()
     assert lines[0].startswith("2026-01-15T09:30:00Z  payments of inv_1 is off by 5,000 XAF: job subscription.retry")
     assert lines[0].endswith("(job_3); before it POST /_emulator/invoices/inv_1/pay")
     assert lines[-1].endswith("Not balanced.\x1b[0m")

@@ -10,7 +10,8 @@ import pytest
 from contract_tests.support.receiver import Receiver, Reply
 from contract_tests.support.sandbox import RunningServer
 from contract_tests.surfaces.cli.conftest import Cli
-from emulator.cli.summaries import SUMMARIES
+from emulator.cli.main import cli as program
+from emulator.cli.test import test as command_test
 
 
 @pytest.mark.parametrize(
@@ -20,10 +21,10 @@ from emulator.cli.summaries import SUMMARIES
             ["clok"],
             "'clok'; did you mean `clock`? (see 'payments-emulator --help')",
         ),
-        (["xyz"], "there is no command 'xyz'; allowed: demo, serve"),
+        (["xyz"], "there is no command 'xyz'; allowed: serve, demo"),
         (["clock", "advnce"], "did you mean `advance`? (see"),
         (["clock", "xyz"], "there is no command 'xyz'; allowed: show, advance"),
-        (["snapshot", "restore", "x"], "allowed: save, load, list"),
+        (["world", "xyz", "x"], "allowed: save, load, list"),
         (["events", "--folow"], "--follow"),
         (["clock", "--zzz"], "Allowed: --json, --url, --key, --app, --control-token, --help"),
         (["clock", "--url", "x", "advance", "31d"], "--url"),
@@ -37,7 +38,7 @@ from emulator.cli.summaries import SUMMARIES
         (["clock", "advance"], "DURATION such as 31d, --to INSTANT or --until-event EVENT"),
         (["clock", "advance", "31d", "--to", "2026-03-01"], "specify how far"),
         (["clock", "advance", "a month"], "'DURATION': 'a month': a duration such as 31d, 2h, 90s or P1M"),
-        (["clock", "advance", "-1d"], "'rewind' and 'snapshot load' go back in time"),
+        (["clock", "advance", "-1d"], "'world rewind' and 'world load' go back in time"),
         (["clock", "advance", "P1X"], "a duration such as"),
         (["clock", "advance", "--to", "tomorrow"], "an instant such as 2026-03-01T00:00:00Z, or a day"),
         (["clock", "advance", "--to", "2026-02-30"], "INVALID_FIELD: to: "),
@@ -47,23 +48,23 @@ from emulator.cli.summaries import SUMMARIES
         (["clock", "run", "--rate", "-1"], "INVALID_FIELD: rate: "),
         (["schedule", "--until", "later"], "an instant such as 2026-03-01T00:00:00Z or a duration such as 31d"),
         (["events", "--limit", "0"], "--limit"),
-        (["snapshot", "save"], "NAME"),
-        (["snapshot", "save", "a/b"], "1 to 64 of A-Z a-z 0-9 . _ -"),
-        (["snapshot", "load", ".."], "1 to 64 of A-Z a-z 0-9 . _ -"),
-        (["snapshot", "load", "nothing"], "NOT_FOUND: There is no snapshot 'nothing'"),
-        (["snapshot", "delete", "nothing"], "NOT_FOUND"),
-        (["snapshot", "export", "nothing"], "NOT_FOUND"),
-        (["snapshot", "import", "/nowhere.json"], "'/nowhere.json': No such file"),
-        (["rewind", "req_nothing"], "NOT_FOUND"),
-        (["rewind", "req_a", "--steps", "1"], "give only one"),
-        (["rewind"], "only 0 requests in the journal"),
+        (["world", "save"], "NAME"),
+        (["world", "save", "a/b"], "1 to 64 of A-Z a-z 0-9 . _ -"),
+        (["world", "load", ".."], "1 to 64 of A-Z a-z 0-9 . _ -"),
+        (["world", "load", "nothing"], "NOT_FOUND: There is no snapshot 'nothing'"),
+        (["world", "delete", "nothing"], "NOT_FOUND"),
+        (["world", "export", "nothing"], "NOT_FOUND"),
+        (["world", "import", "/nowhere.json"], "'/nowhere.json': No such file"),
+        (["world", "rewind", "req_nothing"], "NOT_FOUND"),
+        (["world", "rewind", "req_a", "--steps", "1"], "give only one"),
+        (["world", "rewind"], "only 0 requests in the journal"),
         (["events", "--key", "sk_test_a.b"], "INVALID_TOKEN"),
         (["events", "--key", "sk_test_demo", "--app", "demo"], "--key and --app both name the App"),
         (["events", "--app", "a b"], "must be an App's name"),
         (["clock", "--url", "ftp://127.0.0.1"], "'ftp://127.0.0.1': a URL such as http://127.0.0.1:4747"),
         (["logs", "../health"], "'../health': an id such as req_"),
         (["emails", ".."], "an id such as"),
-        (["rewind", "req 1"], "an id such as"),
+        (["world", "rewind", "req 1"], "an id such as"),
         (["events", "--key", "sk_test_démo"], "INVALID_TOKEN"),
         (["events", "--key", "sk_test_demo\n"], "header"),
         (["clock", "--url", "http://a b:x"], "a URL such as"),
@@ -78,20 +79,23 @@ from emulator.cli.summaries import SUMMARIES
         (["trigger", "invoice.paid", "-o", "a=1", "-o", "a.b=1"], "a.b is inside a, which is itself overridden"),
         (["trigger", "invoice.paid", "-o", "colour=red"], "INVALID_FIELD: overrides.colour: "),
         (
-            ["coverage", "--fail-on", "most"],
-            "'most': a percentage from 0 to 100, such as 80 for every group or events=100 for one",
+            ["test", "suite", "--fail-on", "most", "--", "true"],
+            "'most': a percentage from 0 to 100, such as 80 for the score or events=100 for a group",
         ),
-        (["coverage", "--fail-on", "101"], "'101': a percentage from 0 to 100"),
-        (["coverage", "--fail-on", "nan"], "'nan': a percentage from 0 to 100"),
+        (["test", "suite", "--fail-on", "101", "--", "true"], "'101': a percentage from 0 to 100"),
+        (["test", "suite", "--fail-on", "nan", "--", "true"], "'nan': a percentage from 0 to 100"),
         (
-            ["coverage", "--fail-on", "event=10"],
+            ["test", "suite", "--fail-on", "event=10", "--", "true"],
             "there is no group 'event'; did you mean `events`?",
         ),
-        (["coverage", "--group", "event"], "there is no 'event'; did you mean `events`?"),
-        (["coverage", "--group", "events", "--fail-on", "states=1"], "not shown; add --group states"),
-        (["reset", "--clock", "stopped"], "running, frozen, or frozen@"),
-        (["reset", "--seed", "x"], "--seed"),
-        (["reset", "--fixtures", "/nowhere.yaml"], "'/nowhere.yaml': No such file"),
+        (["test", "suite", "--group", "event", "--", "true"], "there is no 'event'; did you mean `events`?"),
+        (
+            ["test", "suite", "--group", "events", "--fail-on", "states=1", "--", "true"],
+            "not shown; add --group states",
+        ),
+        (["world", "reset", "--clock", "stopped"], "running, frozen, or frozen@"),
+        (["world", "reset", "--seed", "x"], "--seed"),
+        (["world", "reset", "--fixtures", "/nowhere.yaml"], "'/nowhere.yaml': No such file"),
         (["exec"], "COMMAND"),
         (["completion", "tcsh"], "'bash', 'zsh', 'fish'"),
     ],
@@ -101,11 +105,16 @@ def test_a_mistake_is_reported_in_one_line(cli: Cli, arguments: list[str], said:
 
 
 def test_a_hidden_command_is_never_named(cli: Cli) -> None:
-    hidden = [name for name, summary in SUMMARIES.items() if not summary]
-    assert hidden
-    for name in hidden:
-        for typed in ("xyz", name[:-1], name.replace("-", "_")):
-            assert name not in cli(typed).usage_error.replace(repr(typed), "")
+    hidden = {
+        (path, name)
+        for path, group in (((), program), (("test",), command_test))
+        for name in group.commands.keys() - group.listed().keys()
+    }
+    assert hidden == {(("test",), "story")}
+    for path, name in hidden:
+        for typed in ("xyz", name[:-1], name.upper()):
+            assert name not in cli(*path, typed).usage_error.replace(repr(typed), "")
+            assert f"\n  {name} " not in cli(*path, "--help").output
 
 
 DEEP = b"[" * 100_000
@@ -115,8 +124,8 @@ DEEP = b"[" * 100_000
 def test_a_file_that_is_no_snapshot(cli: Cli, tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "shop.json"
     file.write_bytes(content)
-    cli("snapshot", "import", str(file)).usage_error  # noqa: B018  # it asserts that there is one
-    assert cli("snapshot", "list").output == ""
+    cli("world", "import", str(file)).usage_error  # noqa: B018  # it asserts that there is one
+    assert cli("world", "list").output == ""
     assert "payments-emulator: " in cli("exec", "--import", str(file), "--", "true").usage_error
 
 
@@ -141,25 +150,25 @@ def test_a_file_that_is_no_snapshot(cli: Cli, tmp_path: Path, content: bytes) ->
 def test_a_file_that_is_no_fixture(cli: Cli, tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "shop.yaml"
     file.write_bytes(content)
-    error = cli("reset", "--fixtures", str(file)).usage_error
+    error = cli("world", "reset", "--fixtures", str(file)).usage_error
     assert str(file) in error or "fixtures: " in error
 
 
 def test_a_file_whose_name_is_none_for_a_snapshot(cli: Cli, tmp_path: Path) -> None:
     file = tmp_path / "my shop.json"
     file.write_text("{}")
-    assert "give one with --name" in cli("snapshot", "import", str(file)).usage_error
+    assert "give one with --name" in cli("world", "import", str(file)).usage_error
 
 
 @pytest.mark.parametrize(
     "options",
     [
-        ("sweep", "--junit"),
-        ("doubt", "--junit"),
-        ("grade", "--html"),
-        ("grade", "--junit"),
-        ("grade", "--sarif"),
-        ("grade", "--badge"),
+        ("test", "app", "--junit"),
+        ("test", "suite", "--junit"),
+        ("test", "all", "--html"),
+        ("test", "all", "--junit"),
+        ("test", "all", "--sarif"),
+        ("test", "all", "--badge"),
         ("exec", "--report"),
         ("exec", "--export-on-exit"),
         ("exec", "--assumptions", "all", "--junit"),
@@ -175,13 +184,15 @@ def test_a_report_that_has_no_place_is_rejected_before_the_command_runs(
     assert not ran.exists()
 
 
-@pytest.mark.parametrize(("command", "option"), [("check", "--junit"), ("calibrate", "--out"), ("report", "--html")])
+@pytest.mark.parametrize(
+    ("command", "option"), [("compare document", "--junit"), ("compare service", "--out"), ("world report", "--out")]
+)
 def test_a_report_that_has_no_place_is_rejected_before_a_server_is_asked(
     cli: Cli, tmp_path: Path, command: str, option: str
 ) -> None:
     file = tmp_path / "missing" / "report"
-    url = ["http://127.0.0.1:9"] if command != "report" else ["--url", "http://127.0.0.1:9"]
-    assert f"there is no folder {file.parent}" in cli(command, *url, option, str(file)).usage_error
+    url = ["http://127.0.0.1:9"] if command != "world report" else ["--url", "http://127.0.0.1:9"]
+    assert f"there is no folder {file.parent}" in cli(*command.split(), *url, option, str(file)).usage_error
 
 
 def test_a_report_that_cannot_be_written_at_the_end_is_one_line(cli: Cli, tmp_path: Path) -> None:
@@ -197,7 +208,7 @@ def test_something_else_that_listens_there(cli: Cli, status: int, body: bytes) -
     stranger = Receiver()
     stranger.reply = lambda received: Reply(status, body=body)
     try:
-        assert "no emulator" in cli("rewind", "--url", stranger.url).usage_error
+        assert "no emulator" in cli("world", "rewind", "--url", stranger.url).usage_error
     finally:
         stranger.close()
 

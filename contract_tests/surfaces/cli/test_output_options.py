@@ -25,7 +25,7 @@ from contract_tests.surfaces.recording.story import START, past_due
 from emulator.checks.traffic.passed import PassedRequest
 from emulator.checks.traffic.run_file import RunWriter
 from emulator.cli.main import cli
-from emulator.cli.output_files import OutputFile
+from emulator.cli.options import OutputFile
 from emulator.testing import Emulator, LocalServer
 
 HERE = Path(__file__).parents[1]
@@ -54,35 +54,35 @@ RUNS = """
 0 logs --json {main}
 0 explain --json {subscription} {main}
 0 record --as pytest --expect {subscription}.status=past_due --out found.py {main}
-0 reproduce {subscription} --as pytest --seconds 1 --out found.py {main}
-1 play --json differs.jsonl
+0 record {subscription} --as pytest --seconds 1 --out found.py {main}
+1 replay --json differs.jsonl
 0 emails --json {main}
 0 emails {email} --html {main}
-0 snapshot save --json first {other}
-0 snapshot load --json saved {other}
-0 snapshot list --json {other}
-0 snapshot export saved --output found.json {other}
-0 snapshot import --json saved.json {other}
-0 rewind --json {other}
-0 reset --json {other}
-0 audit --json {main}
+0 world save --json first {other}
+0 world load --json saved {other}
+0 world list --json {other}
+0 world export saved --out found.json {other}
+0 world import --json saved.json {other}
+0 world rewind --json {other}
+0 world reset --json {other}
+0 test client --json {main}
 0 ledger --json {main}
-0 report --html found.html {main}
-1 coverage --json --missing --fail-on 100 {main}
-1 sweep --only 5:drop-after --json --junit found.xml -- {client} careless
-1 doubt --only refund-short --json --junit found.xml -- {suite}
-1 grade --sample 1 {reports} --story "{client} careless" -- {suite}
-1 check {strict} --examples 1 --seed 1 --json --junit found.xml
-0 calibrate {strict} --key sk_test_x --rate 1000 --only B-13 --json --out found.yaml --resume resumed.json
-1 proxy --upstream {strict} --port 0 --json -- env PAYMENTS_EMULATOR_KEY=sk_test_x {search}
-1 certify {receiver} --secret {secret} --json
+0 world report --out found.html {main}
+1 test suite --usage --json --missing --fail-on events=100 -- {suite}
+1 test app --only 5:drop-after --json --junit found.xml -- {client} careless
+1 test suite --only refund-short --json --junit found.xml -- {suite}
+1 test all --sample 1 {reports} --story "{client} careless" -- {suite}
+1 compare document {strict} --examples 1 --seed 1 --json --junit found.xml
+0 compare service {strict} --key sk_test_x --rate 1000 --only B-13 --json --out found.yaml --resume resumed.json
+1 compare traffic --upstream {strict} --port 0 --json -- env PAYMENTS_EMULATOR_KEY=sk_test_x {search}
+1 test receiver {receiver} --secret {secret} --json
 0 listen --json --forward-to {receiver} {other}
 """
 """The exit status and the run. Its files are read by their suffix, and it prints JSON if it has ``--json``."""
 
 LINES = [line[2:] for line in RUNS.strip().splitlines()]
 
-NAMES = {"--json", "--junit", "--html", "--out", "--output"}
+NAMES = {"--json", "--junit", "--html", "--out"}
 
 FORMS: Mapping[str, Callable[[str], Any]] = {
     ".json": json.loads,
@@ -169,7 +169,7 @@ def places(
 
 def command_of(line: str) -> tuple[str, ...]:
     words = line.split()
-    return tuple(words[:2] if words[0] in ("clock", "snapshot", "spec") else words[:1])
+    return tuple(words[:2] if words[0] in ("clock", "world", "test", "compare", "spec") else words[:1])
 
 
 def test_no_option_is_left_out() -> None:
@@ -188,8 +188,8 @@ def test_no_option_is_left_out() -> None:
 @pytest.mark.parametrize("line", LINES, ids=lambda line: line.split(" {")[0])
 def test_what_is_written_can_be_read(line: str, places: Mapping[str, str], tmp_path: Path) -> None:
     if "saved" in line:
-        assert run(*shlex.split("snapshot save saved {other}".format_map(places))).status == 0
-        exported = "snapshot export saved --output saved.json {other}".format_map(places)
+        assert run(*shlex.split("world save saved {other}".format_map(places))).status == 0
+        exported = "world export saved --out saved.json {other}".format_map(places)
         assert run(*shlex.split(exported)).status == 0
     words = shlex.split(line.format_map(places))
     status, output = listened(words, places) if words[0] == "listen" else finished(words)

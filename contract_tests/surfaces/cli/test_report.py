@@ -17,7 +17,7 @@ SVG = re.compile(r"<svg.*?</svg>", re.S)
 
 
 def drawn(sandbox: Sandbox, folder: Path, *options: str) -> str:
-    run(["report", "--html", str(folder / "report.html"), "--url", sandbox.url, "--key", sandbox.key, *options])
+    run(["world", "report", "--out", str(folder / "report.html"), "--url", sandbox.url, "--key", sandbox.key, *options])
     return (folder / "report.html").read_text("utf-8")
 
 

@@ -141,12 +141,12 @@ GRADE = {
     "failure": None,
     "areas": [
         {
-            "name": "sweep",
+            "name": "app",
             "question": "Does it end the same?",
             "mark": 66,
             "findings": [{"rule": "a", "sentence": "It ends with two customers.", "fix": "Send a key."}],
         },
-        {"name": "doubt", "question": "Would tests notice?", "mark": None, "findings": [], "not_asked": "No tests."},
+        {"name": "suite", "question": "Would tests notice?", "mark": None, "findings": [], "not_asked": "No tests."},
     ],
 }
 
@@ -159,11 +159,14 @@ def opened(visitor: Visitor, text: str) -> Page:
 @pytest.mark.parametrize(
     ("report", "words"),
     [
-        (SWEEP, ("sweep Found something", "4 requests, 3 deliveries, 12 runs; 2 runs left out", "lost <b>.", "1 -> 2")),
-        (GRADE, ("grade Found something", "83 / 100", "66 / 100", "It ends with two customers.", "No tests.")),
-        ({**SWEEP, "passed": True, "findings": []}, ("sweep Passed",)),
+        (
+            SWEEP,
+            ("test app Found something", "4 requests, 3 deliveries, 12 runs; 2 runs left out", "lost <b>.", "1 -> 2"),
+        ),
+        (GRADE, ("test all Found something", "83 / 100", "66 / 100", "It ends with two customers.", "No tests.")),
+        ({**SWEEP, "passed": True, "findings": []}, ("test app Passed",)),
     ],
-    ids=["sweep", "grade", "passed"],
+    ids=["app", "all", "passed"],
 )
 def test_the_report_of_a_run_is_opened(sandbox: Sandbox, report: Any, words: tuple[str, ...]) -> None:
     with visiting(sandbox) as visitor:
@@ -178,7 +181,7 @@ def test_what_is_no_report_is_said_to_be_none(sandbox: Sandbox, text: str) -> No
     with visiting(sandbox) as visitor:
         page = opened(visitor, text)
     assert page.status == 422
-    assert page.said("report-error") == "This is not the JSON of a sweep or a grade."
+    assert page.said("report-error") == "This is not the JSON of test app or test all."
 
 
 def test_assumptions_are_set_beside_the_assumptions(sandbox: Sandbox) -> None:

@@ -23,7 +23,7 @@ TSC = ("tsc", "--strict", "--noEmit", "--module", "nodenext", "--target", "es202
 
 SUITES: dict[str, tuple[str, ...]] = {
     "node-test": ("node", "--test"),
-    "node-sweep": ("node", "--test"),
+    "node-test-app": ("node", "--test"),
     "vitest": ("vitest", "run"),
     "jest": ("jest",),
     ".": TSC,

@@ -14,7 +14,7 @@ async function certify(webhooks, receiver) {
   // The module's own receiver passes everything on and answers as the application does.
   const { url, secret } = await webhooks.endpoint();
   const output = await new Promise((resolve) =>
-    execFile("payments-emulator", ["certify", url, "--secret", secret, "--timeout", "60", "--json"], (_, told, complained) =>
+    execFile("payments-emulator", ["test", "receiver", url, "--secret", secret, "--timeout", "60", "--json"], (_, told, complained) =>
       resolve(told || complained),
     ),
   );

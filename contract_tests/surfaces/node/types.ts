@@ -9,7 +9,7 @@ export const story = withPayments({ clock: new Date(), settings: { tax_rate: 18 
   const made = await payments.expect(types, () => payments.api.post("/v1/customers/", {}));
   await payments.pay(made, { card: "4000000000000002", wait: false });
   verify(await payments.webhooks.secret(), deliveries[0]!.headers, deliveries[0]!.body);
-  const swept: string[] = (await payments.sweep((world) => world.pay("inv_1"), { only: ["1:lost"], pairs: true })).unreached;
+  const swept: string[] = (await payments.testApp((world) => world.pay("inv_1"), { only: ["1:lost"], pairs: true })).unreached;
   types.push(...swept);
   // @ts-expect-error: no such operation
   await payments.failNext("invoice");

@@ -1,4 +1,4 @@
-"""``reproduce``: the shortest story that brings an object to its state; the longer run is a command of its own."""
+"""``record ID``: the shortest story that brings an object to its state; the longer run is a command of its own."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KINDS = ("customer", "payment_method", "product", "subscription_plan", "subscrip
 def test_an_object_of_each_kind_is_reproduced(kind: str, played: Played) -> None:
     """The command itself compares the object in a fresh world with the one in the recorded world."""
     newest = played.payments.api.get("/_emulator/objects", kind=kind)["data"][0]
-    ended = played.cli("reproduce", newest["id"], "--as", "curl", "--seconds", "60")
+    ended = played.cli("record", newest["id"], "--as", "curl", "--seconds", "60")
     assert ended.status == 0, ended.errors
     calls = [line for line in ended.output.splitlines() if line.startswith("call ") and "reset" not in line]
     assert len(calls) <= 8, ended.output
@@ -35,13 +35,13 @@ def test_each_state_of_an_invoice_is_reproduced(played: Played) -> None:
     states = {invoice["status"]: invoice["id"] for invoice in invoices}
     assert set(states) == {"open", "paid"}
     for id in states.values():
-        ended = played.cli("reproduce", id, "--as", "pytest", "--seconds", "60")
+        ended = played.cli("record", id, "--as", "pytest", "--seconds", "60")
         assert ended.status == 0, ended.errors
         assert 'invoices = payments.api.get(f"/_emulator/objects?kind=invoice&related={' in ended.output
 
 
 def test_an_object_that_is_not_there_is_a_mistake(played: Played) -> None:
-    assert "There is no object sub_1" in played.cli("reproduce", "sub_1", "--as", "pytest").usage_error
+    assert "There is no object sub_1" in played.cli("record", "sub_1", "--as", "pytest").usage_error
 
 
 def test_what_a_recording_cannot_have_is_no_difference(local_server: LocalServer, played: Played) -> None:
@@ -72,7 +72,7 @@ def test_what_a_recording_cannot_have_is_no_difference(local_server: LocalServer
         tried = payments.api.get("/_emulator/events")["data"][0]
         world = Played(payments, played.story)
         for id in (method["id"], events[0]["id"], tried["id"]):
-            ended = world.cli("reproduce", id, "--as", "pytest", "--seconds", "60")
+            ended = world.cli("record", id, "--as", "pytest", "--seconds", "60")
             assert ended.status == 0, ended.errors
 
 
@@ -89,7 +89,7 @@ def test_a_delivery_that_failed_is_reproduced(local_server: LocalServer, played:
         payments.clock.advance("30d")
         failed = payments.api.get("/_emulator/objects", kind="webhook_delivery", status="failed")["data"][0]
         assert {attempt["status_code"] for attempt in failed["attempts"]} == {503}
-        ended = Played(payments, played.story).cli("reproduce", failed["id"], "--as", "pytest", "--seconds", "60")
+        ended = Played(payments, played.story).cli("record", failed["id"], "--as", "pytest", "--seconds", "60")
         assert ended.status == 0, ended.errors
         assert '"status": 503' in ended.output
 
@@ -152,7 +152,7 @@ def test_what_was_done_while_the_clock_ran_is_reproduced(
         world = Played(payments, played.story)
         assert world.cli("clock", "advance", "32d").status == 0
         file = tmp_path / {"pytest": "test_it.py", "node": "it.test.mjs", "curl": "it.sh"}[form]
-        ended = world.cli("reproduce", subscription["id"], "--as", form, "--seconds", "60", "--out", str(file))
+        ended = world.cli("record", subscription["id"], "--as", form, "--seconds", "60", "--out", str(file))
     assert ended.status == 0, ended.errors
     text = file.read_text("utf-8")
     assert ("past_due" in text, "advance(to" in text) == (True, False), text
@@ -164,9 +164,9 @@ def test_what_the_journal_does_not_explain_is_said_with_a_way_out(local_server: 
     with Emulator(key="sk_test_restored", clock="2026-01-01T00:00:00Z", server=local_server) as payments:
         customer = payments.api.post("/v1/customers/", {"email": "a@example.com", "name": "Awa"})["id"]
         world = Played(payments, played.story)
-        assert world.cli("snapshot", "save", "before").status == world.cli("snapshot", "load", "before").status == 0
+        assert world.cli("world", "save", "before").status == world.cli("world", "load", "before").status == 0
         payments.api.patch(f"/v1/customers/{customer}/", {"name": "Awa Diop"})
-        ended = world.cli("reproduce", customer, "--as", "pytest")
+        ended = world.cli("record", customer, "--as", "pytest")
     assert (ended.status, ended.output) == (1, "")
     assert "In a fresh world it ends in another way: " in ended.errors
     way_out = f"'record --as pytest --expect {customer}.status=active' writes all that was done instead"

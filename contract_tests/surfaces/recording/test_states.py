@@ -1,4 +1,4 @@
-"""``reproduce``: an object of each kind in each state of its life cycle, from a world in which it was reached.
+"""``record ID``: an object of each kind in each state of its life cycle, from a world in which it was reached.
 
 The clock of that world runs.
 """
@@ -23,7 +23,7 @@ MOST_STEPS = 7
 
 def reproduced(sandbox: Sandbox, id: str) -> int:
     """The number of steps of the story; the command itself compares the object with the one in a fresh world."""
-    ended = run("reproduce", id, "--as", "curl", "--seconds", "60", "--url", sandbox.url, "--key", sandbox.key)
+    ended = run("record", id, "--as", "curl", "--seconds", "60", "--url", sandbox.url, "--key", sandbox.key)
     assert ended.status == 0, ended.errors
     became = BECAME.search(ended.errors)
     assert became, ended.errors

@@ -1,4 +1,4 @@
-"""The receivers in Node that the pages and the examples show pass ``certify``, as those in Python do."""
+"""The receivers in Node that the pages and the examples show pass ``test receiver``, as those in Python do."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_the_receivers_of_the_guide_in_node(tmp_path: Path) -> None:
 
 def test_the_receiver_of_the_examples_in_node(tmp_path: Path) -> None:
     prepare(tmp_path)
-    assert_sound(certify_in_node(tmp_path, tmp_path / "node-sweep", "sweep.test.mjs"))
+    assert_sound(certify_in_node(tmp_path, tmp_path / "node-test-app", "app.test.mjs"))
 
 
 def certify_in_node(root: Path, folder: Path, *files: str) -> Mapping[str, list[Any]]:
@@ -60,7 +60,7 @@ def test_the_receiver_of_the_shop_in_node() -> None:
         try:
             assert process.stdout
             url, secret = process.stdout.readline().split()
-            ended = run_command("certify", f"{url}/webhooks", "--secret", secret, "--timeout", "60")
+            ended = run_command("test", "receiver", f"{url}/webhooks", "--secret", secret, "--timeout", "60")
         finally:
             process.kill()
             server.stop()

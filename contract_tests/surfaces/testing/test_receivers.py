@@ -1,4 +1,4 @@
-"""Every receiver that the pages and the examples show passes ``certify``, and may read what the events are about."""
+"""Every receiver that the pages and the examples show passes ``test receiver``, and may read what the events are about."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_the_receiver_of_the_compose_example(monkeypatch: pytest.MonkeyPatch) ->
     module["secrets"].append(SECRET)
     monkeypatch.setattr(module["Handler"], "log_message", lambda *_: None)
     with served_by(ThreadingHTTPServer(("127.0.0.1", 0), module["Handler"])) as url:
-        ended = run_command("certify", f"{url}/webhooks", "--secret", SECRET, "--timeout", "60")
+        ended = run_command("test", "receiver", f"{url}/webhooks", "--secret", SECRET, "--timeout", "60")
     assert ended.status == 0, ended.output
 
 

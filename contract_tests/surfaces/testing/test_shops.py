@@ -51,7 +51,7 @@ def test_it_is_formatted_and_has_no_warnings(shop: ExampleShop) -> None:
 @each([shop for shop in OTHERS if shop.serve])
 def test_its_story_ends_the_same(shop: ExampleShop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(shop.path)
-    ended = run_command("sweep", *FAULTS, "--", *shop.command(shop.story))
+    ended = run_command("test", "app", *FAULTS, "--", *shop.command(shop.story))
     assert ended.status == 0, ended.output + ended.errors
     assert "the story ends the same after every fault." in ended.output
 
@@ -77,7 +77,7 @@ def test_its_receiver_is_good(shop: ExampleShop, tmp_path: Path) -> None:
         found = re.search(r"http://[\d.:]+\d", process.stdout.readline())
         try:
             assert found
-            ended = run_command("certify", f"{found[0]}/webhooks", "--secret", SECRET, "--timeout", "60")
+            ended = run_command("test", "receiver", f"{found[0]}/webhooks", "--secret", SECRET, "--timeout", "60")
         finally:
             process.kill()
     assert ended.status == 0, ended.output + ended.errors

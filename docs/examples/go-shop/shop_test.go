@@ -160,7 +160,7 @@ func TestALostAnswerIsAskedForAgain(t *testing.T) {
 	w.equal(sessions[0].ID, session, "session")
 }
 
-// Some days at the shop, to be swept. They end the same whatever is lost on the way.
+// Some days at the shop, to be tried with every fault. They end the same whatever is lost on the way.
 func TestStory(t *testing.T) {
 	key := os.Getenv("PAYMENTS_EMULATOR_KEY")
 	if !strings.HasPrefix(key, "sk_test_") {

@@ -143,7 +143,7 @@ final class ShopTest implements AutoCloseable {
         });
     }
 
-    /** Some days at the shop, to be swept. They end the same whatever is lost on the way. */
+    /** Some days at the shop, to be tried with every fault. They end the same whatever is lost on the way. */
     private static void story(ShopTest world) throws Exception {
         Shop shop = world.shop;
         String paid = world.order(2);

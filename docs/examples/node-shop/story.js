@@ -1,4 +1,4 @@
-// Some days at the club, to be swept: payments-emulator sweep -- node story.js
+// Some days at the club, to be tried with every fault: payments-emulator test app -- node story.js
 // It does what members and the club do, and checks what must be true in the end, whatever was lost on the way.
 
 import assert from "node:assert/strict";

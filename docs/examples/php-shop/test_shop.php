@@ -187,7 +187,7 @@ function testALostAnswer(World $world): void
     equal(array_column($world->payments->get('/v1/checkout-sessions/')['data'], 'id'), [$session], 'sessions');
 }
 
-/** Some days at the shop, to be swept. They end the same whatever is lost on the way. */
+/** Some days at the shop, to be tried with every fault. They end the same whatever is lost on the way. */
 function story(World $world): void
 {
     [$paid, $unpaid] = [$world->order(2), $world->order(2)];

@@ -1,4 +1,4 @@
-"""A day at the shop, to be swept: ``payments-emulator sweep -- python story.py``.
+"""A day at the shop, to be tried with every fault: ``payments-emulator test app -- python story.py``.
 
 It does what buyers and the shop do, and checks what must be true in the end, whatever was lost on the way.
 """

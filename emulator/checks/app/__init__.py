@@ -1,1 +1,1 @@
-"""A sweep: a story is repeated for each request and webhook that can go wrong on its way, and the ends are compared."""
+"""Tests of an application: a story runs again for each request and webhook that can go wrong, and the ends are compared."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from emulator.checks.app.findings import Ending, SweepFinding, SweepReport, advice, compare
+from emulator.checks.app.findings import AppFinding, AppReport, Ending, advice, compare
 from emulator.checks.app.placed_faults import Case, cases, named, pairs, parts
 from emulator.checks.runs import ONE_AT_A_TIME, RunLimits, Runs
 
@@ -18,7 +18,7 @@ SENDS_NOTHING = "it sends no request to the service in its world, and gets no we
 
 def sweep(
     play: Play, limits: RunLimits = ONE_AT_A_TIME, *, only: Sequence[str] = (), with_pairs: bool = False
-) -> SweepReport:
+) -> AppReport:
     """Run the story twice without a fault, then once for each case, or for those named in ``only``.
 
     With ``with_pairs`` each two cases that changed nothing are tried together afterwards. Ctrl-C ends the search; the
@@ -29,18 +29,18 @@ def sweep(
         clean, again = play(None), play(None)
     except KeyboardInterrupt:
         limits.stop()
-        return SweepReport((), 0, (), interrupted=True)
+        return AppReport((), 0, (), interrupted=True)
     if reason := _unsuitable(clean):
-        return SweepReport(clean.places, 2, (), failure=reason)
+        return AppReport(clean.places, 2, (), failure=reason)
     if unstable := compare(clean, again):
-        return SweepReport(clean.places, 2, (), unstable=unstable)
+        return AppReport(clean.places, 2, (), unstable=unstable)
     chosen = _chosen(cases(clean.places), only)
     runs.play_all(chosen)
     if with_pairs and not runs.interrupted:
         # What one of two faults changes already is no finding about both.
         chosen += (both := pairs([case for case in chosen if not _differences(clean, runs.endings.get(case.name))]))
         runs.play_all(both)
-    return SweepReport(
+    return AppReport(
         clean.places,
         2 + len(runs.endings),
         list(_findings(chosen, clean, runs.endings)),
@@ -56,12 +56,12 @@ def _differences(clean: Ending, ending: Ending | None) -> tuple[str, ...]:
     return compare(clean, ending) if ending and ending.reached else ()
 
 
-def _findings(cases: Sequence[Case], clean: Ending, endings: Mapping[str, Ending]) -> Iterator[SweepFinding]:
+def _findings(cases: Sequence[Case], clean: Ending, endings: Mapping[str, Ending]) -> Iterator[AppFinding]:
     """The cases that ended otherwise than the clean run."""
     for case in cases:
         if found := _differences(clean, endings.get(case.name)):
             advised = (advice(part, clean, endings[case.name]) for part in parts(case))
-            yield SweepFinding(case, found, list(dict.fromkeys(advised)))
+            yield AppFinding(case, found, list(dict.fromkeys(advised)))
 
 
 def _unsuitable(clean: Ending) -> str | None:

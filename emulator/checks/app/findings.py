@@ -11,7 +11,7 @@ from emulator.checks import junit
 from emulator.checks.app.digest import Digest, differences, totals
 from emulator.checks.app.placed_faults import REQUEST, Case, Place
 
-GUIDE = "how to fix it: guide, Sweep, {}"
+GUIDE = "how to fix it: guide, Test app, {}"
 
 CUT = ("drop-before", "drop-after", "timeout")
 """The faults that cut the connection."""
@@ -64,7 +64,7 @@ class Advice(NamedTuple):
         return f"{self.cause} ({fix})" if self.cause else fix
 
 
-class SweepFinding(NamedTuple):
+class AppFinding(NamedTuple):
     """A case with another end than the clean run, in which way it differs, and how to fix it; two ways for a pair."""
 
     case: Case
@@ -94,11 +94,11 @@ class SweepFinding(NamedTuple):
 class FindingGroup:
     """Findings with one cause: at the same places, with the same sections of the guide, and a difference in common."""
 
-    def __init__(self, first: SweepFinding) -> None:
+    def __init__(self, first: AppFinding) -> None:
         self._findings = [first]
         self._common = first.differences
 
-    def includes(self, finding: SweepFinding) -> bool:
+    def includes(self, finding: AppFinding) -> bool:
         """Whether a finding has the same cause; then it is added."""
         common = tuple(each for each in self._common if each in finding.differences)
         if not common or _origin(finding) != _origin(self._findings[0]):
@@ -120,12 +120,12 @@ class FindingGroup:
         yield f"    again: {repeat.replace('{case}', self._findings[0].case.name)}"
 
 
-def _origin(finding: SweepFinding) -> tuple[Any, ...]:
+def _origin(finding: AppFinding) -> tuple[Any, ...]:
     second = finding.case.second
     return finding.case.place, second and second.place, {each.section for each in finding.advice}
 
 
-def grouped(findings: Sequence[SweepFinding]) -> list[FindingGroup]:
+def grouped(findings: Sequence[AppFinding]) -> list[FindingGroup]:
     """The findings by cause, in their order: several faults at one place often have the same."""
     groups: list[FindingGroup] = []
     for finding in findings:
@@ -134,7 +134,7 @@ def grouped(findings: Sequence[SweepFinding]) -> list[FindingGroup]:
     return groups
 
 
-class SweepReport(NamedTuple):
+class AppReport(NamedTuple):
     """What a sweep found. ``failure`` is that of the story without any fault, ``unstable`` how two clean runs differ.
 
     If there is one of them, nothing else was tried. ``remaining`` counts the cases that were not run, ``unreached``
@@ -144,7 +144,7 @@ class SweepReport(NamedTuple):
 
     places: Sequence[Place]
     runs: int
-    findings: Sequence[SweepFinding]
+    findings: Sequence[AppFinding]
     unstable: Sequence[str] = ()
     failure: str | None = None
     remaining: int = 0
@@ -219,9 +219,11 @@ class SweepReport(NamedTuple):
             for each in self.findings
         ]
         whole = [junit.TestFailure(next(self.lines()))] if self.failure or self.unstable else []
-        return junit.report("sweep", "sweep", [*cases, junit.TestCase("every other run", whole)], tests=str(self.runs))
+        return junit.report(
+            "test app", "test app", [*cases, junit.TestCase("every other run", whole)], tests=str(self.runs)
+        )
 
-    def _alone(self, finding: SweepFinding) -> str:
+    def _alone(self, finding: AppFinding) -> str:
         return "\n".join(FindingGroup(finding).lines(self.repeat))
 
 

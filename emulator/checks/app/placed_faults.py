@@ -19,13 +19,13 @@ MISSED = "Ask for what never came"
 REPEATED = "Handle an event once"
 DISORDER = "Take events in any order"
 FORGED = "Verify every webhook"
-"""The sections of the guide's page "Sweep" that say how to fix what a fault shows."""
+"""The sections of the guide's page "Test app" that say how to fix what a fault shows."""
 
 
 class FaultKind(NamedTuple):
     """One way to go wrong. ``then`` is the effect of an arranged fault (B-94), ``sentence`` says it to people.
 
-    ``section`` is that of the guide's page "Sweep" which says how to be ready for it.
+    ``section`` is that of the guide's page "Test app" which says how to be ready for it.
     """
 
     name: str

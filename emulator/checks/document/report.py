@@ -121,7 +121,7 @@ class Report:
         if self.rules is not None:
             drift = [junit.TestFailure(line, type="drift") for line in self.drift]
             cases.append(junit.TestCase(f"the rules: {self.rules.counted()}", drift))
-        return junit.report("payments-emulator check", "check", cases, time=f"{self.seconds:.1f}")
+        return junit.report("payments-emulator compare document", "check", cases, time=f"{self.seconds:.1f}")
 
 
 def _failure(failing: Failing) -> junit.TestFailure:

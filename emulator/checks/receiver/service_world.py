@@ -24,7 +24,7 @@ from emulator.resources.webhooks.endpoints import EVERY_EVENT, RetryPolicy, Webh
 from emulator.resources.webhooks.signing import SignedRequest
 from emulator.server.sandbox import Sandbox
 
-APP = Key("certify", livemode=False)
+APP = Key("receiver", livemode=False)
 """The App that the events belong to if they happen nowhere else."""
 
 PROOF_HEADERS = {
@@ -162,7 +162,7 @@ def _endpoint(world: World, url: str, id: str | None, fields: dict[str, Any]) ->
     return WebhookEndpoint(
         id=id or world.new_id(WebhookEndpoint),
         app=world.app,
-        name="payments-emulator certify",
+        name="payments-emulator test receiver",
         url=_permitted(world, url),
         events=(EVERY_EVENT,),
         retry_policy=RetryPolicy(),

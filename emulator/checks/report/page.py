@@ -22,7 +22,7 @@ def as_html(exam: Exam) -> str:
     head = SubElement(page, "head")
     SubElement(head, "meta", charset="utf-8")
     SubElement(head, "meta", name="viewport", content="width=device-width, initial-scale=1")
-    _text(head, "title", f"Grade: {exam.mark} of 100")
+    _text(head, "title", f"Test: {exam.mark} of 100")
     _text(head, "style", STYLE)
     body = SubElement(page, "body")
     _text(body, "h1", f"{exam.mark} of 100")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -12,7 +11,7 @@ from emulator.checks.suite.seams import Doubt
 NONE_CONCERNS = "No wrong service concerns what the command does."
 
 
-class DoubtReport(NamedTuple):
+class SuiteReport(NamedTuple):
     """``failure`` is that of the command with the right service; then nothing else was tried.
 
     ``untouched`` are the rows that do not concern the command, ``remaining`` counts those that were not tried.
@@ -64,19 +63,17 @@ class DoubtReport(NamedTuple):
         """The report as one text."""
         return "\n".join(self.lines())
 
-    def as_json(self) -> str:
-        """The report as one line of JSON."""
-        return json.dumps(
-            {
-                "score": round(self.score, 1),
-                "noticed": [row.name for row in self.noticed],
-                "unnoticed": [_as_json(row) for row in self.unnoticed],
-                "untouched": [row.name for row in self.untouched],
-                "remaining": self.remaining,
-                "failure": self.failure,
-                "interrupted": self.interrupted,
-            }
-        )
+    def as_dict(self) -> dict[str, Any]:
+        """The report for programs."""
+        return {
+            "score": round(self.score, 1),
+            "noticed": [row.name for row in self.noticed],
+            "unnoticed": [_as_json(row) for row in self.unnoticed],
+            "untouched": [row.name for row in self.untouched],
+            "remaining": self.remaining,
+            "failure": self.failure,
+            "interrupted": self.interrupted,
+        }
 
     def as_junit(self) -> str:
         """The report as JUnit XML: a test case for each wrong service, which fails where it was not noticed."""
@@ -86,7 +83,7 @@ class DoubtReport(NamedTuple):
             junit.TestCase(row.name, [junit.TestFailure(row.sentence, row.look)] if row in self.unnoticed else [])
             for row in rows
         ]
-        return junit.report("doubt", "doubt", [right, *cases])
+        return junit.report("test suite", "test suite", [right, *cases])
 
 
 def _as_json(row: Doubt) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from emulator.checks.runs import ONE_AT_A_TIME, RunLimits, Runs
-from emulator.checks.suite.doubt_report import DoubtReport
+from emulator.checks.suite.doubt_report import SuiteReport
 from emulator.checks.suite.seams import Doubt
 
 
@@ -31,7 +31,7 @@ def doubt(
     only: Sequence[str] = (),
     skip: Sequence[str] = (),
     most: int | None = None,
-) -> DoubtReport:
+) -> SuiteReport:
     """Run the command with the right service, then with each wrong one that concerns it.
 
     ``only`` and ``skip`` are names of rows. Of more than ``most`` rows a sample is tried, always the same. Ctrl-C ends
@@ -42,15 +42,15 @@ def doubt(
     try:
         right = play(None)
     except KeyboardInterrupt:
-        return DoubtReport((), (), (), remaining=len(wanted), interrupted=True)
+        return SuiteReport((), (), (), remaining=len(wanted), interrupted=True)
     if right.failure is not None:
-        return DoubtReport((), (), (), failure=right.failure)
+        return SuiteReport((), (), (), failure=right.failure)
     concerning = sample([row for row in wanted if row.name in right.reached], most)
     runs.play_all(concerning)
     played = runs.endings
     # A row that was not reached this time says nothing about the command.
     asked = [row for row in concerning if row.name in played and row.name in played[row.name].reached]
-    return DoubtReport(
+    return SuiteReport(
         noticed=[row for row in asked if played[row.name].failure is not None],
         unnoticed=[row for row in asked if played[row.name].failure is None],
         untouched=[row for row in wanted if row.name not in right.reached],

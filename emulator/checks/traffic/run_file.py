@@ -14,7 +14,7 @@ from emulator.control.recording.test_values import with_test_values
 from emulator.engine.redaction import redact_text, redact_value
 from emulator.version import VERSION
 
-FORMAT = "payments-emulator proxy"
+FORMAT = "payments-emulator compare traffic"
 
 MAX_LINE = 64 * 1024 * 1024
 """Bytes of the longest line that is read."""

@@ -1,4 +1,4 @@
-"""Reports of runs, opened from their JSON: those of ``sweep --json`` and of ``grade --json``."""
+"""Reports of runs, opened from their JSON: those of ``test app --json`` and of ``test all --json``."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ class OpenedReport(NamedTuple):
     areas: list[OpenedArea]
 
 
-class _GradeFinding(msgspec.Struct):
+class _AllFinding(msgspec.Struct):
     sentence: str
     fix: str
 
 
-class _GradeArea(msgspec.Struct):
+class _AllArea(msgspec.Struct):
     name: str
     question: str
     mark: int | None
-    findings: list[_GradeFinding]
+    findings: list[_AllFinding]
     not_asked: str | None = None
 
 
-class _GradeFile(msgspec.Struct):
+class _AllFile(msgspec.Struct):
     mark: int
     failure: str | None
-    areas: list[_GradeArea]
+    areas: list[_AllArea]
 
 
 class _Disturbance(msgspec.Struct):
@@ -59,7 +59,7 @@ class _Disturbance(msgspec.Struct):
     advice: str
 
 
-class _SweepFile(msgspec.Struct):
+class _AppFile(msgspec.Struct):
     passed: bool
     runs: int
     requests: int
@@ -71,28 +71,30 @@ class _SweepFile(msgspec.Struct):
 
 
 def opened(text: str) -> OpenedReport:
-    """The report of a JSON text. Raises ``ValueError`` for one that is neither a sweep's nor a grade's."""
+    """The report of a JSON text. Raises ``ValueError`` for one that is neither of these."""
     try:
-        return _sweep(msgspec.json.decode(text, type=_SweepFile))
+        return _app(msgspec.json.decode(text, type=_AppFile))
     except (msgspec.DecodeError, RecursionError):
         pass
     try:
-        return _grade(msgspec.json.decode(text, type=_GradeFile))
+        return _all(msgspec.json.decode(text, type=_AllFile))
     except (msgspec.DecodeError, RecursionError):
-        raise ValueError("not the JSON of a sweep or a grade") from None
+        raise ValueError("not the JSON of test app or test all") from None
 
 
-def _sweep(sweep: _SweepFile) -> OpenedReport:
-    findings = [OpenedFinding(each.sentence, each.differences, each.advice) for each in sweep.findings]
-    counts = f"{sweep.requests} requests, {sweep.deliveries} deliveries, {sweep.runs} runs"
-    more = f"; {sweep.remaining} runs left out" if sweep.remaining else ""
+def _app(report: _AppFile) -> OpenedReport:
+    findings = [OpenedFinding(each.sentence, each.differences, each.advice) for each in report.findings]
+    counts = f"{report.requests} requests, {report.deliveries} deliveries, {report.runs} runs"
+    more = f"; {report.remaining} runs left out" if report.remaining else ""
     areas = [OpenedArea("Findings", counts + more, "", findings)] if findings else []
-    if sweep.unstable:
-        areas.append(OpenedArea("Not the same twice", "", "", [OpenedFinding(each, [], "") for each in sweep.unstable]))
-    return OpenedReport("sweep", sweep.failure or counts + more, sweep.passed, areas)
+    if report.unstable:
+        areas.append(
+            OpenedArea("Not the same twice", "", "", [OpenedFinding(each, [], "") for each in report.unstable])
+        )
+    return OpenedReport("test app", report.failure or counts + more, report.passed, areas)
 
 
-def _grade(grade: _GradeFile) -> OpenedReport:
+def _all(report: _AllFile) -> OpenedReport:
     areas = [
         OpenedArea(
             area.name,
@@ -100,7 +102,7 @@ def _grade(grade: _GradeFile) -> OpenedReport:
             "" if area.mark is None else str(area.mark),
             [OpenedFinding(each.sentence, [], each.fix) for each in area.findings],
         )
-        for area in grade.areas
+        for area in report.areas
     ]
-    passed = grade.failure is None and not any(area.findings for area in grade.areas)
-    return OpenedReport("grade", grade.failure or f"{grade.mark} / 100", passed, areas)
+    passed = report.failure is None and not any(area.findings for area in report.areas)
+    return OpenedReport("test all", report.failure or f"{report.mark} / 100", passed, areas)

@@ -180,7 +180,10 @@ class Console:
         try:
             values: dict[str, Any] = {"report": report_files.opened(text), "error": None}
         except ValueError:
-            values = {"report": None, "error": request.language.gettext("This is not the JSON of a sweep or a grade.")}
+            values = {
+                "report": None,
+                "error": request.language.gettext("This is not the JSON of test app or test all."),
+            }
         return page(request, "reports.html", 422 if values["error"] else 200, **await self._frame(request), **values)
 
     def _redirect(self, path: str, notice: Notice) -> Response:

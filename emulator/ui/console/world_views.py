@@ -105,7 +105,7 @@ async def inbox(request: ConsoleRequest) -> TemplateAndValues:
 
 
 async def reports(request: ConsoleRequest) -> TemplateAndValues:
-    """A form that opens the JSON of a sweep or a grade."""
+    """A form that opens the JSON of test app or test all."""
     return "reports.html", {"report": None, "error": None}
 
 

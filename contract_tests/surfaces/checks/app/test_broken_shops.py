@@ -33,7 +33,7 @@ def story_of(shop_source: str, monkeypatch: pytest.MonkeyPatch) -> Callable[[Emu
 @pytest.mark.parametrize("shop", PYTHON_SHOPS, ids=lambda shop: shop.mistake)
 def test_a_mistake_is_named(payments: Emulator, shop: BrokenShop, monkeypatch: pytest.MonkeyPatch) -> None:
     try:
-        text = payments.sweep(story_of(source(shop), monkeypatch), only=shop.cases).text()
+        text = payments.test_app(story_of(source(shop), monkeypatch), only=shop.cases).text()
     except AssertionError as error:
         text = str(error)
     for sentence in shop.sentences:
@@ -44,7 +44,7 @@ def test_the_sound_shop_ends_the_same(payments: Emulator, monkeypatch: pytest.Mo
     """In the cases that find the mistakes; nor does the audit find anything."""
     sound = (EXAMPLES / "python-shop/shop.py").read_text("utf-8")
     cases = sorted({case for shop in PYTHON_SHOPS for case in shop.cases})
-    report = payments.sweep(story_of(sound, monkeypatch), only=cases)
+    report = payments.test_app(story_of(sound, monkeypatch), only=cases)
     assert (report.runs, report.unreached, report.audit) == (2 + len(cases), [], [])
 
 

@@ -1,4 +1,4 @@
-"""``payments-emulator sweep``: what it finds in two clients that differ in one header."""
+"""``payments-emulator test app``: what it finds in two clients that differ in one header."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Ended(NamedTuple):
 def sweep(*arguments: str | Path) -> Ended:
     """Run the command line in this process, which has loaded everything."""
     with redirect_stdout(StringIO()) as output, redirect_stderr(StringIO()) as errors, pytest.raises(SystemExit) as end:
-        main(["sweep", *map(str, arguments)])
+        main(["test", "app", *map(str, arguments)])
     return Ended(int(end.value.code or 0), output.getvalue(), errors.getvalue())
 
 
@@ -82,7 +82,7 @@ def test_one_case_is_run_again_alone(tmp_path: Path) -> None:
     lines = ended.stdout.splitlines()
     assert lines[0] == "request 5, POST /v1/refunds/: answer lost after it was executed"
     command = shlex.join([*CLIENT, "careless"])
-    assert f"    again: payments-emulator sweep --only 5:drop-after --then=3d -- {command}" in lines
+    assert f"    again: payments-emulator test app --only 5:drop-after --then=3d -- {command}" in lines
     assert "5 requests, 0 deliveries, 3 runs" in ended.stdout
     assert "Without any fault, warning of the audit: A refund was asked for without" in ended.stdout
     suite = ElementTree.parse(report).getroot()
@@ -104,7 +104,7 @@ def test_faults_with_one_cause_are_one_paragraph() -> None:
     assert [line for line in lines if line.startswith("    after error-after also: error of the audit: ")]
     assert lines[-3:-1] == [
         "    POST /v1/refunds/ was sent again without an Idempotency-Key",
-        "    how to fix it: guide, Sweep, Send a request again",
+        "    how to fix it: guide, Test app, Send a request again",
     ]
 
 
@@ -158,7 +158,7 @@ def test_a_command_with_worlds_of_its_own_is_said_what_to_do() -> None:
     ended = sweep("--", *posting("", key="'sk_test_of-a-test'"))
     assert ended.returncode == 2
     assert "COMMAND uses worlds of other keys (of-a-test)" in ended.stderr
-    assert "call payments.sweep(story) in a test instead" in ended.stderr
+    assert "call payments.test_app(story) in a test instead" in ended.stderr
 
 
 def test_a_command_that_resets_its_world_is_said_not_to() -> None:
@@ -170,7 +170,7 @@ def test_a_command_that_resets_its_world_is_said_not_to() -> None:
 
 def test_a_command_uses_no_proxy_for_its_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
-    assert sweep("--budget", "0", "--", *posting("")).returncode == 0
+    assert sweep("--budget", "0", "--", *posting("")).returncode == 3
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
@@ -188,7 +188,7 @@ def test_ctrl_c_reports_what_was_found_and_ends_the_commands(tmp_path: Path) -> 
         *("    " + line for line in posting("")[2].splitlines()),
         "except OSError: pass",
     ]
-    command = [sys.executable, "-m", "emulator.cli.main", "sweep", "--jobs", "1", "--", sys.executable, "-c"]
+    command = [sys.executable, "-m", "emulator.cli.main", "test", "app", "--jobs", "1", "--", sys.executable, "-c"]
     with subprocess.Popen([*command, "\n".join(story)], stdout=subprocess.PIPE, text=True) as process:
         while not pid.exists():
             time.sleep(0.05)
@@ -211,6 +211,6 @@ def test_a_check_of_the_application_is_compared_as_well(tmp_path: Path) -> None:
 
 def test_the_budget_ends_the_search() -> None:
     ended = sweep("--budget", "0", "--", *CLIENT)
-    assert ended.returncode == 0
+    assert ended.returncode == 3
     assert "5 requests, 0 deliveries, 2 runs" in ended.stdout
     assert "The budget ended before 31 runs." in ended.stdout

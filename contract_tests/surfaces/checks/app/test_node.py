@@ -1,4 +1,4 @@
-"""``payments.sweep(story)`` of the module for Node: its own suite, under Node's test runner."""
+"""``payments.test_app(story)`` of the module for Node: its own suite, under Node's test runner."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EXAMPLES = ROOT / "docs/examples/node"
 
 def test_the_suite_of_the_node_module(tmp_path: Path) -> None:
     shutil.copytree(EXAMPLES / "payments-emulator", tmp_path / "node_modules/payments-emulator")
-    shutil.copy(EXAMPLES / "node-sweep/sweep.test.mjs", tmp_path)
+    shutil.copy(EXAMPLES / "node-test-app/app.test.mjs", tmp_path)
     own = {name: value for name, value in os.environ.items() if not name.startswith("PAYMENTS_EMULATOR_")}
     command = Path(sys.executable).with_name("payments-emulator")
     ended = subprocess.run(

@@ -1,4 +1,4 @@
-"""``payments.sweep(story)``: shops that are each wrong in one way about webhooks, and one that is not."""
+"""``payments.test_app(story)``: shops that are each wrong in one way about webhooks, and one that is not."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from contract_tests import ROOT
-from emulator.checks.app.findings import SweepReport
+from emulator.checks.app.findings import AppReport
 from emulator.checks.app.placed_faults import FAULT_KINDS
 from emulator.testing import Emulator
 
@@ -90,13 +90,13 @@ def story(kind: type[Shop]) -> Callable[[Emulator], Callable[[], int]]:
 def deliveries_only(payments: Emulator, kind: type[Shop]) -> str:
     """The findings about deliveries of the one event that the shop reacts to."""
     with pytest.raises(AssertionError) as found:
-        payments.sweep(story(kind))
+        payments.test_app(story(kind))
     return str(found.value)
 
 
 def test_a_shop_that_remembers_and_reconciles_survives_every_webhook_fault(payments: Emulator) -> None:
     cases = [f"{number}:{kind}" for number in (1, 2, 3) for kind in ("lost", "late", "twice", "swapped")]
-    report = payments.sweep(story(Shop), only=cases)
+    report = payments.test_app(story(Shop), only=cases)
     assert (report.runs, report.findings, report.unreached) == (14, [], [])
 
 
@@ -118,14 +118,14 @@ def test_a_shop_that_verifies_no_webhook_is_found_by_the_audit(payments: Emulato
     """A forged delivery is passed on as it came: to reject it is up to the application."""
     text = failing(payments, story(Shop), "1:forged")
     assert "customer.created: delivered after a forged copy of it\n    error of the audit" in text
-    assert "(forged-webhook-believed)\n    how to fix it: guide, Sweep, Verify every webhook\n" in text
-    assert 'again: payments.sweep(story, only=["1:forged"])' in text
+    assert "(forged-webhook-believed)\n    how to fix it: guide, Test app, Verify every webhook\n" in text
+    assert 'again: payments.test_app(story, only=["1:forged"])' in text
 
 
 def failing(payments: Emulator, story: Callable[[Emulator], Any], *only: str, **options: Any) -> str:
     """What is found in some cases."""
     with pytest.raises(AssertionError) as found:
-        payments.sweep(story, only=only, **options)
+        payments.test_app(story, only=only, **options)
     return str(found.value)
 
 
@@ -174,7 +174,7 @@ def test_objects_that_belong_to_others_are_a_difference(payments: Emulator) -> N
 
     text = failing(payments, play, "3:throttled")
     assert "customers by their payment intents: 1 with 2 instead of 2 with 1" in text
-    assert "guide, Sweep, Wait when you are asked to" in text
+    assert "guide, Test app, Wait when you are asked to" in text
 
 
 def test_two_faults_are_tried_at_once(payments: Emulator) -> None:
@@ -192,10 +192,10 @@ def test_two_faults_are_tried_at_once(payments: Emulator) -> None:
                         lives -= 1
 
     singles = ["1:drop-before", "2:drop-before", "2:drop-after"]
-    assert payments.sweep(play, only=singles).runs == 5
+    assert payments.test_app(play, only=singles).runs == 5
     text = failing(payments, play, *singles, pairs=True)
     assert "request 1, POST /v1/customers/: connection lost before it was executed; and request 2, POST" in text
-    assert 'again: payments.sweep(story, only=["1:drop-before+2:drop-before"])' in text
+    assert 'again: payments.test_app(story, only=["1:drop-before+2:drop-before"])' in text
     assert "7 runs: the story ends differently after 2 faults." in text
     assert "1:drop-before+2:drop-before" in failing(payments, play, "1:drop-before+2:drop-before")
 
@@ -219,20 +219,20 @@ def test_what_the_audit_finds_without_any_fault_is_reported(payments: Emulator) 
         payments.client.post("/v1/customers/", json={})
         payments.client.post("/v1/customers/", json={})
 
-    report: SweepReport = payments.sweep(play, only=["1:slow"])
+    report: AppReport = payments.test_app(play, only=["1:slow"])
     assert [note.rule for note in report.audit] == ["retried-refusal"]
     assert "Without any fault, warning of the audit: A request with a permanent error was sent" in report.text()
 
 
 def test_each_fault_has_its_section_in_the_guide() -> None:
-    page = (ROOT / "docs/guide/sweep.md").read_text("utf-8")
+    page = (ROOT / "docs/guide/test-app.md").read_text("utf-8")
     assert {kind.section for kind in FAULT_KINDS} <= set(re.findall("^### (.+)$", page, re.MULTILINE))
     assert {kind.name for kind in FAULT_KINDS} <= set(re.findall(r"^\| `([a-z-]+)` \|", page, re.MULTILINE))
 
 
 def test_the_swept_world_is_not_the_test_s_own(payments: Emulator) -> None:
     payments.client.post("/v1/customers/", json={"email": EMAIL, "name": "Awa Diop"})
-    payments.sweep(story(Shop), only=["1:late"])
+    payments.test_app(story(Shop), only=["1:late"])
     assert payments.client.get("/v1/customers/").json()["pagination"]["count"] == 1
 
 
@@ -244,4 +244,4 @@ def test_a_story_with_two_ends_is_not_swept(payments: Emulator) -> None:
             payments.client.post("/v1/customers/", json={"email": f"{number}@example.com", "name": "Awa Diop"})
 
     with pytest.raises(AssertionError, match=r"does not end the same twice.*\n.*2 customers active instead of 1"):
-        payments.sweep(play)
+        payments.test_app(play)

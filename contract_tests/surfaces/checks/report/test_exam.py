@@ -10,25 +10,23 @@ from xml.etree import ElementTree
 import pytest
 from jsonschema import Draft7Validator
 
-from emulator.checks.app.findings import Advice, SweepFinding, SweepReport
+from emulator.checks.app.findings import Advice, AppFinding, AppReport
 from emulator.checks.app.placed_faults import Place, cases
 from emulator.checks.report import areas, exam_formats
 from emulator.checks.report.exam import Exam
 from emulator.checks.report.page import as_html
-from emulator.checks.suite.doubt_report import DoubtReport
+from emulator.checks.suite.doubt_report import SuiteReport
 from emulator.checks.suite.table import DOUBTS
-from emulator.cli.exec_assumptions import CommandRun
-from emulator.cli.grade import examined_file
+from emulator.cli.exec import CommandRun
+from emulator.cli.report import examined_file
 
 ROWS = list(DOUBTS.values())
 PLACE = Place("request", 5, "POST /v1/refunds/")
 LOST = next(case for case in cases([PLACE]) if case.kind.name == "drop-after")
 SENT_AGAIN = Advice("It was sent again.", "Send a request again")
-SWEPT = areas.of_sweep(
-    SweepReport([PLACE], 6, [SweepFinding(LOST, ("2 refunds <b> instead of 1", "more"), [SENT_AGAIN])])
-)
-DOUBTED = areas.of_doubt(DoubtReport(ROWS[:3], ROWS[3:4], ROWS[4:]))
-UNASKED = areas.CERTIFY._replace(not_asked="Start your receiver.")
+SWEPT = areas.of_app(AppReport([PLACE], 6, [AppFinding(LOST, ("2 refunds <b> instead of 1", "more"), [SENT_AGAIN])]))
+DOUBTED = areas.of_suite(SuiteReport(ROWS[:3], ROWS[3:4], ROWS[4:]))
+UNASKED = areas.RECEIVER._replace(not_asked="Start your receiver.")
 EXAM = Exam((SWEPT, UNASKED, DOUBTED))
 
 
@@ -41,14 +39,14 @@ def test_the_mark_is_the_mean_of_what_was_asked() -> None:
 def test_the_areas_come_first_then_each_finding_with_what_fixes_it() -> None:
     lines = list(EXAM.lines())
     assert lines[0] == "75 of 100"
-    assert [line.split()[0] for line in lines[2:5]] == ["sweep", "certify", "doubt"]
+    assert [line.split()[0] for line in lines[2:5]] == ["app", "receiver", "suite"]
     text = "\n".join(lines)
     assert (
-        "sweep (guide: sweep)\n"
+        "app (guide: test-app)\n"
         "  - request 5, POST /v1/refunds/: answer lost after it was executed: 2 refunds <b> instead of 1\n"
-        "    It was sent again. (how to fix it: guide, Sweep, Send a request again)"
+        "    It was sent again. (how to fix it: guide, Test app, Send a request again)"
     ) in text
-    assert "certify (guide: signatures)\n    Start your receiver." in text
+    assert "receiver (guide: signatures)\n    Start your receiver." in text
     assert f"  - {ROWS[3].sentence}\n    {ROWS[3].look}" in text
 
 
@@ -184,16 +182,16 @@ def test_an_audit_asks_each_rule_in_each_world_and_remarks_cost_nothing() -> Non
     found = {"severity": "warning", "rule": "refund-without-key", "title": "No key", "advice": "Send it."}
     first = {"findings": [found, {**found, "severity": "info", "rule": "x"}], "kept": [{"rule": "a"}, {"rule": "b"}]}
     second = {"findings": [], "kept": [{"rule": "refund-without-key"}]}
-    area = areas.of_audit([first, second])
+    area = areas.of_client([first, second])
     assert (area.passed, area.asked, [each.rule for each in area.findings]) == (3, 4, ["refund-without-key"])
-    assert areas.of_audit([{"findings": [], "kept": []}]).mark is None
+    assert areas.of_client([{"findings": [], "kept": []}]).mark is None
 
 
 def test_what_goes_well_has_to_be_seen_going_wrong() -> None:
-    area = areas.of_coverage({"payment_intent succeeded", "payment_intent canceled", "refund succeeded"})
+    area = areas.of_usage({"payment_intent succeeded", "payment_intent canceled", "refund succeeded"})
     assert (area.passed, area.asked) == (1, 2)
     assert [each.sentence for each in area.findings] == ["no test sees a refund that fails (refund failed)"]
-    assert areas.of_coverage({"customer active"}).mark is None
+    assert areas.of_usage({"customer active"}).mark is None
 
 
 def test_an_assumption_that_a_suite_depends_on_is_found() -> None:
@@ -224,11 +222,11 @@ def test_a_receiver_that_accepts_what_is_forged_is_found() -> None:
         "expected": "refused",
         "advice": "Verify.",
     }
-    area = areas.of_certify([right, wrong])
+    area = areas.of_receiver([right, wrong])
     assert (area.mark, area.findings[0].fix) == (50, "Verify.")
     assert area.findings[0].sentence == "a forged event: expected to be rejected (R)"
 
 
 def test_a_story_without_one_end_is_not_swept() -> None:
-    area = areas.of_sweep(SweepReport([PLACE], 2, [], unstable=["2 customers instead of 1"]))
+    area = areas.of_app(AppReport([PLACE], 2, [], unstable=["2 customers instead of 1"]))
     assert (area.mark, "2 customers instead of 1" in (area.not_asked or "")) == (None, True)

@@ -1,4 +1,4 @@
-"""``payments-emulator grade``: a sound suite, one that looks at nothing, and the same bytes for the same commit."""
+"""``payments-emulator test all``: a sound suite, one that looks at nothing, and the same bytes for the same commit."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CLIENT = f"{sys.executable} {Path(__file__).parents[1] / 'app/client.py'}"
 
 
 def grade(*arguments: str | Path) -> Ended:
-    return run("grade", *map(str, arguments))
+    return run("test", "all", *map(str, arguments))
 
 
 def written(folder: Path) -> tuple[list[str], Sequence[Path]]:
@@ -46,9 +46,9 @@ def test_the_same_commit_gets_the_same_bytes(tmp_path: Path) -> None:
     assert results[0] == results[1]
     exam = json.loads(results[0][0])
     asked = {area["name"]: area["asked"] for area in exam["areas"]}
-    assert (asked["sweep"], asked["certify"], asked["doubt"], asked["assumptions"]) == (1, 0, 1, 1)
+    assert (asked["app"], asked["receiver"], asked["suite"], asked["assumptions"]) == (1, 0, 1, 1)
     marks = {area["name"]: area["mark"] for area in exam["areas"]}
-    assert (marks["sweep"], marks["assumptions"], marks["coverage"]) == (100, 100, 0)
+    assert (marks["app"], marks["assumptions"], marks["usage"]) == (100, 100, 0)
 
 
 def test_the_sound_example_shop_passes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,9 +58,9 @@ def test_the_sound_example_shop_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     ended = grade("--sample", "1", "--fail-on", "95", "--json", "--", *command)
     assert ended.status == 0, ended.output
     areas = {area["name"]: area for area in json.loads(ended.output)["areas"]}
-    assert {name for name, area in areas.items() if area["asked"]} == {"audit", "coverage", "doubt", "assumptions"}
-    assert areas["audit"]["mark"] >= 95
-    assert [areas[name]["mark"] for name in ("coverage", "doubt", "assumptions")] == [100, 100, 100]
+    assert {name for name, area in areas.items() if area["asked"]} == {"client", "usage", "suite", "assumptions"}
+    assert areas["client"]["mark"] >= 95
+    assert [areas[name]["mark"] for name in ("usage", "suite", "assumptions")] == [100, 100, 100]
 
 
 @contextmanager

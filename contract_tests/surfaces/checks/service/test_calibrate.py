@@ -1,4 +1,4 @@
-"""``calibrate`` names what a service does otherwise, and nothing else, whatever the network does."""
+"""``compare service`` names what a service does otherwise, and nothing else, whatever the network does."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_requests_end_where_they_are_limited(itself: RunningServer) -> None:
 
 
 def run(*arguments: str) -> Any:
-    return CliRunner().invoke(cli, ["calibrate", *arguments], standalone_mode=False)
+    return CliRunner().invoke(cli, ["compare", "service", *arguments], standalone_mode=False)
 
 
 def test_the_command_prints_its_budget_and_writes_a_profile(itself: RunningServer, tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ def test_the_command_prints_its_budget_and_writes_a_profile(itself: RunningServe
 def test_the_report_is_json_without_secrets(itself: RunningServer) -> None:
     ended = CliRunner().invoke(
         cli,
-        ["calibrate", itself.url, "--key", KEY, "--rate", "1000", "--json", "--receiver", "local"],
+        ["compare", "service", itself.url, "--key", KEY, "--rate", "1000", "--json", "--receiver", "local"],
         standalone_mode=False,
     )
     report = json.loads(ended.stdout)

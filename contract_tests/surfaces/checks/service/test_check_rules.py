@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from contract_tests.surfaces.checks.service.second import KEY, KNOWN, NOTHING, serving
 from contract_tests.surfaces.cli.test_check import SMALL
-from emulator.cli import check as module
+from emulator.cli import document as module
 from emulator.cli.main import cli
 from emulator.document.profile import Profile, save
 
@@ -27,7 +27,18 @@ def test_the_report_has_the_rules_and_fails_where_they_are_not_as_a_profile_says
     save(Profile(service="https://sandbox.example.com", date="2026-01-02", of=78, assumptions=expected), profile)
     with serving(NOTHING._replace(switched={"assumptions.metadata_values": "any"})) as server:
         monkeypatch.setattr(module, "server_and_document", lambda url: (f"{url}/v1", SMALL))
-        arguments = ["check", server.url, "--key", KEY, "--examples", "1", "--rules", "--against", str(profile)]
+        arguments = [
+            "compare",
+            "document",
+            server.url,
+            "--key",
+            KEY,
+            "--examples",
+            "1",
+            "--rules",
+            "--against",
+            str(profile),
+        ]
         ended = CliRunner().invoke(cli, [*arguments, "--json", "--junit", str(junit)], standalone_mode=False)
     assert ended.return_value == 1, ended.output
     report: Any = json.loads(ended.stdout)
@@ -42,5 +53,7 @@ def test_the_report_has_the_rules_and_fails_where_they_are_not_as_a_profile_says
 
 
 def test_a_profile_without_the_rules_is_wrong_usage(tmp_path: Path) -> None:
-    ended = CliRunner().invoke(cli, ["check", "--against", str(tmp_path / "profile.yaml")], standalone_mode=False)
+    ended = CliRunner().invoke(
+        cli, ["compare", "document", "--against", str(tmp_path / "profile.yaml")], standalone_mode=False
+    )
     assert "add --rules" in str(ended.exception)

@@ -134,7 +134,7 @@ def test_a_later_profile_is_compared_with_an_earlier_one(profile: Path) -> None:
 
 def test_a_drift_ends_the_command_with_status_1(profile: Path, tmp_path: Path) -> None:
     with serving(NOTHING) as server:
-        arguments = ["calibrate", server.url, "--key", KEY, "--rate", "1000", "--only", "B-13"]
+        arguments = ["compare", "service", server.url, "--key", KEY, "--rate", "1000", "--only", "B-13"]
         first = tmp_path / "now.yaml"
         again = CliRunner().invoke(cli, [*arguments, "--out", str(first)], standalone_mode=False)
         same = CliRunner().invoke(cli, [*arguments, "--against", str(first)], standalone_mode=False)

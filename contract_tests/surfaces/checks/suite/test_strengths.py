@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 from contract_tests.surfaces.checks.suite.conftest import Play
 from contract_tests.surfaces.checks.suite.stories import Story, customer, deposit, pay
 from emulator.checks.runs import ONE_AT_A_TIME, RunLimits
-from emulator.checks.suite.doubt_report import DoubtReport
+from emulator.checks.suite.doubt_report import SuiteReport
 from emulator.checks.suite.seams import Doubt
 from emulator.checks.suite.search import DoubtRun, doubt
 from emulator.checks.suite.table import DOUBTS
@@ -47,7 +47,7 @@ def thorough(payments: Emulator) -> None:
     assert paid["fee"] > 0
 
 
-def doubted(play: Play, story: Story, limits: RunLimits = ONE_AT_A_TIME, **options: Any) -> DoubtReport:
+def doubted(play: Play, story: Story, limits: RunLimits = ONE_AT_A_TIME, **options: Any) -> SuiteReport:
     def run(row: Doubt | None) -> DoubtRun:
         name = "" if row is None else row.name
         try:

@@ -14,7 +14,7 @@ from emulator.checks.traffic.passed import Passed
 from emulator.checks.traffic.proxy_server import ProxyOutcome, ProxyServer, ProxyTargets
 from emulator.checks.traffic.run_file import RunWriter
 from emulator.checks.traffic.side_by_side import SideBySide
-from emulator.cli.server_thread import serving as running
+from emulator.cli.server import serving as running
 from emulator.testing.fresh_world import FreshWorld
 
 

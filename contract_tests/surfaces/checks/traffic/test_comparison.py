@@ -128,8 +128,23 @@ def test_a_date_shows_the_time_where_no_object_does(tmp_path: Path) -> None:
     dates = ["2026-01-01T00:00:00.000Z", "2026-01-03T00:00:00.000Z"]
     dated = [lines[0], *({**line, "date": date} for line, date in zip(lines[1:], dates, strict=True))]
     file.write_text("".join(f"{json.dumps(line)}\n" for line in dated), "utf-8")
-    ended = CliRunner().invoke(cli, ["play", str(file)], standalone_mode=False)
+    ended = CliRunner().invoke(cli, ["replay", str(file)], standalone_mode=False)
     assert ended.return_value == 0, ended.output
+
+
+def test_it_is_played_at_an_emulator_whose_url_is_typed(tmp_path: Path) -> None:
+    """Its App is reset first; one that does not run is said so."""
+    file = tmp_path / "run.jsonl"
+    with serving(NOTHING) as server, proxying(server.url, record=file) as proxy, through(proxy) as http:
+        post(http, "/customers/", {"name": "Awa", "email": "awa@example.com"})
+    with serving(NOTHING) as server:
+        url = ["replay", str(file), "--url", server.url]
+        ended = CliRunner().invoke(cli, url, standalone_mode=False)
+        assert ended.return_value == 0, ended.output
+        with http_client(base_url=server.url, headers={"Authorization": "Bearer sk_test_demo"}) as there:
+            assert [each["firstname"] for each in there.get("/v1/customers/").json()["data"]] == ["Awa"]
+    ended = CliRunner().invoke(cli, url, standalone_mode=False)
+    assert "no emulator at" in str(ended.exception)
 
 
 @pytest.mark.parametrize(
@@ -141,7 +156,7 @@ def test_a_date_shows_the_time_where_no_object_does(tmp_path: Path) -> None:
 )
 def test_a_file_that_is_no_recording_is_explained(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "run.jsonl").write_text(text)
-    ended = CliRunner().invoke(cli, ["play", str(tmp_path / "run.jsonl")], standalone_mode=False)
+    ended = CliRunner().invoke(cli, ["replay", str(tmp_path / "run.jsonl")], standalone_mode=False)
     assert message in str(ended.exception)
 
 

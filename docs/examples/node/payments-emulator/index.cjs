@@ -643,10 +643,10 @@ async function worldReport(api, clock, deliveries) {
 
 const eventLine = (event, mark) => `  ${event.created_at}  ${mark} ${event.type}  ${event.data.object.id ?? ""}`;
 
-// -- sweeps
+// -- tests of the application
 
-/** The report of a story that is played by this process and swept by the command; `payments` is the world it starts as. */
-async function sweepStory(payments, story, { only = [], budget, afterwards = "2d", pairs = false } = {}) {
+/** The report of a story that is played by this process and tried by the command; `payments` is the world it starts as. */
+async function testStory(payments, story, { only = [], budget, afterwards = "2d", pairs = false } = {}) {
   const command = process.env.PAYMENTS_EMULATOR_COMMAND ?? "payments-emulator";
   const options = [
     ...only.flatMap((name) => ["--only", name]),
@@ -654,7 +654,7 @@ async function sweepStory(payments, story, { only = [], budget, afterwards = "2d
     ...(pairs ? ["--pairs"] : []),
     ...["--then", afterwards],
   ];
-  const child = spawn(command, ["sweep-story", ...options], { stdio: ["pipe", "pipe", "pipe"], windowsHide: true });
+  const child = spawn(command, ["test", "story", ...options], { stdio: ["pipe", "pipe", "pipe"], windowsHide: true });
   let said = "";
   child.stderr.on("data", (data) => (said += data));
   child.stdin.on("error", () => {}); // the command has ended, and says why on its standard error
@@ -670,18 +670,18 @@ async function sweepStory(payments, story, { only = [], budget, afterwards = "2d
     else child.stdin.write(`${JSON.stringify(await answer(message.ask))}\n`);
   }
   const status = await ended;
-  if (!found) throw new Error(`${command} did not sweep: ${status}. ${said.trim()}`);
+  if (!found) throw new Error(`${command} did not try the story: ${status}. ${said.trim()}`);
   if (!found.report.passed) throw new Error(found.text);
   return { ...found.report, text: found.text };
 }
 
-/** Answers what a sweep asks: a new world, the story played in it, what the story returned called, the world closed. */
+/** Answers what the command asks: a new world, the story played in it, what the story returned called, the world closed. */
 function storyteller(payments, story) {
   let world;
   let check;
   const steps = {
     open: async () => {
-      world = await payments.another("sweep", payments.start);
+      world = await payments.another("story", payments.start);
       return { url: world.url, key: world.key };
     },
     story: async () => {
@@ -785,8 +785,8 @@ class Emulator {
   }
 
   /** Repeat a story once for each request and webhook that can go wrong in it, and compare how it ends. */
-  sweep(story, options) {
-    return sweepStory(this, story, options);
+  testApp(story, options) {
+    return testStory(this, story, options);
   }
 
   async story() {

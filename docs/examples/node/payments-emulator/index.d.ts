@@ -141,7 +141,7 @@ export interface Payment {
   [field: string]: any;
 }
 
-export interface SweepOptions {
+export interface AppOptions {
   /** Only these cases, such as `"4:drop-after"`. */
   only?: string[];
   /** Seconds of real time after which no run starts. */
@@ -152,7 +152,7 @@ export interface SweepOptions {
   pairs?: boolean;
 }
 
-export interface SweepReport {
+export interface AppReport {
   passed: boolean;
   /** How often the story was played. */
   runs: number;
@@ -196,7 +196,7 @@ export class Emulator {
   /** Repeat a story once for each request and webhook that can go wrong in it. `story` gets a new world each time, which starts
    * as this one did, and may return a function, which is called after faults have ended and `afterwards` has passed; what that
    * returns must be the same each time. Fails with everything that was found. Needs the command `payments-emulator`. */
-  sweep(story: (payments: Emulator) => unknown, options?: SweepOptions): Promise<SweepReport>;
+  testApp(story: (payments: Emulator) => unknown, options?: AppOptions): Promise<AppReport>;
   /** The world of another App on the same server; close it as well. */
   another(name: string, options?: WorldOptions): Promise<Emulator>;
   /** What happened in the world so far. */

@@ -1,0 +1,100 @@
+"""``test suite --usage``: what a test suite uses of the service, as a table and as JSON, and as a check in CI."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+
+from contract_tests.surfaces.cli.conftest import OnScreen
+from contract_tests.surfaces.cli.terminal import Ended, run
+from emulator.core.event_types import EVENTS
+
+SUITE = """
+import os, httpx
+for app in ("demo", "other"):
+    key = {"Authorization": f"Bearer sk_test_{app}"}
+    with httpx.Client(base_url=os.environ["PAYMENTS_EMULATOR_URL"], headers=key, trust_env=False) as client:
+        if app == "demo":
+            client.post("/v1/customers/", json={"name": "Awa", "email": "awa@example.com"}).raise_for_status()
+        else:
+            client.get("/v1/customers/").raise_for_status()
+"""
+"""Two tests with an App of their own each."""
+
+NEVER = [type for type in EVENTS if type != "customer.created"]
+
+
+def usage(*options: str, code: str = SUITE) -> Ended:
+    return run("test", "suite", "--usage", *options, "--", sys.executable, "-c", code)
+
+
+def test_each_group_has_its_share_and_what_is_never_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The beginning of that, as much as a line holds, and how many more. What any of the Apps uses is used."""
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = usage().lines
+    assert lines[0] == "Used with 2 requests:"
+    names = ("operations", "statuses", "fields", "parameters", "states", "moves", "events", "errors")
+    assert [line.split()[0] for line in lines[1::2]] == [*names]
+    assert "operations     2 of  87     2.2 %" in lines
+    (report,) = usage("--json").objects
+    first = ", ".join(report["usage"]["groups"]["operations"]["missing"][:3])
+    assert f"  never: {first}, and 82 more" in lines
+    assert max(map(len, lines)) <= 80
+
+
+def test_the_list_of_what_is_never_used_fits_the_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    for columns, line in ((30, "13 more"), (60, f"{NEVER[0]}, and 12 more"), (1000, ", ".join(NEVER))):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        assert usage("--group", "events").lines[2:] == [f"  never: {line}"]
+
+
+def test_all_that_is_never_used_a_line_each() -> None:
+    assert usage("--missing", "--group", "events").lines[2:] == [f"  {name}" for name in NEVER]
+
+
+@pytest.mark.parametrize(
+    ("groups", "floors", "short"),
+    [
+        (["events"], ["events=7"], []),
+        (["events"], ["events=7.2%"], ["events: 7.1 % is less than 7.2 %"]),
+        (
+            ["events", "states"],
+            ["events=8", "states=8"],
+            ["events: 7.1 % is less than 8 %", "states: 2.2 % is less than 8 %"],
+        ),
+        ([], ["50", "events=7", "states=2"], []),
+    ],
+    ids=str,
+)
+def test_too_little_is_a_failed_check(groups: list[str], floors: list[str], short: list[str]) -> None:
+    """Exit status 1, and why. The score is that of wrong services, and none is tried."""
+    shown = [word for group in groups for word in ("--group", group)]
+    result = usage(*shown, *(word for floor in floors for word in ("--fail-on", floor)))
+    assert (result.status, result.errors.splitlines()) == (1 if short else 0, short)
+    assert "events         1 of  14     7.1 %" in result.output
+
+
+def test_the_check_is_the_same_for_programs() -> None:
+    """The output is JSON all the same."""
+    result = usage("--json", "--group", "events", "--fail-on", "events=10")
+    assert (result.status, result.errors) == (1, "events: 7.1 % is less than 10 %\n")
+    report = json.loads(result.output)
+    assert report["usage"]["groups"]["events"]["exercised"] == ["customer.created"]
+    assert (report["noticed"], report["usage"]["request_count"]) == ([], 2)
+
+
+def test_a_suite_that_fails_uses_nothing() -> None:
+    result = usage(code="raise SystemExit(3)")
+    assert result.status == 1
+    assert result.output.startswith(
+        "The command fails with the right service, so nothing else was tried: exit status 3"
+    )
+    assert "Used with" not in result.output
+
+
+def test_it_can_be_read_in_a_terminal(screen: OnScreen) -> None:
+    shown = screen("test", "suite", "--usage", "--", sys.executable, "-c", SUITE)
+    assert shown.status() == 0
+    assert "\x1b[1moperations" in shown.text

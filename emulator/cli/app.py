@@ -1,0 +1,257 @@
+"""``test app``: run a command once for each request and webhook that can go wrong in it, and compare the ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from emulator.cli.exec import handling, past_proxies
+from emulator.cli.groups import FOUND, INTERRUPTED, UNFINISHED, RepeatableCommand, repeating
+from emulator.cli.options import DEFAULT_KEY, OUTPUT_FILE, option, variable, write_text
+from emulator.cli.runs import ProgressLine
+from emulator.cli.serve import make_server, serve
+from emulator.cli.server import serving
+
+if TYPE_CHECKING:
+    from emulator.checks.app.findings import Ending
+    from emulator.checks.app.placed_faults import Case
+
+
+NOTHING_SEEN = (
+    "No request of COMMAND reached the sandbox with the key in PAYMENTS_EMULATOR_KEY: let it use PAYMENTS_EMULATOR_URL "
+    "and that key."
+)
+
+OWN_WORLDS = (
+    "COMMAND uses worlds of other keys ({}), in which no fault strikes: let it use the key in PAYMENTS_EMULATOR_KEY; "
+    "in a suite of tests with a world each, such as pytest's, call payments.test_app(story) in a test instead."
+)
+
+SHOWN_APPS = 3
+"""How many other Apps a message names."""
+
+ERROR = re.compile(r"(Uncaught )?[\w.]*(Error|Exception)\b.*: ")
+"""How programs begin the line that names an error; Node's last line is its version."""
+
+# Each run has a sandbox of its own on a free port, in memory.
+NOT_OURS = ("port", "port_file", "state", "exit_with_stdin")
+
+PARAMETERS = [each for each in serve.params if each.name not in NOT_OURS]
+
+
+@click.command(cls=RepeatableCommand, params=PARAMETERS, context_settings={"allow_interspersed_args": False})
+@option("--key", default=DEFAULT_KEY, metavar="KEY", help="API key for COMMAND.")
+@click.option("--check", default="", metavar="COMMAND", help="Run afterwards; output and status must stay the same.")
+@click.option("--only", multiple=True, metavar="CASE", help="Only this case, such as 4:drop-after; repeatable.")
+@click.option("--budget", type=click.FloatRange(min=0), metavar="SECONDS", help="Start no run after this time.")
+@click.option("--jobs", type=click.IntRange(1, 64), default=2 * (os.cpu_count() or 1), help="Runs at a time.")
+@click.option("--pairs", is_flag=True, help="Also try two faults at once; there are many, so give a --budget.")
+@click.option("--then", "afterwards", default="2d", metavar="DURATION", show_default=True, help="Time after COMMAND.")
+@click.option("--junit", type=OUTPUT_FILE, help="Write a report as JUnit XML.")
+@click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+def app(
+    command: tuple[str, ...],
+    key: str,
+    *,
+    check: str,
+    only: tuple[str, ...],
+    budget: float | None,
+    jobs: int,
+    pairs: bool,
+    afterwards: str,
+    junit: Path | None,
+    as_json: bool,
+    **chosen: Any,
+) -> int:
+    """Show what lost responses and webhooks do to your application.
+
+    \b
+    payments-emulator test app -- python buy.py
+    payments-emulator test app --check 'python orders.py --summary' -- npm run story
+
+    COMMAND runs twice undisturbed, then once for each request and each webhook delivery that can go wrong, each time
+    in a sandbox of its own with the same seed. Then faults end and the clock moves on. Each run must end as the
+    undisturbed one did: exit status, numbers of objects by kind and status, sums of money, links, ledger, audit, and
+    --check.
+
+    Exit status 1 where a run ended differently, 3 where --budget ended before all was tried, 130 after Ctrl-C, with what
+    was found before.
+    """
+    # Imported here: the help of this command needs no driver.
+    from emulator.checks.app.driver import sweep as run_sweep
+    from emulator.checks.runs import RunLimits
+
+    seeded = {**chosen, "seed": 0 if chosen["seed"] is None else chosen["seed"], "state": "memory", "port": 0}
+    runs = CommandRuns(command, shlex.split(check), key, afterwards, seeded)
+    shown = ProgressLine(quiet=as_json)
+    try:
+        # SIGTERM too is to end the commands under way.
+        with handling(signal.default_int_handler):
+            limits = RunLimits(jobs, budget, shown.show, runs.stop)
+            report = run_sweep(runs.play, limits, only=only, with_pairs=pairs)
+    except LookupError as error:
+        raise click.BadParameter(str(error), param_hint="'--only'") from None
+    shown.end()
+    # A command that fails because it finds no sandbox says so itself.
+    if report.runs and not report.places and (report.failure or "").startswith("it sends no request"):
+        raise click.ClickException(runs.why_nothing_was_seen())
+    report = report._replace(repeat=repeating(command))
+    if junit is not None:
+        write_text(junit, report.as_junit())
+    click.echo(report.as_json() if as_json else report.text())
+    if runs.other_apps and not as_json:
+        click.echo(f"Not tried: {runs.other_apps_named()}, Apps of other keys than PAYMENTS_EMULATOR_KEY.")
+    if report.interrupted:
+        return INTERRUPTED
+    return (UNFINISHED if report.remaining else 0) if report.passed else FOUND
+
+
+class CommandRuns:
+    """The runs of the story, and of the application's own check, each in a sandbox of its own."""
+
+    def __init__(
+        self, story: Sequence[str], check: Sequence[str], key: str, afterwards: str, chosen: Mapping[str, Any]
+    ) -> None:
+        self._story = story
+        self._check = check
+        self._key = key
+        self._afterwards = afterwards
+        self._chosen = chosen
+        # Imported here: the help of a command line needs no processes.
+        from emulator.cli.runs import CapturedCommands
+
+        self._commands = CapturedCommands()
+        self.other_apps: set[str] = set()
+
+    def stop(self) -> None:
+        """End the commands that run."""
+        self._commands.stop()
+
+    def play(self, case: Case | None) -> Ending:
+        """Run the story once, with the faults of a case or without any."""
+        # Imported here: the help of this command needs no HTTP client.
+        from emulator.testing.api import Api
+        from emulator.testing.stories import arrange, finish
+
+        server = make_server(**self._chosen)
+        token = self._chosen["control_token"]
+        values = {"--url": server.url, "--key": self._key, "--control-token": token}
+        variables = {variable(name): value for name, value in values.items() if value} | past_proxies(server.url)
+        with serving(server):
+            api = Api(server.url, self._key)
+            if token:
+                api.client.headers["Emulator-Token"] = token
+            arrange(api, case)
+            failure = _failure(*self._run(self._story, variables))
+            check = (lambda: _outcome(*self._run(self._check, variables))) if self._check else None
+            ending = finish(api, case, failure, check, self._afterwards)
+            own = self._key.split("_", 2)[-1]
+            self.other_apps |= {each["name"] for each in api.newest("/_emulator/apps")} - {own}
+            api.close()
+        return ending
+
+    def why_nothing_was_seen(self) -> str:
+        """What to do with a command that did nothing in the world of the key."""
+        return OWN_WORLDS.format(self.other_apps_named()) if self.other_apps else NOTHING_SEEN
+
+    def other_apps_named(self) -> str:
+        """Some of the other Apps."""
+        names = sorted(self.other_apps)
+        return ", ".join(names[:SHOWN_APPS]) + (" …" if len(names) > SHOWN_APPS else "")
+
+    def _run(self, command: Sequence[str], variables: Mapping[str, str]) -> tuple[int, str]:
+        try:
+            status, output = self._commands.run(command, variables)
+        except OSError as error:
+            raise click.ClickException(f"{command[0]}: cannot be run: {error.strerror}") from None
+        return status, output.strip()
+
+
+def _failure(status: int, output: str) -> str | None:
+    """Why the command failed, in one line: its last one that names an error, else its last one."""
+    if status == 0:
+        return None
+    lines = [line.strip() for line in output.splitlines()]
+    errors = [line for line in lines if ERROR.match(line)]
+    return ", ".join([f"exit status {status}", *(errors or lines)[-1:]])
+
+
+def _outcome(status: int, output: str) -> str:
+    return output if status == 0 else f"exit status {status}, {output}"
+
+
+REPEAT = 'payments.testApp(story, { only: ["{case}"] })'
+
+
+@click.command("story", hidden=True)
+@option("--control-token", metavar="TOKEN", help="Token of the control API.")
+@click.option("--only", multiple=True, metavar="CASE", help="Only this case; repeatable.")
+@click.option("--budget", type=click.FloatRange(min=0), metavar="SECONDS", help="Start no run after this time.")
+@click.option("--pairs", is_flag=True, help="Also try two faults at once.")
+@click.option("--then", "afterwards", default="2d", metavar="DURATION", help="Time after the story.")
+def app_story(
+    *, control_token: str | None, only: tuple[str, ...], budget: float | None, pairs: bool, afterwards: str
+) -> None:
+    """Try a story that the program at the other end of standard input and output plays."""
+    # Imported here: the list of commands needs no driver.
+    from emulator.checks.app.driver import sweep
+    from emulator.checks.runs import RunLimits
+
+    def play(case: Case | None) -> Ending:
+        return _played(case, afterwards, control_token)
+
+    try:
+        report = sweep(play, RunLimits(budget=budget), only=only, with_pairs=pairs)._replace(repeat=REPEAT)
+    except LookupError as error:
+        raise click.BadParameter(str(error), param_hint="'only'") from None
+    _send({"report": json.loads(report.as_json()), "text": report.text()})
+
+
+def _played(case: Case | None, afterwards: str, token: str | None) -> Ending:
+    """How the story ends, once, with the faults of a case or without any."""
+    from emulator.testing.api import Api
+    from emulator.testing.stories import arrange, finish
+
+    world = _ask("open")
+    if "failure" in world:
+        raise click.ClickException(world["failure"])
+    api = Api(world["url"], world["key"])
+    if token:
+        api.client.headers["Emulator-Token"] = token
+    arrange(api, case)
+    ending = finish(api, case, _ask("story").get("failure"), _check, afterwards)
+    api.close()
+    _ask("close")
+    return ending
+
+
+def _check() -> Any:
+    answer = _ask("check")
+    if "failure" in answer:
+        raise AssertionError(answer["failure"])
+    return answer.get("value")
+
+
+def _ask(what: str) -> dict[str, Any]:
+    """The program's answer. Raises ``Abort`` if it has gone."""
+    _send({"ask": what})
+    line = sys.stdin.readline()
+    if not line:
+        raise click.Abort
+    answer: dict[str, Any] = json.loads(line)
+    return answer
+
+
+def _send(message: dict[str, Any]) -> None:
+    click.echo(json.dumps(message))
+    sys.stdout.flush()

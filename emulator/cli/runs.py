@@ -1,0 +1,117 @@
+"""Commands that the user names, run many times: captured, counted, and repeated alone."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    import subprocess
+
+
+OWN_GROUP = 0 if os.name == "posix" else None
+"""A command leads a process group, so that its own children are ended with it, and not by a terminal's Ctrl-C."""
+
+
+def run_captured(
+    command: Sequence[str], variables: Mapping[str, str], time_limit: float | None = None
+) -> tuple[int, str]:
+    """The exit status and the output, errors included. ``variables`` join the environment. Raises ``OSError``.
+
+    A command that takes longer than ``time_limit`` seconds is killed, and ``subprocess.TimeoutExpired`` raised.
+    """
+    return CapturedCommands().run(command, variables, time_limit)
+
+
+class CapturedCommands:
+    """Commands that run at the same time, each in a thread of the caller, and that are ended together."""
+
+    def __init__(self) -> None:
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._lock = threading.Lock()
+        self._stopped = False
+
+    def run(
+        self, command: Sequence[str], variables: Mapping[str, str], time_limit: float | None = None
+    ) -> tuple[int, str]:
+        """Run a command to its end. As :func:`run_captured`."""
+        # Imported here: the help of a command line needs no processes.
+        import subprocess
+
+        # As in exec itself: on Windows npm, for example, is npm.cmd.
+        found = (shutil.which(command[0]) or command[0], *command[1:])
+        with self._lock:
+            # Running what the user names is the purpose of its callers.
+            process = subprocess.Popen(  # noqa: S603  # see above
+                found,
+                env={**os.environ, **variables},
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL,
+                process_group=OWN_GROUP,
+            )
+            self._running.add(process)
+            if self._stopped:
+                _end(process)
+        try:
+            output, _ = process.communicate(timeout=time_limit)
+        except BaseException:
+            _end(process)
+            raise
+        finally:
+            with self._lock:
+                self._running.discard(process)
+        return process.returncode, output.decode(errors="replace")
+
+    def stop(self) -> None:
+        """End every command that runs, and each that is started from now on."""
+        with self._lock:
+            self._stopped = True
+            for process in self._running:
+                _end(process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    with suppress(ProcessLookupError):
+        if OWN_GROUP is None:
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+class ProgressLine:
+    """The line. ``quiet``: nothing is shown; ``title`` stands before the numbers."""
+
+    def __init__(self, *, quiet: bool, title: str = "") -> None:
+        self._is_shown = not quiet and os.isatty(2)
+        self._title = title
+        self._started: float | None = None
+        self._first = 0
+
+    def show(self, done: int, of: int) -> None:
+        """After each run; called from several threads."""
+        now = time.monotonic()
+        if self._started is None:
+            self._started, self._first = now, done
+        if self._is_shown:
+            line = self._title + estimate(done, of, self._first, now - self._started)
+            click.echo(f"\r\033[K{line}", nl=False, err=True)
+
+    def end(self) -> None:
+        """Remove the line."""
+        if self._is_shown and self._started is not None:
+            click.echo("\r\033[K", nl=False, err=True)
+
+
+def estimate(done: int, of: int, first: int, seconds: float) -> str:
+    """How far the runs are, ``seconds`` after the run with the number ``first``."""
+    left = f", about {seconds / (done - first) * (of - done):.0f} s left" if done > first else ""
+    return f"{done} of {of} runs{left}"

@@ -1,0 +1,160 @@
+"""Servers that commands start: in a thread, or in a process of their own."""
+
+from __future__ import annotations
+
+import gc
+import os
+import re
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import click
+
+from emulator.cli.options import writing
+from emulator.core.limits import CONNECTIONS
+from emulator.document.paths import guide_folder
+
+if TYPE_CHECKING:
+    from emulator.document.profile import Profile
+    from emulator.server.server import Server
+
+
+def introduce(url: str, keys: str, profile: Profile | None) -> None:
+    """Print the addresses of a server at a URL. ``keys`` and ``profile`` are options."""
+    key = "sk_test_demo" if keys == "open" else "KEY, one of the keys listed in the fixtures"
+    click.echo(f"The service     {url}/v1/   (Authorization: Bearer {key})")
+    click.echo(f"Web console     {url}/_emulator/")
+    click.echo(f"API reference   {url}/docs/   (the document: {url}/openapi.json)")
+    if guide_folder().is_dir():  # a checkout has it once it is built
+        click.echo(f"Guide           {url}/docs/guide/")
+    if profile is not None:
+        click.echo(f"The profile     {profile.sentence()}")
+
+
+def forget_port(port_file: Path | None) -> None:
+    """Delete the port file: a program that waits for it must not find the port of an earlier server."""
+    if port_file:
+        with writing(port_file):
+            port_file.unlink(missing_ok=True)
+
+
+def write_port(port: int, port_file: Path | None) -> None:
+    """Write the port of a server that answers requests to a file, if one is asked for."""
+    if port_file:
+        with writing(port_file):
+            # Renamed into place, so that no program reads it half written.
+            part = port_file.with_name(f"{port_file.name}.part")
+            part.write_text(f"{port}\n")
+            part.replace(port_file)
+
+
+@contextmanager
+def start_errors() -> Iterator[None]:
+    """Raise ``ClickException`` for what keeps a server from starting."""
+    # Imported here, as above.
+    from emulator.engine.fixtures import InvalidFixture
+    from emulator.engine.reference_data import InvalidDatabase
+    from emulator.engine.storage.store import CorruptStore, StorageError
+    from emulator.server.server import CannotListen
+
+    try:
+        yield
+    except CannotListen as error:
+        hint = "; is an emulator running there already? Choose another port with --port; 0 picks a free one"
+        raise click.ClickException(f"{error}{hint if error.in_use else ''}") from None
+    except (InvalidFixture, CorruptStore, InvalidDatabase) as error:
+        raise click.ClickException(str(error)) from None
+    except StorageError as error:
+        raise click.ClickException(error.why) from None
+
+
+def public_url(url: str | None) -> str | None:
+    """The option, checked."""
+    if url is not None and not re.fullmatch(r"https?://[^/\s]+/?", url):
+        raise click.BadParameter(f"{url!r}: a URL such as http://sandbox.local:4747", param_hint="'--public-url'")
+    return url and url.rstrip("/")
+
+
+class RunnableServer(Protocol):
+    """A server that one thread runs and another one ends."""
+
+    def run(self, ready: Callable[[], None]) -> None:
+        """Serve until :meth:`stop`; ``ready`` is called once requests are answered."""
+
+    def stop(self) -> None:
+        """End :meth:`run`, from any thread."""
+
+
+@contextmanager
+def serving(server: RunnableServer) -> Iterator[None]:
+    """Run the server during the block. Raises ``ClickException`` if it does not start."""
+    settled = threading.Event()
+    ready = threading.Event()
+
+    def announce() -> None:
+        ready.set()
+        settled.set()
+
+    def run() -> None:
+        try:
+            server.run(announce)
+        finally:
+            settled.set()
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    settled.wait()
+    if not ready.is_set():
+        raise click.ClickException("the sandbox did not start")
+    try:
+        yield
+    finally:
+        server.stop()
+        thread.join()
+
+
+OTHER_FILES = 512
+"""Files that are open beside the connections of clients, such as connections to webhook receivers."""
+
+STDIN = 0
+"""The file descriptor of the standard input."""
+
+
+def allow_open_files() -> None:
+    """Raise the soft limit of open files, of which each connection is one, where the system sets a lower one."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    wanted = CONNECTIONS.most + OTHER_FILES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
+def stop_with_stdin(server: Server) -> None:
+    """Stop the server once the standard input ends.
+
+    However a program ends, the system closes its end of its pipes, so a server never outlives its parent.
+    """
+    # Not sys.stdin: a thread that waits in it at the end of the process holds a lock that Python needs there.
+    with suppress(OSError):
+        while os.read(STDIN, 4096):
+            pass
+    server.stop()
+
+
+def tune_garbage_collector() -> None:
+    """Exclude what was loaded at start from garbage collection, and collect rarely: the objects of worlds live long.
+
+    The collector is off until then, because a start creates no garbage. Each object is looked at twice, however often
+    that happens; so each look is at few objects, which takes some milliseconds at most.
+    """
+    gc.freeze()
+    gc.set_threshold(5_000, 5, 40_000)
+    gc.enable()

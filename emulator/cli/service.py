@@ -1,0 +1,219 @@
+"""``compare service``: find out which assumptions of the emulator hold at a running service."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import click
+
+from emulator.cli.groups import FOUND, UNFINISHED
+from emulator.cli.options import OUTPUT_FILE, option, writing
+
+if TYPE_CHECKING:
+    from emulator.checks.service.runner import Help
+    from emulator.checks.service.verdicts import CalibrationReport, Verdict
+    from emulator.document.probes import Collected
+    from emulator.document.profile import Profile
+
+
+LOCAL = "local"
+"""The receiver's own address, for a service on this machine."""
+
+
+@click.command()
+@click.argument("url")
+@option("--key", required=True, metavar="KEY", help="Secret key of a test App.")
+@click.option("--out", type=OUTPUT_FILE, metavar="FILE", help="Write a profile that serve and exec follow (YAML).")
+@click.option(
+    "--against",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="PROFILE",
+    help="Exit status 1 if the service differs from a profile.",
+)
+@click.option("--only", multiple=True, metavar="B-nn", help="Ask about this assumption alone; may be repeated.")
+@click.option("--rate", type=click.FloatRange(0.01), default=2, show_default=True, help="Requests per second at most.")
+@click.option(
+    "--max-requests", type=click.IntRange(1), default=250, show_default=True, help="Requests in all, retries included."
+)
+@click.option(
+    "--resume", type=OUTPUT_FILE, metavar="FILE", help="Store the progress here, and go on from what is stored."
+)
+@click.option(
+    "--receiver", metavar="URL|local", help="Ask about webhooks; where the service reaches the receiver started here."
+)
+@click.option(
+    "--receiver-port", type=click.IntRange(0, 65535), default=0, show_default=True, help="Port of that receiver."
+)
+@click.option("--buyer", is_flag=True, help="Ask you to pay on pages where a probe needs it.")
+@click.option("--time", "with_time", is_flag=True, help="Begin probes that take days; they need --resume.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+def service(*, url: str, key: str, only: tuple[str, ...], as_json: bool, **chosen: Any) -> int:
+    """Find out which assumptions hold at the service at URL.
+
+    \b
+    payments-emulator compare service https://sandbox.example.com --key sk_test_mine --out profile.yaml
+    payments-emulator serve --profile profile.yaml
+    payments-emulator compare service https://sandbox.example.com --key sk_test_mine --against profile.yaml
+
+    Makes the requests of the probes, with a test key and /v1 alone, and removes what it created as far as the service
+    lets it. Prints at first how many requests it makes at most. Each assumption is confirmed, differs, or was not
+    answered or not asked. Exit status 1 only with --against, 3 if --max-requests ended it.
+    """
+    # Imported here: the help needs no probes and no HTTP client.
+    from emulator.document.probes import collected
+
+    reject_live_key(url, key)
+    if chosen["with_time"] and chosen["resume"] is None:
+        raise click.UsageError("--time needs --resume FILE, from which the probes go on days later")
+    known = collected()
+    names = chosen_probes(known, only)
+    report = _run(known, names, service_url(url), key, chosen)
+    profile = made_profile(known, report)
+    if chosen["out"]:
+        _save(profile, chosen["out"])
+    if as_json:
+        click.echo(json.dumps(report.as_json(), indent=1))
+    else:
+        show_verdicts(report, profile)
+    if chosen["against"] and _drift(chosen["against"], profile, quiet=as_json):
+        return FOUND
+    return UNFINISHED if report.requests >= chosen["max_requests"] and report.of("not_answered") else 0
+
+
+def reject_live_key(*given: str) -> None:
+    """Raise ``UsageError`` for a live key: what asks a service creates and deletes objects."""
+    # Imported here: the help of a command line needs no redaction.
+    from emulator.engine.redaction import has_live_key
+
+    if has_live_key(*given):
+        raise click.UsageError("it creates and deletes objects: give it the key of a test App")
+
+
+def service_url(url: str) -> str:
+    """The URL of a service without a slash and without ``/v1``."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.netloc:
+        raise click.UsageError(f"{url!r} is not an http:// or https:// URL")
+    return url.rstrip("/").removesuffix("/v1")
+
+
+def chosen_probes(known: Collected, only: tuple[str, ...]) -> list[str]:
+    """The names of the probes of these assumptions, or of all."""
+    asked = {probe.number for probe in known.probes.values()}
+    for number in only:
+        if number in known.unknowable:
+            raise click.UsageError(f"{number} has no probe: {known.unknowable[number]}")
+        if number not in asked:
+            raise click.UsageError(f"{number!r} is no assumption; see payments-emulator's page /docs/assumptions")
+    return [name for name, probe in known.probes.items() if not only or probe.number in only]
+
+
+def _run(known: Collected, names: list[str], url: str, key: str, chosen: dict[str, Any]) -> CalibrationReport:
+    """The report of one run. What it does is shown on the standard error."""
+    import httpx
+
+    from emulator.checks.service.progress import CalibrationProgress
+    from emulator.checks.service.runner import Runner, new_word
+    from emulator.checks.service.service import Service
+    from emulator.checks.service.verdicts import CalibrationReport
+
+    with ExitStack() as stack:
+        helpers = stack.enter_context(_helpers(chosen))
+        try:
+            progress = CalibrationProgress(chosen["resume"], helpers.mask(url), new_word(), helpers.mask)
+        except (ValueError, OSError) as error:
+            raise click.ClickException(f"{chosen['resume']}: {error}") from None
+        asked = [name for name in names if not helpers.missing(known.probes[name], time=chosen["with_time"])]
+        click.echo(
+            f"{len(asked)} of {len(names)} probes, at most {known.budget(asked)} requests, {chosen['rate']:g} a second",
+            err=True,
+        )
+        http = stack.enter_context(httpx.Client(base_url=f"{url}/v1", timeout=60))
+        service = Service(http, key, chosen["rate"], chosen["max_requests"])
+        verdicts = Runner(service, known, helpers, progress).run(names, time=chosen["with_time"], after=_report_one)
+        return CalibrationReport(
+            url=helpers.mask(url), date=f"{helpers.now():%Y-%m-%d}", requests=service.sent, verdicts=verdicts
+        )
+
+
+@contextmanager
+def _helpers(chosen: dict[str, Any]) -> Iterator[Help]:
+    from emulator.checks.service.events import EventReceiver
+    from emulator.checks.service.runner import Help
+    from emulator.engine.redaction import redact_value
+
+    buyer = _ask_buyer if chosen["buyer"] else None
+    if chosen["receiver"] is None:
+        yield Help(redact_value, buyer=buyer)
+        return
+    try:
+        receiver = EventReceiver(None if chosen["receiver"] == LOCAL else chosen["receiver"], chosen["receiver_port"])
+    except OSError as error:
+        raise click.ClickException(f"port {chosen['receiver_port']}: cannot listen: {error.strerror}") from None
+    with receiver:
+        yield Help(redact_value, receiver, buyer)
+
+
+def _ask_buyer(text: str) -> None:
+    click.echo(text, err=True)
+    click.pause("Press a key when it is done.", err=True)
+
+
+def _report_one(verdict: Verdict) -> None:
+    """One line for each probe in a terminal."""
+    if sys.stderr.isatty():
+        click.echo(f"{verdict.number} {verdict.probe}: {verdict.verdict.replace('_', ' ')}", err=True)
+
+
+def made_profile(known: Collected, report: CalibrationReport) -> Profile:
+    """The profile of the service that a report is about."""
+    from emulator.checks.service.learning import profile_of
+    from emulator.engine.reference_data import numbered_assumptions
+
+    return profile_of(known, report, len(numbered_assumptions()))
+
+
+def _save(profile: Profile, file: Path) -> None:
+    from emulator.document.profile import save
+
+    with writing(file):
+        save(profile, file)
+
+
+def show_verdicts(report: CalibrationReport, profile: Profile) -> None:
+    """What differs or was not answered, with its evidence, and the counts."""
+    for verdict in (*report.of("differs"), *report.of("not_answered")):
+        found = {**verdict.assumptions, **verdict.settings}
+        follows = ", ".join(f"{name}={value}" for name, value in found.items())
+        click.echo(
+            f"{verdict.number} {verdict.probe}: {verdict.verdict.replace('_', ' ')}{follows and f' ({follows})'}"
+        )
+        for line in (
+            [verdict.why] if verdict.why else [f"{path} is {value!r}" for path, value in verdict.observed.items()]
+        ):
+            click.echo(f"    {line[:300]}")
+        for each in verdict.evidence[-1:]:
+            click.echo(f"    {each.request} {each.status} {each.request_id or ''}")
+    click.echo(f"{report.counted()}; {report.requests} requests.")
+    click.echo(f"{profile.sentence()}.")
+
+
+def _drift(file: Path, profile: Profile, *, quiet: bool) -> int:
+    """1 if the service is not as a profile says, with the differences on the standard output."""
+    from emulator.document.profile import InvalidProfile, differences, load
+
+    try:
+        lines = differences(load(file), profile)
+    except InvalidProfile as error:
+        raise click.ClickException(str(error)) from None
+    for line in lines:
+        click.echo(line, err=quiet)
+    if not quiet:
+        click.echo(f"{len(lines)} differences from {file}." if lines else f"As {file} says.")
+    return int(bool(lines))

@@ -1,0 +1,292 @@
+"""``test suite``: would these tests notice a wrong service, and what do they never use?"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import accumulate
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from emulator.cli.exec import handling, past_proxies
+from emulator.cli.groups import FOUND, INTERRUPTED, UNFINISHED, RepeatableCommand, repeating
+from emulator.cli.options import (
+    DEFAULT_KEY,
+    OUTPUT_FILE,
+    Words,
+    guidance,
+    option,
+    variable,
+    write_text,
+)
+from emulator.cli.output import counted
+from emulator.cli.runs import ProgressLine
+from emulator.cli.serve import make_server, serve
+from emulator.cli.server import serving
+
+if TYPE_CHECKING:
+    from emulator.checks.report.exam_recorder import ExamRecorder
+    from emulator.checks.suite.doubt_report import SuiteReport
+    from emulator.checks.suite.seams import Doubt
+    from emulator.checks.suite.search import DoubtRun
+    from emulator.cli.runs import CapturedCommands
+
+
+LEFT_OUT = ("port", "port_file", "state", "quiet", "verbose", "log_format", "strict")
+"""Options of ``serve`` that each run has for itself: a free port, worlds in memory, answers that may be wrong."""
+
+PARAMETERS = [each for each in serve.params if each.name not in LEFT_OUT]
+
+SLOWER = 10
+"""How many times longer than with the right service a run may take."""
+
+PATIENCE = 60.0
+"""Seconds (real time) that each run may take at least."""
+
+
+GROUPS = ("operations", "statuses", "fields", "parameters", "states", "moves", "events", "errors")
+
+
+class Threshold(NamedTuple):
+    """The least percentage: of a group of what is used, or of wrong services that are noticed (None)."""
+
+    group: str | None
+    percentage: float
+
+
+class ThresholdType(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
+    """``80``, ``80%`` or ``events=100``."""
+
+    name = "[GROUP=]PERCENT"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Threshold:
+        """The threshold."""
+        group, _, number = value.rpartition("=")
+        if group and group not in GROUPS:
+            self.fail(f"there is no group {group!r}; {guidance(group, GROUPS)}", param, ctx)
+        try:
+            percentage = float(number.removesuffix("%"))
+        except ValueError:
+            percentage = -1
+        if not 0 <= percentage <= 100:
+            self.fail(
+                f"{value!r}: a percentage from 0 to 100, such as 80 for the score or events=100 for a group", param, ctx
+            )
+        return Threshold(group or None, percentage)
+
+
+def listed(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    """Print every wrong service, and end."""
+    if wanted:
+        from emulator.checks.suite.table import DOUBTS
+
+        click.echo("\n".join(f"{row.name:34}{row.wrong}" for row in DOUBTS.values()))
+        context.exit(0)
+
+
+@click.command(cls=RepeatableCommand, params=PARAMETERS, context_settings={"allow_interspersed_args": False})
+@option("--key", default=DEFAULT_KEY, metavar="KEY", help="API key for COMMAND.")
+@click.option(
+    "--fail-on",
+    "thresholds",
+    multiple=True,
+    type=ThresholdType(),
+    help="Fail below this score (100), or where less of GROUP is used; repeatable.",
+)
+@click.option("--only", multiple=True, metavar="NAME", help="Only this wrong service; repeatable.")
+@click.option("--skip", multiple=True, metavar="NAME", help="Not this wrong service; repeatable.")
+@click.option(
+    "--list", is_flag=True, is_eager=True, expose_value=False, callback=listed, help="List every wrong service."
+)
+@click.option("--usage", is_flag=True, help="Run COMMAND once, and show only what it uses.")
+@click.option(
+    "--group", "groups", multiple=True, type=Words("GROUP", GROUPS), help="Show this group of it; repeatable."
+)
+@click.option("--missing", is_flag=True, help="List all that is never used, one per line.")
+@click.option("--budget", type=click.FloatRange(min=0), metavar="SECONDS", help="Start no run after this time.")
+@click.option("--jobs", type=click.IntRange(1, 64), default=os.cpu_count() or 1, help="Runs at a time.")
+@click.option("--junit", type=OUTPUT_FILE, help="Write a report as JUnit XML.")
+@click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+def suite(
+    command: tuple[str, ...],
+    key: str,
+    *,
+    thresholds: tuple[Threshold, ...],
+    only: tuple[str, ...],
+    skip: tuple[str, ...],
+    usage: bool,
+    groups: tuple[str, ...],
+    missing: bool,
+    budget: float | None,
+    jobs: int,
+    junit: Path | None,
+    as_json: bool,
+    **chosen: Any,
+) -> int:
+    """Show whether your tests would notice a wrong service, and what they never use.
+
+    \b
+    payments-emulator test suite -- pytest -x
+    payments-emulator test suite --fail-on 80 --budget 120 -- npm test
+    payments-emulator test suite --usage --fail-on operations=60 --fail-on events=80 -- npm test
+
+    COMMAND, a test suite, runs once with the right service, then once with each service that is wrong in one way and
+    that concerns it, each time in a sandbox of its own with the same seed. A run that passes has not noticed. What it
+    uses is what the run with the right service exercised, in all its Apps.
+
+    Exit status 1 where the score, the percentage that was noticed, or a GROUP is below --fail-on; 3 where --budget
+    ended before all was tried; 130 after Ctrl-C, with what was found before.
+    """
+    # Imported here: the help of this command needs none of them.
+    from emulator.checks.report.exam_recorder import ExamRecorder
+    from emulator.checks.runs import RunLimits
+    from emulator.checks.suite.search import doubt
+    from emulator.checks.suite.table import DOUBTS
+    from emulator.cli.runs import CapturedCommands
+
+    for name in (*only, *skip):
+        if name not in DOUBTS:
+            raise click.BadParameter(f"{name}: there is no such wrong service; --list shows them", param_hint="'NAME'")
+    wanted = {each.group: each.percentage for each in thresholds}
+    for group in wanted:
+        if groups and group and group not in groups:
+            raise click.UsageError(f"--fail-on {group}=… names a group that is not shown; add --group {group}")
+    shown, commands, recorder = ProgressLine(quiet=as_json), CapturedCommands(), ExamRecorder()
+    limits = RunLimits(jobs, budget, shown.show, commands.stop)
+    play = player(command, key, chosen, commands, recorder)
+    # SIGTERM too is to end the commands under way.
+    with handling(signal.default_int_handler):
+        report = doubt(play, {} if usage else DOUBTS, limits, only=only, skip=skip)
+    shown.end()
+    report = report._replace(repeat=repeating(command))
+    if junit is not None:
+        write_text(junit, report.as_junit())
+    used = recorder.usage(groups or GROUPS)
+    is_played = not (report.failure or report.interrupted)
+    _show(report, used if is_played else None, only_usage=usage, missing=missing, as_json=as_json)
+    if report.interrupted:
+        return INTERRUPTED
+    is_short = is_played and _is_short(used["groups"], wanted)
+    untried = usage or (report.remaining > 0 and not report.asked)
+    if is_short or report.failure or not (untried or report.passes(wanted.get(None, 100))):
+        return FOUND
+    return UNFINISHED if report.remaining else 0
+
+
+def _show(report: SuiteReport, used: Any, *, only_usage: bool, missing: bool, as_json: bool) -> None:
+    """Print the report, and what the suite used where it was played to its end."""
+    if as_json:
+        click.echo(json.dumps(report.as_dict() | {"usage": used}))
+        return
+    if not (only_usage and used):
+        click.echo(report.text())
+    if used and (only_usage or used["request_count"]):
+        click.echo("\n".join([*([] if only_usage else [""]), *usage_lines(used, missing)]))
+
+
+def _is_short(groups: Mapping[str, Any], wanted: Mapping[str | None, float]) -> bool:
+    """Whether less of a group is used than is wanted; each such group is named on the error output."""
+    short = [name for name, group in groups.items() if percentage(group) < wanted.get(name, 0)]
+    for name in short:
+        click.echo(f"{name}: {shown_percentage(groups[name])} is less than {wanted[name]:g} %", err=True)
+    return bool(short)
+
+
+def player(
+    command: Sequence[str],
+    key: str,
+    chosen: Mapping[str, Any],
+    commands: CapturedCommands,
+    recorder: ExamRecorder | None = None,
+) -> Callable[[Doubt | None], DoubtRun]:
+    """The function that runs the command once, in a sandbox of its own with a service that is wrong or right.
+
+    It is one of ``commands``. ``recorder`` looks at the worlds of the right one.
+    """
+    from emulator.checks.suite.search import DoubtRun
+    from emulator.checks.suite.table import DOUBTS
+    from emulator.checks.suite.wrong_service import WrongService
+
+    seed = 0 if chosen["seed"] is None else chosen["seed"]
+    own = {**chosen, "seed": seed, "state": "memory", "port": 0, "strict": False}
+    time_limit: float | None = None
+
+    def play(row: Doubt | None) -> DoubtRun:
+        nonlocal time_limit
+        service = WrongService(DOUBTS.values()) if row is None else WrongService([row], row)
+        server = make_server(**own, parts=service.parts())
+        variables = environment(server.url, key, chosen["control_token"])
+        if row is None and recorder:
+            recorder.attach(server.sandbox.engine)
+        with serving(server):
+            started = time.monotonic()
+            failure = _failure(commands, command, variables, time_limit)
+        if row is None:
+            time_limit = max(PATIENCE, SLOWER * (time.monotonic() - started))
+            if recorder:
+                recorder.collect(server.sandbox.engine)
+        return DoubtRun(failure, service.reached)
+
+    return play
+
+
+def environment(url: str, key: str, token: str | None) -> dict[str, str]:
+    """The variables by which a command finds a sandbox."""
+    values = {"--url": url, "--key": key, "--control-token": token}
+    return {variable(name): value for name, value in values.items() if value} | past_proxies(url)
+
+
+def _failure(
+    commands: CapturedCommands, command: Sequence[str], variables: Mapping[str, str], time_limit: float | None
+) -> str | None:
+    """Why the command failed, in one line; None if it did not."""
+    # Imported here: the help of a command line needs no processes.
+    from subprocess import TimeoutExpired
+
+    try:
+        status, output = commands.run(command, variables, time_limit)
+    except OSError as error:
+        raise click.ClickException(f"{command[0]}: cannot be run: {error.strerror}") from None
+    except TimeoutExpired:
+        return f"no end within {time_limit:g} s"
+    last = output.strip().splitlines()[-1:]
+    return None if status == 0 else ", ".join([f"exit status {status}", *last])
+
+
+def percentage(group: Any) -> float:
+    """The percentage of a group that was exercised."""
+    return float(100 * group["count"] / group["total"])
+
+
+def shown_percentage(group: Any) -> str:
+    """The percentage as text, rounded down: only a complete group has 100 %."""
+    return f"{int(10 * percentage(group)) / 10:.1f} %"
+
+
+def usage_lines(used: Any, every: bool) -> Iterator[str]:
+    """A line for each group and below it what is missing: as much as fits on one line, or everything."""
+    yield f"Used with {counted(used['request_count'], 'request')}:"
+    for name, group in used["groups"].items():
+        head = click.style(name.ljust(12), bold=True)
+        yield f"{head}{group['count']:>4} of {group['total']:>3} {shown_percentage(group):>9}"
+        yield from [f"  {each}" for each in group["missing"]] if every else preview(group["missing"])
+    if used["passed_over"]:
+        yield f"Not counted towards states and moves: {counted(used['passed_over'], 'job')} in long advances."
+
+
+def preview(missing: Sequence[str]) -> Iterator[str]:
+    """As many names as fit on a line of the terminal, and the number of the others."""
+    room = shutil.get_terminal_size().columns - len("  never: , and 999 more")
+    lengths = accumulate(len(name) + len(", ") for name in missing)
+    fitting = sum(length <= room + len(", ") for length in lengths)
+    shown = ", ".join(missing[:fitting])
+    rest = f"{len(missing) - fitting} more" if fitting < len(missing) else ""
+    if missing:
+        yield f"  never: {', and '.join(filter(None, (shown, rest)))}"

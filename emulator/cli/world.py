@@ -1,0 +1,276 @@
+"""``world``: save, restore, export, rewind, reset and draw whole worlds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import click
+
+from emulator.cli.groups import LazyGroup
+from emulator.cli.options import (
+    ID,
+    OUTPUT_FILE,
+    ClockStart,
+    Text,
+    as_json,
+    complete_from,
+    limit,
+    read_json,
+    with_client,
+    write_text,
+)
+from emulator.cli.output import counted, print_line, print_lines, when
+from emulator.presentation.languages import catalogs
+
+if TYPE_CHECKING:
+    from emulator.cli.client import ControlClient
+
+
+NAME = Text("NAME", r"(?!\.\.?$)[A-Za-z0-9._-]{1,64}", "a name has 1 to 64 of A-Z a-z 0-9 . _ -")
+"""The name of a snapshot, which is part of a URL."""
+
+existing = click.argument("name", type=NAME, shell_complete=complete_from("/snapshots", "name"))
+"""The name of an existing snapshot, which shells complete."""
+
+
+@click.group(cls=LazyGroup)
+def world() -> None:
+    """Save, restore, rewind, reset and draw the App's world.
+
+    \b
+    payments-emulator world save before-renewal
+    payments-emulator clock advance 31d
+    payments-emulator world load before-renewal
+    """
+
+
+@world.command()
+@click.argument("name", type=NAME)
+@as_json
+@with_client
+def save(emulator: ControlClient, name: str, as_json: bool) -> None:
+    """Save the world; replaces a snapshot of the same name.
+
+    \b
+    payments-emulator world save before-renewal
+    """
+    print_line(emulator.post("/snapshots", {"name": name}), snapshot_line, as_json)
+
+
+@world.command()
+@existing
+@as_json
+@with_client
+def load(emulator: ControlClient, name: str, as_json: bool) -> None:
+    """Restore a snapshot, including the clock.
+
+    \b
+    payments-emulator world load before-renewal
+    """
+    print_line(emulator.post(f"/snapshots/{name}/restore"), snapshot_line, as_json)
+
+
+@world.command("list")
+@limit("newest")
+@as_json
+@with_client
+def list_snapshots(emulator: ControlClient, limit: int, as_json: bool) -> None:
+    """List snapshots, newest first.
+
+    \b
+    payments-emulator world list
+    """
+    print_lines(
+        emulator.pages("/snapshots", limit),
+        snapshot_line,
+        as_json,
+        "No snapshots yet; create one with 'world save NAME'.",
+    )
+
+
+@world.command()
+@existing
+@click.option(
+    "--out",
+    "-o",
+    "output",
+    type=click.File("wb", lazy=True),
+    default="-",
+    help="File to write. [default: standard output]",
+)
+@click.option(
+    "--share", is_flag=True, help="Invent secrets, names, emails, phones and addresses, to send it to others."
+)
+@with_client
+def export(emulator: ControlClient, name: str, output: BinaryIO, share: bool) -> None:
+    """Export a snapshot as JSON.
+
+    \b
+    payments-emulator world export before-renewal > before-renewal.json
+    payments-emulator world export before-renewal --share -o to-send.json
+    """
+    exported = emulator.send("GET", f"/snapshots/{name}", query={"share": "true"} if share else None)
+    output.write(exported.content + b"\n")
+
+
+@world.command("import")
+@click.argument("file", type=click.File("rb"))
+@click.option("--name", type=NAME, help="Name of the snapshot. [default: the file's name]")
+@as_json
+@with_client
+def import_snapshot(emulator: ControlClient, file: BinaryIO, name: str | None, as_json: bool) -> None:
+    """Import an exported snapshot (use 'world load' to restore it).
+
+    \b
+    payments-emulator world import before-renewal.json
+    payments-emulator world import --name shop - < before-renewal.json
+    """
+    chosen = name or Path(file.name).stem
+    if not NAME.matches(chosen):
+        raise click.UsageError(f"{file.name} is not a valid name for a snapshot; give one with --name")
+    exported = read_json(file.read(), file.name)
+    print_line(emulator.send("PUT", f"/snapshots/{chosen}", body=exported).json(), snapshot_line, as_json)
+
+
+@world.command()
+@existing
+@with_client
+def delete(emulator: ControlClient, name: str) -> None:
+    """Delete a snapshot (the current world is unaffected).
+
+    \b
+    payments-emulator world delete before-renewal
+    """
+    emulator.send("DELETE", f"/snapshots/{name}")
+
+
+def snapshot_line(snapshot: Any) -> str:
+    """A snapshot on one line."""
+    name = click.style(snapshot["name"].ljust(20), bold=True)
+    return f"{name}  {when(snapshot['now'])}  {counted(snapshot['objects'], 'object')}"
+
+
+@world.command()
+@click.argument(
+    "request", type=ID, required=False, metavar="[REQUEST]", shell_complete=complete_from("/requests", "id")
+)
+@click.option("--steps", type=click.IntRange(1), metavar="N", help="Undo the last N requests. [default: 1]")
+@as_json
+@with_client
+def rewind(emulator: ControlClient, request: str | None, steps: int | None, as_json: bool) -> None:
+    """Return the world to its state before a REQUEST.
+
+    \b
+    payments-emulator world rewind
+    payments-emulator world rewind --steps 3
+    payments-emulator world rewind req_4fKq9ZsT1mVbX7cR2yLdH8wN
+
+    'payments-emulator logs' shows the ids of requests. The clock goes back too. Webhooks already sent are not recalled.
+    """
+    if request and steps:
+        raise click.UsageError("REQUEST and --steps both say how far to go back; give only one")
+    print_line(emulator.post("/rewind", {"to": request} if request else {"steps": steps or 1}), rewound_line, as_json)
+
+
+def rewound_line(result: Any) -> str:
+    """The state of the world on one line."""
+    undone = counted(result["turns"], "unit of work", "units of work")
+    return f"Before {result['to']}: {when(result['now'])}, {undone} undone"
+
+
+@world.command()
+@click.option("--fixtures", type=click.File("rb"), metavar="FILE", help="Initial settings (YAML or JSON).")
+@click.option("--seed", type=int, help="Seed for reproducible output (with a frozen clock).")
+@click.option("--clock", type=ClockStart(), metavar=ClockStart.name, help="Initial state of the clock.")
+@as_json
+@with_client
+def reset(
+    emulator: ControlClient,
+    fixtures: BinaryIO | None,
+    seed: int | None,
+    clock: tuple[str, str | None] | None,
+    as_json: bool,
+) -> None:
+    """Reset the App's world.
+
+    \b
+    payments-emulator world reset
+    payments-emulator world reset --clock frozen@2026-01-01T00:00:00Z --seed 7
+    payments-emulator world reset --app shop --fixtures shop.yaml
+
+    Omitted options use the server's start-up values. Snapshots are not deleted.
+    """
+    start = "@".join(filter(None, clock)) if clock else None
+    given = {"fixtures": fixtures and fixtures_in(fixtures), "seed": seed, "clock": start}
+    body = {name: value for name, value in given.items() if value is not None}
+    print_line(emulator.post("/reset", body), new_line, as_json)
+
+
+def fixtures_in(file: BinaryIO) -> Any:
+    """The object in a fixture file. Raises ``ClickException`` for what is no YAML, or cannot be sent as JSON."""
+    # Imported here: few commands read YAML.
+    import yaml
+
+    from emulator.engine.reference_data import parse_yaml
+
+    try:
+        loaded = parse_yaml(file.read().decode())
+        json.dumps(loaded)
+    except (yaml.YAMLError, ValueError) as error:
+        raise click.ClickException(f"{file.name}: is not YAML: {error}") from None
+    except TypeError as error:  # of a date, or of bytes
+        raise click.ClickException(f"{file.name}: {error}") from None
+    return {} if loaded is None else loaded
+
+
+def new_line(result: Any) -> str:
+    """The new world on one line."""
+    return f"New world: {when(result['now'])}, {result['mode']}"
+
+
+@world.command()
+@click.option(
+    "--out",
+    "file",
+    type=OUTPUT_FILE,
+    default="report.html",
+    show_default=True,
+    metavar="FILE",
+    help="Where to write it.",
+)
+@click.option(
+    "--language",
+    type=click.Choice(catalogs.languages()),
+    default=catalogs.SOURCE,
+    show_default=True,
+    help="Language of the file.",
+)
+@with_client
+def report(emulator: ControlClient, file: Path, language: str) -> None:
+    """Draw the world over its time, as one HTML file.
+
+    \b
+    payments-emulator world report
+    payments-emulator world report --out shop.html --language fr
+    payments-emulator exec --report shop.html -- pytest
+
+    One file with nothing from elsewhere: charts that need no colour, each with a table of the same facts.
+    """
+    write_report(emulator, file, language)
+    click.echo(f"wrote {file}")
+
+
+def write_report(emulator: ControlClient, file: Path, language: str = catalogs.SOURCE) -> None:
+    """Write the report of a client's App. Raises ``ClickException`` if the file cannot be written."""
+    # Imported here: help needs no templates.
+    from emulator.presentation.languages.language import language_of
+    from emulator.ui.reports.collection import collect
+    from emulator.ui.reports.report_page import page
+
+    def get(path: str, **query: Any) -> Any:
+        return emulator.get(path.removeprefix("/_emulator"), **query)
+
+    text = page(collect(get), language_of(language))
+    write_text(file, text)

@@ -1,0 +1,159 @@
+"""``payments.test_app``: a story of a test repeated for each request and webhook that can go wrong on its way."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from emulator.checks.app.digest import digest
+from emulator.checks.app.driver import sweep
+from emulator.checks.app.findings import AppReport, AuditNote, Ending, SentWrite
+from emulator.checks.app.placed_faults import DELIVERY, REQUEST, WRITES, Case, Place
+from emulator.checks.runs import RunLimits
+from emulator.testing.api import Api
+from emulator.testing.base_emulator import BaseEmulator
+
+E = TypeVar("E", bound=BaseEmulator)
+
+AFTERWARDS = "2d"
+"""How far the clock is moved after a story, without faults: the default retry policy ends within (B-84)."""
+
+HARNESS = "/v1/webhooks/"
+"""Requests to it are the test's, not the application's: they set the receiver up, and no fault strikes them."""
+
+SNAPSHOT = "story"
+
+ID = re.compile(r"\b[a-z]+_[A-Za-z0-9]{8,}")
+
+SENTINEL = {"match": {"webhook": "wh_none"}, "then": {"lose": True}}
+"""A fault that never strikes. It is gone after a run that reset its world."""
+
+REPEAT = 'payments.test_app(story, only=["{case}"])'
+
+MEASURED = ("slow-webhook-answer",)
+"""The rules of the audit that measure how fast this machine is."""
+
+
+def try_story(
+    emulator: E,
+    story: Callable[[E], Any],
+    *,
+    only: Sequence[str] = (),
+    budget: float | None = None,
+    afterwards: str,
+    pairs: bool = False,
+) -> AppReport:
+    """The report of a story, in worlds that start as ``emulator`` did. Raises ``AssertionError`` for findings.
+
+    ``story`` is what the application does in a world. It may return a function, which is called when time has moved on.
+    """
+    __tracebackhide__ = True
+
+    def play(case: Case | None) -> Ending:
+        with emulator.another("story") as world:
+            arrange(world.api, case)
+            failure, check = None, None
+            try:
+                check = story(world)
+            except (Exception, AssertionError) as error:
+                failure = one_line(error)
+            return finish(world.api, case, failure, check, afterwards)
+
+    report = sweep(play, RunLimits(budget=budget), only=only, with_pairs=pairs)._replace(repeat=REPEAT)
+    if report.interrupted:
+        raise KeyboardInterrupt(report.text())
+    if not report.passed:
+        raise AssertionError(report.text())
+    return report
+
+
+def arrange(api: Api, case: Case | None) -> None:
+    """Arrange the faults of a case in a world where nothing has happened yet."""
+    for fault in [SENTINEL] if case is None else case.faults():
+        api.post("/_emulator/faults", fault)
+
+
+def finish(api: Api, case: Case | None, failure: str | None, check: Any, afterwards: str) -> Ending:
+    """End the faults, let time move on, and look at the world. ``check``, if it can be called, is called last."""
+    api.post("/_emulator/clock/advance", {"by": "0s"})
+    is_arranged = bool(api.get("/_emulator/faults")["data"])
+    api.delete("/_emulator/faults")
+    before = _export(api)
+    requests = [request for request in api.oldest("/_emulator/requests") if request["path"].startswith("/v1/")]
+    api.post("/_emulator/clock/advance", {"by": afterwards})
+    value = None
+    if callable(check):
+        try:
+            value = check()
+        except (Exception, AssertionError) as error:
+            failure = failure or one_line(error)
+    return Ending(
+        failure=failure,
+        value=value,
+        digest=digest(_export(api)),
+        balanced=api.get("/_emulator/ledger")["balanced"],
+        places=[*_request_places(requests), *_delivery_places(before)],
+        writes=[_write(api, request) for request in requests if request["method"] in WRITES],
+        reached=case is None or not is_arranged,
+        audit=_audit(api),
+        was_reset=case is None and not is_arranged,
+    )
+
+
+def one_line(error: BaseException) -> str:
+    """An error as a line of a report."""
+    text = str(error).strip().partition("\n")[0]
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _export(api: Api) -> dict[str, Any]:
+    api.post("/_emulator/snapshots", {"name": SNAPSHOT})
+    exported: dict[str, Any] = api.get(f"/_emulator/snapshots/{SNAPSHOT}")
+    return exported
+
+
+def _audit(api: Api) -> list[AuditNote]:
+    findings = api.get("/_emulator/audit")["findings"]
+    return [
+        AuditNote(each["rule"], each["severity"], each["title"]) for each in findings if each["rule"] not in MEASURED
+    ]
+
+
+def _request_places(requests: Sequence[dict[str, Any]]) -> list[Place]:
+    seen: Counter[str] = Counter()
+    places = []
+    for number, request in enumerate(requests, 1):
+        operation = request["operation"]
+        # What is no operation of the service, or not permitted, is answered before any fault.
+        if operation is None or request["path"].startswith(HARNESS):
+            continue
+        seen[operation] += 1
+        match = {"operation": operation, "nth": seen[operation]}
+        places.append(Place(REQUEST, number, _title(request), match=match))
+    return places
+
+
+def _title(request: dict[str, Any]) -> str:
+    """Method and path; ids may differ between two runs."""
+    return f"{request['method']} {ID.sub('{id}', request['path'])}"
+
+
+def _delivery_places(exported: dict[str, Any]) -> list[Place]:
+    rows: dict[str, Any] = next((rows for name, rows in exported.items() if name.endswith("/webhook_delivery")), {})
+    last = {row["webhook"]: number for number, row in enumerate(rows.values(), 1)}
+    seen: Counter[str] = Counter()
+    places = []
+    for number, row in enumerate(rows.values(), 1):
+        type = row["event_type"]
+        seen[type] += 1
+        is_last = number == last[row["webhook"]]
+        places.append(Place(DELIVERY, number, type, is_last=is_last, match={"event": type, "nth": seen[type]}))
+    return places
+
+
+def _write(api: Api, request: dict[str, Any]) -> SentWrite:
+    whole = api.get(f"/_emulator/requests/{request['id']}")
+    key = whole["request_headers"].get("idempotency-key")
+    return SentWrite(_title(request), key)
