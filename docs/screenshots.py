@@ -17,7 +17,7 @@ from mkdocs.config import load_config
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from emulator import Emulator
-from emulator.ui.docs import guide
+from emulator.ui.docs import reference
 
 FOLDER = Path(__file__).parent / "images"
 MOST = 80_000
@@ -113,7 +113,7 @@ def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     with TemporaryDirectory() as site, sync_playwright() as playwright:
         build(load_config(str(Path(__file__).parent / "mkdocs.yml"), site_dir=site))
-        guide.guide_folder = lambda: Path(site)
+        reference.guide_folder = lambda: Path(site)
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         with Emulator(key="sk_test_Okoume", clock="2026-01-01T09:00:00Z", seed=7) as payments:
             for name, picture in pictures(make_world(payments)).items():

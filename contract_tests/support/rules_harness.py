@@ -16,7 +16,7 @@ from emulator.core.unit_of_work import UnitOfWork
 from emulator.core.world import World
 from emulator.engine.reference_data import ReferenceData
 from emulator.resources.app.settings import Settings
-from emulator.resources.billing import invoice_lines, invoices
+from emulator.resources.billing import invoices
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.billing.subscriptions import Subscription
 from emulator.resources.catalog.products import Product
@@ -179,7 +179,7 @@ class RulesHarness:
 
     def open_invoice(self, subscription: Subscription) -> Invoice:
         """One more invoice of a subscription, finalized and not paid."""
-        line = invoice_lines.line(product=None, description="More", quantity=1, unit_amount=700)
+        line = invoices.line(product=None, description="More", quantity=1, unit_amount=700)
 
         def issue(world: World) -> Invoice:
             customer = world.require(Customer, subscription.customer)

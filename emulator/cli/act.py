@@ -10,7 +10,7 @@ import click
 from emulator.cli.look import about, event_line
 from emulator.cli.options import EVENT_TYPE, ID, as_json, no_wait, racing, with_client
 from emulator.cli.output import print_line, print_next, when
-from emulator.core.event_types import EVENTS
+from emulator.core.events import EVENTS
 from emulator.presentation.languages.language import plain_money
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def pay(emulator: ControlClient, target: str, *, no_wait: bool, as_json: bool, *
     webhooks and emails of the payment have their outcome. Exit status 1 if the payment failed.
     """
     # Imported here: help needs none of the helpers of test suites.
-    from emulator.testing.payments import method, pay_path
+    from emulator.testing.api import method, pay_path
 
     fields = {name: given.pop(name) for name in ("amount", "quantity")}
     try:

@@ -22,8 +22,8 @@ from emulator.cli.serve import make_server, serve
 from emulator.cli.server import serving
 
 if TYPE_CHECKING:
-    from emulator.checks.app.findings import Ending
-    from emulator.checks.app.placed_faults import Case
+    from emulator.checks.app.cases import Case
+    from emulator.checks.app.driver import Ending
 
 
 NOTHING_SEEN = (

@@ -118,7 +118,7 @@ class ControlClient:
     def of_every_app(self, path: str, **query: Any) -> Iterator[tuple[str, Any]]:
         """The name of each open App and the JSON at a path in it."""
         # Imported here: keys import worlds, which no other command needs.
-        from emulator.resources.app.keys import Key
+        from emulator.resources.app.clients import Key
 
         for app in [*self.pages("/apps", 100_000)]:
             key = Key(app["name"], app["livemode"])

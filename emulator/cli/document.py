@@ -85,7 +85,7 @@ def server_and_document(url: str) -> tuple[str, dict[str, Any]]:
     # Imported here: the help of a command line needs no HTTP client and no document.
     import httpx
 
-    from emulator.checks.document.operation_links import is_usable
+    from emulator.checks.document.links import is_usable
     from emulator.document import bundles
 
     url = url.rstrip("/").removesuffix("/v1")
@@ -105,7 +105,7 @@ def _report(document: Any, base_url: str, key: str, *, examples: int, seed: int 
     # Imported here: schemathesis is an extra, and slow to import; the help needs no random names.
     import secrets
 
-    from emulator.checks.document.link_walker import headers
+    from emulator.checks.document.links import headers
     from emulator.checks.document.object_factory import ObjectFactory, webhook_receiver
     from emulator.checks.document.suite import Suite
 
@@ -206,11 +206,9 @@ def ask(url: str, key: str) -> CalibrationReport:
     """
     import httpx
 
-    from emulator.checks.service.events import EventReceiver
-    from emulator.checks.service.progress import CalibrationProgress
     from emulator.checks.service.runner import Help, Runner, new_word
-    from emulator.checks.service.service import Service
-    from emulator.checks.service.verdicts import CalibrationReport
+    from emulator.checks.service.service import EventReceiver, Service
+    from emulator.checks.service.verdicts import CalibrationProgress, CalibrationReport
     from emulator.document.probes import collected
     from emulator.engine.redaction import redact_value
     from emulator.server.server import is_loopback

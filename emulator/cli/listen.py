@@ -336,9 +336,9 @@ class Forwarder:
 def signature(secret: str, body: bytes) -> str:
     """The signature of a body."""
     # Imported here: the help of a command line needs no signatures.
-    from emulator.resources.webhooks import signing
+    from emulator.resources.webhooks import deliveries
 
-    return signing.signature(secret, body)
+    return deliveries.signature(secret, body)
 
 
 def about(event: Mapping[str, Any]) -> Any:

@@ -16,7 +16,7 @@ from emulator.presentation.languages.language import plain_money
 
 if TYPE_CHECKING:
     from emulator.cli.client import ControlClient
-    from emulator.control.explain.chains import Entry, Episode
+    from emulator.control.explain.explanation_text import Entry, Episode
 
 
 @click.command()
@@ -257,7 +257,7 @@ def _searchable(text: str) -> str:
 def story(found: Any, every: bool) -> Iterator[str]:
     """The name, the sentence, and the episodes, the oldest first."""
     # Imported here: help needs none of it.
-    from emulator.control.explain.chains import episodes
+    from emulator.control.explain.explanation_text import episodes
 
     width = max(NARROWEST, shutil.get_terminal_size().columns)
     status = f", {found['status'].replace('_', ' ')}" if found["status"] else ""

@@ -104,7 +104,7 @@ def _emulator(url: str, key: str, token: str | None) -> Iterator[dict[str, Any]]
     """Have the events happen in the App of a key at a running emulator."""
     # Imported here: a run without an emulator needs no client of one.
     from emulator.cli.client import PAGE, ControlClient
-    from emulator.resources.app.keys import Key
+    from emulator.resources.app.clients import Key
 
     with ControlClient(url, key, token=token) as emulator:
 
@@ -132,11 +132,11 @@ def _certified(service: ServiceWorld, timeout: float, as_json: bool) -> int:
 
 def _exported(service: ServiceWorld, folder: Path, as_json: bool) -> int:
     """Write each delivery to a file, and say how many there are of each kind; the exit status."""
-    from emulator.checks.receiver.export import deliveries
+    from emulator.checks.receiver.certifier import exported
 
     folder.mkdir(parents=True, exist_ok=True)
     expected = []
-    for name, delivery in deliveries(service):
+    for name, delivery in exported(service):
         (folder / f"{name}.json").write_text(json.dumps(delivery, indent=2, ensure_ascii=False) + "\n", "utf-8")
         expected.append(delivery["expected"])
     counts = {"accepted": expected.count("accepted"), "refused": expected.count("refused")}

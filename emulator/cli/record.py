@@ -17,13 +17,13 @@ import msgspec
 from emulator.cli.client import ControlClient
 from emulator.cli.exec import past_proxies
 from emulator.cli.options import ID, with_client
-from emulator.control.recording.player import WorldAnswer, play
+from emulator.control.recording.reproduction import WorldAnswer, play
 from emulator.testing.servers import LocalServer
 
 if TYPE_CHECKING:
     from emulator.cli.client import ControlClient
     from emulator.control.recording.model import Recording
-    from emulator.control.recording.shrink import Holds, Shrunk
+    from emulator.control.recording.reproduction import Holds, Shrunk
 
 
 FORMS = ("pytest", "node", "curl", "arazzo")
@@ -188,8 +188,7 @@ def fetched(
 
 def shrunk(recording: Recording, seconds: float) -> Recording | None:
     """The recording without all that is not needed; None, with the reason on standard error, if it does not hold."""
-    from emulator.control.recording.player import play
-    from emulator.control.recording.shrink import shrink
+    from emulator.control.recording.reproduction import play, shrink
     from emulator.testing.fresh_world import FreshWorld
 
     with FreshWorld(recording.app, recording.url) as world:
@@ -209,7 +208,7 @@ def shrunk_while(recording: Recording, command: str, seconds: float) -> Recordin
     """
     import msgspec
 
-    from emulator.control.recording.shrink import shrink
+    from emulator.control.recording.reproduction import shrink
 
     recording = msgspec.structs.replace(recording, events=None)
     with failing(command, recording.app) as holds:

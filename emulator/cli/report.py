@@ -23,7 +23,7 @@ from emulator.cli.suite import LEFT_OUT, environment
 from emulator.cli.suite import player as doubt_player
 
 if TYPE_CHECKING:
-    from emulator.checks.report.exam import Area, Exam
+    from emulator.checks.grade_report import Area, Exam
     from emulator.checks.runs import RunLimits
 
 
@@ -101,11 +101,11 @@ def everything(
     Exit status 1 where the mark, the mean of the areas that were asked, is less than --fail-on (100); 130 after Ctrl-C.
     """
     # Imported here: the help of this command needs none of them.
-    from emulator.checks.report import exam_formats
-    from emulator.checks.report.page import as_html
+    from emulator.checks import grade_report
+    from emulator.checks.grade_report import as_html
 
     def as_sarif(exam: Exam) -> str:
-        return exam_formats.as_sarif(exam, examined_file(command))
+        return grade_report.as_sarif(exam, examined_file(command))
 
     seed = 0 if chosen["seed"] is None else chosen["seed"]
     own = {**chosen, "seed": seed, "state": "memory", "port": 0, "strict": False}
@@ -117,17 +117,17 @@ def everything(
     except KeyboardInterrupt:
         click.echo("Interrupted: an exam that is not finished has no mark.", err=True)
         return INTERRUPTED
-    files = {html: as_html, junit: exam_formats.as_junit, sarif: as_sarif, badge: exam_formats.badge}
+    files = {html: as_html, junit: grade_report.as_junit, sarif: as_sarif, badge: grade_report.badge}
     for file, written in files.items():
         if file is not None:
             write_text(file, written(exam))
-    click.echo(exam_formats.as_json(exam) if as_json else "\n".join(exam.lines()), nl=not as_json)
+    click.echo(grade_report.as_json(exam) if as_json else "\n".join(exam.lines()), nl=not as_json)
     return int(exam.failure is not None or exam.mark < fail_on)
 
 
 def examined_file(command: Sequence[str]) -> str:
     """The first file of the project that a command names, as a path in the project; without one its README."""
-    from emulator.checks.report.exam_formats import README
+    from emulator.checks.grade_report import README
 
     files = [Path(word) for word in command if not Path(word).is_absolute() and Path(word).is_file()]
     return files[0].as_posix() if files else README
@@ -135,9 +135,8 @@ def examined_file(command: Sequence[str]) -> str:
 
 def examine(plan: ExamPlan) -> Exam:
     """Ask everything that can be asked."""
-    from emulator.checks.report import areas
-    from emulator.checks.report.exam import Exam
-    from emulator.checks.report.exam_recorder import ExamRecorder
+    from emulator.checks import grade_report
+    from emulator.checks.grade_report import Exam, ExamRecorder
     from emulator.checks.suite.search import doubt
     from emulator.checks.suite.table import DOUBTS
     from emulator.cli.runs import CapturedCommands
@@ -154,9 +153,9 @@ def examine(plan: ExamPlan) -> Exam:
         (
             _swept(plan),
             _certified(plan),
-            areas.of_client(recorder.audits),
-            areas.of_usage(recorder.reached),
-            areas.of_suite(doubted),
+            grade_report.of_client(recorder.audits),
+            grade_report.of_usage(recorder.reached),
+            grade_report.of_suite(doubted),
             _read(plan),
         )
     )
@@ -175,38 +174,38 @@ def _limited(plan: ExamPlan, area: str, stop: Callable[[], None] = lambda: None)
 
 
 def _swept(plan: ExamPlan) -> Area:
+    from emulator.checks import grade_report
+    from emulator.checks.app.cases import cases
     from emulator.checks.app.driver import sweep
-    from emulator.checks.app.placed_faults import cases
-    from emulator.checks.report import areas
     from emulator.checks.suite.search import sample
     from emulator.cli.app import CommandRuns
 
     if not plan.story:
-        return areas.APP._replace(not_asked=NO_STORY)
+        return grade_report.APP._replace(not_asked=NO_STORY)
     runs = CommandRuns(plan.story, (), plan.key, "2d", plan.chosen)
     chosen = sample([case.name for case in cases(runs.play(None).places)], plan.most)
     with _limited(plan, "app", runs.stop) as limits:
         report = sweep(runs.play, limits, only=chosen)
     if report.interrupted:
         raise KeyboardInterrupt
-    return areas.of_app(report)
+    return grade_report.of_app(report)
 
 
 def _certified(plan: ExamPlan) -> Area:
-    from emulator.checks.report import areas
+    from emulator.checks import grade_report
 
     if not plan.receiver:
-        return areas.RECEIVER._replace(not_asked=NO_RECEIVER)
+        return grade_report.RECEIVER._replace(not_asked=NO_RECEIVER)
     command = [sys.executable, "-m", "emulator.cli.main", "test", "receiver", "--json", plan.receiver]
     _, output = run_captured(command, {"PAYMENTS_EMULATOR_SECRET": plan.secret} if plan.secret else {})
     results = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
     if not results:
         raise click.ClickException(output.strip().removeprefix("payments-emulator: "))
-    return areas.of_receiver(results)
+    return grade_report.of_receiver(results)
 
 
 def _read(plan: ExamPlan) -> Area:
-    from emulator.checks.report import areas
+    from emulator.checks import grade_report
     from emulator.checks.suite.search import sample
     from emulator.cli.exec import run_all
 
@@ -223,4 +222,4 @@ def _read(plan: ExamPlan) -> Area:
             choose=lambda others: sample(others, plan.most),
             progress=limits.progress,
         )
-    return areas.of_assumptions(runs)
+    return grade_report.of_assumptions(runs)

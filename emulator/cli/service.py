@@ -118,10 +118,9 @@ def _run(known: Collected, names: list[str], url: str, key: str, chosen: dict[st
     """The report of one run. What it does is shown on the standard error."""
     import httpx
 
-    from emulator.checks.service.progress import CalibrationProgress
     from emulator.checks.service.runner import Runner, new_word
     from emulator.checks.service.service import Service
-    from emulator.checks.service.verdicts import CalibrationReport
+    from emulator.checks.service.verdicts import CalibrationProgress, CalibrationReport
 
     with ExitStack() as stack:
         helpers = stack.enter_context(_helpers(chosen))
@@ -144,8 +143,8 @@ def _run(known: Collected, names: list[str], url: str, key: str, chosen: dict[st
 
 @contextmanager
 def _helpers(chosen: dict[str, Any]) -> Iterator[Help]:
-    from emulator.checks.service.events import EventReceiver
     from emulator.checks.service.runner import Help
+    from emulator.checks.service.service import EventReceiver
     from emulator.engine.redaction import redact_value
 
     buyer = _ask_buyer if chosen["buyer"] else None
@@ -173,7 +172,7 @@ def _report_one(verdict: Verdict) -> None:
 
 def made_profile(known: Collected, report: CalibrationReport) -> Profile:
     """The profile of the service that a report is about."""
-    from emulator.checks.service.learning import profile_of
+    from emulator.checks.service.verdicts import profile_of
     from emulator.engine.reference_data import numbered_assumptions
 
     return profile_of(known, report, len(numbered_assumptions()))

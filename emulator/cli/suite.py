@@ -31,10 +31,8 @@ from emulator.cli.serve import make_server, serve
 from emulator.cli.server import serving
 
 if TYPE_CHECKING:
-    from emulator.checks.report.exam_recorder import ExamRecorder
-    from emulator.checks.suite.doubt_report import SuiteReport
-    from emulator.checks.suite.seams import Doubt
-    from emulator.checks.suite.search import DoubtRun
+    from emulator.checks.grade_report import ExamRecorder
+    from emulator.checks.suite.search import Doubt, DoubtRun, SuiteReport
     from emulator.cli.runs import CapturedCommands
 
 
@@ -145,7 +143,7 @@ def suite(
     ended before all was tried; 130 after Ctrl-C, with what was found before.
     """
     # Imported here: the help of this command needs none of them.
-    from emulator.checks.report.exam_recorder import ExamRecorder
+    from emulator.checks.grade_report import ExamRecorder
     from emulator.checks.runs import RunLimits
     from emulator.checks.suite.search import doubt
     from emulator.checks.suite.table import DOUBTS

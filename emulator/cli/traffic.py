@@ -20,12 +20,10 @@ from emulator.cli.options import DEFAULT_URL, ProfileFile, option, variable
 from emulator.cli.service import reject_live_key, service_url
 
 if TYPE_CHECKING:
-    from emulator.checks.traffic.beside import WorldOfApps
-    from emulator.checks.traffic.grouped_findings import Findings, ProxyFinding
-    from emulator.checks.traffic.passed import Passed
+    from emulator.checks.traffic.beside import SideBySide, WorldOfApps
+    from emulator.checks.traffic.findings import Findings, ProxyFinding
     from emulator.checks.traffic.proxy_server import ProxyServer
-    from emulator.checks.traffic.run_file import RunWriter
-    from emulator.checks.traffic.side_by_side import SideBySide
+    from emulator.checks.traffic.traffic_log import Passed, RunWriter
     from emulator.document.profile import Profile
 
 
@@ -68,7 +66,7 @@ def traffic(*, upstream: str, record: Path | None, as_json: bool, command: tuple
     """
     # Imported here: the help needs neither a web server nor the rules of the service.
     from emulator.checks.traffic.proxy_server import ProxyTargets
-    from emulator.checks.traffic.run_file import RunWriter
+    from emulator.checks.traffic.traffic_log import RunWriter
     from emulator.testing.fresh_world import FreshWorld
 
     reject_live_key(upstream)
@@ -97,7 +95,7 @@ class _Run:
     """One run of the proxy: what it shows, records and reports."""
 
     def __init__(self, world: Any, settings: Mapping[str, Any], writer: RunWriter | None, *, as_json: bool) -> None:
-        from emulator.checks.traffic.side_by_side import SideBySide
+        from emulator.checks.traffic.beside import SideBySide
 
         self._as_json = as_json
         self._writer = writer
@@ -202,8 +200,8 @@ def replay(file: Path, profile: Profile | None, url: str | None, control_token: 
     Exit status 1 if an answer differs.
     """
     # Imported here: the help of this command needs none.
-    from emulator.checks.traffic.run_file import read_run
-    from emulator.checks.traffic.side_by_side import SideBySide
+    from emulator.checks.traffic.beside import SideBySide
+    from emulator.checks.traffic.traffic_log import read_run
     from emulator.engine.reference_data import ReferenceData
 
     settings = profile.chosen() if profile else {}

@@ -1,21 +1,76 @@
-"""The clock of a world: shown, frozen, run and advanced (B-91)."""
+"""The clock of a world: shown, frozen, run and advanced, and the schedule of what is planned on it (B-91, B-92).
+
+A schedule shows the planned jobs, or a preview of what they will do, run on a copy of the world. Advances in the
+background begin with ``Prefer: respond-async`` and are shown and stopped by their id. Durations are ISO 8601 (``P1M``,
+``PT90S``) or the short form (``31d``, ``2h``, ``90s``).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import heapq
+import re
+from collections.abc import AsyncIterator, Callable, Mapping
+from datetime import timedelta
 from typing import Any
 
-from emulator.control import advances
-from emulator.control.durations import after
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
-from emulator.core.errors import invalid_field
-from emulator.core.validation import Body
-from emulator.engine.advances import AdvanceResult, Target
+from emulator.core.errors import ApiError, invalid_field
+from emulator.core.handlers import Body, Page, Query
+from emulator.core.jobs import Job
+from emulator.core.records import N_
+from emulator.core.world import World, encode
+from emulator.engine.advances import Advance, AdvanceResult, Target
+from emulator.engine.clock import TimeSlice
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import MOMENT, Runtime
 from emulator.engine.world_clock import ClockState
 from emulator.web.context import Response
+
+# -- durations
+
+
+_SHORT = re.compile(r"(\d{1,9})(w|d|h|m|s)", re.ASCII)
+_UNITS = {"w": "weeks", "d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
+
+
+class InvalidDuration(ValueError):
+    """A text that is not a duration."""
+
+
+def after(instant: Timestamp, duration: str, *, may_be_zero: bool = False) -> Timestamp:
+    """The instant a duration later; a month from the end of a month is clamped to the next month's end (B-91).
+
+    Raises ``ValueError`` with a message for an invalid or negative duration, for one of zero unless it ``may_be_zero``,
+    and for one beyond the year 9999.
+    """
+    try:
+        later = calendar.stamp(calendar.parse(instant) + _span(duration))
+    except InvalidDuration:
+        raise
+    except (OverflowError, ValueError):
+        later = calendar.LAST
+    if later < instant or (later == instant and not may_be_zero):
+        raise ValueError("must be longer than nothing")
+    if later > calendar.END:
+        raise ValueError(f"{duration} leads beyond the year 9999")
+    return later
+
+
+def _span(duration: str) -> timedelta:
+    if short := _SHORT.fullmatch(duration):
+        return timedelta(**{_UNITS[short[2]]: int(short[1])})
+    # Loaded on first use: most tests use the short form.
+    import isodate
+
+    try:
+        span: timedelta = isodate.parse_duration(duration)
+    except (isodate.ISO8601Error, TypeError):
+        raise InvalidDuration("must be a duration such as 31d, 2h, 90s, P1M or PT90S") from None
+    return span
+
+
+# -- the clock
 
 
 async def show(engine: Engine, runtime: Runtime, query: Body) -> ClockState:
@@ -51,9 +106,9 @@ async def advance(
     engine: Engine, runtime: Runtime, query: Body, body: Body, headers: Mapping[str, str]
 ) -> dict[str, Any] | Response:
     """POST /clock/advance: responds after all due jobs and their deliveries, or at once with ``respond-async``."""
-    if advances.prefers_async(headers):
-        return advances.accepted(runtime.advances.begin(lambda: destination(runtime, body)), query.get("app"))
-    return advances.result_view(await runtime.advance(lambda: destination(runtime, body)))
+    if prefers_async(headers):
+        return accepted(runtime.advances.begin(lambda: destination(runtime, body)), query.get("app"))
+    return result_view(await runtime.advance(lambda: destination(runtime, body)))
 
 
 def destination(runtime: Runtime, body: Body) -> Target:
@@ -92,4 +147,175 @@ def not_past(runtime: Runtime, instant: str, param: str) -> Timestamp:
     return target
 
 
-OPERATIONS = {"getClock": show, "freezeClock": freeze, "runClock": run, "advanceClock": advance}
+# -- advances in the background
+
+
+PREFERENCE = "respond-async"
+
+
+def prefers_async(headers: Mapping[str, str]) -> bool:
+    """Whether the client prefers not to wait; letter case and other preferences are ignored (RFC 7240)."""
+    return PREFERENCE in (each.strip().lower() for each in headers.get("Prefer", "").split(","))
+
+
+def accepted(advance: Advance, app: str | None) -> Response:
+    """The response 202 with the URL of the advance that has begun."""
+    location = f"/_emulator/clock/advances/{advance.id}" + (f"?app={app}" if app else "")
+    return Response(202, encode(advance_view(advance)), {"Location": location, "Preference-Applied": PREFERENCE})
+
+
+def result_view(result: AdvanceResult) -> dict[str, Any]:
+    """What happened during an advance, as it is sent."""
+    return {
+        "from": result.start,
+        "now": result.now,
+        "jobs": result.jobs,
+        "events": dict(result.events),
+        "deliveries": {"succeeded": result.deliveries[True], "failed": result.deliveries[False]},
+        "failures": [
+            {"job": failure.id, "kind": failure.name, "object": failure.about, "error": failure.error}
+            for failure in result.failures
+        ],
+    }
+
+
+def advance_view(advance: Advance) -> dict[str, Any]:
+    """An advance as it is sent."""
+    return {
+        "id": advance.id,
+        "status": advance.status,
+        "to": advance.target.to,
+        "progress": advance.progress,
+        "error": _reason(advance.error),
+        **result_view(advance.result),
+    }
+
+
+def _reason(error: BaseException | None) -> str | None:
+    """What went wrong: the message of an API error; details of any other error are in the server's log only."""
+    if error is None:
+        return None
+    return error.message if isinstance(error, ApiError) else f"{type(error).__name__}; the server's log says more."
+
+
+async def show_advance(engine: Engine, runtime: Runtime, id: str, query: Query) -> dict[str, Any]:
+    """GET /clock/advances/{id}."""
+    return advance_view(runtime.advances.find(id))
+
+
+async def stop_advance(engine: Engine, runtime: Runtime, id: str, query: Query) -> dict[str, Any]:
+    """DELETE /clock/advances/{id}: stops it between two jobs; the clock stays at the instant reached."""
+    advance = runtime.advances.find(id)
+    await runtime.advances.stop(advance)
+    return advance_view(advance)
+
+
+# -- the schedule
+
+
+SUMMARIES = {
+    "checkout_session.answer": N_("The operator answers whether the payment method can be saved."),
+    "checkout_session.expire": N_("The checkout session was not paid in time; it expires."),
+    "invoice.mail": N_("The invoice is emailed to its customer."),
+    "invoice.overdue": N_("The day after the invoice's due date begins; if it is still open, it is overdue."),
+    "invoice.payment_canceled": N_("The merchant canceled the payment of a renewal, which counts as a failed charge."),
+    "invoice.voided": N_("The invoice was voided; a subscription that waited for it goes on."),
+    "payment_intent.answer": N_("The operator answers the payment."),
+    "payment_intent.canceled": N_(
+        "The merchant canceled the payment; the checkout session that waited for it goes on."
+    ),
+    "payment_method.expire": N_("The card's last month is over; it expires."),
+    "payment_method.removed": N_(
+        "Subscriptions that charged the removed method charge the customer's default instead."
+    ),
+    "refund.answer": N_("The operator answers the refund."),
+    "refund.expire": N_("The operator never answered; the refund expires."),
+    "refund.send": N_("The refund's review is over; it is sent to the operator."),
+    "subscription.charge": N_("The subscription's first period is charged."),
+    "subscription.expire": N_("The subscription's end date is reached; it expires."),
+    "subscription.renew": N_(
+        "The subscription's period ends; it renews unless it is paused, owes or is to be canceled."
+    ),
+    "subscription.retry": N_("The subscription's failed charge is tried again."),
+    "subscription.trial_notice": N_("The end of the subscription's trial is announced."),
+    "transaction.dispute": N_("The buyer disputes the transaction."),
+    "transaction.settle": N_("The transaction is settled."),
+    "webhook.attempt": N_("The webhook delivery is tried again."),
+}
+"""What each job does, in one sentence."""
+
+ScheduleEntry = dict[str, Any]
+
+
+async def show_schedule(engine: Engine, runtime: Runtime, query: Mapping[str, Any]) -> Page[Any]:
+    """GET /schedule: soonest first; with ``until``, a preview of all jobs up to that instant."""
+    await runtime.catch_up()
+    page, size = query["page"], query["page_size"]
+    first = (page - 1) * size
+    if "until" not in query:
+        jobs = [job for job in runtime.world.jobs.unordered() if fits(job.name, query)]
+        soonest = heapq.nsmallest(first + size, jobs, key=lambda job: (job.due, job.sequence))
+        return Page([entry(job) for job in soonest[first:]], len(jobs), page, size)
+    shown, count = [], 0
+    async for item in preview(runtime.world.copy(), horizon(runtime, query["until"])):
+        if not fits(item["kind"], query):
+            continue
+        if first <= count < first + size:
+            shown.append(item)
+        count += 1
+    return Page(shown, count, page, size)
+
+
+def fits(kind: str, query: Mapping[str, Any]) -> bool:
+    """Whether a kind of job is asked for."""
+    return query.get("kind") in (None, kind)
+
+
+def entry(job: Job) -> ScheduleEntry:
+    """A job as it is sent."""
+    return {"due_at": job.due, "kind": job.name, "object": job.about, "summary": SUMMARIES[job.name]}
+
+
+async def preview(world: World, until: Timestamp) -> AsyncIterator[ScheduleEntry]:
+    """Run the jobs of a copied world up to an instant, and yield each with its events; effects are not performed.
+
+    Other requests are served in between.
+    """
+    time_slice = TimeSlice()
+    while (job := world.jobs.next()) is not None and job.due <= until:
+        yield {**entry(job), "event_types": _events(world, job)}
+        await time_slice.pause_if_over()
+
+
+def _events(world: World, job: Job) -> list[str]:
+    try:
+        return [event.type for event in world.run(job).events]
+    except Exception as error:  # as in the original world, a job that raises does not stop the clock
+        world.fail_job(job, error)
+        return []
+
+
+def horizon(runtime: Runtime, until: str) -> Timestamp:
+    """The instant that ``until`` gives, itself or as a duration from now; 422 if it is invalid or in the past."""
+    now = runtime.now()
+    try:
+        instant = calendar.normalise(until) if until[:1].isdigit() and "-" in until else after(now, until)
+    except InvalidDuration:
+        message = "must be an instant such as 2026-03-01T00:00:00Z or a duration such as 31d, 2h, 90s or P1M"
+        raise invalid_field("until", message, "INVALID_FILTER_PARAM") from None
+    except ValueError as error:
+        raise invalid_field("until", str(error), "INVALID_FILTER_PARAM") from None
+    if instant < now:
+        raise invalid_field("until", f"is before the clock's present instant, {now}", "INVALID_FILTER_PARAM")
+    return instant
+
+
+OPERATIONS = {
+    "getClock": show,
+    "freezeClock": freeze,
+    "runClock": run,
+    "advanceClock": advance,
+    "getClockAdvance": show_advance,
+    "stopClockAdvance": stop_advance,
+    "getSchedule": show_schedule,
+}

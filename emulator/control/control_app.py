@@ -9,37 +9,22 @@ from typing import Any
 from starlette.types import ASGIApp
 
 from emulator.control import (
-    advances,
-    app_settings,
-    assumptions,
     clock,
     coverage,
-    emails,
     events,
     faults,
-    health,
     inbox,
     ledger,
-    metrics,
-    names,
-    object_search,
     objects,
-    objects_by_kind,
-    outcomes,
     payments,
-    phones,
     requests,
-    reset,
-    schedule,
     service_catalog,
-    snapshots,
-    stream,
     trigger,
-    world_lookup,
+    worlds,
 )
 from emulator.control.audit import audit
-from emulator.control.explain import explain
-from emulator.control.recording import recording_marks, recordings
+from emulator.control.explain import explanation
+from emulator.control.recording import recordings
 from emulator.document import bundles
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
@@ -76,36 +61,21 @@ Otherwise the speed of a receiver would decide whether a fault meets an earlier 
 """
 
 MODULES = (
-    health,
     service_catalog,
     clock,
-    advances,
-    schedule,
     events,
     trigger,
-    stream,
-    emails,
     requests,
     recordings,
-    recording_marks,
     audit,
     ledger,
-    metrics,
     coverage,
-    snapshots,
-    reset,
+    worlds,
     inbox,
-    app_settings,
-    object_search,
-    objects_by_kind,
     objects,
-    names,
-    explain,
-    outcomes,
-    faults,
+    explanation,
     payments,
-    phones,
-    assumptions,
+    faults,
 )
 
 OPERATIONS: Mapping[str, Callable[..., Any]] = dict(chain(*(module.OPERATIONS.items() for module in MODULES)))
@@ -139,7 +109,7 @@ def control_app(engine: Engine, *, strict: bool) -> ASGIApp:
 
 async def settle(runtime: Runtime | None, headers: Mapping[str, str]) -> None:
     """On a frozen clock, wait for the outcome of everything caused so far, unless the client prefers not to wait."""
-    if runtime is not None and runtime.clock.mode == FROZEN and not advances.prefers_async(headers):
+    if runtime is not None and runtime.clock.mode == FROZEN and not clock.prefers_async(headers):
         await runtime.advances.settle()
 
 
@@ -151,6 +121,6 @@ def by_key_or_name(engine: Engine) -> Authenticate:
         _ = context.request_id
         if context.operation_id in WORLDLESS:
             return None
-        return world_lookup.of_caller(engine, context)
+        return inbox.world_of_caller(engine, context)
 
     return authenticate

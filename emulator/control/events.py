@@ -1,15 +1,49 @@
-"""The event log of a world, newest first."""
+"""What happens in a world: its events and emails as lists that can be waited for, and as a stream at once.
+
+Emails are shown as objects, as HTML and as MIME messages. The response to a list is delayed until the list is not
+empty, or until a timeout.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping
+from functools import partial
 from typing import Any
 
-from emulator.control.long_poll import first_match
+import msgspec
+
+from emulator.control import requests
+from emulator.core.errors import ApiError
 from emulator.core.events import Event
-from emulator.core.handlers import Page, paginate
+from emulator.core.handlers import Page, Query, paginate
+from emulator.core.tables import Table
+from emulator.core.world import encode
 from emulator.engine.engine import Engine
+from emulator.engine.pubsub import KINDS, Message, Subscriber, restarted
 from emulator.engine.runtime import Runtime
+from emulator.resources.simulation.emails import Email
+from emulator.web.context import Response, Stream
+
+# -- long polling
+
+
+async def first_match(runtime: Runtime, seconds: float, look: Callable[[], Page[Any]]) -> Page[Any]:
+    """The page as soon as it has a match, or the empty page after that many seconds of real time."""
+    # The time of the event loop: a test that freezes the clocks of this process does not freeze this one.
+    loop_time = asyncio.get_running_loop().time
+    deadline = loop_time() + seconds
+    while True:
+        await runtime.catch_up()
+        page = look()
+        left = deadline - loop_time()
+        if page.count or left <= 0 or runtime.broker.closed.is_set():
+            return page
+        with runtime.broker.subscribe(("event", "email")) as subscriber:
+            await subscriber.next_batch(left)
+
+
+# -- the event log, newest first
 
 
 def _is_about(event: Event, id: str) -> bool:
@@ -26,4 +60,141 @@ async def index(engine: Engine, runtime: Runtime, query: Mapping[str, Any]) -> P
     )
 
 
-OPERATIONS = {"listEvents": index}
+# -- the outbox
+
+
+# The renderer is loaded on first use in each of these functions: most servers never show an email.
+
+
+SAFE_HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; img-src https:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+    ),
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+"""Response headers that keep a browser from running anything an email contains, and from loading all but pictures."""
+
+
+def email_shown(email: Email) -> dict[str, Any]:
+    """The email as it is sent, with the ids of the objects it is about."""
+    from emulator.presentation.email import email_content
+
+    about = {
+        name: getattr(email, name)
+        for name in ("customer", "invoice", "subscription", "transaction", "receipt", "refund")
+    }
+    return {
+        "id": email.id,
+        "object": "email",
+        "kind": email.topic,
+        "to": email.to,
+        "from": email_content.sender(email),
+        "subject": email_content.email_content(email).subject,
+        "language": email.language,
+        **{name: record and record.id for name, record in about.items()},
+        "attachments": [
+            {"filename": name, "content_type": kind} for name, kind in email_content.attachments(email).items()
+        ],
+        "sent_at": email.sent_at,
+        "error": email.error,
+        "created_at": email.created_at,
+    }
+
+
+async def list_emails(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
+    """GET /emails: filters ``to`` and ``kind``; ``wait`` answers as soon as one matches (real seconds)."""
+    page = await first_match(runtime, query["wait"], lambda: _matches(runtime.world.table(Email), query))
+    return msgspec.structs.replace(page, data=[email_shown(email) for email in page.data])
+
+
+def _matches(table: Table[Email], query: Query) -> Page[Email]:
+    """The page of emails a query asks for; addresses are compared without regard to letter case (B-30)."""
+    filters = {"topic": query.get("kind"), "page": query["page"], "page_size": query["page_size"]}
+    if "to" in query:
+        wanted = query["to"].casefold()
+        filters["to"] = [to for to in table.indexes["to"].all_keys() if to.casefold() == wanted]
+    return paginate(table, filters)
+
+
+async def show_email(engine: Engine, runtime: Runtime, id: str, query: Query) -> dict[str, Any]:
+    """GET /emails/{id}."""
+    return email_shown(await _found(runtime, id))
+
+
+async def html(engine: Engine, runtime: Runtime, id: str, query: Query) -> Response:
+    """GET /emails/{id}/html: the HTML part."""
+    from emulator.presentation.email import email_content
+
+    return Response(
+        200, email_content.html(await _found(runtime, id)).encode(), SAFE_HEADERS, media_type="text/html; charset=utf-8"
+    )
+
+
+async def raw(engine: Engine, runtime: Runtime, id: str, query: Query) -> bytes:
+    """GET /emails/{id}/raw: the MIME message with attachments, rendered in a thread, so that no other request waits."""
+    from emulator.presentation.email import email_content
+
+    return await asyncio.to_thread(email_content.message, await _found(runtime, id))
+
+
+async def _found(runtime: Runtime, id: str) -> Email:
+    await runtime.catch_up()
+    email = runtime.world.get(Email, id)
+    if email is None:
+        raise ApiError("NOT_FOUND", message=f"There is no email {id[:60]}.")
+    return email
+
+
+# -- server-sent events
+
+
+HEARTBEAT = 15.0
+"""Seconds (real time) without a message after which a comment is sent, so that proxies leave the connection open."""
+
+VIEWS: Mapping[str, Callable[[Any], Any]] = {"request": requests.summary, "email": email_shown}
+"""How requests and emails are sent: as in their lists. Other messages are sent as they are."""
+
+
+async def stream(engine: Engine, runtime: Runtime, query: Mapping[str, Any]) -> Stream:
+    """GET /stream: messages of the kinds in ``types``, and always ``reset``."""
+    kinds = {*query.get("types", KINDS), "reset"}
+    return Stream(partial(messages, runtime, kinds), runtime.broker.closed, "text/event-stream")
+
+
+async def messages(runtime: Runtime, kinds: Collection[str]) -> AsyncGenerator[bytes, None]:
+    """The messages to one client, as bytes."""
+    with runtime.broker.subscribe(kinds) as subscriber:
+        yield b": what happens from now on\n\n"
+        while not runtime.broker.closed.is_set():
+            batch = await subscriber.next_batch(HEARTBEAT)
+            if subscriber.lost:
+                yield encoded(batch[0].number, "reset", lost(runtime, subscriber))
+            yield b"".join(map(encode_message, batch)) or b": still there\n\n"
+
+
+def lost(runtime: Runtime, subscriber: Subscriber) -> dict[str, Any]:
+    """The message to a client that was too slow: how many messages it lost, and so should read everything again."""
+    number, subscriber.lost = subscriber.lost, 0
+    return restarted("lost", runtime.now(), lost=number)
+
+
+def encode_message(message: Message) -> bytes:
+    """A message as a server-sent event."""
+    view = VIEWS.get(message.kind)
+    return encoded(message.number, message.kind, view(message.about) if view else message.about)
+
+
+def encoded(number: int, kind: str, data: Any) -> bytes:
+    """A server-sent event. Its data is one line, since JSON as encoded here has no line breaks."""
+    return b"id: %d\nevent: %s\ndata: %s\n\n" % (number, kind.encode(), encode(data))
+
+
+OPERATIONS = {
+    "listEvents": index,
+    "listEmails": list_emails,
+    "getEmail": show_email,
+    "getEmailHtml": html,
+    "getEmailRaw": raw,
+    "stream": stream,
+}

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from functools import cache
 
-from emulator.control.durations import after
+from emulator.control.clock import after
 from emulator.core import calendar
 from emulator.core.errors import invalid_field
-from emulator.core.handlers import Page
-from emulator.core.validation import Body
+from emulator.core.handlers import Body, Page
 from emulator.document import bundles
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime

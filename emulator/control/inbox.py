@@ -13,7 +13,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from emulator.control import world_lookup
 from emulator.core.errors import ApiError, invalid_field
 from emulator.core.handlers import Page, Query, paginate
 from emulator.core.limits import INBOX_BODY
@@ -21,8 +20,45 @@ from emulator.core.world import World
 from emulator.engine.engine import Engine
 from emulator.engine.inbox import InboxRequest, ResponseRule
 from emulator.engine.runtime import Runtime
+from emulator.resources.app import clients
+from emulator.resources.app.clients import DEFAULT_APP, Key
 from emulator.resources.webhooks.endpoints import WebhookEndpoint
-from emulator.web.context import context_of
+from emulator.web.context import RequestContext, context_of
+from emulator.web.operation import fields
+
+# -- the world of a request: of a call of the control API, or of a webhook sent to an inbox
+
+
+def world_of_caller(engine: Engine, context: RequestContext) -> Runtime:
+    """The world of the key, or of ``app=NAME``, or the default one."""
+    value = context.authorization()
+    return engine.open(
+        clients.read_key(value) if value is not None else Key(_named(context) or DEFAULT_APP, livemode=False)
+    )
+
+
+def world_of_sender(engine: Engine, context: RequestContext, app: str | None) -> Runtime:
+    """The world a webhook comes from: as its caller says, who need not (its ``Authorization`` may be a signature).
+
+    ``app`` is the id of that App. ``Authorization`` may hold the signature of a webhook instead of a key.
+    """
+    try:
+        return engine.open(clients.read_key(context.authorization()))
+    except ApiError:
+        named = _named(context)
+    known = engine.directory.of_app(app) if named is None else None
+    return engine.open(known or Key(named or DEFAULT_APP, livemode=False))
+
+
+def _named(context: RequestContext) -> str | None:
+    name = dict(fields(context.query_string)).get("app")
+    if name is not None and not clients.NAME.fullmatch(name):
+        raise invalid_field("app", "must be an App's name: 1 to 64 of A-Z a-z 0-9 _ -", "INVALID_FILTER_PARAM")
+    return name
+
+
+# -- inboxes
+
 
 PREFIX = "/_emulator/inbox/"
 NAME = re.compile(r"[A-Za-z0-9._~-]{1,64}")
@@ -107,7 +143,7 @@ async def _store(engine: Engine, request: Request) -> Response:
     name = request.url.path.removeprefix(PREFIX)
     _check_name(name)
     raw = await _body(request)
-    runtime = world_lookup.of_sender(engine, context_of(request.scope), app_id(raw))
+    runtime = world_of_sender(engine, context_of(request.scope), app_id(raw))
     rule = runtime.inbox.response_rule(name).updated(_numbers(request))
     runtime.inbox.add(
         runtime.world,

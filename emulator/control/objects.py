@@ -1,22 +1,50 @@
-"""Any object by its id, to be read or changed in any way that its schema allows."""
+"""Any object of a world: by its id, by kind, by search, and by the name that people know it by.
+
+An object is read, and changed in any way that its schema allows.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
-from typing import Any, get_type_hints
+from itertools import islice
+from typing import Any, NamedTuple, get_type_hints
 
 import msgspec
 
 from emulator.core import calendar
 from emulator.core.errors import ApiError, invalid_field
+from emulator.core.events import Event
+from emulator.core.handlers import Body, Page, Query, paginate
 from emulator.core.records import Record, hidden_fields, to_wire
-from emulator.core.validation import Body
-from emulator.core.world import World
+from emulator.core.tables import Table
+from emulator.core.world import World, encode
 from emulator.document import bundles
 from emulator.engine.engine import Engine
+from emulator.engine.journal import Journal
 from emulator.engine.runtime import Runtime
+from emulator.presentation.languages.language import Language, language_of
+from emulator.presentation.languages.wording import PAYMENT_METHOD_TYPES
+from emulator.resources.billing.invoices import Invoice
+from emulator.resources.billing.subscriptions import Subscription
+from emulator.resources.catalog.plans import SubscriptionPlan
+from emulator.resources.catalog.products import Product
+from emulator.resources.checkout.checkout_sessions import CheckoutSession
+from emulator.resources.customers.customer_records import Address, Customer
+from emulator.resources.customers.payment_methods import PaymentMethod
+from emulator.resources.payments.payment_intents import PaymentIntent
+from emulator.resources.payments.payment_links import PaymentLink
+from emulator.resources.payments.refunds import Receipt, Refund
+from emulator.resources.payments.transactions import Transaction
+from emulator.resources.simulation.emails import Email
+from emulator.resources.webhooks.deliveries import WebhookDelivery
+from emulator.resources.webhooks.endpoints import WebhookEndpoint
 from emulator.web.validation import CompiledSchema, error_of
+
+# -- one object by its id
+
 
 FIXED = ("id", "object")
 """Fields that cannot be changed."""
@@ -122,4 +150,267 @@ def _schemas() -> dict[str, Any]:
     return schemas
 
 
-OPERATIONS = {"getObject": show, "updateObject": update}
+# -- objects by kind: listed, searched by text, found by what they belong to, and counted
+
+
+IDS = re.compile(r"[a-z]{2,8}_[a-z0-9]{24}", re.ASCII)
+"""Ids, in small letters."""
+
+FIELD_NAMES = {"subscription_plan": "plan", "webhook_endpoint": "webhook"}
+"""Kinds for which other objects have a field that is not named like the kind."""
+
+
+async def index(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
+    """GET /objects: those of one kind, newest first; with ``query``, ``related`` or ``status`` those that match."""
+    await runtime.catch_up()
+    table = tables(runtime.world)[query["kind"]]
+    filters: dict[str, Any] = {"page": query["page"], "page_size": query["page_size"], "text": query.get("query")}
+    if "status" in query:
+        if "status" not in table.kind.__struct_fields__:
+            return Page([], 0, query["page"], query["page_size"])
+        filters["status"] = query["status"]
+    if "related" in query:
+        field = field_name(type(find(runtime.world, query["related"])))
+        if field not in table.kind.__struct_fields__:
+            return Page([], 0, query["page"], query["page_size"])
+        filters[field] = query["related"]
+    return paginate(table, filters, {"text": contains})
+
+
+async def count(engine: Engine, runtime: Runtime, query: Query) -> dict[str, int]:
+    """GET /counts: how many objects there are of each kind; with ``related`` how many belong to that object."""
+    await runtime.catch_up()
+    all = tables(runtime.world)
+    if "related" not in query:
+        return {kind: len(table) for kind, table in all.items()}
+    field = field_name(type(find(runtime.world, query["related"])))
+    none = {"page": 1, "page_size": 0, field: query["related"]}
+    return {kind: paginate(table, none).count for kind, table in all.items() if field in table.kind.__struct_fields__}
+
+
+def tables(world: World) -> dict[str, Table[Any]]:
+    """The tables of all kinds that the service's document knows."""
+    return {kind.kind: world.table(kind) for kind in world.kinds if documented(kind)}
+
+
+def field_name(kind: type[Record]) -> str:
+    """The name of the field in which other objects hold the id of one of this kind."""
+    return FIELD_NAMES.get(kind.kind, kind.kind)
+
+
+def contains(record: Record, text: str) -> bool:
+    """Whether a text occurs in an object's JSON, whatever the case of its letters; of an id only where it starts."""
+    sought, shown = text.casefold(), encode(record).decode().casefold()
+    if sought not in shown:
+        return False
+    return sought in IDS.sub("", shown) or any(id.startswith(sought) for id in IDS.findall(shown))
+
+
+# -- names: how people call an object, where its id says nothing to them
+
+
+LONGEST = 120
+"""The most characters of a name."""
+
+
+async def list_names(engine: Engine, runtime: Runtime, query: Query) -> dict[str, str]:
+    """GET /names: the name of each of these ids; ids of nothing that is there, or that has no name, are left out."""
+    await runtime.catch_up()
+    language = language_of(query["language"])
+    found = ((id, _found(runtime, id, language)) for id in dict.fromkeys(query["ids"].split(",")))
+    return {id: describe for id, describe in found if describe}
+
+
+def _found(runtime: Runtime, id: str, language: Language) -> str:
+    if id.startswith("req_"):
+        return request_name(runtime.journal, id)
+    record = runtime.world.get(Email, id) or get(runtime.world, id)
+    return describe(runtime.world, record, language) if record else ""
+
+
+def request_name(journal: Journal, id: str) -> str:
+    """Method and path of a request; empty for one that is no longer in the journal."""
+    entry = journal.find(id)
+    return f"{entry.method} {entry.target}"[:LONGEST] if entry else ""
+
+
+def describe(world: World, record: Record, language: Language) -> str:
+    """What people call a record: ``Awa Diop · Premium · 5,000 XAF / month``. Empty for one that has no name."""
+    found = _NAMES.get(type(record))
+    return found(world, record, language)[:LONGEST] if found else str(getattr(record, "name", ""))[:LONGEST]
+
+
+def name_of(world: World, id: str | None, language: Language) -> str:
+    """The same for an id; empty if there is no such object."""
+    record = get(world, id) if id else None
+    return describe(world, record, language) if record else ""
+
+
+def price(amount: int, currency: str, interval: str, count: int, language: Language) -> str:
+    """``5,000 XAF / month``; amounts in minor units."""
+    return f"{language.money(amount, currency)} / {language.period(interval, count)}"
+
+
+def instrument(type: str | None, details: Mapping[str, Any], language: Language) -> str:
+    """``Airtel +241 …0001``, ``Visa …4242``: the operator, and the last digits that may be shown."""
+    if type is None:
+        return ""
+    kind = details.get("operator") or details.get("brand") or language.gettext(PAYMENT_METHOD_TYPES[type])
+    phone = details.get("phone")
+    shown = f"{phone[:4]} …{phone[-4:]}" if phone else details.get("email") or ""
+    last4 = details.get("last4")
+    return f"{kind} {shown or (f'…{last4}' if last4 else '')}".strip()
+
+
+def _joined(*parts: str | None) -> str:
+    return " · ".join(part for part in parts if part)
+
+
+def _customer(world: World, customer: Customer, language: Language) -> str:
+    return f"{customer.firstname} {customer.lastname}".strip() or customer.email or customer.phone or ""
+
+
+def _subscription(world: World, each: Subscription, language: Language) -> str:
+    sold = name_of(world, each.plan or each.product, language).partition(" · ")[0]
+    amount = price(each.unit_amount, each.currency, each.interval, each.interval_count, language)
+    return _joined(name_of(world, each.customer, language), sold, amount)
+
+
+def _invoice(world: World, each: Invoice, language: Language) -> str:
+    buyer = name_of(world, each.customer, language) or each.customer_email
+    return _joined(each.invoice_number, buyer, language.money(each.total, each.currency))
+
+
+def _payment_intent(world: World, each: PaymentIntent, language: Language) -> str:
+    buyer = name_of(world, each.customer, language) or each.customer_email
+    paid_with = instrument(each.instrument.type, each.instrument.details, language) if each.instrument else None
+    return _joined(language.money(each.amount, each.currency), buyer, paid_with)
+
+
+def _transaction(world: World, each: Transaction, language: Language) -> str:
+    paid_with = instrument(each.instrument.type, each.instrument.details, language) if each.instrument else None
+    return _joined(language.money(each.amount, each.currency), name_of(world, each.customer, language), paid_with)
+
+
+def _refund(world: World, each: Refund, language: Language) -> str:
+    transaction = world.get(Transaction, each.transaction)
+    buyer = name_of(world, transaction.customer, language) if transaction else ""
+    return _joined(language.money(each.amount, each.currency), buyer)
+
+
+def _receipt(world: World, each: Receipt, language: Language) -> str:
+    return _joined(each.number, language.money(each.amount, each.currency))
+
+
+def _session(world: World, each: CheckoutSession, language: Language) -> str:
+    buyer = name_of(world, each.customer, language) or each.customer_email
+    total = language.money(each.amount_total, each.currency) if each.currency else None
+    return _joined(total, buyer)
+
+
+def _payment_link(world: World, each: PaymentLink, language: Language) -> str:
+    amount = language.money(each.amount, each.currency) if each.amount and each.currency else ""
+    return each.name or amount
+
+
+def _plan(world: World, each: SubscriptionPlan, language: Language) -> str:
+    return _joined(each.name, price(each.amount, each.currency, each.interval, each.interval_count, language))
+
+
+def _payment_method(world: World, each: PaymentMethod, language: Language) -> str:
+    return _joined(instrument(each.type, each.details, language), name_of(world, each.customer, language))
+
+
+def _delivery(world: World, each: WebhookDelivery, language: Language) -> str:
+    return _joined(each.event_type, name_of(world, each.webhook, language))
+
+
+def _event(world: World, each: Event, language: Language) -> str:
+    return _joined(each.type, name_of(world, each.about, language))
+
+
+_NAMES: Mapping[type[Record], Callable[[World, Any, Language], str]] = {
+    Customer: _customer,
+    Address: lambda world, each, language: _joined(each.line1, each.city),
+    PaymentMethod: _payment_method,
+    Product: lambda world, each, language: each.name,
+    SubscriptionPlan: _plan,
+    Subscription: _subscription,
+    Invoice: _invoice,
+    CheckoutSession: _session,
+    PaymentLink: _payment_link,
+    PaymentIntent: _payment_intent,
+    Transaction: _transaction,
+    Receipt: _receipt,
+    Refund: _refund,
+    WebhookEndpoint: lambda world, each, language: each.name or each.url,
+    WebhookDelivery: _delivery,
+    Event: _event,
+    Email: lambda world, each, language: _joined(each.topic.replace("_", " "), each.to),
+}
+"""The kinds whose name is more than their field ``name``."""
+
+
+# -- search: by id, then by name, the best match first
+
+
+NAMED_BY_OTHERS = (Event, WebhookDelivery)
+"""Kinds whose name is that of another object, which is found itself; these are found by their id alone."""
+
+
+class SearchHit(NamedTuple):
+    """A record with its name; of two hits that with the lower rank is shown first."""
+
+    rank: int
+    record: Record
+    name: str
+
+
+async def search(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
+    """GET /search: exact ids first, then the starts of ids, of names, of words in names, then what is within names."""
+    await runtime.catch_up()
+    hits = sorted(_hits(runtime.world, query["query"].strip(), language_of(query["language"])), key=_order)
+    page, size = query["page"], query["page_size"]
+    return Page([_shown(hit) for hit in islice(hits, (page - 1) * size, page * size)], len(hits), page, size)
+
+
+def _order(hit: SearchHit) -> int:
+    """Hits of one rank stay as they were found: kind by kind, the newest first."""
+    return hit.rank
+
+
+def _shown(hit: SearchHit) -> dict[str, Any]:
+    record = hit.record
+    return {"id": record.id, "kind": record.kind, "name": hit.name, "status": getattr(record, "status", None)}
+
+
+def _hits(world: World, text: str, language: Language) -> Iterator[SearchHit]:
+    for table in tables(world).values():
+        for slot in reversed(table.order):
+            record = slot.record
+            name = "" if isinstance(record, NAMED_BY_OTHERS) else describe(world, record, language)
+            rank = _rank(text, record.id, name)
+            if rank is not None:
+                yield SearchHit(rank, record, name or describe(world, record, language))
+
+
+def _rank(text: str, id: str, name: str) -> int | None:
+    """How well a record fits, 0 best; None if it does not. Within an id, which is random, a text is no match."""
+    if id.startswith(text):
+        return 0 if id == text else 1
+    sought, known = text.casefold(), name.casefold()
+    if sought not in known:
+        return None
+    if known.startswith(sought):
+        return 2
+    return 3 if f" {sought}" in known else 4
+
+
+OPERATIONS = {
+    "getObject": show,
+    "updateObject": update,
+    "listObjects": index,
+    "countObjects": count,
+    "listNames": list_names,
+    "searchObjects": search,
+}

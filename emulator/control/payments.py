@@ -1,21 +1,138 @@
-"""Payments by the tester: a session, a link or an invoice is paid as a buyer would on its page."""
+"""What a tester decides of payments: outcomes arranged in advance, prompts answered, payments made as a buyer (B-94)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
-from emulator.control import working_method
-from emulator.core.handlers import Query
+from emulator.core.errors import ApiError
+from emulator.core.handlers import Page, Query
 from emulator.core.records import Record
 from emulator.core.world import World
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
+from emulator.resources.app import security_profiles
+from emulator.resources.app.settings import settings
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.checkout import hosted_payments
 from emulator.resources.checkout.checkout_sessions import CheckoutSession
-from emulator.resources.customers.payment_details import EVERY_TYPE
+from emulator.resources.customers import payment_details, payment_methods
+from emulator.resources.customers.payment_details import EVERY_TYPE, Fields
+from emulator.resources.customers.payment_methods import PaymentMethod
+from emulator.resources.payments import intent_operations, operator, payment_intents, refunds
+from emulator.resources.payments.operator import Outcome
+from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.payment_links import PaymentLink
+from emulator.resources.payments.refunds import Refund
+
+# -- the operator as testers control it
+
+
+async def arrange(engine: Engine, runtime: Runtime, query: Query, body: Query) -> Outcome:
+    """POST /outcomes: the next matching payments, refunds or deliveries have this outcome."""
+    outcome: Outcome = await runtime.serve(operator.arrange, {"body": body}, None)
+    return outcome
+
+
+async def list_outcomes(engine: Engine, runtime: Runtime, query: Query) -> Page[Outcome]:
+    """GET /outcomes: those that are not used up."""
+    paging = {name: value for name, value in query.items() if name != "app"}
+    page: Page[Outcome] = await runtime.serve(operator.arranged, {"query": paging}, None)
+    return page
+
+
+async def clear(engine: Engine, runtime: Runtime, query: Query) -> None:
+    """DELETE /outcomes."""
+    await runtime.serve(operator.clear_arranged, {}, None)
+
+
+async def answer_payment(engine: Engine, runtime: Runtime, id: str, query: Query, body: Query) -> PaymentIntent:
+    """POST /payment-intents/{id}/answer."""
+    arguments = {"id": id, "code": operator.failure_code(body, "payment")}
+    intent: PaymentIntent = await runtime.serve(payment_intents.answer_now, arguments, None)
+    return intent
+
+
+async def answer_session(engine: Engine, runtime: Runtime, id: str, query: Query, body: Query) -> CheckoutSession:
+    """POST /checkout-sessions/{id}/answer."""
+    arguments = {"id": id, "code": operator.failure_code(body, "payment")}
+    session: CheckoutSession = await runtime.serve(hosted_payments.answer_now, arguments, None)
+    return session
+
+
+async def answer_refund(engine: Engine, runtime: Runtime, id: str, query: Query, body: Query) -> Refund:
+    """POST /refunds/{id}/answer."""
+    arguments = {"id": id, "code": operator.failure_code(body, "refund")}
+    refund: Refund = await runtime.serve(refunds.answer_now, arguments, None)
+    return refund
+
+
+# -- buyers' phones: the prompts waiting on one, and the answers to them
+
+
+async def list_prompts(engine: Engine, runtime: Runtime, number: str, query: Query) -> Page[Any]:
+    """GET /phones/{number}: the prompts waiting on the phone, newest first."""
+    await runtime.catch_up()
+    waiting = intent_operations.waiting_prompts(runtime.world, intent_operations.phone_number(number))
+    page, size = query["page"], query["page_size"]
+    shown = [
+        intent_operations.prompt_shown(runtime.world, intent) for intent in waiting[(page - 1) * size : page * size]
+    ]
+    return Page(shown, len(waiting), page, size)
+
+
+async def answer(engine: Engine, runtime: Runtime, number: str, query: Query, body: Query) -> PaymentIntent:
+    """POST /phones/{number}/answer: approve, reject or ignore a prompt."""
+    arguments = {"number": intent_operations.phone_number(number), "body": body}
+    intent: PaymentIntent = await runtime.serve(intent_operations.answer_prompt, arguments, None)
+    return intent
+
+
+# -- the method that a payment is made with when the tester names none
+
+
+CARD = {"number": "4242424242424242", "exp_month": 12, "exp_year": 2099, "cvc": "123"}
+
+WORKING: Mapping[str, Fields] = {
+    "mobile_money": {"phone": "+24177000000"},
+    "bank_card": CARD,
+    "paypal": {"email": "buyer@example.com"},
+    "bank_transfer": {"iban": "DE89370400440532013000"},
+}
+"""What a buyer enters that is paid, by type of method; those that are paid at once come first."""
+
+
+def choose(world: World, customer: str | None, allowed: Sequence[str] = EVERY_TYPE) -> Fields:
+    """The ``method`` of a payment: the default method of the customer (an id), or one of the ``allowed`` types."""
+    default = None if customer is None else payment_methods.usable(world, customer, None)
+    if default is not None and default.type in allowed:
+        return {"type": default.type, **_entered(world, default)}
+    type = next(_permitted(world, allowed), allowed[0])
+    return {"type": type, **WORKING[type]}
+
+
+def _permitted(world: World, allowed: Sequence[str]) -> Iterator[str]:
+    """The allowed types that the App's security profiles permit and that no handset has to approve (B-55)."""
+    order = [type for type in WORKING if type in allowed]
+    if settings(world).mobile_money == "handset":
+        order.sort(key="mobile_money".__eq__)
+    for type in order:
+        with suppress(ApiError):
+            security_profiles.check_method(world, type, "method.type")
+            yield type
+
+
+def _entered(world: World, method: PaymentMethod) -> Fields:
+    """What its buyer entered, as far as that is stored; for a card or an account, a number that behaves alike."""
+    details = method.details
+    if method.type == "bank_card":
+        number = payment_details.named_magic(world, method.type, method.magic).value or CARD["number"]
+        return {**CARD, "number": number, "exp_month": details["exp_month"], "exp_year": details["exp_year"]}
+    return {name: details.get(name, value) for name, value in WORKING[method.type].items()}
+
+
+# -- payments of a session, a link or an invoice
 
 
 def paying(kind: type[Record], command: Callable[..., Any]) -> Callable[..., Any]:
@@ -25,7 +142,7 @@ def paying(kind: type[Record], command: Callable[..., Any]) -> Callable[..., Any
         target: Any = world.get(kind, id)
         if target is not None and "method" not in payment:
             allowed = getattr(target, "payment_method_types", EVERY_TYPE)
-            method = working_method.choose(world, getattr(target, "customer", None), allowed)
+            method = choose(world, getattr(target, "customer", None), allowed)
             payment = {**payment, "method": method}
         return command(world, id, payment)
 
@@ -36,6 +153,14 @@ def paying(kind: type[Record], command: Callable[..., Any]) -> Callable[..., Any
 
 
 OPERATIONS = {
+    "arrangeOutcome": arrange,
+    "listOutcomes": list_outcomes,
+    "clearOutcomes": clear,
+    "answerPaymentIntent": answer_payment,
+    "answerCheckoutSession": answer_session,
+    "answerRefund": answer_refund,
+    "listPrompts": list_prompts,
+    "answerPrompt": answer,
     "payCheckoutSession": paying(CheckoutSession, hosted_payments.pay_session),
     "payPaymentLink": paying(PaymentLink, hosted_payments.pay_link),
     "payInvoicePage": paying(Invoice, hosted_payments.pay_invoice),

@@ -1,17 +1,24 @@
-"""The catalog: every magic value, error code with its recipe, event type and life cycle, for programs to read."""
+"""What the emulator says of the service and of itself: the catalog, the assumptions and the health check.
+
+The catalog has every magic value, error code with its recipe, event type and life cycle, for programs to read.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from emulator.core.errors import ERRORS
-from emulator.core.event_types import EVENTS
+from emulator.core.events import EVENTS
+from emulator.core.handlers import Page
 from emulator.engine.engine import Engine
-from emulator.engine.reference_data import error_examples
+from emulator.engine.reference_data import assumptions_of, error_examples
 from emulator.engine.runtime import Runtime
+from emulator.resources.app.settings import settings
 from emulator.resources.registry import STATE_MACHINES
+from emulator.version import VERSION
 
 
 async def show(engine: Engine, runtime: Runtime | None) -> dict[str, Any]:
@@ -31,4 +38,20 @@ def _error(code: str, recipe: dict[str, Any]) -> dict[str, Any]:
     return {"code": code, "status": row.status, "type": row.category, **about}
 
 
-OPERATIONS = {"getCatalog": show}
+async def list_assumptions(engine: Engine, runtime: Runtime, query: Mapping[str, Any]) -> Page[Any]:
+    """GET /assumptions: every assumption with its value in this App; PATCH /app changes them."""
+    rows = assumptions_of(settings(runtime.world))
+    page, size = query["page"], query["page_size"]
+    return Page(rows[(page - 1) * size : page * size], len(rows), page, size)
+
+
+async def show_health(engine: Engine, runtime: Runtime | None) -> dict[str, Any]:
+    """GET /health: ``apps`` is the number of worlds opened so far."""
+    return {"status": "ok", "version": VERSION, "apps": len(engine.runtimes)}
+
+
+OPERATIONS = {
+    "getCatalog": show,
+    "listAssumptions": list_assumptions,
+    "getHealth": show_health,
+}

@@ -1,4 +1,7 @@
-"""Records: the frozen values that a world consists of. A change puts a new record in the place of the old one."""
+"""Records: the frozen values that a world consists of. A change puts a new record in the place of the old one.
+
+Their names are messages, which are shown in several languages.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,16 @@ import msgspec
 
 from emulator.core.errors import invalid_field
 from emulator.core.limits import METADATA
+
+# -- messages, marked where they stand; ``emulator.presentation.languages`` translates them
+
+
+def N_(message: str) -> str:  # noqa: N802  # the name that gettext's tools look for
+    """Mark a message of a table for extraction; it is translated where it is shown."""
+    return message
+
+
+# -- records
 
 
 class _Hidden:

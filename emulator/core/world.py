@@ -40,7 +40,7 @@ transition. The functions that :class:`Registry` lists for its type run at once,
 that come first need not know those built upon them: the payments package knows nothing of invoices, but
 ``transaction.succeeded`` settles one.
 
-**Effects.** A rule sends nothing. It enqueues an :class:`~emulator.core.effects.Effect`, such as "attempt this
+**Effects.** A rule sends nothing. It enqueues an :class:`~emulator.core.unit_of_work.Effect`, such as "attempt this
 delivery" or "send this email", and the engine performs it after the commit; what was undone has therefore sent nothing.
 A rule that needs the outcome before it can go on (the ping of a new webhook endpoint) is a generator that yields the
 effect. Each stretch between two ``yield`` is a unit of its own, so afterwards it looks its records up again.
@@ -108,13 +108,12 @@ from typing import Any, NamedTuple, Self, cast
 import msgspec
 
 from emulator.core.calendar import Timestamp
-from emulator.core.effects import Effect
 from emulator.core.events import Event, EventData
 from emulator.core.ids import IdSource
 from emulator.core.jobs import FailedJob, Job, JobQueue
 from emulator.core.records import Record, to_wire
 from emulator.core.repository import Repository, no_unit_of_work
-from emulator.core.unit_of_work import CheckFailed, UnitOfWork
+from emulator.core.unit_of_work import CheckFailed, Effect, UnitOfWork
 
 _OWN_KINDS: tuple[type[Record], ...] = (Job, FailedJob, Event)
 """The kinds of record that every world has, whatever its registry."""

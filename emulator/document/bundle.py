@@ -1,26 +1,223 @@
 """The bundler makes one OpenAPI document, a dict, of the many files in which it is written.
 
-A reference means what it means in any JSON document: a file, and after ``#`` a place in it. What it leads to decides
-what becomes of it: a component (a whole file of ``schemas/``, or an entry under a file's own ``components``) becomes a
-component of the document, and any other key of a file is copied to where the reference stands.
-
-The schema of a list is not written: where ``CouponList`` is referred to and is not there, it is a page of ``Coupon``.
-Nor are the responses that an operation has as all of its kind have them.
+Lists, bounds and null are written once for all: it puts them in where they belong (B-12, B-26).
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+import re
+from collections.abc import Hashable, Iterator
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from emulator.document.bounds import bound_requests
-from emulator.document.implied import add_implied
-from emulator.document.list_schemas import list_schema, listed_item
-from emulator.document.nulls import allow_nulls
-from emulator.document.tree import Document, DocumentError, Pointer, at, exists, fragment, pointer_of, with_links
+from emulator.core.limits import ITEMS, METADATA_KEY, STRING
+from emulator.document.tree import (
+    Document,
+    DocumentError,
+    Node,
+    Pointer,
+    Schema,
+    at,
+    exists,
+    fragment,
+    pointer_of,
+    properties,
+    resolve,
+    with_links,
+)
+
+# -- lists: one page of objects
+
+
+ENDING = "List"
+PAGINATION = "../schemas/Pagination.yaml"
+
+
+def listed_item(name: str, written: Schema | None) -> str | None:
+    """The schema of which a schema is a list: ``x-list-of`` says so, or, where nothing is written, its name."""
+    if written is not None:
+        return written.get("x-list-of")
+    return name.removesuffix(ENDING) if name.endswith(ENDING) else None
+
+
+def list_schema(item: str, reference: str, written: Schema | None) -> Schema:
+    """A page of items, in the envelope that all lists have (B-19), and what is written about this list alone."""
+    about = {key: value for key, value in (written or {}).items() if key != "x-list-of"}
+    return {
+        "type": "object",
+        "description": f"A page of {plural(item)}.",
+        "required": ["object", "data", "pagination"],
+        "properties": {
+            "object": {"type": "string", "enum": ["list"], "description": "The kind of this object."},
+            "data": {"type": "array", "description": "The objects of this page.", "items": {"$ref": reference}},
+            "pagination": {"$ref": PAGINATION},
+        },
+        **about,
+    }
+
+
+def plural(item: str) -> str:
+    """What several are called: ``SecurityProfile`` is ``security profiles``."""
+    words = re.sub(r"(?<=.)([A-Z])", r" \1", item).lower()
+    if re.search(r"[^aeiou]y$", words):
+        return words.removesuffix("y") + "ies"
+    return words + ("es" if words.endswith("s") else "s")
+
+
+# -- bounds of every array and string of a request that has none
+
+
+BOUNDED = frozenset(["country", "currency", "date", "date-time", "domain", "e164", "email", "ipv4-network"])
+"""The formats whose texts are short by themselves."""
+
+FINITE = frozenset(["country", "currency"])
+"""The formats that few texts have: a list without repetitions is no longer than there are of them."""
+
+METHODS = ("get", "put", "post", "delete", "patch")
+
+
+def bound_requests(document: Document) -> None:
+    """Add ``maxItems``, ``maxLength`` and ``x-key-maxLength`` to the schemas of all request bodies, in place."""
+    seen: set[int] = set()
+    for item in document["paths"].values():
+        for operation in (item[method] for method in METHODS if method in item):
+            for media in operation.get("requestBody", {}).get("content", {}).values():
+                _bound(media["schema"], document, seen)
+
+
+def _bound(schema: Any, document: Document, seen: set[int]) -> None:
+    while "$ref" in schema:
+        schema = at(document, pointer_of(schema["$ref"]))
+    if id(schema) in seen:
+        return
+    seen.add(id(schema))
+    if schema.get("type") == "array" and not _is_finite(schema):
+        schema.setdefault("maxItems", ITEMS.most)
+    if schema.get("type") == "string" and "enum" not in schema and schema.get("format") not in BOUNDED:
+        schema.setdefault("maxLength", STRING.most)
+    if "x-key-minLength" in schema:
+        schema.setdefault("x-key-maxLength", METADATA_KEY.most)
+    for part in _parts(schema):
+        _bound(part, document, seen)
+
+
+def _is_finite(schema: Any) -> bool:
+    return schema.get("uniqueItems", False) and schema["items"].get("format") in FINITE
+
+
+def _parts(schema: Document) -> Iterator[Any]:
+    yield from schema.get("properties", {}).values()
+    for word in ("allOf", "anyOf", "oneOf"):
+        yield from schema.get(word, ())
+    for word in ("items", "additionalProperties"):
+        if isinstance(schema.get(word), dict):
+            yield schema[word]
+
+
+# -- null in requests, where the answer of its operation can show it
+
+
+WRITING_METHODS = ("post", "patch")
+
+
+def allow_nulls(document: Document) -> None:
+    """Make the fields of request bodies nullable that take null, in place.
+
+    A field that a POST requires does not: null is as left out there.
+    """
+    for item in document["paths"].values():
+        for operation in (item[method] for method in WRITING_METHODS if method in item):
+            for body in _schemas(document, operation.get("requestBody", {})):
+                for answer in _answers(document, operation):
+                    _allow(document, body, answer)
+
+
+def _answers(document: Document, operation: Node) -> Iterator[Node]:
+    for status, answer in operation["responses"].items():
+        if status.startswith("2"):
+            yield from _schemas(document, answer)
+
+
+def _schemas(document: Document, owner: Node) -> list[Node]:
+    media = resolve(document, owner).get("content", {}).get("application/json")
+    return [media["schema"]] if media else []
+
+
+def _allow(document: Document, body: Node, answer: Node) -> None:
+    """Mark the fields of a body, and those of the objects and lists in it, that the answer can show as null."""
+    body = resolve(document, body)
+    match body.get("allOf"):
+        case [lone]:
+            body = resolve(document, lone)
+    shown = properties(document, answer)
+    if "items" in body:
+        _allow(document, body["items"], answer)
+    for name, field in body.get("properties", {}).items():
+        if name not in shown:
+            continue
+        if _is_nullable(document, shown[name]) and name not in body.get("required", ()):
+            body["properties"][name] = _nullable(document, field)
+        _allow(document, field, shown[name])
+
+
+def _is_nullable(document: Document, schema: Node) -> bool:
+    return bool(resolve(document, schema).get("nullable"))
+
+
+def _nullable(document: Document, schema: Node) -> Node:
+    if "$ref" not in schema:
+        return schema | {"nullable": True}
+    return {"description": resolve(document, schema)["description"], "allOf": [schema], "nullable": True}
+
+
+# -- responses and headers that follow from what an operation is
+
+
+RESPONSES, HEADERS = "x-implied-responses", "x-implied-headers"
+ALWAYS = "always"
+
+
+def add_implied(document: Document) -> None:
+    """Add to all operations the responses, and to these the headers, that follow from the operations' facts, in place."""
+    responses, headers = document.pop(RESPONSES, {}), document.pop(HEADERS, {})
+    for item in document["paths"].values():
+        for operation in (item[method] for method in METHODS if "responses" in item.get(method, {})):
+            facts = _facts(document, item, operation)
+            whole = _of(responses, facts) | operation["responses"]
+            operation["responses"] = {
+                status: _with_headers(whole[status], _of(headers, facts)) for status in sorted(whole) if whole[status]
+            }
+    shared = document["components"].get("responses", {})
+    for name, response in shared.items():
+        shared[name] = _with_headers(response, headers.get(ALWAYS, {}))
+
+
+def _facts(document: Document, item: Node, operation: Node) -> set[str]:
+    parameters = [resolve(document, each) for each in (*item.get("parameters", ()), *operation.get("parameters", ()))]
+    facts = {ALWAYS} | {each[key] for each in parameters for key in ("in", "name")}
+    if "requestBody" in operation:
+        facts.add("body")
+    if operation.get("security", document.get("security")):
+        facts.add("security")
+    return facts
+
+
+def _of(implied: Node, facts: set[str]) -> Node:
+    return {name: part for fact, parts in implied.items() if fact in facts for name, part in parts.items()}
+
+
+def _with_headers(response: Node, headers: Node) -> Node:
+    """The response with these headers, unless it is a reference or has none to get."""
+    if "$ref" in response or not headers:
+        return response
+    whole = {"description": response["description"], "headers": headers | response.get("headers", {})}
+    return whole | {key: part for key, part in response.items() if key not in whole}
+
+
+# -- the bundler
+
 
 Origin = tuple[Path, Pointer]
 """The file in which a component is written, and its place there."""

@@ -1,7 +1,6 @@
-"""The finished bundles: each OpenAPI document as one JSON file, which the program reads.
+"""The finished bundles: each OpenAPI document as one JSON file, which the program reads, and the service's operations.
 
-A wheel carries them. In a checkout they are a cache in ``openapi/dist``: made on first use, and again whenever a file
-that they are made from has changed. Where that folder cannot be written they are made in memory.
+An operation has what may be sent to it and what it may answer.
 """
 
 from __future__ import annotations
@@ -9,23 +8,23 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
-from emulator.core.event_types import EVENTS
-from emulator.document.conditions import with_if, with_not
+from emulator.core.events import EVENTS
 from emulator.document.event_schemas import EACH_EVENT, EACH_KIND, object_kinds, with_enumerations, with_events
-from emulator.document.format_limits import with_limits
-from emulator.document.openapi30 import to_openapi_3_0
-from emulator.document.openapi31 import to_openapi_3_1
 from emulator.document.paths import PACKAGE, openapi_folder
-from emulator.document.published import published
-from emulator.document.tree import Document
+from emulator.document.published import published, to_openapi_3_0, to_openapi_3_1, with_limits
+from emulator.document.tree import Document, Node, properties, resolve, with_if, with_not
+
+# -- bundles
+
 
 SOURCES = ("service", "control", "pages")
 OPENAPI_3_0, OPENAPI_3_1 = "-3.0", "-3.1"
@@ -103,7 +102,7 @@ def _stamp() -> Path:
 def _fingerprint() -> str:
     """The hash of every file that the bundles are made from, names included."""
     root = openapi_folder()
-    makers = [*(PACKAGE / "document").glob("*.py"), PACKAGE / "core" / "event_types.py", PACKAGE / "core" / "limits.py"]
+    makers = [*(PACKAGE / "document").glob("*.py"), PACKAGE / "core" / "events.py", PACKAGE / "core" / "limits.py"]
     digest = sha256()
     for file in sorted([*root.rglob("*.yaml"), *makers]):
         digest.update(f"{os.path.relpath(file, root)}\n".encode() + file.read_bytes())
@@ -121,3 +120,68 @@ def _write(path: Path, text: str) -> None:
 
 def _text(document: Document) -> str:
     return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+# -- operations
+
+
+class FieldNames(NamedTuple):
+    """The fields of an object, and the fields of those that are objects; for a list, the fields of its items."""
+
+    names: Mapping[str, None] = {}
+    nested: Mapping[str, FieldNames] = {}
+
+    def dotted(self, before: str = "") -> Iterator[str]:
+        """Their names in order, nested ones with dots: ``retry_policy.max_attempts``."""
+        for name in self.names:
+            yield before + name
+            if name in self.nested:
+                yield from self.nested[name].dotted(f"{before}{name}.")
+
+
+class OperationSpec(NamedTuple):
+    """What the document says of one operation: statuses, fields of the body and parameters of the query."""
+
+    statuses: tuple[int, ...]
+    fields: FieldNames
+    parameters: tuple[str, ...]
+
+
+@cache
+def operation_specs() -> Mapping[str, OperationSpec]:
+    """Each operation by its operationId, in the order of the document."""
+    document = load("service")
+    return {
+        operation["operationId"]: _operation_spec(document, item, operation)
+        for item in document["paths"].values()
+        for operation in item.values()
+        if isinstance(operation, dict)
+    }
+
+
+@cache
+def error_codes() -> tuple[str, ...]:
+    """Every error code of the document."""
+    return tuple(load("service")["components"]["schemas"]["ErrorCode"]["enum"])
+
+
+def _operation_spec(document: Document, item: Node, operation: Node) -> OperationSpec:
+    parameters = [resolve(document, each) for each in (*item.get("parameters", ()), *operation.get("parameters", ()))]
+    return OperationSpec(
+        statuses=tuple(map(int, operation["responses"])),
+        fields=_fields(document, _body(document, operation)),
+        parameters=tuple(each["name"] for each in parameters if each["in"] == "query"),
+    )
+
+
+def _body(document: Document, operation: Node) -> Node:
+    """The schema of the JSON body, empty where it takes none."""
+    content = resolve(document, operation.get("requestBody", {})).get("content", {})
+    schema: Node = content.get("application/json", {}).get("schema", {})
+    return schema
+
+
+def _fields(document: Document, schema: Node) -> FieldNames:
+    declared = properties(document, schema)
+    nested = {name: own for name, part in declared.items() if (own := _fields(document, part)).names}
+    return FieldNames(dict.fromkeys(declared), nested)

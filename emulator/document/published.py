@@ -1,16 +1,19 @@
-"""Makes of a document as it is written the one that is served: what every reader and generator of OpenAPI can use.
+"""Makes of a document as it is written the ones that are served: what every reader and generator of OpenAPI can use.
 
-The server validates requests by the document as it is written. What is served says the same with standard keywords,
-without the few constructions that widely used generators reject.
+OpenAPI 3.0 is strict: null and bounds as every reader understands them. In 3.1 schemas are JSON Schema, and webhooks have
+a key of their own.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
-from emulator.document.schema_walk import WEBHOOKS, Schema, map_schemas
-from emulator.document.tree import Document, Node
+from emulator.document.tree import SCHEMA_LISTS, WEBHOOKS, Document, Node, Schema, map_schemas, resolve
+
+# -- for every reader
+
 
 ANY_EVENT = "AnyEvent"
 LINK_BODY = "x-request-body"
@@ -22,14 +25,14 @@ INSTEAD = "x-use-instead"
 
 def published(document: Document) -> Document:
     """The document as it is served, still in the form of 3.0 that the YAML files have."""
-    whole = map_schemas(document, _schema)
+    whole = map_schemas(document, _published_schema)
     whole["info"] = {**whole["info"], "contact": {"name": "payments-emulator"}}
     whole["paths"] = _with_marks(whole)
     whole = without_link_bodies(whole)
     return with_any_event(whole) if WEBHOOKS in whole else whole
 
 
-def _schema(schema: Schema) -> Schema:
+def _published_schema(schema: Schema) -> Schema:
     for step in (_instant, _default):
         schema = step(schema)
     return schema
@@ -125,3 +128,196 @@ def _with_callback(paths: Node, model: Node) -> Node:
     path = "/webhooks/"
     create = paths[path]["post"] | {"callbacks": {"event": {"{$request.body#/url}": {"post": receive}}}}
     return paths | {path: paths[path] | {"post": create}}
+
+
+# -- formats of our own, and of emails and URLs, in keywords that every validator knows
+
+
+_LABEL = "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+_OCTET = "(25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])"
+_HOST = r"([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])"
+_PORT = "(:([0-9][0-9]?[0-9]?[0-9]?|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?"
+_AFTER_SCHEME = rf"://{_HOST}{_PORT}([/?#][^\s\x00-\x1f\x7f]*)?$"
+"""A host in ASCII without user information, as a Content-Security-Policy can name it.
+
+Generated Go clients validate errors by it: Go knows ``\\x00`` but no ``\\u0000``, and their validator parts a rule at commas.
+"""
+
+URL = {"pattern": f"^https?{_AFTER_SCHEME}"}
+
+LIMITS: dict[str, Node] = {
+    "country": {"pattern": "^[A-Z]{2}$"},
+    "currency": {"pattern": "^[A-Z]{3}$"},
+    "domain": {"pattern": rf"^{_LABEL}(\.{_LABEL})*$", "maxLength": 253},
+    "e164": {"pattern": r"^\+[1-9][0-9]{6,14}$"},
+    "email": {"maxLength": 254},
+    "https-uri": {"pattern": f"^https{_AFTER_SCHEME}"},
+    "ipv4-network": {"pattern": rf"^{_OCTET}(\.{_OCTET}){{3}}(/(3[0-2]|[12]?[0-9]))?$"},
+    "not-blank": {"pattern": r"^\s*\S[\s\S]*$"},
+    "uri": URL,
+    "web-url": URL,
+}
+"""What a format asks for. A ``web-url`` may have ``{CHECKOUT_SESSION_ID}`` in it, which a ``uri`` may not."""
+
+
+def with_limits(document: Document) -> Document:
+    """The document with these keywords beside each format."""
+    return map_schemas(document, _limited)
+
+
+def _limited(schema: Schema) -> Schema:
+    return LIMITS.get(schema.get("format", ""), {}) | schema
+
+
+# -- OpenAPI 3.1
+
+
+ANNOTATIONS = frozenset({"title", "description", "default", "example", "deprecated", "readOnly", "writeOnly"})
+"""Keywords that describe a schema and validate nothing; they stay outside when null becomes one of two alternatives."""
+
+SPDX = re.compile(r"[A-Za-z0-9.+-]+")
+
+
+def to_openapi_3_1(document: Document) -> Document:
+    """The OpenAPI 3.1 version of a 3.0 document. The 3.0 document is not changed."""
+    twin = {_KEYS.get(key, key): value for key, value in map_schemas(document, _schema).items()}
+    return twin | {"openapi": "3.1.0", "info": _info(document["info"])}
+
+
+_KEYS = {WEBHOOKS: "webhooks"}
+
+
+def _info(info: Document) -> Document:
+    """3.1 has a field for the SPDX identifier of a licence, which excludes the URL."""
+    licence = info.get("license") or {}
+    name = licence.get("name", "")
+    return info | {"license": {"name": name, "identifier": name}} if SPDX.fullmatch(name) else info
+
+
+def _schema(schema: Schema) -> Schema:
+    for step in (_nullable, _bounds, _binary, _keys, _example):
+        schema = step(schema)
+    return schema
+
+
+def _nullable(schema: Schema) -> Schema:
+    """``nullable`` allows null whatever else the schema says: null becomes a type, or an alternative to the rest."""
+    rest = {key: value for key, value in schema.items() if key != "nullable"}
+    if not schema.get("nullable"):
+        return rest
+    return _alternative(rest) if any(key in rest for key in (*SCHEMA_LISTS, "not")) else _with_null(rest)
+
+
+def _with_null(schema: Schema) -> Schema:
+    null: Schema = {}
+    if "type" in schema:
+        null["type"] = [schema["type"], "null"]
+    if "enum" in schema:
+        null["enum"] = [*(value for value in schema["enum"] if value is not None), None]
+    return schema | null
+
+
+def _alternative(schema: Schema) -> Schema:
+    about = {key: value for key, value in schema.items() if key in ANNOTATIONS or key.startswith("x-")}
+    rule = {key: value for key, value in schema.items() if key not in about}
+    return about | {"anyOf": [*_choices(rule), {"type": "null"}]}
+
+
+def _choices(rule: Schema) -> list[Schema]:
+    """The alternatives beside null. ``allOf`` around one reference is only there for the ``nullable`` of 3.0."""
+    match rule:
+        case {"anyOf": choices, **others} if not others:
+            return list(choices)
+        case {"allOf": [lone], **others} if not others:
+            return [lone]
+    return [rule]
+
+
+def _bounds(schema: Schema) -> Schema:
+    """An exclusive bound is a number of its own in 3.1, not a flag on the inclusive one."""
+    for bound, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
+        if isinstance(schema.get(exclusive), bool):
+            schema = _bound(schema, bound, exclusive)
+    return schema
+
+
+def _bound(schema: Schema, bound: str, exclusive: str) -> Schema:
+    rest = {key: value for key, value in schema.items() if key != exclusive}
+    if schema[exclusive] and bound in rest:
+        rest[exclusive] = rest.pop(bound)
+    return rest
+
+
+def _binary(schema: Schema) -> Schema:
+    """3.1 describes binary content by its media type."""
+    if schema.get("format") != "binary":
+        return schema
+    rest = {key: value for key, value in schema.items() if key not in ("type", "format")}
+    return rest | {"contentMediaType": "application/octet-stream"}
+
+
+def _keys(schema: Schema) -> Schema:
+    """Limits on the keys of a free object are an extension in 3.0 and ``propertyNames`` in 3.1."""
+    names = {key.removeprefix("x-key-"): value for key, value in schema.items() if key.startswith("x-key-")}
+    rest = {key: value for key, value in schema.items() if not key.startswith("x-key-")}
+    return rest | {"propertyNames": names} if names else rest
+
+
+def _example(schema: Schema) -> Schema:
+    """JSON Schema has a list of examples instead of one."""
+    return {_EXAMPLE.get(key, key): [value] if key in _EXAMPLE else value for key, value in schema.items()}
+
+
+_EXAMPLE = {"example": "examples"}
+
+
+# -- OpenAPI 3.0
+
+
+NULL: Schema = {"type": "object", "nullable": True, "enum": [None]}
+"""Null and no other value. 3.0 has no type for it."""
+
+
+def to_openapi_3_0(document: Document) -> Document:
+    """The document with every null and every exclusive bound in a form that a strict reader allows."""
+
+    def change(schema: Schema) -> Schema:
+        schema = _strict_bounds(schema)
+        return _strict(document, schema) if schema.get("nullable") else schema
+
+    return map_schemas(document, change)
+
+
+def _strict_bounds(schema: Schema) -> Schema:
+    """An exclusive bound by ``not``: Redocly's Respect reads the flag of 3.0 as the number that it is in 3.1."""
+    flags = {"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}
+    excluded = [schema[bound] for flag, bound in flags.items() if schema.get(flag)]
+    rest = {key: value for key, value in schema.items() if key not in flags}
+    return rest | {"not": {"enum": excluded}} if excluded else rest
+
+
+def _strict(document: Document, schema: Schema) -> Schema:
+    if not any(key in schema for key in SCHEMA_LISTS):
+        return _with_null_in_enum(schema)
+    about = {key: value for key, value in schema.items() if key in ANNOTATIONS or key.startswith("x-")}
+    match {key: value for key, value in schema.items() if key not in about and key != "nullable"}:
+        case {"allOf": [{"$ref": _} as lone]}:
+            target: Schema = resolve(document, lone)
+            if _is_plain(target):
+                return target | about | {"nullable": True}
+            return about | {"anyOf": [lone, NULL]}
+        case {"anyOf": [first, *others]} if "type" in first:
+            return about | {"anyOf": [_with_null_in_enum(first | {"nullable": True}), *others]}
+        case rule:
+            return about | {"anyOf": [rule, NULL]}
+
+
+def _is_plain(schema: Schema) -> bool:
+    """Whether it is a text, number or boolean without an enumeration, whose name would add nothing."""
+    return schema.get("type") in ("string", "integer", "number", "boolean") and "enum" not in schema
+
+
+def _with_null_in_enum(schema: Schema) -> Schema:
+    if "enum" not in schema or None in schema["enum"]:
+        return schema
+    return schema | {"enum": [*schema["enum"], None]}

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from emulator.core.parted_dict import PartedDict
 from emulator.core.records import Record
+from emulator.core.tables import PartedDict
 from emulator.core.unit_of_work import Change, UnitOfWork
 from emulator.core.world import World
-from emulator.resources.app.client_ip import domain
-from emulator.resources.app.keys import Key
+from emulator.resources.app.clients import Key, domain
 from emulator.resources.app.security_profiles import SecurityProfile, open_domains
 from emulator.resources.app.settings import Settings
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.checkout.checkout_sessions import CheckoutSession
 from emulator.resources.payments.payment_links import PaymentLink
-from emulator.resources.payments.receipts import Receipt
+from emulator.resources.payments.refunds import Receipt
 
 PUBLIC_KINDS: frozenset[type[Record]] = frozenset([CheckoutSession, PaymentLink, Invoice, Receipt])
 """The kinds of object whose id is all that a buyer's link has."""

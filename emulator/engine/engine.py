@@ -31,7 +31,7 @@ from emulator.engine.storage.serialization import InvalidState, StoredWorld
 from emulator.engine.storage.store import CorruptStore, LeasedElsewhere, StorageError, Store
 from emulator.engine.trace_contexts import Traces
 from emulator.engine.world_clock import Clock
-from emulator.resources.app.keys import Key
+from emulator.resources.app.clients import Key
 
 # -- which worlds to give up
 

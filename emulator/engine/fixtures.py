@@ -15,8 +15,8 @@ from emulator.engine.storage import serialization
 from emulator.engine.storage.maintenance import restored
 from emulator.engine.storage.serialization import Content, InvalidState, StoredWorld
 from emulator.engine.world_clock import ClockMode
-from emulator.resources.app import keys
-from emulator.resources.app.keys import Key
+from emulator.resources.app import clients
+from emulator.resources.app.clients import Key
 from emulator.resources.app.settings import Settings, changed, merged
 
 
@@ -97,9 +97,9 @@ class Fixtures:
                 self.settings(app)
         except (msgspec.ValidationError, ValueError) as error:
             raise InvalidFixture(f"{file}: {error}") from None
-        if invalid := [name for name in sorted(apps) if not keys.NAME.fullmatch(name)]:
+        if invalid := [name for name in sorted(apps) if not clients.NAME.fullmatch(name)]:
             raise InvalidFixture(f"{file}: {invalid[0]!r} is no name of an App: 1 to 64 of A-Z a-z 0-9 _ -")
-        if invalid := [key for key in self._all[-1].keys if not keys.SECRET.fullmatch(key)]:
+        if invalid := [key for key in self._all[-1].keys if not clients.SECRET.fullmatch(key)]:
             raise InvalidFixture(f"{file}: {invalid[0]!r} is no secret key; they read sk_test_NAME or sk_prod_NAME")
 
 

@@ -1,8 +1,8 @@
 """The HTTP client that sends webhooks: POSTs over HTTP/1.1, never to a forbidden address.
 
 It is our own on httptools, after a try with httpx's transport (httpcore) and a network backend that connects to the address
-that was checked: a delivery took 2.2 times the processor time (1.14 ms to 0.52 ms, both ends), a connection that failed no longer
-had its cause, and a receiver that answers before it has read a long body (413) counted as one, too.
+that was checked: a delivery took 2.2 times the processor time (1.14 ms to 0.52 ms, both ends), a connection that failed
+had its cause no longer, and a receiver that answers before it has read a long body (413) counted as one, too.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import certifi
 import httptools
 
 from emulator.core.limits import ANSWER_HEAD
-from emulator.resources.webhooks.egress_policy import forbidden
+from emulator.resources.webhooks.endpoints import forbidden
 
 RawBody = bytes | AsyncIterable[bytes]
 """What is posted, whole or in pieces; with pieces goes a ``Content-Length`` among the headers."""

@@ -12,7 +12,7 @@ from emulator.core.limits import INBOX, INBOX_BYTES
 from emulator.core.records import HIDDEN, Record
 from emulator.core.tables import Table
 from emulator.core.world import World
-from emulator.resources.webhooks import signing
+from emulator.resources.webhooks import deliveries
 from emulator.resources.webhooks.deliveries import WebhookDelivery
 from emulator.resources.webhooks.endpoints import WebhookEndpoint
 
@@ -99,7 +99,7 @@ class Inbox:
         number = next(self._numbers)
         request = InboxRequest(
             id=f"inbox_{number}",
-            headers=signing.redact_credentials(headers),
+            headers=deliveries.redact_credentials(headers),
             body=raw.decode("utf-8", "replace"),
             event_type=_field(_json(raw), "type"),
             signature=check(world, headers, raw),
@@ -130,7 +130,7 @@ def check(world: World, headers: Mapping[str, str], raw: bytes) -> SignatureChec
     if not endpoints:
         return UNKNOWN
     for endpoint in endpoints:
-        if signing.verify(endpoint, headers, raw):
+        if deliveries.verify(endpoint, headers, raw):
             return SignatureCheck(valid=True, webhook=endpoint.id, method=endpoint.security_profile)
     return SignatureCheck(valid=False, webhook=endpoints[0].id if len(endpoints) == 1 else None)
 

@@ -22,7 +22,7 @@ from emulator.core.errors import ERRORS, public_code
 from emulator.core.events import Event
 from emulator.core.records import Record
 from emulator.core.unit_of_work import Change, CheckFailed, UnitOfWork
-from emulator.document.operations import FieldNames, operation_specs
+from emulator.document.bundles import FieldNames, operation_specs
 from emulator.engine.redaction import redact, redact_header
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.refunds import Refund

@@ -18,21 +18,20 @@ from urllib.parse import unquote
 
 from msgspec.structs import replace
 
-from emulator.core.effects import DeliverWebhook, Effect, HttpResult, PingEndpoint, SendEmail
 from emulator.core.errors import ApiError
 from emulator.core.limits import ANSWER_BODY
-from emulator.core.unit_of_work import UnitOfWork
+from emulator.core.unit_of_work import DeliverWebhook, Effect, HttpResult, PingEndpoint, SendEmail, UnitOfWork
 from emulator.core.world import World
 from emulator.engine.clock import Command, TimeSlice, UnitRunner
 from emulator.engine.storage.store import LeasedElsewhere, StorageError
 from emulator.engine.trace_contexts import TraceContexts, Traces
-from emulator.resources.payments.outcomes import Outcome
-from emulator.resources.payments.outcomes import consume as consume_outcome
+from emulator.resources.payments.operator import Outcome
+from emulator.resources.payments.operator import consume as consume_outcome
 from emulator.resources.simulation import emails
 from emulator.resources.simulation.emails import Email
 from emulator.resources.simulation.faults import DELIVERY, Fault, FaultEffect, pick_delivery_fault
-from emulator.resources.webhooks import deliveries, signing
-from emulator.resources.webhooks.signing import SignedRequest
+from emulator.resources.webhooks import deliveries
+from emulator.resources.webhooks.deliveries import SignedRequest
 
 if TYPE_CHECKING:
     from emulator.engine.http_client import HttpClient, RawBody
@@ -217,12 +216,12 @@ class Mailer:
         # Loaded on first use: most servers send no email.
         import aiosmtplib
 
-        from emulator.presentation.email import mime
+        from emulator.presentation.email import email_content
 
-        message = await asyncio.to_thread(mime.message, email)
+        message = await asyncio.to_thread(email_content.message, email)
         await aiosmtplib.send(
             message,
-            sender=mime.SENDER.addr_spec,
+            sender=email_content.SENDER.addr_spec,
             recipients=[email.to],
             hostname=self.server.host,
             port=self.server.port,
@@ -337,7 +336,7 @@ class Outbox:
     async def ask(self, effect: Effect) -> HttpResult:
         """Perform an effect whose outcome a command waits for. A delivery waits for those queued before it."""
         if isinstance(effect, PingEndpoint):
-            return await self._send(signing.ping(effect, int(time.time())))
+            return await self._send(deliveries.ping(effect, int(time.time())))
         if not isinstance(effect, DeliverWebhook):
             raise TypeError(f"{effect!r} has no outcome to wait for")
         outcome: asyncio.Future[HttpResult] = asyncio.get_running_loop().create_future()

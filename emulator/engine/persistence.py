@@ -16,7 +16,7 @@ from emulator.engine.storage import serialization
 from emulator.engine.storage.serialization import InvalidState, StoredWorld, WorldHeader
 from emulator.engine.storage.store import LeasedElsewhere, StorageError, Store
 from emulator.engine.world_clock import Clock, ClockMode
-from emulator.resources.app.keys import Key
+from emulator.resources.app.clients import Key
 
 # -- whole, at one instant
 

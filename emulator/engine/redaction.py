@@ -22,8 +22,8 @@ from urllib.parse import parse_qsl, quote_plus, unquote
 import msgspec
 
 from emulator.core.world import World
-from emulator.resources.customers import card_numbers, ibans
-from emulator.resources.customers.magic_values import of_value
+from emulator.resources.customers import payment_details
+from emulator.resources.customers.payment_details import magic_value_of
 
 # What may stand between two digits of a card number, and between two characters of an account, but not of an address.
 _GAP, _ACCOUNT_GAP = r"[^0-9A-Za-z]{0,3}", r"[^0-9A-Za-z@\"=&?<>{}\[\]]{0,3}"
@@ -250,8 +250,8 @@ def _replaced(pattern: re.Pattern[str], text: str, found: Callable[[re.Match[str
 def _account(match: re.Match[str]) -> tuple[int, str]:
     """In letters of one case, as people write accounts, and ids are not written. Words may follow it."""
     number = _NO_CHARACTERS.sub("", match[1])
-    number = number[: ibans.length(number[:2].upper())]
-    if not (number.isupper() or number.islower()) or not ibans.is_valid(number.upper()):
+    number = number[: payment_details.iban_length(number[:2].upper())]
+    if not (number.isupper() or number.islower()) or not payment_details.is_iban(number.upper()):
         return 0, ""
     places = [place for place, character in enumerate(match[1]) if character.isalnum()]
     return places[len(number) - 1] + 1, "****"
@@ -268,7 +268,7 @@ def _card(match: re.Match[str]) -> tuple[int, str]:
 
 
 def _is_card(digits: str) -> bool:
-    return _BRANDED.fullmatch(digits) is not None and card_numbers.is_valid(digits)
+    return _BRANDED.fullmatch(digits) is not None and payment_details.is_card_number(digits)
 
 
 # -- a snapshot to share
@@ -398,9 +398,9 @@ class _Scrubber:
 
     def _with_same_effect(self, type: str, value: str, invented: Callable[[int], str]) -> str:
         """An invented value for which the operator decides as for this one; a magic value itself if there is none."""
-        effect = of_value(self._world, type, value)
+        effect = magic_value_of(self._world, type, value)
         variants = (invented(variant) for variant in islice(count(), VARIANTS))
-        return next((each for each in variants if of_value(self._world, type, each) == effect), value)
+        return next((each for each in variants if magic_value_of(self._world, type, each) == effect), value)
 
     def _disguised(self, text: str, variant: int = 0) -> str:
         """A text with other letters and digits of the same kind; everything else stays."""

@@ -13,14 +13,13 @@ from typing import Any
 
 import msgspec
 
-from emulator.core.event_types import EVENTS
+from emulator.core.events import EVENTS
 from emulator.document import bundles
 from emulator.document.paths import fixtures_folder
 from emulator.presentation.languages import catalogs
-from emulator.resources.app.client_ip import IpAddress, network
-from emulator.resources.app.keys import MagicKey
+from emulator.resources.app.clients import IpAddress, MagicKey, network
 from emulator.resources.app.settings import Settings, values_of_assumptions
-from emulator.resources.customers.magic_values import MagicValue, MagicValues
+from emulator.resources.customers.payment_details import MagicValue, MagicValues
 
 # -- countries of addresses (B-70)
 

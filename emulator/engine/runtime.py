@@ -11,9 +11,8 @@ from inspect import isgenerator
 from typing import Any, cast
 
 from emulator.core.calendar import Timestamp
-from emulator.core.effects import Effect, HttpResult
 from emulator.core.errors import ApiError
-from emulator.core.unit_of_work import UnitOfWork
+from emulator.core.unit_of_work import Effect, HttpResult, UnitOfWork
 from emulator.core.world import World
 from emulator.engine import persistence
 from emulator.engine.advances import AdvanceResult, TargetResolver

@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
 from emulator.core.calendar import Timestamp
-from emulator.core.effects import HttpResult
 from emulator.core.jobs import Job
 from emulator.core.records import Record
-from emulator.core.unit_of_work import UnitOfWork
+from emulator.core.unit_of_work import HttpResult, UnitOfWork
 from emulator.engine.journal import LoggedRequest
 from emulator.resources.webhooks.deliveries import WebhookDelivery
 

@@ -6,56 +6,41 @@ from collections.abc import Callable, Mapping
 from itertools import chain
 from typing import Any
 
-from emulator.core.handlers import metadata_check
+from emulator.core.handlers import Check, Checked, metadata_check
 from emulator.core.idempotency import StoredResponse
 from emulator.core.state_machine import StateMachine
-from emulator.core.validation import Check, Checked
 from emulator.core.world import JobFunction, Reaction, Registry
+from emulator.resources import ledger
 from emulator.resources.app import security_profiles, settings
-from emulator.resources.billing import (
-    dunning,
-    invoice_checks,
-    invoice_operations,
-    invoices,
-    renewals,
-    subscription_operations,
-    subscriptions,
-)
-from emulator.resources.catalog import (
-    plans,
-    products,
-)
-from emulator.resources.checkout import checkout_sessions, fulfilment
-from emulator.resources.customers import addresses, customer_records, customers, payment_methods
-from emulator.resources.ledger import balance
+from emulator.resources.billing import invoices, renewals, subscription_operations, subscriptions
+from emulator.resources.catalog import plans, products
+from emulator.resources.checkout import checkout_sessions, hosted_payments
+from emulator.resources.customers import customer_records, customers, payment_methods
 from emulator.resources.payments import (
-    charging,
     intent_operations,
-    outcomes,
+    operator,
     payment_intents,
     payment_links,
-    receipts,
     refunds,
     transactions,
 )
-from emulator.resources.simulation import emails, faults, invoice_documents, reset
+from emulator.resources.simulation import emails, faults
 from emulator.resources.webhooks import deliveries, endpoints
 
 _MODULES = (
-    addresses,
+    customer_records,
     intent_operations,
     checkout_sessions,
     customers,
     deliveries,
-    invoice_operations,
-    invoice_documents,
+    invoices,
+    emails,
     payment_intents,
     payment_links,
     plans,
     products,
-    receipts,
     refunds,
-    reset,
+    faults,
     security_profiles,
     subscription_operations,
     subscriptions,
@@ -65,12 +50,12 @@ _MODULES = (
 )
 
 CHECKS: Mapping[str, tuple[Check, ...]] = {
-    "createAddress": (addresses.check,),
-    "updateAddress": (addresses.check,),
+    "createAddress": (customer_records.check_address,),
+    "updateAddress": (customer_records.check_address,),
     "createCheckoutSession": (checkout_sessions.check,),
     "updateCustomer": (metadata_check(customer_records.Customer),),
-    "createInvoice": (invoice_checks.check,),
-    "updateInvoice": (invoice_checks.check_update,),
+    "createInvoice": (invoices.check,),
+    "updateInvoice": (invoices.check_update,),
     "createPaymentIntent": (intent_operations.check,),
     "confirmPaymentIntent": (intent_operations.check_confirm,),
     "capturePaymentIntent": (intent_operations.check_capture,),
@@ -100,11 +85,10 @@ OPERATIONS: Mapping[str, Callable[..., Any]] = {
 JOBS: Mapping[str, JobFunction] = (
     checkout_sessions.JOBS
     | deliveries.JOBS
-    | fulfilment.JOBS
-    | dunning.JOBS
+    | hosted_payments.JOBS
     | emails.JOBS
     | invoices.JOBS
-    | charging.JOBS
+    | payment_intents.JOBS
     | payment_methods.JOBS
     | refunds.JOBS
     | renewals.JOBS
@@ -114,20 +98,20 @@ JOBS: Mapping[str, JobFunction] = (
 
 REACTIONS: Mapping[str, tuple[Reaction, ...]] = {
     "*": (deliveries.enqueue_deliveries,),
-    "payment_intent.succeeded": (fulfilment.payment_received,),
-    "transaction.succeeded": (receipts.issue, emails.receipt, fulfilment.payment_received),
-    "payment_intent.failed": (dunning.charge_failed, fulfilment.attempt_failed),
+    "payment_intent.succeeded": (hosted_payments.payment_received,),
+    "transaction.succeeded": (refunds.issue_receipt, emails.receipt, hosted_payments.payment_received),
+    "payment_intent.failed": (renewals.charge_failed, hosted_payments.attempt_failed),
     "refund.succeeded": (emails.refund,),
     "subscription.payment_failed": (emails.renewal_failed,),
     "subscription.trial_will_end": (emails.trial_ending,),
     "subscription.canceled": (emails.canceled,),
-    "invoice.paid": (dunning.invoice_paid,),
-    "invoice.payment_overdue": (dunning.mark_past_due,),
+    "invoice.paid": (renewals.invoice_paid,),
+    "invoice.payment_overdue": (renewals.mark_past_due,),
     "customer.deleted": (
         subscriptions.end_with_customer,
         payment_intents.release_customer,
         checkout_sessions.release_customer,
-        addresses.delete_for_customer,
+        customer_records.delete_for_customer,
     ),
 }
 
@@ -158,9 +142,9 @@ REGISTRY = Registry(
         payment_links.PaymentLink,
         payment_intents.PaymentIntent,
         transactions.Transaction,
-        receipts.Receipt,
+        refunds.Receipt,
         refunds.Refund,
-        outcomes.Outcome,
+        operator.Outcome,
         security_profiles.SecurityProfile,
         endpoints.WebhookEndpoint,
         deliveries.WebhookDelivery,
@@ -170,5 +154,5 @@ REGISTRY = Registry(
     ),
     reactions=REACTIONS,
     jobs=JOBS,
-    checks=(balance.check,),
+    checks=(ledger.check,),
 )

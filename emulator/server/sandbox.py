@@ -28,7 +28,7 @@ from emulator.engine.storage.serialization import StoredWorld, fill
 from emulator.engine.storage.urls import open_store
 from emulator.engine.trace_contexts import Traces
 from emulator.engine.world_clock import RUNNING, Clock, ClockMode
-from emulator.resources.app.keys import Key
+from emulator.resources.app.clients import Key
 from emulator.resources.app.settings import merged
 from emulator.resources.registry import REGISTRY
 from emulator.ui.console.mount import CONSOLE, before

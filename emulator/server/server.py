@@ -13,7 +13,7 @@ from ipaddress import ip_address
 
 import uvicorn
 
-from emulator.resources.app import keys
+from emulator.resources.app import clients
 from emulator.server import event_loop
 from emulator.server.sandbox import Options, Sandbox
 from emulator.web.connection import protocol_for
@@ -80,7 +80,7 @@ class Server:
 
     def discard(self, key: str) -> None:
         """Discard the world of a secret key and wait until that is done; for any thread but the server's own."""
-        world, engine = keys.read(f"Bearer {key}"), self.sandbox.engine
+        world, engine = clients.read_key(f"Bearer {key}"), self.sandbox.engine
         if self._uvicorn and self._uvicorn.loop and world in engine.runtimes:
             asyncio.run_coroutine_threadsafe(engine.discard(world), self._uvicorn.loop).result()
 

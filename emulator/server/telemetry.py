@@ -19,10 +19,9 @@ from opentelemetry.trace import NonRecordingSpan as Remote
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from emulator.core.calendar import Timestamp
-from emulator.core.effects import HttpResult
 from emulator.core.jobs import Job
 from emulator.core.records import Record
-from emulator.core.unit_of_work import UnitOfWork
+from emulator.core.unit_of_work import HttpResult, UnitOfWork
 from emulator.engine.journal import LoggedRequest
 from emulator.engine.trace_contexts import TraceHeaders, created, forget_oldest, job_of
 from emulator.resources.webhooks.deliveries import WebhookDelivery

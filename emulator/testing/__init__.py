@@ -6,31 +6,28 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from emulator.testing.aio import AsyncEmulator
     from emulator.testing.api import Api, RequestRefused
     from emulator.testing.base_emulator import Snapshot
     from emulator.testing.collector import Delivery
-    from emulator.testing.emulator import Emulator
-    from emulator.testing.ledger import Ledger
-    from emulator.testing.remote_server import RemoteServer
-    from emulator.testing.servers import LocalServer
+    from emulator.testing.emulator import AsyncEmulator, Emulator
+    from emulator.testing.servers import LocalServer, RemoteServer, WorldOptions
     from emulator.testing.unittest_mixin import PaymentsMixin
     from emulator.testing.webhooks import Webhooks
-    from emulator.testing.world_options import WorldOptions
+    from emulator.testing.world_parts import Ledger
 
 _MODULES = {
     "Api": "api",
-    "AsyncEmulator": "aio",
+    "AsyncEmulator": "emulator",
     "Delivery": "collector",
     "Emulator": "emulator",
-    "Ledger": "ledger",
+    "Ledger": "world_parts",
     "LocalServer": "servers",
     "PaymentsMixin": "unittest_mixin",
-    "RemoteServer": "remote_server",
+    "RemoteServer": "servers",
     "RequestRefused": "api",
     "Snapshot": "base_emulator",
     "Webhooks": "webhooks",
-    "WorldOptions": "world_options",
+    "WorldOptions": "servers",
 }
 
 __all__ = [

@@ -14,16 +14,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from emulator.engine.world_clock import FROZEN
-from emulator.testing import failure_report, payments, time_travel
+from emulator.testing import api, time_travel, world_parts
 from emulator.testing.api import JSON, RACING, Api, RequestRefused
-from emulator.testing.clock import WorldClock
-from emulator.testing.emails import Emails
-from emulator.testing.events import Events, Expectation
-from emulator.testing.ledger import Ledger
-from emulator.testing.remote_server import RemoteServer
-from emulator.testing.servers import AnyServer, LocalServer, app
+from emulator.testing.servers import AnyServer, LocalServer, RemoteServer, WorldOptions, app
 from emulator.testing.webhooks import Webhooks
-from emulator.testing.world_options import WorldOptions
+from emulator.testing.world_parts import Emails, Events, Expectation, Ledger, WorldClock
 
 if TYPE_CHECKING:
     import httpx
@@ -145,8 +140,8 @@ class BaseEmulator:
         a frozen clock it returns when the webhooks and emails of the payment have their outcome; ``wait=False`` returns
         at once.
         """
-        method = payments.method(phone=phone, card=card, iban=iban, email=email)
-        intent: JSON = self.api.post(payments.pay_path(target), {**method, **fields}, **_headers(wait))
+        method = api.method(phone=phone, card=card, iban=iban, email=email)
+        intent: JSON = self.api.post(api.pay_path(target), {**method, **fields}, **_headers(wait))
         return intent
 
     def settle(self) -> JSON:
@@ -247,7 +242,7 @@ class BaseEmulator:
         # Without the check before each request: it would hide the report of a world that fails it.
         api = Api(self.url, self.key)
         try:
-            report = failure_report.report(api, WorldClock(api), self.webhooks.so_far)
+            report = world_parts.report(api, WorldClock(api), self.webhooks.so_far)
             return "\n".join(filter(None, [f"world {self.key} at {self.url}", self._not_followed, report]))
         finally:
             api.close()

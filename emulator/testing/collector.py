@@ -1,15 +1,24 @@
-"""The webhooks a test suite receives: one loopback server for all worlds, and for each world a collector."""
+"""The webhooks a test suite receives: one loopback server for all worlds, and for each world a collector.
+
+Deliveries go on into an application under test, each for a limited time, and none beyond its end.
+"""
 
 from __future__ import annotations
 
 import json
 import threading
+import warnings
 from collections.abc import Callable, Mapping
+from concurrent.futures import CancelledError, Future, wait
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from emulator.checks.webhook_receiver import HttpReceiver, ReceivedRequest, ReceiverReply
-from emulator.resources.webhooks import signing
+from emulator.resources.webhooks import deliveries
+
+# -- collecting
+
 
 PATIENCE = 10
 """Seconds (real time) after which the emulator gives up on a receiver (Limits), so no request waits longer here."""
@@ -90,7 +99,7 @@ class WebhookCollector:
             # The first event may arrive before this process has read the secret in the answer to the registration.
             self.changed.wait_for(lambda: self.endpoint, PATIENCE)
             endpoint = self.endpoint
-        delivery = Delivery(headers, body, endpoint is not None and signing.verify(endpoint, headers, body))
+        delivery = Delivery(headers, body, endpoint is not None and deliveries.verify(endpoint, headers, body))
         result = self.reply(delivery)
         with self.changed:
             self.deliveries.append(replace(delivery, status=result.status, error=result.error))
@@ -131,3 +140,147 @@ class Receiver:
             return ReceiverReply(404)
         headers = {name.lower(): value for name, value in request.headers.items()}
         return ReceiverReply(collector.receive(headers, request.body).status)
+
+
+# -- targets: what forwards one delivery
+
+
+HOP_BY_HOP = frozenset(["host", "connection", "content-length", "transfer-encoding", "accept-encoding"])
+"""Headers of the connection, which are not forwarded."""
+
+
+class AppAnswer(NamedTuple):
+    """What the application answered."""
+
+    status: int
+    body: bytes
+
+
+class ForwardTarget(Protocol):
+    """Where deliveries are forwarded to."""
+
+    @property
+    def is_running(self) -> bool:
+        """Whether deliveries under way can end while the thread that asks waits for them."""
+
+    def send(self, delivery: Delivery) -> AppAnswer:
+        """Forward one delivery unchanged, so that its signature stays valid. Raises what the application raises.
+
+        Called in a thread for this delivery alone. Raises ``CancelledError`` after ``cancel``, and if the application
+        was shut down.
+        """
+
+    def cancel(self) -> None:
+        """Give up the deliveries under way, where the application can be interrupted."""
+
+    def close(self) -> None:
+        """Release what forwarding needs."""
+
+
+def answer_of(response: Any) -> AppAnswer:
+    """The answer in a response as of httpx."""
+    return AppAnswer(response.status_code, response.content)
+
+
+def forwarded_headers(delivery: Delivery) -> dict[str, str]:
+    """The headers that the application is sent."""
+    return {name: value for name, value in delivery.headers.items() if name not in HOP_BY_HOP}
+
+
+# -- forwarding
+
+
+T = TypeVar("T")
+
+TIME_LIMIT: float = PATIENCE
+"""Seconds (real time) an application has to answer a delivery, as any receiver has (Limits)."""
+
+POLL = 0.1
+"""Seconds between two looks at whether the application, which deliveries under way wait for, still runs."""
+
+ERROR_LENGTH = 500
+"""Characters of the body of a failed answer that are shown."""
+
+
+class Forwarding:
+    """Forwards the deliveries of ``world`` to a target until ``close``; several threads may do so at once."""
+
+    def __init__(self, target: ForwardTarget, world: str) -> None:
+        self._target = target
+        self._world = world
+        self._changed = threading.Condition()
+        self._is_closed = False
+        self._under_way = 0
+
+    def result(self, delivery: Delivery) -> DeliveryResult:
+        """The answer of the application; 500 and the exception if it raised one, 504 if it gave none in time."""
+        with self._changed:
+            if self._is_closed:
+                return DeliveryResult(200)
+            self._under_way += 1
+        try:
+            answer = in_thread(lambda: self._target.send(delivery))
+            if not wait([answer], TIME_LIMIT).not_done:
+                return _result(delivery, answer)
+            result = self._late(delivery)
+            self._target.cancel()
+            return result
+        finally:
+            with self._changed:
+                self._under_way -= 1
+                self._changed.notify_all()
+
+    def close(self) -> None:
+        """Forward nothing more, let the deliveries under way end, each in its time, and release the target."""
+        with self._changed:
+            self._is_closed = True
+            while self._under_way:
+                if not self._target.is_running:
+                    self._target.cancel()
+                self._changed.wait(POLL)
+        self._target.close()
+
+    def _late(self, delivery: Delivery) -> DeliveryResult:
+        event = delivery.event
+        error = (
+            f"{event.get('type', 'a delivery')} {event.get('id', '')} (attempt {delivery.attempt}) of the world "
+            f"{self._world} was forwarded to the application, which has not answered within {TIME_LIMIT:g} s"
+        )
+        # The test may be over. As an error, the warning would end the receiver's thread, and the result is enough.
+        with suppress(Warning):
+            warnings.warn(error, RuntimeWarning, stacklevel=1)
+        return DeliveryResult(504, error, TimeoutError(error))
+
+
+def in_thread(call: Callable[[], T]) -> Future[T]:
+    """What a call will return, in a thread that the end of the process does not wait for."""
+    future: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(call())
+        except BaseException as error:  # raised again where the result is asked for
+            future.set_exception(error)
+
+    threading.Thread(target=run, name="payments-emulator-delivery", daemon=True).start()
+    return future
+
+
+def _result(delivery: Delivery, future: Future[AppAnswer]) -> DeliveryResult:
+    try:
+        answer = future.result()
+    except CancelledError:
+        return DeliveryResult(503, "the application was shut down before it answered")
+    except Exception as error:  # any error of the application is a failed delivery, which the report shows
+        return DeliveryResult(500, f"{type(error).__name__}: {error}{_hint(error)}", error)
+    if answer.status < 500:
+        return DeliveryResult(answer.status)
+    said = answer.body.decode(errors="replace")[:ERROR_LENGTH]
+    event = delivery.event.get("type", "a delivery")
+    return DeliveryResult(answer.status, None, AssertionError(f"{event} was answered {answer.status}: {said}"))
+
+
+def _hint(error: Exception) -> str:
+    if not isinstance(error, RuntimeError) or "loop" not in str(error).lower():
+        return ""
+    return "; does a test client run the application's lifespan as well? Then give forward_to() that client"

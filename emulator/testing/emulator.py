@@ -1,18 +1,225 @@
-"""The emulator as a test uses it, in ``with`` and in ``async with``, and in many worlds at once."""
+"""The emulator as a test uses it, in ``with`` and in ``async with``, and in many worlds at once.
+
+For asyncio every call is a coroutine, so that an application on the same loop can answer during it.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
-from emulator.checks.app.findings import AppReport
+import httpx
+
+from emulator.checks.app.driver import AppReport
+from emulator.testing.api import JSON, Api
 from emulator.testing.base_emulator import BaseEmulator
+from emulator.testing.collector import Delivery
 from emulator.testing.stories import AFTERWARDS, try_story
+from emulator.testing.webhooks import Webhooks
+from emulator.testing.world_parts import Emails, Events, Ledger, WorldClock
 
-if TYPE_CHECKING:
-    from emulator.testing.aio import AsyncEmulator
+# -- asyncio
+
+
+P = ParamSpec("P")
+S = TypeVar("S")
+T = TypeVar("T")
+
+
+class AsyncProxy(Generic[S]):
+    """The asynchronous version of a ``plain`` helper."""
+
+    def __init__(self, plain: S) -> None:
+        self.plain = plain
+
+
+class AsyncMethod(Generic[S, P, T]):
+    """A method of a plain helper as a coroutine function, which calls it in a thread."""
+
+    def __init__(self, method: Callable[Concatenate[S, P], T]) -> None:
+        self._method = method
+        self.__doc__ = method.__doc__
+
+    def __get__(self, proxy: AsyncProxy[S], owner: type) -> Callable[P, Coroutine[Any, Any, T]]:
+        async def call(*args: P.args, **kwargs: P.kwargs) -> T:
+            return await asyncio.to_thread(self._method, proxy.plain, *args, **kwargs)
+
+        return call
+
+
+def _now(clock: WorldClock) -> str:
+    """The current instant of the world."""
+    return clock.now
+
+
+def _all_events(events: Events) -> list[JSON]:
+    """Every event so far, oldest first."""
+    return list(events)
+
+
+def _all_emails(emails: Emails) -> list[JSON]:
+    """Every email so far, oldest first."""
+    return list(emails)
+
+
+def _totals(ledger: Ledger) -> dict[str, dict[str, int]]:
+    """What stands on each of the books, by currency."""
+    return ledger.totals
+
+
+def _balanced(ledger: Ledger) -> bool:
+    """Whether everything adds up."""
+    return ledger.balanced
+
+
+def _secret(webhooks: Webhooks) -> str:
+    """The secret that signs the deliveries."""
+    return webhooks.secret
+
+
+def _endpoint(webhooks: Webhooks) -> JSON:
+    """The webhook endpoint, its ``secret`` included."""
+    return webhooks.endpoint
+
+
+def _delivered(webhooks: Webhooks) -> list[JSON]:
+    """The events delivered so far, each once, after pending deliveries have ended."""
+    return webhooks.events
+
+
+def _deliveries(webhooks: Webhooks) -> list[Delivery]:
+    """All deliveries so far, including those with a wrong signature."""
+    return webhooks.deliveries
+
+
+class AsyncApi(AsyncProxy[Api]):
+    """:class:`Api`, asynchronous."""
+
+    get = AsyncMethod(Api.get)
+    post = AsyncMethod(Api.post)
+    patch = AsyncMethod(Api.patch)
+    delete = AsyncMethod(Api.delete)
+
+
+class AsyncClock(AsyncProxy[WorldClock]):
+    """:class:`WorldClock`, asynchronous."""
+
+    now = AsyncMethod(_now)
+    show = AsyncMethod(WorldClock.show)
+    advance = AsyncMethod(WorldClock.advance)
+    freeze = AsyncMethod(WorldClock.freeze)
+    run = AsyncMethod(WorldClock.run)
+    schedule = AsyncMethod(WorldClock.schedule)
+    settle = AsyncMethod(WorldClock.settle)
+
+
+class AsyncEvents(AsyncProxy[Events]):
+    """:class:`Events`, asynchronous."""
+
+    all = AsyncMethod(_all_events)
+    of = AsyncMethod(Events.of)
+    wait_for = AsyncMethod(Events.wait_for)
+
+
+class AsyncEmails(AsyncProxy[Emails]):
+    """:class:`Emails`, asynchronous."""
+
+    all = AsyncMethod(_all_emails)
+    to = AsyncMethod(Emails.to)
+    of = AsyncMethod(Emails.of)
+    wait_for = AsyncMethod(Emails.wait_for)
+    html = AsyncMethod(Emails.html)
+    raw = AsyncMethod(Emails.raw)
+
+
+class AsyncLedger(AsyncProxy[Ledger]):
+    """:class:`Ledger`, asynchronous."""
+
+    totals = AsyncMethod(_totals)
+    entries = AsyncMethod(Ledger.entries)
+    balanced = AsyncMethod(_balanced)
+    assert_balanced = AsyncMethod(Ledger.assert_balanced)
+
+
+class AsyncWebhooks(AsyncProxy[Webhooks]):
+    """:class:`Webhooks`, asynchronous."""
+
+    events = AsyncMethod(_delivered)
+    deliveries = AsyncMethod(_deliveries)
+    secret = AsyncMethod(_secret)
+    endpoint = AsyncMethod(_endpoint)
+    listen = AsyncMethod(Webhooks.listen)
+    wait_for = AsyncMethod(Webhooks.wait_for)
+    assert_delivered = AsyncMethod(Webhooks.assert_delivered)
+    refute_delivered = AsyncMethod(Webhooks.refute_delivered)
+    answer = AsyncMethod(Webhooks.answer)
+    stop_forwarding = AsyncMethod(Webhooks.stop_forwarding)
+
+    async def forward_to(self, target: Any, path: str = "/webhooks", *, lifespan: bool = True) -> None:
+        """Forward deliveries as :meth:`Webhooks.forward_to` does; an ASGI application runs on this event loop."""
+        loop = asyncio.get_running_loop()
+        await asyncio.to_thread(self.plain.forward_to, target, path, lifespan=lifespan, loop=loop)
+
+    @property
+    def raise_errors(self) -> bool:
+        """Whether errors of the application are raised by the next call of the helpers."""
+        return self.plain.raise_errors
+
+    @raise_errors.setter
+    def raise_errors(self, value: bool) -> None:
+        self.plain.raise_errors = value
+
+
+class AsyncEmulator(AsyncProxy[BaseEmulator]):
+    """The target of ``async with Emulator() as emulator:`` and ``async with AsyncEmulator(payments) as emulator:``.
+
+    ``client`` is an ``httpx.AsyncClient`` with the URL and the key, closed at the end of the block.
+    """
+
+    def __init__(self, plain: BaseEmulator) -> None:
+        super().__init__(plain)
+        self.url, self.key = plain.url, plain.key
+        self.api = AsyncApi(plain.api)
+        self.clock = AsyncClock(plain.clock)
+        self.events = AsyncEvents(plain.events)
+        self.emails = AsyncEmails(plain.emails)
+        self.ledger = AsyncLedger(plain.ledger)
+        self.webhooks = AsyncWebhooks(plain.webhooks)
+        self.client = httpx.AsyncClient(
+            base_url=plain.url, headers=plain.client.headers, trust_env=False, verify=plain.url.startswith("https:")
+        )
+
+    pay = AsyncMethod(BaseEmulator.pay)
+    settle = AsyncMethod(BaseEmulator.settle)
+    fail_next = AsyncMethod(BaseEmulator.fail_next)
+    fault = AsyncMethod(BaseEmulator.fault)
+    trigger = AsyncMethod(BaseEmulator.trigger)
+    configure = AsyncMethod(BaseEmulator.configure)
+    snapshot = AsyncMethod(BaseEmulator.snapshot)
+    recording = AsyncMethod(BaseEmulator.recording)
+
+    @asynccontextmanager
+    async def expect(self, *types: str) -> AsyncIterator[None]:
+        """``async with emulator.expect("invoice.paid"):`` fails on a missing event and on an unexpected one."""
+        expectation = self.plain.expect(*types)
+        await asyncio.to_thread(expectation.__enter__)
+        yield
+        await asyncio.to_thread(expectation.__exit__, None, None, None)
+
+    async def __aenter__(self) -> AsyncEmulator:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await asyncio.to_thread(self.plain.webhooks.stop_forwarding)
+        await self.client.aclose()
+
+
+# -- the emulator
 
 
 class Emulator(BaseEmulator):
@@ -49,7 +256,6 @@ class Emulator(BaseEmulator):
 
     async def __aenter__(self) -> AsyncEmulator:
         # Loaded on first use: most tests await nothing.
-        from emulator.testing.aio import AsyncEmulator
 
         self._awaited = AsyncEmulator(self)
         return self._awaited

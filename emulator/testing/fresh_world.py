@@ -12,12 +12,12 @@ import msgspec
 from starlette.types import Message
 
 from emulator.control.inbox import PREFIX
-from emulator.control.recording.player import WorldAnswer
-from emulator.core.effects import HttpResult
+from emulator.control.recording.reproduction import WorldAnswer
+from emulator.core.unit_of_work import HttpResult
 from emulator.engine.http_client import RawBody
 from emulator.engine.outbox import WebhookSender
 from emulator.engine.world_clock import FROZEN
-from emulator.resources.app.keys import Key
+from emulator.resources.app.clients import Key
 from emulator.server.sandbox import Options, Parts, Sandbox
 from emulator.web.context import CONNECTION_KEY
 

@@ -12,7 +12,7 @@ from emulator.presentation.languages import catalogs
 from emulator.presentation.languages.language import language_of
 from emulator.testing.api import Api
 from emulator.ui.reports import report_page
-from emulator.ui.reports.collection import collect
+from emulator.ui.reports.report_page import collect
 
 if TYPE_CHECKING:
     from emulator.testing.base_emulator import BaseEmulator

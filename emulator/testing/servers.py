@@ -1,20 +1,94 @@
-"""The server in a thread of this process, and what a world needs of any server."""
+"""The server of a world: in a thread of this process, or one that runs elsewhere, and how a world begins on it.
+
+Clock, seed, settings and fixture files are what a test gives a world. Worlds elsewhere follow freezegun and time-machine
+by requests.
+"""
 
 from __future__ import annotations
 
 import threading
-from datetime import timedelta
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from os import PathLike, fspath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+import httpx
+
+from emulator.core import calendar
+from emulator.engine.fixtures import Fixtures, InvalidFixture
+from emulator.engine.world_clock import FROZEN, RUNNING, parse_start
+from emulator.resources.app.settings import merged
+from emulator.testing.api import JSON, Api
 from emulator.testing.collector import Receiver
 from emulator.testing.time_travel import Travel, innermost
-from emulator.testing.world_options import WorldOptions
 
 if TYPE_CHECKING:
     from httpx import BaseTransport
 
     from emulator.engine.fixtures import Start
     from emulator.engine.runtime import Runtime
+
+
+# -- the initial state of a world
+
+
+@dataclass(frozen=True)
+class WorldOptions:
+    """``clock`` is ``running``, ``frozen`` (now) or ``frozen@INSTANT``. Without a seed the server's is used."""
+
+    clock: str = FROZEN
+    seed: int | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    fixtures: tuple[Path, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        clock: str | datetime = FROZEN,
+        seed: int | None = None,
+        settings: Mapping[str, Any] | None = None,
+        fixtures: str | PathLike[str] | Iterable[str | PathLike[str]] = (),
+    ) -> WorldOptions:
+        """Validate the arguments of a test. Raises ``ValueError`` or ``TypeError`` that says what is allowed."""
+        if isinstance(seed, bool) or not isinstance(seed, int | None):
+            raise TypeError(f"seed={seed!r}: a whole number")
+        if not isinstance(settings, Mapping | None):
+            raise TypeError(f"settings={settings!r}: a dict of settings, such as {{'tax_rate': 18}}")
+        return cls(clock_start(clock), seed, dict(settings or {}), _files(fixtures))
+
+    def own_settings(self, app: str) -> dict[str, Any]:
+        """The settings of an App: those of the files, then ``settings``. Raises ``ValueError`` for an invalid file."""
+        try:
+            return merged(Fixtures(self.fixtures).origin_of(app), self.settings)
+        except InvalidFixture as error:
+            raise ValueError(str(error)) from None
+
+
+def clock_start(clock: str | datetime) -> str:
+    """The form of a clock in :class:`WorldOptions`. An instant (text, or ``datetime``, UTC if naive) is frozen."""
+    if isinstance(clock, datetime):
+        clock = (clock if clock.tzinfo else clock.replace(tzinfo=UTC)).isoformat()
+    try:
+        mode, at = parse_start(clock if clock in (RUNNING, FROZEN) else f"{FROZEN}@{clock.removeprefix(FROZEN + '@')}")
+    except (ValueError, TypeError, AttributeError):
+        raise ValueError(
+            f"clock={clock!r}: 'running', 'frozen', or an instant to be frozen at, such as '2026-01-01T00:00:00Z'"
+        ) from None
+    return f"{mode}@{at}" if at else mode
+
+
+def _files(fixtures: Any) -> tuple[Path, ...]:
+    try:
+        listed = [fixtures] if isinstance(fixtures, str | PathLike) else list(fixtures)
+        return tuple(Path(fspath(file)) for file in listed)
+    except TypeError:
+        raise TypeError(f"fixtures={fixtures!r}: a path, or a list of paths, of fixture files") from None
+
+
+# -- a server in this process
+
 
 TIME_LIMIT = 300
 """Seconds (real time) for a server to start, and to stop; generous because test machines can be busy."""
@@ -59,8 +133,8 @@ class LocalServer:
         # Imported on first use: only suites that use a server pay for loading it.
         from emulator.server.sandbox import Options
         from emulator.server.server import Server
-        from emulator.testing.connections import SharedConnections
-        from emulator.testing.following_clock import FollowingClock
+        from emulator.testing.api import SharedConnections
+        from emulator.testing.time_travel import FollowingClock
 
         self._starts: dict[str, Start] = {}
         chosen = {"clock_mode": "frozen", "seed": seed, "clock": FollowingClock, "starts": self._starts, **options}
@@ -121,15 +195,15 @@ class LocalServer:
         return self._runtime(key) is not None and not self._lag(key)
 
     def _lag(self, key: str) -> float:
-        from emulator.testing.following_clock import FollowingClock
+        from emulator.testing.time_travel import FollowingClock
 
         runtime = self._runtime(key)
         return runtime.clock.lag() if runtime and isinstance(runtime.clock, FollowingClock) else 0.0
 
     def _runtime(self, key: str) -> Runtime | None:
-        from emulator.resources.app import keys
+        from emulator.resources.app import clients
 
-        return self._server.sandbox.engine.runtimes.get(keys.read(f"Bearer {key}"))
+        return self._server.sandbox.engine.runtimes.get(clients.read_key(f"Bearer {key}"))
 
     def discard(self, key: str) -> None:
         """Discard the world and wait until that is done."""
@@ -158,3 +232,133 @@ def behind(travel: Travel, seconds: float, now: str) -> AssertionError:
 def app(key: str) -> str:
     """The name of a secret key's App."""
     return key.split("_", 2)[2]
+
+
+# -- a server elsewhere
+
+
+RESET = "/_emulator/reset"
+
+MOMENT = 0.001
+"""Seconds: the least that a clock can be moved by."""
+
+
+@dataclass(frozen=True)
+class FollowedTravel:
+    """The freeze or travel that a world elsewhere was moved to, and how far that had come (seconds since 1970)."""
+
+    travel: Travel
+    instant: float
+
+
+class RemoteServer:
+    """A server such as ``payments-emulator serve``. Each call of the helpers moves the world's clock first."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url.rstrip("/")
+        self.receiver = Receiver()
+        self.connections: httpx.BaseTransport | None = None
+        self._starts: dict[str, WorldOptions] = {}
+        self._followed: dict[str, FollowedTravel] = {}
+
+    def begin(self, key: str, options: WorldOptions) -> None:
+        """Reset the world of this key with these options."""
+        travel = innermost()
+        self._starts[key] = options
+        self._followed.pop(key, None)
+        if travel and options.clock == FROZEN:
+            self._begin_at(key, travel)
+        else:
+            self._reset(key, options)
+
+    def follow(self, key: str) -> None:
+        """Move the world to the time that the test has set, if it has moved.
+
+        A world that is not in use yet starts there. Raises ``AssertionError`` if the world is already past it.
+        """
+        __tracebackhide__ = True
+        travel = innermost()
+        if travel is None:
+            self._followed.pop(key, None)
+            return
+        known = self._followed.get(key)
+        if known is None or known.travel != travel:
+            self._enter(key, travel)
+        elif error := self.passed(key):
+            raise error
+        elif (moved := travel.instant - known.instant) >= MOMENT:
+            self._advance(key, {"by": f"PT{moved:.3f}S"})
+            self._followed[key] = FollowedTravel(travel, known.instant + moved)
+
+    def passed(self, key: str) -> AssertionError | None:
+        """The error for a time of the test that the world has already passed, if it followed that time before."""
+        travel, known = innermost(), self._followed.get(key)
+        if travel is None or known is None or known.travel != travel or travel.instant >= known.instant:
+            return None
+        return behind(travel, known.instant - travel.instant, self._now(key))
+
+    def follows(self, key: str) -> bool:
+        """Whether the world follows the time of the test already, and is not ahead of it."""
+        travel, known = innermost(), self._followed.get(key)
+        return travel is not None and known is not None and known.travel == travel and travel.instant >= known.instant
+
+    def discard(self, key: str) -> None:
+        """Reset the world; the server elsewhere still knows the App."""
+        self._starts.pop(key, None)
+        self._followed.pop(key, None)
+        self._reset(key, WorldOptions())
+
+    def stop(self) -> None:
+        """Stop the receiver; the server is not ours."""
+        self.receiver.close()
+
+    def _enter(self, key: str, travel: Travel) -> None:
+        __tracebackhide__ = True
+        travel.watch()
+        start = self._starts.get(key)
+        if start and start.clock == FROZEN and not self._is_used(key):
+            self._begin_at(key, travel)
+            return
+        now, instant = self._now(key), travel.instant
+        if (lag := calendar.parse(now).timestamp() - instant) > 0:
+            raise behind(travel, lag, now)
+        self._advance(key, {"to": calendar.from_epoch(instant)})
+        self._followed[key] = FollowedTravel(travel, instant)
+
+    def _is_used(self, key: str) -> bool:
+        """Whether anything was asked of the world since it was reset."""
+        requests = self._call(key, "GET", "/_emulator/requests")["data"]
+        return any(each["path"] != RESET for each in requests)
+
+    def _begin_at(self, key: str, travel: Travel) -> None:
+        instant = travel.instant
+        travel.watch()
+        self._reset(key, replace(self._starts[key], clock=f"{FROZEN}@{calendar.from_epoch(instant)}"))
+        self._followed[key] = FollowedTravel(travel, instant)
+
+    def _advance(self, key: str, body: Mapping[str, Any]) -> None:
+        done = self._call(key, "POST", "/_emulator/clock/advance", json=body)
+        if done["failures"]:
+            raise AssertionError(f"jobs of the emulator failed before {done['now']}: {done['failures']}")
+
+    def _now(self, key: str) -> str:
+        return str(self._call(key, "GET", "/_emulator/clock")["now"])
+
+    def _reset(self, key: str, options: WorldOptions) -> None:
+        body: JSON = {"clock": options.clock, "fixtures": {"settings": options.own_settings(app(key))}}
+        try:
+            self._call(
+                key,
+                "POST",
+                RESET,
+                json=body if options.seed is None else {**body, "seed": options.seed},
+            )
+        except httpx.TransportError as error:
+            raise ValueError(f"no emulator answers at {self.url}: {error}") from None
+
+    def _call(self, key: str, method: str, path: str, **options: Any) -> Any:
+        api = Api(self.url, key)
+        try:
+            return api.call(method, path, **options)
+        finally:
+            api.close()

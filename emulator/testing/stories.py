@@ -7,10 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from emulator.checks.app.digest import digest
-from emulator.checks.app.driver import sweep
-from emulator.checks.app.findings import AppReport, AuditNote, Ending, SentWrite
-from emulator.checks.app.placed_faults import DELIVERY, REQUEST, WRITES, Case, Place
+from emulator.checks.app.cases import DELIVERY, REQUEST, WRITES, Case, Place, digest
+from emulator.checks.app.driver import AppReport, AuditNote, Ending, SentWrite, sweep
 from emulator.checks.runs import RunLimits
 from emulator.testing.api import Api
 from emulator.testing.base_emulator import BaseEmulator

@@ -12,8 +12,7 @@ from functools import cache, wraps
 from typing import Any, ClassVar
 
 from emulator.testing.emulator import Emulator
-from emulator.testing.remote_server import RemoteServer
-from emulator.testing.servers import LocalServer
+from emulator.testing.servers import LocalServer, RemoteServer
 
 
 class PaymentsMixin(unittest.TestCase):

@@ -6,13 +6,19 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from emulator.testing import failure_report
+from emulator.testing import world_parts
 from emulator.testing.api import JSON, Api
-from emulator.testing.app_forwarding import Forwarding
-from emulator.testing.clock import WorldClock
-from emulator.testing.collector import UNSIGNED, Delivery, DeliveryResult, Receiver, SigningEndpoint, WebhookCollector
-from emulator.testing.events import Events, identity
+from emulator.testing.collector import (
+    UNSIGNED,
+    Delivery,
+    DeliveryResult,
+    Forwarding,
+    Receiver,
+    SigningEndpoint,
+    WebhookCollector,
+)
 from emulator.testing.in_process import target_of
+from emulator.testing.world_parts import Events, WorldClock, identity
 
 
 class Webhooks:
@@ -155,15 +161,15 @@ class Webhooks:
         """Deliveries, undelivered events and the next job, as text for error messages."""
         delivered = self._genuine()
         missing = [event for event in self._events if event["id"] not in delivered]
-        undelivered = failure_report.happened(missing, "that were not delivered to this receiver") if missing else ""
+        undelivered = world_parts.event_lines(missing, "that were not delivered to this receiver") if missing else ""
         hint = (
             f"The endpoint has existed since {self._endpoint['created_at']}, for {', '.join(self._endpoint['events'])}."
         )
         parts = [
-            failure_report.received(self.deliveries),
+            world_parts.received(self.deliveries),
             undelivered,
             hint if undelivered else "",
-            failure_report.next_job(self._clock),
+            world_parts.next_job(self._clock),
         ]
         return "\n".join(part for part in parts if part)
 

@@ -11,12 +11,11 @@ from starlette.types import ASGIApp
 
 from emulator.core.errors import ApiError
 from emulator.document import bundles
-from emulator.document.confirmed import Marks, with_marks
-from emulator.document.profile import Profile
+from emulator.document.profile import Marks, Profile, with_marks
 from emulator.engine.engine import Engine
-from emulator.ui.base.application import api_error, application
+from emulator.ui.base.pages import api_error, application
 from emulator.ui.buyer.hosted_pages import Pages
-from emulator.ui.docs import docs, guide, swagger_ui
+from emulator.ui.docs import reference
 from emulator.web.context import context_of
 
 
@@ -63,13 +62,13 @@ def site(engine: Engine, profile: Profile | None = None) -> ASGIApp:
     document = partial(_document, marks)
     return application(
         [
-            *swagger_ui.routes(),
-            *docs.routes(engine, profile),
+            *reference.explorer_routes(),
+            *reference.reference_routes(engine, profile),
             *Pages(engine).routes(),
-            Route(guide.PATH, guide.with_slash),
-            Route("/llms.txt", guide.llms_txt),
-            Route(f"{guide.PATH}/{{name}}.md", guide.markdown),
-            Mount(guide.PATH, guide.Guide()),
+            Route(reference.PATH, reference.with_slash),
+            Route("/llms.txt", reference.llms_txt),
+            Route(f"{reference.PATH}/{{name}}.md", reference.markdown),
+            Mount(reference.PATH, reference.Guide()),
             document("/openapi.json", "service-3.0", "json"),
             document("/openapi.yaml", "service-3.0", "yaml"),
             document("/openapi-3.1.json", "service-3.1", "json"),

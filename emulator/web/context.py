@@ -16,7 +16,7 @@ from emulator.core.world import World
 from emulator.engine.journal import Checkpoint
 from emulator.engine.runtime import Runtime
 from emulator.engine.storage.store import StorageError
-from emulator.resources.app.client_ip import IpAddress, resolve
+from emulator.resources.app.clients import IpAddress, resolve
 from emulator.resources.app.settings import settings
 from emulator.web.validation import body_of
 

@@ -21,10 +21,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from emulator.core import calendar
 from emulator.core.errors import ApiError
-from emulator.core.handlers import Page
+from emulator.core.handlers import Checked, Page, valid_part
 from emulator.core.limits import BODY, DIGITS, METADATA_VALUE, QUERY, SNAPSHOT
 from emulator.core.records import list_to_wire
-from emulator.core.validation import Checked, valid_part
 from emulator.core.world import encode
 from emulator.document.tree import Document
 from emulator.engine.journal import redacted_path

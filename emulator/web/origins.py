@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from emulator.core.errors import ApiError
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
-from emulator.resources.app import keys
+from emulator.resources.app import clients
 from emulator.resources.app.security_profiles import opens_to
 from emulator.web.context import ContextLayer, RequestContext, Response, send_response
 from emulator.web.root_app import is_host
@@ -64,7 +64,7 @@ class Cors(ContextLayer):
     def _runtime_of_key(self, context: RequestContext) -> Runtime | None:
         """The runtime of the world of the request's key, where there is one: browsers send none with a preflight."""
         try:
-            return self._engine.runtimes.get(keys.read(context.authorization()))
+            return self._engine.runtimes.get(clients.read_key(context.authorization()))
         except ApiError:
             return None
 

@@ -26,13 +26,13 @@ from emulator.document.tree import Document
 from emulator.engine.clock import Command
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
-from emulator.resources.app import keys
+from emulator.resources.app import clients
 from emulator.resources.app.security_profiles import check_request, in_force
 from emulator.resources.app.settings import settings
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.registry import OPERATIONS
-from emulator.resources.simulation import invoice_documents
-from emulator.resources.simulation.invoice_documents import InvoiceDocument
+from emulator.resources.simulation import emails
+from emulator.resources.simulation.emails import InvoiceDocument
 from emulator.web import validation
 from emulator.web.context import ContextLayer, RequestContext, Response
 from emulator.web.errors_on_demand import HEADER, FaultInjection, ForcedErrors, read_ahead
@@ -228,7 +228,7 @@ class CachedKey(NamedTuple):
     """What a valid ``Authorization`` header stands for: its world, and the magic key rules that concern its key."""
 
     runtime: Runtime
-    rules: tuple[keys.MagicKey, ...]
+    rules: tuple[clients.MagicKey, ...]
 
 
 class Authenticator:
@@ -255,7 +255,7 @@ class Authenticator:
         context.ignores_unknown_fields = own.unknown_fields == "ignore"
         context.takes_any_metadata = own.assumptions.metadata_values == "any"
         if rules:
-            keys.admit(rules, context.operation_id, writes=context.method != "GET")
+            clients.admit(rules, context.operation_id, writes=context.method != "GET")
         if runtime.world.livemode:
             if context.operation_id in self._sandbox_only:
                 raise ApiError("SANDBOX_ONLY")
@@ -272,12 +272,12 @@ class Authenticator:
         id = context.path_params["id"]
         runtime = self._engine.owner(id)
         invoice = None if runtime is None else runtime.world.get(Invoice, id)
-        if runtime is None or invoice is None or not invoice_documents.token_opens(invoice, token):
-            raise invoice_documents.token_error()
+        if runtime is None or invoice is None or not emails.invoice_token_opens(invoice, token):
+            raise emails.invoice_token_error()
         return runtime
 
     def _resolve(self, value: str | None) -> CachedKey:
-        key = keys.read(value)
+        key = clients.read_key(value)
         rules = tuple(rule for rule in self._engine.reference_data.magic_keys if rule.concerns(key))
         resolved = CachedKey(self._engine.open(key), rules)
         if value is not None and len(value) <= MAX_CACHED:

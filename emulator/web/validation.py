@@ -23,7 +23,7 @@ from emulator.core import calendar
 from emulator.core.errors import ERRORS, ApiError
 from emulator.core.limits import DEPTH, DIGITS, METADATA_KEY, VALUES
 from emulator.core.vendored import library
-from emulator.document.format_limits import LIMITS
+from emulator.document.published import LIMITS
 
 # -- strict JSON (B-12)
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.core.money import percent
+from emulator.resources.app.amounts import percent
 
 AMOUNTS = st.integers(0, 10**15)
 RATES = st.one_of(

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from contract_tests.contract.core.toys import FIELDS, LABELS, Toy
-from emulator.core import parted_dict, tables
-from emulator.core.parted_dict import PartedDict
-from emulator.core.tables import Table
+from emulator.core import tables
+from emulator.core.tables import PartedDict, Table
 
 
 def contents(held: Any) -> Any:
@@ -28,7 +27,7 @@ def contents(held: Any) -> Any:
 
 def divide(patch: pytest.MonkeyPatch, size: int) -> None:
     """Let a part have so many entries at most."""
-    for module in (parted_dict, tables):
+    for module in (tables, tables):
         patch.setattr(module, "PART", size)
 
 

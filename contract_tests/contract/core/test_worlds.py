@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contract_tests.contract.core.toys import COLOURS, FIELDS, LABELS, NOW, Toy, Undone, agenda, make, toy_world, toys
-from emulator.core.effects import DeliverWebhook
 from emulator.core.events import Event
 from emulator.core.jobs import Job
 from emulator.core.state_machine import StateMachine
+from emulator.core.unit_of_work import DeliverWebhook
 from emulator.core.world import World, encode
 
 LIFE = StateMachine(Toy, ("new", "use", "used", "toy.used"), ("used", "use", "used", "toy.used"))

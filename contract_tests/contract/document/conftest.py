@@ -7,7 +7,7 @@ import pytest
 from contract_tests.contract.document.judges import Judge
 from contract_tests.contract.document.reader import Document
 from emulator.document.bundles import SOURCES, fresh_documents
-from emulator.document.openapi31 import to_openapi_3_1
+from emulator.document.published import to_openapi_3_1
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ import pytest
 from contract_tests.support.sandbox import Sandbox
 from emulator.core.limits import ITEMS, STRING
 from emulator.document import bundles
-from emulator.document.bounds import BOUNDED, FINITE
+from emulator.document.bundle import BOUNDED, FINITE
 from emulator.web.routing import definitions
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from contract_tests.contract.document.judges import Judge
 from contract_tests.contract.document.reader import Document, Part, at, examples, operations, resolved, schemas
-from emulator.document.openapi31 import to_openapi_3_1
+from emulator.document.published import to_openapi_3_1
 from emulator.document.tree import fragment
 
 Schema = dict[str, Any]

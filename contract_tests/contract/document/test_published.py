@@ -10,13 +10,10 @@ from openapi_schema_validator import OAS30Validator
 
 from contract_tests.contract.document.judges import Validator31
 from emulator.document import bundles
-from emulator.document.conditions import with_if, with_not
-from emulator.document.format_limits import LIMITS
-from emulator.document.openapi30 import to_openapi_3_0
-from emulator.document.openapi31 import to_openapi_3_1
-from emulator.document.published import published
+from emulator.document.published import LIMITS, published, to_openapi_3_0, to_openapi_3_1
+from emulator.document.tree import with_if, with_not
+from emulator.ui.buyer.forms import FIELDS
 from emulator.ui.buyer.payables import State
-from emulator.ui.buyer.payment_form import FIELDS
 from emulator.ui.buyer.request import KINDS
 from emulator.web.validation import FORMATS
 

@@ -11,7 +11,7 @@ import pytest
 from contract_tests.contract.document.judges import Judge, StrictJudge
 from contract_tests.support.sandbox import Sandbox
 from emulator.document import bundles
-from emulator.document.conditions import CONDITIONS
+from emulator.document.tree import CONDITIONS
 
 Body = dict[str, Any]
 

@@ -13,7 +13,7 @@ import pytest
 
 from contract_tests.support.receiver import Received, Receiver
 from contract_tests.support.sandbox import START, RunningServer, Sandbox
-from emulator.core.effects import DeliverWebhook
+from emulator.core.unit_of_work import DeliverWebhook
 from emulator.core.world import World
 from emulator.engine.runtime import Runtime
 from emulator.resources.webhooks import deliveries

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from emulator.core.effects import HttpResult
+from emulator.core.unit_of_work import HttpResult
 from emulator.engine.http_client import RawBody, UrlParts
 from emulator.engine.outbox import WebhookSender
 

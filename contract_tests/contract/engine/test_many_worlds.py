@@ -19,7 +19,7 @@ from contract_tests.support.client import http_client
 from contract_tests.support.contract import Contract
 from contract_tests.support.sandbox import RunningServer, Sandbox
 from emulator.engine.persistence import WorldPersistence
-from emulator.resources.app.keys import Key
+from emulator.resources.app.clients import Key
 from emulator.server import sandbox as emulator_sandbox
 
 ORIGIN = "https://shop.example"
@@ -116,7 +116,7 @@ def test_only_as_many_worlds_are_opened_at_the_start_as_may_be_open(worlds: Worl
 
 def test_a_world_with_a_request_under_way_is_not_given_up(worlds: Worlds, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stream of messages is such a request; when it has ended, its world goes like any other."""
-    monkeypatch.setattr("emulator.control.stream.HEARTBEAT", 3600.0)  # its end is not noticed by sending something
+    monkeypatch.setattr("emulator.control.events.HEARTBEAT", 3600.0)  # its end is not noticed by sending something
     server, world = worlds(max_worlds=1)
     followed, other = world("followed"), world("other")
     followed.customer()

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from contract_tests.contract.core.toys import NOW, Toy, Undone, agenda, make, toy_world, toys
 from emulator.core import calendar
-from emulator.core.effects import HttpResult, PingEndpoint
 from emulator.core.jobs import FailedJob, Job, JobQueue
+from emulator.core.unit_of_work import HttpResult, PingEndpoint
 from emulator.core.world import World
 from emulator.engine.advances import Target
 from emulator.engine.clock import Scheduler
@@ -23,7 +23,7 @@ from emulator.engine.pubsub import MAX_WAITING, Message
 from emulator.engine.reference_data import ReferenceData
 from emulator.engine.runtime import Runtime
 from emulator.engine.world_clock import FROZEN, RUNNING, Clock
-from emulator.resources.app.keys import Key
+from emulator.resources.app.clients import Key
 from emulator.resources.webhooks.endpoints import RetryPolicy, WebhookEndpoint
 
 ENDPOINT = WebhookEndpoint(

@@ -15,7 +15,7 @@ from emulator.resources.billing.invoices import Invoice
 from emulator.resources.billing.subscriptions import Subscription
 from emulator.resources.checkout import hosted_payments
 from emulator.resources.checkout.checkout_sessions import CheckoutSession
-from emulator.resources.payments import charging
+from emulator.resources.payments import payment_intents
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.transactions import Transaction
 
@@ -65,8 +65,8 @@ def act(harness: RulesHarness, session: CheckoutSession, what: str, how: Any) ->
         "wait": lambda: harness.advance(seconds=how),
         "expire": lambda: harness.do("expireCheckoutSession", session.id),
         "take back": lambda: harness.do("cancelPaymentIntent", str(now.payment_intent)),
-        "confirm": lambda: harness.run(charging.answer_now, id=now.payment_intent, code=None),
-        "decline": lambda: harness.run(charging.answer_now, id=now.payment_intent, code="INSUFFICIENT_FUNDS"),
+        "confirm": lambda: harness.run(payment_intents.answer_now, id=now.payment_intent, code=None),
+        "decline": lambda: harness.run(payment_intents.answer_now, id=now.payment_intent, code="INSUFFICIENT_FUNDS"),
         "delete customer": lambda: harness.delete_customer(str(now.customer)),
     }
     try:
@@ -103,7 +103,7 @@ def test_the_check_of_a_card_is_passed_or_failed(code: str | None, status: str) 
     harness = RulesHarness()
     session = opened(harness)
     intent = pay(harness, session, METHODS[5])
-    harness.run(charging.answer_now, id=intent.id, code=code)
+    harness.run(payment_intents.answer_now, id=intent.id, code=code)
     assert harness.world.require(CheckoutSession, session.id).status == status
     with pytest.raises(ApiError, match="INVALID_STATUS_TRANSITION"):
-        harness.run(charging.answer_now, id=intent.id, code=None)
+        harness.run(payment_intents.answer_now, id=intent.id, code=None)

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from contract_tests.support.rules_harness import RulesHarness
 from contract_tests.support.sandbox import Sandbox
-from emulator.core import money
 from emulator.core.errors import ApiError
 from emulator.core.state_machine import StateMachine, Transition
 from emulator.core.world import World
+from emulator.resources.app import amounts
 from emulator.resources.billing import invoices
 
 NOWHERE = "0" * 24
@@ -207,7 +207,7 @@ def test_totals_add_up(lines: list[tuple[int, int]], basis_points: int) -> None:
     """B-23: integers end to end; the tax is the nearest integer, the upper one from the half on."""
     subtotal = sum(amount * quantity for amount, quantity in lines)
     exact = Fraction(subtotal * basis_points, 10_000)
-    tax = money.percent(subtotal, basis_points / 100)
+    tax = amounts.percent(subtotal, basis_points / 100)
     assert Fraction(-1, 2) < tax - exact <= Fraction(1, 2)
     harness = RulesHarness(tax_rate=basis_points / 100, maximum_amount=10**10)
     items = [{"description": "x", "unit_amount": amount, "quantity": quantity} for amount, quantity in lines]

@@ -10,11 +10,11 @@ from contract_tests.support.rules_harness import RulesHarness
 from emulator.core.records import Record
 from emulator.core.unit_of_work import Change, UnitOfWork
 from emulator.core.world import World
+from emulator.resources import ledger
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.checkout import hosted_payments
 from emulator.resources.customers.customer_records import Customer
-from emulator.resources.ledger import accounts
-from emulator.resources.ledger.balance import Imbalance
+from emulator.resources.ledger import Imbalance
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.transactions import Transaction
 from emulator.resources.registry import OPERATIONS
@@ -48,7 +48,7 @@ def change(harness: RulesHarness, record: Any, **fields: Any) -> None:
 def books(harness: RulesHarness) -> dict[str, int]:
     """What stands on the books in XAF."""
     return {
-        account: amount for (account, currency), amount in accounts.totals(harness.world).items() if currency == "XAF"
+        account: amount for (account, currency), amount in ledger.totals(harness.world).items() if currency == "XAF"
     }
 
 
@@ -198,6 +198,6 @@ def test_entries_of_a_unit_say_which_record_each_posting_comes_from(harness: Rul
     open_invoice = invoice(harness)
     with harness.world.unit_of_work() as unit:
         OPERATIONS["payInvoice"](harness.world, open_invoice.id)
-    (entry, *others) = accounts.entries(unit)
+    (entry, *others) = ledger.entries(unit)
     assert (entry[0], entry[1].name, entry[1].amount) == (open_invoice.id, "buyers", -5000)
     assert [posting.name for _, posting in others] == ["paid manually"]

@@ -14,7 +14,7 @@ import pytest
 from contract_tests.support.sandbox import START, Sandbox
 from emulator.core.errors import ERRORS
 from emulator.engine.reference_data import ReferenceData
-from emulator.resources.customers.magic_values import MagicValue
+from emulator.resources.customers.payment_details import MagicValue
 
 MAGIC = ReferenceData().magic
 LINES = [pytest.param(type, line, id=f"{type}-{line.name}") for type, lines in MAGIC.items() for line in lines]

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from contract_tests.support.sandbox import RunningServer, Sandbox
-from emulator.resources.app.keys import Key
+from emulator.resources.app.clients import Key
 
 CARD = {"number": "4242 4242 4242 4242", "exp_month": 12, "exp_year": 2030, "cvc": "123"}
 IBAN = "FR14 2004 1010 0505 0001 3M02 606"

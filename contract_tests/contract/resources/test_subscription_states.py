@@ -13,7 +13,7 @@ from emulator.core.errors import ApiError
 from emulator.core.events import Event
 from emulator.core.state_machine import StateMachine, Transition
 from emulator.core.world import World
-from emulator.resources.billing import dunning, renewals, subscriptions
+from emulator.resources.billing import renewals, subscriptions
 from emulator.resources.billing.subscriptions import Subscription
 
 Step = Callable[[RulesHarness, str], Any]
@@ -181,7 +181,7 @@ def test_the_table_is_complete() -> None:
     assert {line[0] for line in LINES} == set(STEPS)
     walked = {"subscription.charge", "subscription.renew", "subscription.retry", "subscription.trial_notice"}
     assert set(renewals.JOBS) == walked | {"subscription.expire"}
-    assert set(dunning.JOBS) == {"invoice.voided", "invoice.payment_canceled"}
+    assert set(renewals.JOBS) == {"invoice.voided", "invoice.payment_canceled"}
 
 
 def cancellations(harness: RulesHarness) -> int:
@@ -228,7 +228,7 @@ def test_a_scheduled_cancellation_is_taken_back_in_any_live_state(state: str) ->
 
 
 @pytest.mark.parametrize("state", STATES)
-@pytest.mark.parametrize("name", sorted({**renewals.JOBS, **dunning.JOBS}))
+@pytest.mark.parametrize("name", sorted({**renewals.JOBS, **renewals.JOBS}))
 def test_jobs_about_what_is_gone_are_silenced(state: str, name: str) -> None:
     """Whatever the state was: with the customer gone, or the subscription itself, a job does nothing."""
     harness = RulesHarness()

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contract_tests.support.sandbox import Sandbox
-from emulator.core import money
+from emulator.resources.app import amounts
 
 IBAN = "FR14 2004 1010 0505 0001 3M02 606"
 
@@ -46,7 +46,7 @@ def test_the_commission_is_the_partners(sandbox: Sandbox) -> None:
 def test_half_a_unit_goes_up_and_nothing_else_does(amount: int, rate: float) -> None:
     """B-23, in whole numbers: tenths of a per cent of an amount, half up."""
     tenths = round(rate * 10)
-    assert money.percent(amount, rate) == (amount * tenths + 500) // 1000
+    assert amounts.percent(amount, rate) == (amount * tenths + 500) // 1000
 
 
 @pytest.mark.parametrize(

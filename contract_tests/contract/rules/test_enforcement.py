@@ -10,7 +10,7 @@ import pytest
 from contract_tests.support.sandbox import Sandbox
 from emulator.core.errors import ApiError
 from emulator.resources.app import security_profiles
-from emulator.resources.app.keys import Key
+from emulator.resources.app.clients import Key
 from emulator.server.sandbox import Options
 from emulator.server.sandbox import Sandbox as House
 

@@ -12,7 +12,7 @@ import pytest
 
 from contract_tests.support.sandbox import CARD, Sandbox
 from emulator.document import bundles
-from emulator.document.operations import operation_specs
+from emulator.document.bundles import operation_specs
 from emulator.resources.registry import CHECKS
 
 FULL = {f"key_{number}": number for number in range(49)}

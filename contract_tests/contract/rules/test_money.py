@@ -26,7 +26,7 @@ from emulator.resources.app.settings import Settings, changed
 from emulator.resources.customers.customer_records import Customer
 from emulator.resources.customers.payment_details import FIELDS
 from emulator.resources.customers.payment_methods import PaymentMethod
-from emulator.resources.payments import charging, outcomes, payment_intents, refunds
+from emulator.resources.payments import operator, payment_intents, refunds
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.refunds import Refund
 from emulator.resources.payments.transactions import Transaction
@@ -170,7 +170,7 @@ class Money(RuleBasedStateMachine):
             intent = payment_intents.start(
                 world, stored, payment_method_types=types, amount=amount, currency="XAF", customer=stored.customer
             )
-            charging.confirm(world, intent, stored, off_session=True)
+            payment_intents.confirm(world, intent, stored, off_session=True)
 
         self.run(charge)
 
@@ -185,7 +185,7 @@ class Money(RuleBasedStateMachine):
 
     @rule(intent=NUMBERS, code=CODES)
     def answer(self, intent: int, code: str | None) -> None:
-        self.run(charging.answer_now, id=self.pick(PaymentIntent, intent, "processing"), code=code)
+        self.run(payment_intents.answer_now, id=self.pick(PaymentIntent, intent, "processing"), code=code)
 
     @rule(transaction=NUMBERS)
     def cancel_transaction(self, transaction: int) -> None:
@@ -210,7 +210,7 @@ class Money(RuleBasedStateMachine):
     @rule(operation=st.sampled_from(["payment", "refund"]), result=st.sampled_from(["succeeded", "failed"]))
     def arrange(self, operation: str, result: str) -> None:
         body = {"operation": operation, "result": result, "times": 1, "match": {}}
-        self.run(outcomes.arrange, body=body)
+        self.run(operator.arrange, body=body)
 
     @rule(seconds=SPANS)
     def advance(self, seconds: int) -> None:

@@ -12,7 +12,7 @@ from contract_tests.contract.document.judges import StrictJudge
 from contract_tests.contract.document.reader import Document, Operation, operations, request_schema
 from contract_tests.support.client import Client
 from contract_tests.support.sandbox import Sandbox
-from emulator.checks.document.state_rules import OF_CONTROL_OPERATION, OF_OPERATION, codes
+from emulator.checks.document.exceptions import OF_CONTROL_OPERATION, OF_OPERATION, codes
 from emulator.document import bundles
 
 SERVICE: Document = bundles.load("service-3.0")

@@ -14,12 +14,11 @@ from hypothesis import Phase, find, settings
 
 from contract_tests.support.contract import Contract
 from contract_tests.support.sandbox import RunningServer, Sandbox
+from emulator.checks.document.exceptions import ANY_OPERATION
 from emulator.checks.document.format_strategies import strategies
-from emulator.checks.document.link_walker import headers
+from emulator.checks.document.links import headers, links, operations
 from emulator.checks.document.object_factory import ObjectFactory, webhook_receiver
-from emulator.checks.document.operation_links import links, operations
 from emulator.checks.document.report import Report
-from emulator.checks.document.state_rules import ANY_OPERATION
 from emulator.checks.document.suite import Suite
 from emulator.document import bundles
 

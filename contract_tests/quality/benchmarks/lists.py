@@ -18,7 +18,7 @@ import click
 
 from emulator.core.world import World
 from emulator.engine.runtime import Runtime
-from emulator.resources.app.keys import Key
+from emulator.resources.app.clients import Key
 from emulator.resources.customers import customers
 from emulator.resources.customers.customer_records import Customer
 from emulator.resources.customers.payment_details import PaymentDetails

@@ -12,7 +12,7 @@ from contract_tests.quality.benchmarks import load
 from contract_tests.quality.benchmarks.measures import Row, Size, creates
 from contract_tests.quality.benchmarks.servers import EMULATOR, KEY, Server, running
 from emulator.engine.storage import maintenance, serialization
-from emulator.resources.app.keys import Key
+from emulator.resources.app.clients import Key
 
 SECONDS = 1.7
 """Seconds of creates before the server is killed: not a multiple of the time between two saves."""

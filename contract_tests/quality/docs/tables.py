@@ -15,14 +15,14 @@ from contract_tests.quality.docs.pages import PAGES, ROOT
 from contract_tests.quality.drift import commands as cli
 from contract_tests.quality.drift.constraints import constraints, constraints_by_source
 from contract_tests.quality.mutation.faults import FAULTS
-from emulator.checks.document import state_rules
+from emulator.checks.document import exceptions
 from emulator.checks.document.exceptions import RULES as BEYOND_SCHEMAS
 from emulator.checks.receiver.checks import CHECKS, METHODS
 from emulator.checks.suite.table import AREAS
 from emulator.cli.options import NAMES
-from emulator.control.audit.rules import RULES
+from emulator.control.audit.audit import RULES
 from emulator.core.errors import ERRORS
-from emulator.core.event_types import EVENTS
+from emulator.core.events import EVENTS
 from emulator.document import bundles
 from emulator.document.probes import collected
 from emulator.engine.reference_data import ReferenceData, error_examples, numbered_assumptions
@@ -236,9 +236,9 @@ def rules_beyond_schemas() -> str:
 def rules_of_state() -> str:
     """By operation, the codes with which the state of a world rejects what the schemas allow."""
     known = [each for name in ("service", "control") for each in operations(bundles.load(name))]
-    rows = [(id, state_rules.codes(id, each.path)) for each in known for id in [each.node["operationId"]]]
+    rows = [(id, exceptions.codes(id, each.path)) for each in known for id in [each.node["operationId"]]]
     listed = [(_code(id), ", ".join(map(_code, codes))) for id, codes in rows if codes]
-    return _table("operation", "codes", rows=[*listed, ("any", ", ".join(map(_code, state_rules.ANY_OPERATION)))])
+    return _table("operation", "codes", rows=[*listed, ("any", ", ".join(map(_code, exceptions.ANY_OPERATION)))])
 
 
 def workflows() -> str:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from emulator.core.limits import ITEMS, STRING
 from emulator.document import bundles
-from emulator.document.format_limits import LIMITS
+from emulator.document.published import LIMITS
 from emulator.document.tree import Document, Node, resolve
 from emulator.engine.reference_data import read_yaml
 
@@ -121,7 +121,7 @@ def _of_schema(schema: Node, place: str, cited: tuple[str, ...]) -> Iterator[Con
 
 
 def _of_bound(keyword: str, value: Any) -> tuple[str, ...]:
-    """The source of a bound that was added because every input has one (:mod:`emulator.document.bounds`)."""
+    """The source of a bound that was added because every input has one (:mod:`emulator.document.bundle`)."""
     return (EVERY_INPUT_IS_BOUNDED,) if BOUNDS.get(keyword) == value else ()
 
 

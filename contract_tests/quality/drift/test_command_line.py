@@ -19,7 +19,7 @@ from emulator.cli.main import cli
 from emulator.cli.options import NAMES, variable
 from emulator.cli.suite import GROUPS
 from emulator.cli.test import NAME_WIDTH, SEVERITIES
-from emulator.control.audit.rules import RULES
+from emulator.control.audit.audit import RULES
 from emulator.document import bundles
 
 ALL = dict(commands())

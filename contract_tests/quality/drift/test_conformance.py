@@ -8,8 +8,8 @@ from contract_tests.contract.document.reader import operations as read
 from contract_tests.contract.document.reader import parameters, properties, request_schema
 from contract_tests.support.sandbox import Sandbox
 from emulator.checks.document.exceptions import RULES
-from emulator.checks.document.operation_links import operations
-from emulator.checks.document.prerequisites import (
+from emulator.checks.document.links import operations
+from emulator.checks.document.object_factory import (
     CHANGES,
     LEFT_OUT,
     OF_FIELD,

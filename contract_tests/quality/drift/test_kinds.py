@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from emulator.document import bundles
-from emulator.presentation.languages.terms import MONEY_FIELDS
+from emulator.presentation.languages.wording import MONEY_FIELDS
 from emulator.resources.registry import REGISTRY
 from emulator.ui.console import labels
-from emulator.ui.console.columns import COLUMNS, PILLS
+from emulator.ui.console.render import COLUMNS, PILLS
 
 KINDS: list[str] = bundles.load("control")["components"]["schemas"]["ObjectKind"]["enum"]
 FIELDS = {kind.kind: set(kind.__struct_fields__) for kind in REGISTRY.kinds}

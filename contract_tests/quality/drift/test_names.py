@@ -12,9 +12,8 @@ from contract_tests import ROOT
 MODULES = sorted((ROOT / "emulator").rglob("*.py"))
 
 SAME_SUBJECT = {
-    *("advances", "audit", "clock", "emails", "events", "explain", "faults", "inbox", "ledger"),
-    *("outcomes", "payments", "reset", "webhooks", "world"),
-    "validation",  # what rules check (core), and what the document does (web)
+    *("audit", "clock", "events", "faults", "inbox", "ledger"),
+    *("payments", "webhooks", "world"),
     *("render", "request", "site", "views"),  # the parts of each of the sites: console, pages, reference
     *(
         "app",
@@ -30,7 +29,7 @@ SAME_SUBJECT = {
 """Module names of one subject that several packages are about: the engine or the rules implement it, the control API
 (``control``) serves it, the command line (``cli``) and the helpers for tests (``testing``) offer it."""
 
-MAIN_MODULES = {"customers", "docs", "emulator", "engine", "server", "service"}
+MAIN_MODULES = {"customers", "emulator", "engine", "server", "service"}
 """Modules that hold the main class or object of the package with the same name."""
 
 

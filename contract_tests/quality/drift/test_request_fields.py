@@ -23,8 +23,7 @@ from contract_tests.contract.document.reader import (
 )
 from contract_tests.robustness.state.golden import differences
 from contract_tests.support.sandbox import Sandbox
-from emulator.checks.document.object_factory import ObjectFactory, webhook_receiver
-from emulator.checks.document.prerequisites import OF_FIELD, PREREQUISITES
+from emulator.checks.document.object_factory import OF_FIELD, PREREQUISITES, ObjectFactory, webhook_receiver
 from emulator.document import bundles
 from emulator.document.tree import at
 

@@ -15,7 +15,7 @@ import msgspec
 
 from emulator.core.errors import ApiError
 from emulator.core.state_machine import StateMachine
-from emulator.resources.app.keys import Key
+from emulator.resources.app.clients import Key
 
 Swap = Callable[[Any], Any]
 """Makes the broken thing from the real one."""
@@ -368,7 +368,7 @@ FAULTS = (
     ),
     Fault(
         "everything excused as development",
-        "emulator.control.audit.webhooks._is_in_development",
+        "emulator.control.audit.violations._is_in_development",
         instead(True),
         RULE,
         "surfaces.control.test_audit.test_on_the_live_side_loopback_is_no_excuse",

@@ -22,7 +22,7 @@ from emulator.resources.checkout import hosted_payments
 from emulator.resources.checkout.checkout_sessions import CheckoutSession
 from emulator.resources.customers import payment_methods
 from emulator.resources.customers.customer_records import Customer
-from emulator.resources.payments import charging, refunds
+from emulator.resources.payments import payment_intents, refunds
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.refunds import Refund
 from emulator.resources.payments.transactions import Transaction
@@ -119,7 +119,9 @@ class Interleavings(RuleBasedStateMachine):
     @rule(number=numbers, code=st.sampled_from([None, "INSUFFICIENT_FUNDS"]))
     def answer(self, number: int, code: str | None) -> None:
         """The operator answers before its time: the payment is settled, or fails."""
-        self._request(PaymentIntent, number, lambda one: self.harness.run(charging.answer_now, id=one, code=code))
+        self._request(
+            PaymentIntent, number, lambda one: self.harness.run(payment_intents.answer_now, id=one, code=code)
+        )
 
     @rule(number=numbers)
     def dispute(self, number: int) -> None:

@@ -7,11 +7,11 @@ from typing import Any
 
 from emulator.core.unit_of_work import UnitOfWork
 from emulator.core.world import World
+from emulator.resources import ledger
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.billing.subscriptions import Subscription
 from emulator.resources.checkout.checkout_sessions import CheckoutSession
 from emulator.resources.customers.customer_records import Customer
-from emulator.resources.ledger import accounts
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.transactions import Transaction
 
@@ -99,7 +99,7 @@ class Model:
 
     def compare(self, world: World) -> None:
         """Totals of customers, the books of the ledger and the states of subscriptions agree with the model."""
-        totals = accounts.totals(world)
+        totals = ledger.totals(world)
         for currency in {currency for _, currency in totals}:
             books = {account: amount for (account, of), amount in totals.items() if of == currency}
             assert sum(books.values()) == 0, books

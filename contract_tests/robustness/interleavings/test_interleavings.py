@@ -13,7 +13,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from contract_tests.robustness.interleavings.machine import Interleavings
 from emulator.resources.app.settings import Assumptions
 from emulator.resources.billing import renewals
-from emulator.resources.payments import current_payment
+from emulator.resources.payments import payment_intents
 
 SEARCH = settings(
     max_examples=60,
@@ -47,13 +47,13 @@ def test_money_is_taken_once_in_any_order(assumption: str) -> None:
 
 def settling_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
     """A payment that has succeeded and is settling does not count as under way, so a second one is taken."""
-    real = current_payment.of
+    real = payment_intents.current_payment
 
     def of(world: Any, owner: Any) -> Any:
         intent = real(world, owner)
-        return intent if intent is not None and intent.status in current_payment.UNDER_WAY else None
+        return intent if intent is not None and intent.status in payment_intents.UNDER_WAY else None
 
-    monkeypatch.setattr(current_payment, "of", of)
+    monkeypatch.setattr(payment_intents, "current_payment", of)
 
 
 def retries_do_not_look(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,7 +63,7 @@ def retries_do_not_look(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def void_cancels_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """An invoice is voided, or paid manually, and the payment under way goes on."""
-    monkeypatch.setattr(current_payment, "cancel", lambda world, owner: None)
+    monkeypatch.setattr(payment_intents, "cancel_current", lambda world, owner: None)
 
 
 @pytest.mark.parametrize("with_ledger", [True, False], ids=["ledger and model", "model alone"])

@@ -30,7 +30,7 @@ from contract_tests.support.sandbox import RunningServer, Sandbox
 from emulator.engine.storage import maintenance
 from emulator.engine.storage.store import CorruptStore, NotDurable, StorageError, Store
 from emulator.engine.storage.urls import open_store
-from emulator.resources.app.keys import Key
+from emulator.resources.app.clients import Key
 from emulator.server.sandbox import Options
 from emulator.server.sandbox import Sandbox as Parts
 

@@ -11,7 +11,7 @@ from unittest.mock import patch
 from contract_tests.robustness.simulate.simulation import Story
 from contract_tests.robustness.simulate.steps import draw_story
 from contract_tests.robustness.walk.walker import VARIANTS
-from emulator.control import snapshots
+from emulator.control import worlds
 from emulator.core.world import World
 from emulator.engine import journal, outbox
 from emulator.engine.clock import UnitRunner
@@ -23,7 +23,7 @@ from emulator.engine.runtime import History
 from emulator.engine.storage import serialization
 from emulator.engine.storage.serialization import RowChange, row_of
 from emulator.engine.storage.tinydb_store import TinyDBStore
-from emulator.resources.payments import current_payment
+from emulator.resources.payments import payment_intents
 from emulator.web import origins, service_app
 
 STEPS = 60
@@ -81,12 +81,12 @@ def _only_digits(text: bytes) -> bytes:
     return re.sub(rb"(\d[ -]?){12,15}(?=\d{4})", b"****", text)
 
 
-_of = current_payment.of
+_of = payment_intents.current_payment
 
 
 def _under_way_only(world: World, owner: Any) -> Any:
     intent = _of(world, owner)
-    return intent if intent is not None and intent.status in current_payment.UNDER_WAY else None
+    return intent if intent is not None and intent.status in payment_intents.UNDER_WAY else None
 
 
 def _last_numbers(world: World, changes: Any) -> Iterator[RowChange]:
@@ -134,7 +134,7 @@ DEFECTS = (
     ),
     Defect(
         "imports are not validated",
-        snapshots,
+        worlds,
         "validate",
         _nothing,
         ERRORS,
@@ -161,7 +161,7 @@ DEFECTS = (
     ),
     Defect(
         "a payment that settles is over",
-        current_payment,
+        payment_intents,
         "of",
         _under_way_only,
         ERRORS,
@@ -169,7 +169,7 @@ DEFECTS = (
         settings="paid by transaction",
         seed=2,
     ),
-    Defect("voiding cancels no payment", current_payment, "cancel", _nothing, ERRORS, PAYING, seed=26),
+    Defect("voiding cancels no payment", payment_intents, "cancel", _nothing, ERRORS, PAYING, seed=26),
     Defect(
         "answers are not repeated",
         service_app,

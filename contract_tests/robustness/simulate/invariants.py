@@ -24,9 +24,9 @@ from emulator.engine.runtime import Runtime
 from emulator.engine.storage.serialization import row_of
 from emulator.engine.storage.store import StorageError
 from emulator.engine.world_clock import FROZEN
-from emulator.resources.app.keys import Key
+from emulator.resources import ledger
+from emulator.resources.app.clients import Key
 from emulator.resources.app.settings import settings
-from emulator.resources.ledger import accounts
 from emulator.resources.registry import STATE_MACHINES
 from emulator.resources.simulation.faults import Fault
 from emulator.resources.webhooks import deliveries
@@ -264,7 +264,7 @@ class Invariants(logging.Handler):
         """What the objects of a world say of its money, added up independently."""
         kinds = {kind.kind.replace("_", "-") + "s": kind for kind in world.kinds}
         totals: dict[str, dict[str, int]] = {}
-        for (account, currency), amount in accounts.totals(world).items():
+        for (account, currency), amount in ledger.totals(world).items():
             totals.setdefault(currency, {})[account] = amount
         api = SimpleNamespace(
             oldest=lambda path: [msgspec.to_builtins(each) for each in world.table(kinds[path.split("/")[2]])]

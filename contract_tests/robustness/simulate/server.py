@@ -17,7 +17,7 @@ from contract_tests.support.sandbox import START
 from emulator.core.ids import IdSource
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
-from emulator.resources.app.keys import Key
+from emulator.resources.app.clients import Key
 from emulator.server.sandbox import Options, Sandbox
 from emulator.web.root_app import RootApp
 

@@ -23,7 +23,7 @@ from emulator.core.records import Record
 from emulator.engine.http_client import HttpClient
 from emulator.engine.runtime import Runtime
 from emulator.engine.storage.store import StorageError
-from emulator.resources.app.keys import Key, read
+from emulator.resources.app.clients import Key, read_key
 from emulator.server import sandbox
 
 KEYS = ("sk_test_one", "sk_test_two", "sk_prod_one")
@@ -90,7 +90,7 @@ class Place:
 
     @property
     def _key(self) -> Key:
-        return read(f"Bearer {self.key}")
+        return read_key(f"Bearer {self.key}")
 
     def is_of(self, runtime: Runtime) -> bool:
         """Whether a runtime is that of this world."""

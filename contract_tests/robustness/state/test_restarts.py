@@ -19,7 +19,7 @@ from emulator.engine.outbox import SmtpServer
 from emulator.engine.storage import maintenance
 from emulator.engine.storage.store import LeasedElsewhere
 from emulator.engine.storage.tinydb_file import AtomicStorage
-from emulator.resources.app.keys import Key
+from emulator.resources.app.clients import Key
 from emulator.server.sandbox import Options
 from emulator.server.sandbox import Sandbox as Parts
 

@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from contract_tests import ROOT
 from contract_tests.support.sandbox import RunningServer
-from emulator.ui.docs import guide
+from emulator.ui.docs import reference
 
 # A busy machine is no defect: what is waited for has time to come.
 PATIENCE = 30_000
@@ -117,7 +117,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def served(site: Path) -> Iterator[str]:
     """The URL of the guide."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(guide, "guide_folder", lambda: site)
+        patch.setattr(reference, "guide_folder", lambda: site)
         server = RunningServer()
         yield f"{server.url}/docs/guide/"
         server.stop()

@@ -20,7 +20,7 @@ from contract_tests.surfaces.browser.test_console import address, full_world
 from contract_tests.surfaces.browser.test_guide import pages
 from contract_tests.surfaces.pages.buyer import CARD, DECLINED, STEP, TRANSFER, WHO, invoice, link, session
 from contract_tests.surfaces.pages.buyer import PHONE as MOBILE_MONEY
-from emulator.ui.docs.swagger_ui import DOCUMENTS
+from emulator.ui.docs.reference import DOCUMENTS
 
 Surf = Callable[..., Any]
 Ways = Callable[[int], Iterable[tuple[View, str]]]

@@ -21,7 +21,7 @@ from contract_tests.support.receiver import Received, Receiver, Reply
 from contract_tests.support.sandbox import Sandbox
 from contract_tests.surfaces.checks.receiver.receivers import Request, genuine
 from contract_tests.surfaces.cli.terminal import Ended, run
-from emulator.checks.receiver import transport
+from emulator.checks.receiver import checks
 from emulator.checks.receiver.checks import checks_of
 from emulator.cli.receiver import METHODS
 from emulator.document import bundles
@@ -36,7 +36,7 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name)
     monkeypatch.setenv("PAYMENTS_EMULATOR_SECRET", SECRET)
     monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setattr(transport, "PAUSE", 0.001)
+    monkeypatch.setattr(checks, "PAUSE", 0.001)
 
 
 @pytest.fixture

@@ -22,8 +22,7 @@ from contract_tests.surfaces.cli.terminal import processes, run
 from contract_tests.surfaces.cli.test_check import Stranger, serving
 from contract_tests.surfaces.cli.test_exec_assumptions import CALL, SEARCH
 from contract_tests.surfaces.recording.story import START, past_due
-from emulator.checks.traffic.passed import PassedRequest
-from emulator.checks.traffic.run_file import RunWriter
+from emulator.checks.traffic.traffic_log import PassedRequest, RunWriter
 from emulator.cli.main import cli
 from emulator.cli.options import OutputFile
 from emulator.testing import Emulator, LocalServer

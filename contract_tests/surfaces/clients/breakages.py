@@ -10,8 +10,7 @@ from contract_tests.surfaces.clients.workflows import WORKFLOWS, respect
 from contract_tests.surfaces.clients.workshop import Documents, GateError, Tools, Workshop, served
 from emulator.document import bundles
 from emulator.document.published import LINK_BODY, published
-from emulator.document.schema_walk import Schema, map_schemas
-from emulator.document.tree import Document
+from emulator.document.tree import Document, Schema, map_schemas
 
 Break = Callable[[Document], Document]
 Notice = Callable[[Workshop, str], None]

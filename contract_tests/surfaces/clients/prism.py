@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import httpx
 
 from contract_tests.surfaces.clients.workshop import GateError, Workshop
-from emulator.checks.document.link_walker import headers
+from emulator.checks.document.links import headers
 from emulator.checks.document.object_factory import ObjectFactory, webhook_receiver
 from emulator.checks.document.report import Report
 from emulator.checks.document.suite import Suite

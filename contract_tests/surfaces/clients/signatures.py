@@ -10,8 +10,8 @@ from typing import Any
 from contract_tests.quality.docs.pages import ROOT, samples
 from contract_tests.surfaces.clients.generators import TSCONFIG
 from contract_tests.surfaces.clients.workshop import GateError, Workshop
+from emulator.checks.receiver.certifier import exported
 from emulator.checks.receiver.checks import METHODS
-from emulator.checks.receiver.export import deliveries
 from emulator.checks.receiver.service_world import PROOF_HEADERS, ServiceWorld
 
 PAGE = ROOT / "docs" / "guide" / "signatures.md"
@@ -40,7 +40,7 @@ def signatures(work: Workshop, url: str) -> None:
 def _deliveries() -> Iterator[Delivery]:
     for method in METHODS:
         service = ServiceWorld("https://receiver.example.com/webhooks", SECRET, method)
-        yield from (delivery for _, delivery in deliveries(service))
+        yield from (delivery for _, delivery in exported(service))
 
 
 def _line(delivery: Delivery) -> str:

@@ -13,7 +13,7 @@ import pytest
 from contract_tests.support.html import Page
 from contract_tests.support.sandbox import RunningServer
 from contract_tests.surfaces.console.visitor import PLACE, Visitor
-from emulator.ui.console import login
+from emulator.ui.console import site
 
 TOKEN = "s3crét token"
 
@@ -104,7 +104,7 @@ def test_the_login_ends(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> No
     assert visitor.open().status == 200
     now = time.time()
     for hours, status in ((11.9, 200), (12.1, 401)):
-        monkeypatch.setattr(login.time, "time", lambda hours=hours: now + hours * 3600)
+        monkeypatch.setattr(site.time, "time", lambda hours=hours: now + hours * 3600)
         assert visitor.open().status == status
 
 

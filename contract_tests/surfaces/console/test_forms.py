@@ -13,7 +13,7 @@ from contract_tests.support.sandbox import Sandbox
 from contract_tests.surfaces.console.visitor import visiting
 from emulator.core.limits import CONSOLE_FORM
 from emulator.engine.reference_data import named_assumptions
-from emulator.ui.console import request_body
+from emulator.ui.console import api_client
 from emulator.ui.console.actions import ACTIONS, back
 from emulator.ui.console.api_client import ApiRequestError
 from emulator.ui.console.labels import DONE
@@ -243,7 +243,7 @@ def test_and_there_to_where_it_was(path: str) -> None:
     ],
 )
 def test_a_form_is_read_as_its_names_say(form: dict[str, str], expected: Any) -> None:
-    assert request_body.body(form) == expected
+    assert api_client.body_of(form) == expected
 
 
 @pytest.mark.parametrize(
@@ -251,7 +251,7 @@ def test_a_form_is_read_as_its_names_say(form: dict[str, str], expected: Any) ->
 )
 def test_a_form_that_cannot_be_read_is_rejected(form: dict[str, str]) -> None:
     with pytest.raises(ApiRequestError):
-        request_body.body(form)
+        api_client.body_of(form)
 
 
 def test_every_action_has_a_message() -> None:

@@ -15,9 +15,9 @@ from emulator.core.errors import ERRORS
 from emulator.document import bundles
 from emulator.engine.reference_data import named_assumptions
 from emulator.presentation.languages.language import language_of
-from emulator.presentation.languages.statuses import TRANSITIONS
+from emulator.presentation.languages.wording import TRANSITIONS
 from emulator.resources.registry import STATE_MACHINES
-from emulator.ui.console import error_texts
+from emulator.ui.console import labels
 from emulator.ui.console.labels import ASSUMPTIONS, EMAILS, SETTINGS
 from emulator.ui.console.views import PAGES
 from emulator.web.validation import EXPLAINED
@@ -155,7 +155,7 @@ PACKAGES = ("control", "core", "engine", "resources", "web")
 def written_messages() -> Iterator[str]:
     """Each message that stands in a call which makes an error, with ``x`` for what varies."""
     for package in PACKAGES:
-        for file in Path(error_texts.__file__).parents[2].joinpath(package).rglob("*.py"):
+        for file in Path(labels.__file__).parents[2].joinpath(package).rglob("*.py"):
             for node in ast.walk(ast.parse(file.read_text("utf-8"))):
                 if isinstance(node, ast.Call):
                     yield from filter(None, map(_written, _message_of(node)))
@@ -183,4 +183,4 @@ def test_every_error_that_a_form_can_meet_has_a_french_text() -> None:
     written = [*written_messages()]
     assert len(written) > 80
     texts = [*table, *written, *EXPLAINED.values()]
-    assert [text for text in texts if error_texts.translated(french, text) == text] == []
+    assert [text for text in texts if labels.translated(french, text) == text] == []

@@ -10,7 +10,7 @@ import pytest
 from contract_tests.support.html import Page
 from contract_tests.support.sandbox import CARD, FAILING_PHONE, Sandbox
 from contract_tests.surfaces.console.visitor import Visitor, visiting, within
-from emulator.presentation.languages.statuses import STATUSES
+from emulator.presentation.languages.wording import STATUSES
 from emulator.resources.registry import STATE_MACHINES
 from emulator.ui.console.views import PAGES
 

@@ -10,7 +10,7 @@ import pytest
 from contract_tests.support.html import Page
 from contract_tests.support.sandbox import Sandbox
 from contract_tests.surfaces.console.visitor import Visitor, visiting
-from emulator.ui.console.recorder import FILES
+from emulator.ui.console.actions import FILES
 
 
 def pressed(visitor: Visitor, page: Page, **chosen: str) -> Page:

@@ -9,8 +9,8 @@ import pytest
 
 from contract_tests.support.receiver import Receiver, Reply
 from contract_tests.support.sandbox import CARD, Sandbox
-from emulator.control.audit.lists import MANY_PAGES, MANY_READS
-from emulator.control.audit.rules import RULES
+from emulator.control.audit.audit import RULES
+from emulator.control.audit.violations import MANY_PAGES, MANY_READS
 
 UUID = "5f0c6a52-8c3e-4c55-9b8e-0d6f0a4f3b21"
 

@@ -6,7 +6,7 @@ import pytest
 
 from contract_tests.support.sandbox import Sandbox
 from emulator.document import bundles
-from emulator.ui.console.columns import COLUMNS
+from emulator.ui.console.render import COLUMNS
 
 
 def test_a_list_shows_each_object_as_its_own_resource_does(sandbox: Sandbox) -> None:

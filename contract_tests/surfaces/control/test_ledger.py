@@ -9,7 +9,7 @@ import pytest
 from contract_tests.support.contract import Contract
 from contract_tests.support.sandbox import RunningServer, Sandbox
 from emulator.engine import journal
-from emulator.resources.payments import current_payment, transactions
+from emulator.resources.payments import payment_intents, transactions
 
 BUYER_CARD = {"type": "bank_card", "number": "4242424242424242", "exp_month": 12, "exp_year": 2030, "cvc": "123"}
 
@@ -87,7 +87,7 @@ def wrongly_netted(real: Any) -> Any:
 
 def do_not_look(monkeypatch: pytest.MonkeyPatch) -> None:
     """No payment under way is noticed, so that an invoice can be paid twice while a card settles."""
-    monkeypatch.setattr(current_payment, "of", lambda world, owner: None)
+    monkeypatch.setattr(payment_intents, "current_payment", lambda world, owner: None)
 
 
 SETTLES_LATER = {**BUYER_CARD, "number": "4000000000000077"}

@@ -13,7 +13,7 @@ import pytest
 
 from contract_tests.support.sandbox import CARD, Sandbox
 from contract_tests.surfaces.cli.terminal import clean
-from emulator.control.request_code import FORMS
+from emulator.control.requests import FORMS
 from emulator.testing import Emulator
 
 AWA = {"email": "awa@example.com", "name": 'Awa "d\'Or" $HOME `x` \\ Ève', "metadata": {"b": "true"}}

@@ -14,7 +14,7 @@ from httpx import Response
 from contract_tests.support.client import http_client
 from contract_tests.support.receiver import Received, Receiver, Reply
 from contract_tests.support.sandbox import Sandbox
-from emulator.control.request_code import FORMS
+from emulator.control.requests import FORMS
 
 CARD = {"type": "bank_card", "number": "4242 4242 4242 4242", "exp_month": 12, "exp_year": 2030, "cvc": "987"}
 

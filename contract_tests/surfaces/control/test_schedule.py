@@ -10,7 +10,7 @@ import pytest
 from contract_tests.support.receiver import Receiver
 from contract_tests.support.rules_harness import RulesHarness
 from contract_tests.support.sandbox import CHARGED, FAILED, FAILING_PHONE, Sandbox, compare_events
-from emulator.control.schedule import SUMMARIES
+from emulator.control.clock import SUMMARIES
 from emulator.resources.registry import JOBS
 
 

@@ -12,7 +12,7 @@ import pytest
 from contract_tests.support.sandbox import RunningServer, Sandbox
 from contract_tests.surfaces.console.visitor import visiting
 from emulator.document import bundles
-from emulator.resources.ledger import accounts
+from emulator.resources import ledger
 
 CARD = {"type": "bank_card", "number": "4242424242424242", "exp_month": 12, "exp_year": 2030, "cvc": "123"}
 
@@ -97,7 +97,7 @@ def posted(sandbox: Sandbox) -> Counter[tuple[str, str]]:
     while True:
         found = sandbox.control.get("/ledger", page=page, page_size=100)["entries"]
         for each in found["data"]:
-            if each["account"] in accounts.BOOKS:
+            if each["account"] in ledger.BOOKS:
                 sums[each["account"], each["currency"]] += each["amount"]
         if found["pagination"]["next"] is None:
             return sums
@@ -169,10 +169,10 @@ def test_the_console_shows_it(sandbox: Sandbox, shop: Shop) -> None:
 
 
 def test_every_account_has_a_title_and_the_books_are_documented() -> None:
-    posted = set(re.findall(r'sums\["([\w ]+)"', inspect.getsource(accounts)))
-    assert posted == set(accounts.ACCOUNTS)
+    posted = set(re.findall(r'sums\["([\w ]+)"', inspect.getsource(ledger)))
+    assert posted == set(ledger.ACCOUNTS)
     schema = bundles.load("control")["components"]["schemas"]["LedgerTotal"]
-    assert schema["properties"]["account"]["enum"] == [*accounts.BOOKS]
+    assert schema["properties"]["account"]["enum"] == [*ledger.BOOKS]
 
 
 def test_a_rewind_takes_it_back(sandbox: Sandbox, shop: Shop) -> None:

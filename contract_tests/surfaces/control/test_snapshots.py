@@ -258,7 +258,7 @@ def test_imports_resets_and_restores_run_one_at_a_time(sandbox: Sandbox, monkeyp
         sandbox.control.post("/reset")
         order.append("reset")
 
-    monkeypatch.setattr("emulator.control.snapshots.validate", slow)
+    monkeypatch.setattr("emulator.control.worlds.validate", slow)
     with ThreadPoolExecutor(2) as threads:
         imported = threads.submit(sandbox.control.request, "PUT", "/snapshots/late", json=exported)
         assert arrived.wait(30)

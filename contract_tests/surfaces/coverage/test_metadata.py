@@ -6,9 +6,8 @@ import pytest
 
 from contract_tests.support.receiver import Receiver
 from contract_tests.support.sandbox import Sandbox
-from emulator.checks.document.link_walker import headers
-from emulator.checks.document.object_factory import ObjectFactory, Scene
-from emulator.checks.document.prerequisites import PREREQUISITES
+from emulator.checks.document.links import headers
+from emulator.checks.document.object_factory import PREREQUISITES, ObjectFactory, Scene
 
 KINDS = ("session", "invoice", "intent", "link", "method", "refund", "subscription", "webhook", "customer", "product")
 

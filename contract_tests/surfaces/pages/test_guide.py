@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from contract_tests.support.sandbox import RunningServer
-from emulator.ui.docs import guide
+from emulator.ui.docs import reference
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[httpx.Cl
     (tmp_path / "site" / "renewals").mkdir(parents=True)
     (tmp_path / "site" / "renewals" / "index.html").write_text("<h1>Test renewals</h1>", "utf-8")
     (tmp_path / "secret.txt").write_text("not for you", "utf-8")
-    monkeypatch.setattr(guide, "guide_folder", lambda: tmp_path / "site")
+    monkeypatch.setattr(reference, "guide_folder", lambda: tmp_path / "site")
     server = RunningServer()
     with httpx.Client(base_url=server.url, timeout=60) as client:
         yield client
@@ -43,7 +43,7 @@ def test_what_is_not_there_is_not_found(served: httpx.Client, path: str) -> None
 
 
 def test_a_site_that_was_not_built_is_not_found(server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guide, "guide_folder", lambda: Path("/nowhere"))
+    monkeypatch.setattr(reference, "guide_folder", lambda: Path("/nowhere"))
     empty = RunningServer()
     assert httpx.get(f"{empty.url}/docs/guide/", timeout=60).status_code == 404
     empty.stop()

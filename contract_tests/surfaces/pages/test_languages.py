@@ -10,8 +10,8 @@ from contract_tests.support.sandbox import Sandbox
 from contract_tests.surfaces.pages.buyer import CARD, DECLINED, TRANSFER, WHO, buyer, invoice, link, session
 from emulator.engine.reference_data import ReferenceData
 from emulator.presentation.languages.catalogs import languages
-from emulator.resources.payments.outcomes import DEFAULT_FAILURE_CODE
-from emulator.ui.buyer.messages import ERRORS
+from emulator.resources.payments.operator import DEFAULT_FAILURE_CODE
+from emulator.ui.buyer.render import ERRORS
 
 MAGIC = {f"{type}.{value.name}": value for type, values in ReferenceData().magic.items() for value in values}
 

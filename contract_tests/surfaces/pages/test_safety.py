@@ -21,7 +21,7 @@ from contract_tests.surfaces.pages.buyer import (
     policy,
     session,
 )
-from emulator.ui.buyer.merchant_urls import web_url
+from emulator.ui.buyer.payables import web_url
 
 NASTY = [
     "<script>alert(1)</script>",

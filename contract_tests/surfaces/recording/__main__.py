@@ -24,8 +24,7 @@ import pytest
 
 from contract_tests.support.sandbox import CLOSING, Sandbox
 from emulator.control.recording.model import Recording
-from emulator.control.recording.reproduction import reproduce
-from emulator.control.recording.shrink import Shrunk
+from emulator.control.recording.reproduction import Shrunk, reproduce
 from emulator.testing.fresh_world import FreshWorld
 
 OPTIONS = ("-q", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning")

@@ -7,7 +7,7 @@ import pytest
 
 from contract_tests.robustness.walk.walker import Walker
 from emulator.control.recording.model import Recording
-from emulator.control.recording.player import play
+from emulator.control.recording.reproduction import play
 from emulator.testing import Emulator, LocalServer
 from emulator.testing.fresh_world import FreshWorld
 

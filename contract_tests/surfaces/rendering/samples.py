@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from emulator.presentation.pdf.invoice_pdf import render
-from emulator.resources.billing.invoice_lines import line
-from emulator.resources.billing.invoices import Invoice
+from emulator.resources.billing.invoices import Invoice, line
 from emulator.resources.customers.customer_records import Address, Customer
-from emulator.resources.simulation.invoice_documents import InvoiceDocument
+from emulator.resources.simulation.emails import InvoiceDocument
 
 NOW = "2026-01-15T09:30:00.000Z"
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from emulator.presentation.pdf import bidi
-from emulator.presentation.pdf.text import Style, clean, wrap
+from emulator.presentation.pdf import typesetting
+from emulator.presentation.pdf.typesetting import Style, clean, wrap
 
 STYLE = Style(size=10)
 WIDEST = 30
@@ -59,7 +59,7 @@ def test_lines_break_between_words_and_between_characters_of_east_asia() -> None
 )
 def test_text_runs_the_way_of_its_script(text: str, shown: str) -> None:
     """UAX #9, by examples; mirrored brackets stand for what they close or open."""
-    assert written(text) == [shown.translate(str.maketrans("()", ")(")) if bidi.is_rtl(text) else shown]
+    assert written(text) == [shown.translate(str.maketrans("()", ")(")) if typesetting.is_rtl(text) else shown]
 
 
 def test_arabic_letters_are_joined() -> None:

@@ -13,8 +13,8 @@ import pytest
 from contract_tests.support.sandbox import CHARGED
 from contract_tests.surfaces.testing.conftest import START
 from contract_tests.surfaces.testing.shop import checkout, subscribe
-from emulator.testing import AsyncEmulator, Emulator, aio
-from emulator.testing.aio import AsyncMethod
+from emulator.testing import AsyncEmulator, Emulator, emulator
+from emulator.testing.emulator import AsyncMethod
 
 TERMS = {"name": "Premium", "amount": 5000, "currency": "XAF", "interval": "month"}
 
@@ -87,11 +87,11 @@ async def test_an_expectation_fails_and_leaves_other_failures_alone(world: Emula
 
 
 ASYNC_CLASSES = (
-    aio.AsyncApi,
-    aio.AsyncClock,
-    aio.AsyncEvents,
-    aio.AsyncEmails,
-    aio.AsyncWebhooks,
+    emulator.AsyncApi,
+    emulator.AsyncClock,
+    emulator.AsyncEvents,
+    emulator.AsyncEmails,
+    emulator.AsyncWebhooks,
     AsyncEmulator,
 )
 

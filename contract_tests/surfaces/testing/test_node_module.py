@@ -14,8 +14,8 @@ from contract_tests.quality.docs.pages import PAGES, Sample, name, samples
 from contract_tests.support.sandbox import RunningServer
 from contract_tests.surfaces.node.__main__ import environment, prepare
 from emulator.testing import Emulator
-from emulator.testing import clock as python_clock
 from emulator.testing import webhooks as python_webhooks
+from emulator.testing import world_parts as python_clock
 
 NODE = ("node", "--test", "--test-reporter=tap")
 

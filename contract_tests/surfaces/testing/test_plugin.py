@@ -11,10 +11,10 @@ import httpcore  # noqa: F401  # see above
 import pytest
 
 import emulator.server.server
-import emulator.testing.following_clock
 
 # Stays loaded here: a run inside this one forgets the modules it was the first to import.
 import emulator.testing.plugin
+import emulator.testing.time_travel
 from emulator.engine.reference_data import named_assumptions
 from emulator.testing import LocalServer
 

@@ -32,8 +32,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from contract_tests.surfaces.testing.test_plugin import PLUGIN
-from emulator.testing import AsyncEmulator, Emulator, LocalServer, app_forwarding
-from emulator.testing.app_forwarding import in_thread
+from emulator.testing import AsyncEmulator, Emulator, LocalServer, collector
+from emulator.testing.collector import in_thread
 
 SLOW = 0.1
 """Seconds a view takes, so that the client closes while it runs."""
@@ -257,7 +257,7 @@ def test_a_view_that_never_ends_holds_nothing_up_and_is_reported(
     flavour: Flavour,
     first: str,
 ) -> None:
-    monkeypatch.setattr(app_forwarding, "TIME_LIMIT", 0.1)
+    monkeypatch.setattr(collector, "TIME_LIMIT", 0.1)
     view = make_view(ENDLESS)
     said = rf"customer.created evt_\w+ \(attempt 1\) of the world {world_name} .* has not answered within 0.1 s"
     with pytest.warns(RuntimeWarning, match=said):
@@ -349,7 +349,7 @@ def test_a_loop_that_ends(
     seconds: float,
     first: str,
 ) -> None:
-    monkeypatch.setattr(app_forwarding, "TIME_LIMIT", 0.1 if seconds == ENDLESS else HANGS)
+    monkeypatch.setattr(collector, "TIME_LIMIT", 0.1 if seconds == ENDLESS else HANGS)
     view = make_view(seconds)
     story = close_in_order(world, ON_THE_LOOP[target](build(view, "async")), view, first)
     in_thread(lambda: asyncio.run(story)).result(HANGS)

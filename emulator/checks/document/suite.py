@@ -17,10 +17,16 @@ from schemathesis.openapi.checks import RejectedPositiveData
 
 from emulator.checks.document.exceptions import is_excused, rejected_by_state
 from emulator.checks.document.format_strategies import register
-from emulator.checks.document.link_walker import PATIENCE, LinkWalker, failing, headers
-from emulator.checks.document.object_factory import CannotCreate, ObjectFactory
-from emulator.checks.document.operation_links import links, operations, with_standard_keywords
-from emulator.checks.document.prerequisites import LEFT_OUT
+from emulator.checks.document.links import (
+    PATIENCE,
+    LinkWalker,
+    failing,
+    headers,
+    links,
+    operations,
+    with_standard_keywords,
+)
+from emulator.checks.document.object_factory import LEFT_OUT, CannotCreate, ObjectFactory
 from emulator.checks.document.report import Report
 from emulator.document.tree import Document
 

@@ -1,18 +1,23 @@
-"""The run: all checks of a signing method in order, and the advice for those that fail."""
+"""The run: all checks of a signing method in order, and the advice for those that fail; deliveries as plain values.
+
+The values are for unit tests of a verifier: what the checks would send, and what to make of it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Iterator
 from typing import Any, NamedTuple
 
 import msgspec
 
 from emulator.checks.receiver.checks import GOOD, PING, ReceiverCheck, checks_of
 from emulator.checks.receiver.service_world import ServiceWorld
-from emulator.core.effects import HttpResult
+from emulator.core.unit_of_work import HttpResult
 from emulator.engine.outbox import WebhookSender
 from emulator.engine.redaction import redact_text, stars
-from emulator.resources.webhooks import signing
+from emulator.resources.webhooks import deliveries
+from emulator.resources.webhooks.deliveries import SignedRequest
 from emulator.resources.webhooks.endpoints import WebhookEndpoint
 
 EXCERPT = 200
@@ -73,7 +78,7 @@ async def _run(check: ReceiverCheck, service: ServiceWorld, sender: WebhookSende
 def _redacted(answer: HttpResult, endpoint: WebhookEndpoint) -> HttpResult:
     """A receiver may echo the request, and other people read the report."""
     text = answer.body or ""
-    for secret in (endpoint.secret, signing.credentials(endpoint)):
+    for secret in (endpoint.secret, deliveries.credentials(endpoint)):
         text = text.replace(secret, stars(secret))
     return msgspec.structs.replace(
         answer, body=redact_text(text)[:EXCERPT], error=answer.error and redact_text(answer.error)
@@ -132,4 +137,32 @@ def as_json(result: CheckResult) -> dict[str, Any]:
             for event, answer in result.answers
         ],
         "advice": advice_for(result),
+    }
+
+
+# -- deliveries as plain values
+
+
+def exported(service: ServiceWorld) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every delivery of every check of the endpoint's signing method, each with a name for its file.
+
+    ``at`` is the system's time in seconds when it was signed: by it a JWT is judged, as if it arrived then.
+    """
+    method = service.endpoint.security_profile
+    for check in checks_of(method):
+        for number, sent in enumerate(check.make(service), 1):
+            yield f"{method.lower()}-{check.name}-{number}", _as_json(service, check, sent)
+
+
+def _as_json(service: ServiceWorld, check: ReceiverCheck, sent: SignedRequest) -> dict[str, Any]:
+    return {
+        "check": check.name,
+        "sent": check.sent,
+        "expected": check.expected,
+        "rule": check.rule,
+        "method": service.endpoint.security_profile,
+        "webhook": service.endpoint.id,
+        "at": int(time.time()),
+        "headers": sent.headers,
+        "body": sent.body.decode(),
     }

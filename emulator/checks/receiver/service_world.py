@@ -12,16 +12,15 @@ from msgspec.structs import replace
 
 from emulator.control.trigger import trigger_event
 from emulator.core import calendar
-from emulator.core.effects import DeliverWebhook, HttpResult, PingEndpoint
 from emulator.core.errors import ApiError
 from emulator.core.events import Event, EventData
 from emulator.core.records import to_wire
-from emulator.core.unit_of_work import UnitOfWork
+from emulator.core.unit_of_work import DeliverWebhook, HttpResult, PingEndpoint, UnitOfWork
 from emulator.core.world import World, encode
-from emulator.resources.app.keys import Key
-from emulator.resources.webhooks import deliveries, signing
+from emulator.resources.app.clients import Key
+from emulator.resources.webhooks import deliveries
+from emulator.resources.webhooks.deliveries import SignedRequest
 from emulator.resources.webhooks.endpoints import EVERY_EVENT, RetryPolicy, WebhookEndpoint, permitted_url
-from emulator.resources.webhooks.signing import SignedRequest
 from emulator.server.sandbox import Sandbox
 
 APP = Key("receiver", livemode=False)
@@ -78,7 +77,9 @@ class ServiceWorld:
         """The validation ping."""
         with self._unit_of_work():
             event = self._world.event("webhook.ping", EventData(to_wire(self.endpoint)))
-        return signing.ping(PingEndpoint(endpoint=self.endpoint, event=event.id, body=encode(event)), int(time.time()))
+        return deliveries.ping(
+            PingEndpoint(endpoint=self.endpoint, event=event.id, body=encode(event)), int(time.time())
+        )
 
     def test(self) -> SignedRequest:
         """The event that the test operation sends (B-85)."""
@@ -118,7 +119,7 @@ class ServiceWorld:
         self, sent: SignedRequest, *, body: bytes | None = None, by: Mapping[str, str] | None = None, ago: int = 0
     ) -> SignedRequest:
         """The delivery signed again: over another ``body``, ``by`` an endpoint with other fields, seconds ``ago``."""
-        again = signing.signed(
+        again = deliveries.signed(
             self.endpoint.replace(**by or {}),
             sent.body if body is None else body,
             delivery=sent.headers["Emulator-Delivery"],

@@ -7,11 +7,17 @@ from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
-from emulator.checks.service.events import EventReceiver
-from emulator.checks.service.observations import MISSING, holds, resolved, value_at
-from emulator.checks.service.progress import CalibrationProgress
-from emulator.checks.service.service import NoAnswer, ProbeExchange, Service
-from emulator.checks.service.verdicts import Answered, Evidence, Verdict
+from emulator.checks.service.service import (
+    MISSING,
+    EventReceiver,
+    NoAnswer,
+    ProbeExchange,
+    Service,
+    holds,
+    resolved,
+    value_at,
+)
+from emulator.checks.service.verdicts import Answered, CalibrationProgress, Evidence, Verdict
 from emulator.document.probes import Boundary, Collected, Probe, ProbeOutcome, ProbeStep
 
 SHARED = "shared objects"

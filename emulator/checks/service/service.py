@@ -1,16 +1,136 @@
-"""The service that is asked: requests at a steady rate, repeated where the service was busy or failed."""
+"""The service that is asked: requests at a steady rate, what they were answered, and the webhooks that came.
+
+A request is repeated where the service was busy or failed.
+"""
 
 from __future__ import annotations
 
+import hmac
 import json
+import re
+import threading
 import time
+from base64 import b64encode
 from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from hashlib import sha256
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 import httpx
 
-from emulator.checks.service.observations import error_of
+from emulator.checks.webhook_receiver import HttpReceiver, ReceivedRequest, ReceiverReply
+from emulator.document.probes import REFERENCE
+
+# -- references to values of an answer, and the conditions that values are held against
+
+
+MISSING = object()
+"""What a path leads to where nothing is."""
+
+Answers = Mapping[str, Any]
+"""What was answered, by the names of the steps: the JSON of the body, with ``http``, ``headers`` and ``error``."""
+
+
+def error_of(status: int, body: Any) -> dict[str, Any] | None:
+    """An error of either shape (B-10) in one form: ``code`` and ``type`` in capitals, ``shape``, ``param``, ``has``."""
+    if status < 400 or not isinstance(body, dict):
+        return None
+    nested = isinstance(body.get("error"), dict)
+    given = body["error"] if nested else body
+    return {
+        "shape": "nested" if nested else "flat" if "code" in given else "other",
+        "code": str(given.get("code", "")).upper(),
+        "type": str(given.get("type", "")).upper(),
+        "param": given.get("param"),
+        "message": given.get("message"),
+        "has": sorted(given),
+    }
+
+
+def value_at(answers: Answers, path: str) -> Any:
+    """The value that a dotted path leads to, or ``MISSING``."""
+    value: Any = answers
+    for key in path.split("."):
+        try:
+            value = value[int(key)] if isinstance(value, list) else value[key]
+        except (LookupError, TypeError, ValueError):
+            return MISSING
+    return value
+
+
+def resolved(value: Any, at: Callable[[str], Any]) -> Any:
+    """A JSON value with its references replaced; a text that is one reference becomes the value itself."""
+    if isinstance(value, dict):
+        if len(value) == 1 and (word := next(iter(value))) in COMPUTED:
+            return COMPUTED[word](value[word], at)
+        return {key: resolved(part, at) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [resolved(part, at) for part in value]
+    if not isinstance(value, str):
+        return value
+    if whole := REFERENCE.fullmatch(value):
+        return at(whole[1])
+    return REFERENCE.sub(lambda match: str(at(match[1])), value)
+
+
+def _percent_of(parts: Any, at: Callable[[str], Any]) -> int | float:
+    part, whole = (resolved(each, at) for each in parts)
+    rate = round(100 * part / whole, 4)
+    return int(rate) if rate == int(rate) else rate
+
+
+COMPUTED: Mapping[str, Callable[[Any, Callable[[str], Any]], Any]] = {
+    "percent_of": _percent_of,
+    "succeeded": lambda names, at: [name for name, step in names.items() if at(f"{step}.http") == 201],
+}
+"""Values that are computed: the rate of ``[part, whole]``; the names whose step (``{NAME: step}``) succeeded."""
+
+
+def holds(condition: Any, value: Any, at: Callable[[str], Any]) -> bool:
+    """Whether a value is as a condition says: equal to it, or as its word (``CONDITIONS``) asks."""
+    if isinstance(condition, dict) and len(condition) == 1 and (word := next(iter(condition))) in CONDITIONS:
+        return CONDITIONS[word](value, resolved(condition[word], at))
+    return bool(value == resolved(condition, at)) and isinstance(value, bool) == isinstance(condition, bool)
+
+
+def _days_after(value: Any, given: Any) -> bool:
+    start, days = given
+    try:
+        return _instant(value) - _instant(start) == timedelta(days=days)
+    except (TypeError, ValueError):
+        return False
+
+
+def _instant(text: str) -> datetime:
+    """An instant; of a date with a later instant only the date counts."""
+    return datetime.fromisoformat(text.replace("Z", "+00:00"))
+
+
+def _date_after(value: Any, given: Any) -> bool:
+    start, days = given
+    try:
+        return datetime.fromisoformat(str(value)).date() - _instant(start).date() == timedelta(days=days)
+    except (TypeError, ValueError):
+        return False
+
+
+CONDITIONS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "any": lambda value, of: value in of,
+    "not": lambda value, other: value != other,
+    "present": lambda value, wanted: (value is not MISSING) == wanted,
+    "matches": lambda value, pattern: isinstance(value, str) and re.fullmatch(pattern, value) is not None,
+    "has": lambda value, names: isinstance(value, dict | list) and set(names) <= set(value),
+    "length": lambda value, length: isinstance(value, list) and len(value) == length,
+    "days_after": _days_after,
+    "date_after": _date_after,
+}
+"""What a condition may ask of a value, by its word."""
+
+
+# -- requests
+
 
 ATTEMPTS = 6
 """How often a request is sent until it is given up."""
@@ -116,3 +236,59 @@ def _answer(answer: httpx.Response, method: str, path: str, sent: Any) -> dict[s
         "error": error_of(answer.status_code, body),
         "exchange": ProbeExchange(method, path, sent, answer.status_code, headers.get("request-id"), body),
     }
+
+
+# -- webhooks: the end of a path is the status that they are answered with, after the ping
+
+
+PATIENCE = 60.0
+"""Seconds that an event may take to arrive."""
+
+
+class EventReceiver:
+    """Receives the events of probes; ``url`` is where the service reaches it."""
+
+    def __init__(self, url: str | None = None, port: int = 0) -> None:
+        self._server = HttpReceiver(self._answer, port)
+        self._received: dict[str, list[ReceivedRequest]] = {}
+        self._arrived = threading.Condition()
+        self.url = (url or self._server.url).rstrip("/")
+
+    def __enter__(self) -> EventReceiver:
+        self._server.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.close()
+
+    def last(self, url: str, secret: str) -> dict[str, Any]:
+        """The last event that arrived at a URL: its fields, ``headers`` and ``signature`` (hex, base64 or other).
+
+        The ping does not count. Raises :class:`NoAnswer` if none arrives in time.
+        """
+        path = urlsplit(url).path
+        with self._arrived:
+            if not self._arrived.wait_for(lambda: len(self._of(path)) > 1, PATIENCE):
+                raise NoAnswer(f"no event arrived at {url}")
+            request = self._of(path)[-1]
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        signature = _signature(headers.get("service-signature", ""), secret, request.body)
+        return {**json.loads(request.body), "headers": headers, "signature": signature}
+
+    def _of(self, path: str) -> list[ReceivedRequest]:
+        """What arrived at a path; in front of the receiver there may be a tunnel with a path of its own."""
+        return next((found for at, found in self._received.items() if path.endswith(at)), [])
+
+    def _answer(self, request: ReceivedRequest) -> ReceiverReply:
+        with self._arrived:
+            before = self._received.setdefault(request.path, [])
+            before.append(request)
+            self._arrived.notify_all()
+            last = request.path.rpartition("/")[2]
+            return ReceiverReply(int(last) if len(before) > 1 and last.isdigit() else 200)
+
+
+def _signature(given: str, secret: str, body: bytes) -> str:
+    digest = hmac.digest(secret.encode(), body, sha256)
+    forms = {digest.hex(): "hex", digest.hex().upper(): "capitals", b64encode(digest).decode(): "base64"}
+    return forms.get(given, "other")

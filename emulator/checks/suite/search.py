@@ -1,13 +1,222 @@
-"""The search: the command runs with the right service, then with each wrong one that concerns it."""
+"""The search for services that are wrong in one way and that a test suite does not notice.
+
+The command runs with the right service, then with each wrong one that concerns it. A service is wrong at a seam.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from enum import Enum
+from typing import Any, NamedTuple, TypeVar
 
+import msgspec
+
+from emulator.checks import junit
 from emulator.checks.runs import ONE_AT_A_TIME, RunLimits, Runs
-from emulator.checks.suite.doubt_report import SuiteReport
-from emulator.checks.suite.seams import Doubt
+from emulator.core.records import Record, hidden_fields
+
+# -- seams of the service, and a row of the table of wrong services
+
+
+Alteration = Callable[..., Any]
+"""The wrong value in place of a right one; the right one itself where the row does not concern it."""
+
+
+class Seam(Enum):
+    """A place where a value passes. A change gets the value and what is named after it here."""
+
+    REQUESTED = "a ClientRequest, before it is handled"
+    ANSWERED = "a ServiceAnswer to a request of /v1"
+    SHOWN = "a JSON object in an answer, or in an event on its way to an endpoint"
+    DELIVERED = "the JSON of an event on its way to an endpoint, before it is signed; the world"
+    SIGNED = "the SignedRequest to an endpoint; the endpoint"
+    STORED = "a record that is added or changed; the record before, or None"
+    EMITTED = "the type of an event, or None for one that is never emitted; its record"
+    SCHEDULED = "when a job is due; its name, and the record that it is about"
+    RUN = "a job that is due, or None for one that does nothing; the world"
+    REACTED = "the reaction to an event, or None for one that is left out; the world, the event"
+
+
+class Doubt(NamedTuple):
+    """A service that is wrong in one way.
+
+    ``wrong`` completes the sentence "no test fails when …". ``look`` says what a test has to assert to notice. ``at``
+    is the seam at which the service is wrong, and the change there.
+    """
+
+    name: str
+    wrong: str
+    look: str
+    at: tuple[Seam, Alteration]
+
+    @property
+    def sentence(self) -> str:
+        """What is said of a test suite that does not notice."""
+        return f"no test fails when {self.wrong}"
+
+
+class ClientRequest(NamedTuple):
+    """What a request asks for; names of headers are in lower case."""
+
+    method: str
+    path: str
+    query: bytes
+    headers: Mapping[bytes, bytes]
+
+
+class ServiceAnswer(NamedTuple):
+    """An answer with a JSON body."""
+
+    status: int
+    body: Any
+
+
+def never_emitted(*types: str) -> tuple[Seam, Alteration]:
+    """Events of these types do not exist. What the rules do because of them still happens."""
+    return Seam.EMITTED, lambda emitted, record: None if emitted in types else emitted
+
+
+def never_run(*names: str) -> tuple[Seam, Alteration]:
+    """Jobs of these names do nothing when they are due."""
+    return Seam.RUN, lambda job, world: None if job.name in names else job
+
+
+def left_out(*reactions: Callable[..., Any]) -> tuple[Seam, Alteration]:
+    """These reactions to events never happen."""
+    return Seam.REACTED, lambda reaction, world, event: None if reaction in reactions else reaction
+
+
+def shown(kind: type[Record], fields: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> tuple[Seam, Alteration]:
+    """Objects of a kind are shown with wrong ``fields``; empty where an object is shown as it is."""
+    whole = set(kind.__struct_fields__) - set(hidden_fields(kind))
+
+    def change(right: Mapping[str, Any]) -> Mapping[str, Any]:
+        # Some answers have only a few fields of an object.
+        concerned = right["object"] == kind.kind and right.keys() >= whole
+        return {**right, **fields(right)} if concerned else right
+
+    return Seam.SHOWN, change
+
+
+def shown_as(kind: type[Record], status: str, other: str, **fields: Any) -> tuple[Seam, Alteration]:
+    """Objects of a kind with this status are shown with another one, and with other wrong ``fields``."""
+    return shown(kind, lambda right: {"status": other, **fields} if right["status"] == status else {})
+
+
+def created(kind: type[Record], fields: Callable[[Any], Mapping[str, Any]]) -> tuple[Seam, Alteration]:
+    """New records of a kind are stored with wrong ``fields``."""
+
+    def change(new: Record, old: Record | None) -> Record:
+        return msgspec.structs.replace(new, **fields(new)) if old is None and isinstance(new, kind) else new
+
+    return Seam.STORED, change
+
+
+def changed(kind: type[Record], fields: Callable[[Any, Any], Mapping[str, Any]]) -> tuple[Seam, Alteration]:
+    """Changes of records of a kind, from ``old`` to ``new``, are stored with wrong ``fields``."""
+
+    def change(new: Record, old: Record | None) -> Record:
+        return msgspec.structs.replace(new, **fields(old, new)) if old is not None and isinstance(new, kind) else new
+
+    return Seam.STORED, change
+
+
+def delivered(fields: Callable[[Mapping[str, Any], Any], Mapping[str, Any]]) -> tuple[Seam, Alteration]:
+    """Events are delivered with an object that has wrong ``fields``; the signature is right."""
+
+    def change(event: Mapping[str, Any], world: Any) -> Mapping[str, Any]:
+        subject = event["data"]["object"]
+        return {**event, "data": {**event["data"], "object": {**subject, **fields(subject, world)}}}
+
+    return Seam.DELIVERED, change
+
+
+# -- the report: which wrong services the command noticed, and the score
+
+
+NONE_CONCERNS = "No wrong service concerns what the command does."
+
+
+class SuiteReport(NamedTuple):
+    """``failure`` is that of the command with the right service; then nothing else was tried.
+
+    ``untouched`` are the rows that do not concern the command, ``remaining`` counts those that were not tried.
+    ``repeat`` asks one row again; ``{case}`` stands for its name.
+    """
+
+    noticed: Sequence[Doubt]
+    unnoticed: Sequence[Doubt]
+    untouched: Sequence[Doubt]
+    remaining: int = 0
+    failure: str | None = None
+    interrupted: bool = False
+    repeat: str = "--only {case}"
+
+    @property
+    def asked(self) -> int:
+        """How many wrong services were tried."""
+        return len(self.noticed) + len(self.unnoticed)
+
+    @property
+    def score(self) -> float:
+        """The percentage of wrong services that were noticed; 0 if none was tried."""
+        return 100 * len(self.noticed) / self.asked if self.asked else 0.0
+
+    def passes(self, least: float) -> bool:
+        """Whether the score is at least this percentage."""
+        return self.failure is None and self.asked > 0 and self.score >= least
+
+    def lines(self) -> Iterator[str]:
+        """The report for people."""
+        if self.failure:
+            yield f"The command fails with the right service, so nothing else was tried: {self.failure}"
+            return
+        for row in self.unnoticed:
+            yield from (row.sentence, f"    {row.look}", f"    again: {self.repeat.replace('{case}', row.name)}", "")
+        yield self._result()
+        if self.remaining:
+            yield f"{'Interrupted' if self.interrupted else 'The budget ended'} before {self.remaining} of them."
+
+    def _result(self) -> str:
+        if not self.asked:
+            return "No wrong service was tried." if self.remaining else NONE_CONCERNS
+        others = len(self.untouched)
+        concern = "1 other does not concern" if others == 1 else f"{others} others do not concern"
+        noticed = f"{len(self.noticed)} of {self.asked} wrong services were noticed"
+        return f"{int(self.score)} %: {noticed}; {concern} the command."
+
+    def text(self) -> str:
+        """The report as one text."""
+        return "\n".join(self.lines())
+
+    def as_dict(self) -> dict[str, Any]:
+        """The report for programs."""
+        return {
+            "score": round(self.score, 1),
+            "noticed": [row.name for row in self.noticed],
+            "unnoticed": [_as_json(row) for row in self.unnoticed],
+            "untouched": [row.name for row in self.untouched],
+            "remaining": self.remaining,
+            "failure": self.failure,
+            "interrupted": self.interrupted,
+        }
+
+    def as_junit(self) -> str:
+        """The report as JUnit XML: a test case for each wrong service, which fails where it was not noticed."""
+        right = junit.TestCase("the right service", [junit.TestFailure(next(self.lines()))] if self.failure else [])
+        rows = (*self.noticed, *self.unnoticed)
+        cases = [
+            junit.TestCase(row.name, [junit.TestFailure(row.sentence, row.look)] if row in self.unnoticed else [])
+            for row in rows
+        ]
+        return junit.report("test suite", "test suite", [right, *cases])
+
+
+def _as_json(row: Doubt) -> dict[str, Any]:
+    return {"name": row.name, "sentence": row.sentence, "look": row.look}
+
+
+# -- the search
 
 
 class DoubtRun(NamedTuple):

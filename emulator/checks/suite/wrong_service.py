@@ -10,16 +10,15 @@ from typing import Any, TypeVar
 import msgspec
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from emulator.checks.suite.seams import ClientRequest, Doubt, Seam, ServiceAnswer
-from emulator.core.effects import DeliverWebhook
+from emulator.checks.suite.search import ClientRequest, Doubt, Seam, ServiceAnswer
 from emulator.core.events import Event, EventData
 from emulator.core.jobs import Job
 from emulator.core.records import Record
-from emulator.core.unit_of_work import UnitOfWork
+from emulator.core.unit_of_work import DeliverWebhook, UnitOfWork
 from emulator.core.world import World, encode
 from emulator.engine.outbox import WebhookSender
+from emulator.resources.webhooks.deliveries import SignedRequest, signed
 from emulator.resources.webhooks.endpoints import WebhookEndpoint
-from emulator.resources.webhooks.signing import SignedRequest, signed
 from emulator.server.sandbox import Parts
 from emulator.web.context import RequestContext, context_of
 

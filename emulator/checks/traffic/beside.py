@@ -1,19 +1,161 @@
-"""The world beside the service: it plays what passed through the proxy, at the service's time and with its own ids."""
+"""The worlds beside the service: they play what passed through the proxy, in its order, and what differs is collected.
+
+A world has the service's time and ids of its own. What happens at the service without a request is done there too.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
-from emulator.checks.service.observations import error_of
-from emulator.checks.traffic import service_time
-from emulator.checks.traffic.comparison import Comparison, Difference
-from emulator.checks.traffic.decided_by import Route
-from emulator.checks.traffic.id_map import IdMap
-from emulator.checks.traffic.outside import OutsideWorld
-from emulator.checks.traffic.passed import PassedAnswer, PassedRequest, json_or_text
+from emulator.checks.service.service import error_of
+from emulator.checks.traffic import traffic_log
+from emulator.checks.traffic.comparison import (
+    ABSENT,
+    Comparison,
+    Difference,
+    IdMap,
+    Route,
+    assumptions_of,
+    assumptions_of_event,
+    route_of,
+)
+from emulator.checks.traffic.findings import Findings, ProxyFinding
+from emulator.checks.traffic.traffic_log import Passed, PassedAnswer, PassedRequest, PassedWebhook, json_or_text
+
+# -- what happens at the service without a request of the application
+
+
+METHODS: Mapping[str, Mapping[str, Any]] = {
+    "mobile_money": {"phone": "+24177123456"},
+    "bank_card": {"number": "4242424242424242", "exp_month": 12, "exp_year": 2099, "cvc": "123"},
+    "bank_transfer": {"iban": "FR1420041010050500013M02606"},
+    "paypal": {"email": "buyer@example.com"},
+}
+"""Payment methods that succeed, by type."""
+
+PAYABLE = ("open", "uncollectible", "payment_failed")
+"""Statuses of what a buyer can pay."""
+
+PENDING = ("processing", "requires_action", "pending")
+
+ANSWERED: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    "payment_intent": ("payment-intents", {"succeeded": "succeeded", "failed": "failed", "canceled": "failed"}),
+    "refund": ("refunds", {"succeeded": "succeeded", "failed": "failed"}),
+}
+"""The objects that an operator decides about: the segment of their path, and the answer behind each status."""
+
+PAID: Mapping[str, tuple[str, str]] = {
+    "checkout_session": ("checkout-sessions", "complete"),
+    "invoice": ("invoices", "paid"),
+}
+"""The objects that a buyer pays on a page: the segment of their path, and the status that shows it."""
+
+
+class Control(Protocol):
+    """The world beside, as it is read and steered."""
+
+    def read(self, path: str) -> Any:
+        """The JSON of a GET; None if it fails."""
+
+    def do(self, path: str, body: Mapping[str, Any]) -> Any:
+        """The JSON of a POST; None if it fails."""
+
+
+class Payment(NamedTuple):
+    """How a page was paid: the type of the method, and the code with which the payment failed, if it did."""
+
+    type: str | None
+    code: str | None = None
+
+
+class OutsideWorld:
+    """Does in a world what an object of the service shows to have happened outside the proxy.
+
+    ``paid`` has the world's payment intents, and their transactions, whose payment method a buyer chose on a page.
+    """
+
+    def __init__(self, control: Control, ids: IdMap) -> None:
+        self.paid: set[str] = set()
+        self._control = control
+        self._ids = ids
+        self._seen: set[str] = set()
+        self._methods: dict[str, str] = {}
+
+    def follow(self, body: Any) -> None:
+        """Follow every object in an answer or an event."""
+        for each in _objects(body):
+            self._follow(each)
+
+    def _follow(self, theirs: Mapping[str, Any]) -> None:
+        kind, id, ours = theirs.get("object"), theirs.get("id"), self._ids.ours(theirs.get("id"))
+        if kind == "payment_intent" and ours is None and isinstance(id, str):
+            self._attempt(id, theirs)
+        if ours is None:
+            return
+        if kind in ANSWERED:
+            segment, results = ANSWERED[str(kind)]
+            if (result := results.get(str(theirs.get("status")))) and self._status(segment, ours) in PENDING:
+                self._answer(segment, ours, result, _code(theirs))
+        elif kind in PAID and theirs.get("status") == PAID[str(kind)][1]:
+            self._pay(PAID[str(kind)][0], ours, Payment(self._methods.get(str(id))))
+
+    def _attempt(self, id: str, intent: Mapping[str, Any]) -> None:
+        """An unknown payment intent: a buyer's attempt on a page that is known."""
+        page = intent.get("checkout_session") or intent.get("invoice")
+        segment = "checkout-sessions" if intent.get("checkout_session") else "invoices"
+        if not isinstance(page, str) or id in self._seen or (ours := self._ids.ours(page)) is None:
+            return
+        self._seen.add(id)
+        type, code = intent.get("payment_method_type"), _code(intent)
+        if isinstance(type, str):
+            self._methods[page] = type
+        if code is not None:
+            self._pay(segment, ours, Payment(self._methods.get(page), code))
+
+    def _pay(self, segment: str, ours: str, payment: Payment) -> None:
+        if self._status(segment, ours) not in PAYABLE:
+            return
+        if payment.code is not None:
+            self._control.do("/_emulator/outcomes", {"operation": "payment", "result": "failed", "code": payment.code})
+        fields = METHODS.get(payment.type or "")
+        known = {} if fields is None else {"method": {"type": payment.type, **fields}}
+        intent = self._control.do(f"/_emulator/{segment}/{ours}/pay", known)
+        if not isinstance(intent, dict):
+            return
+        if intent.get("status") in PENDING:
+            result = "failed" if payment.code else "succeeded"
+            intent = self._answer("payment-intents", intent["id"], result, payment.code) or intent
+        self.paid |= {str(intent["id"]), str(intent.get("transaction"))}
+
+    def _answer(self, segment: str, ours: str, result: str, code: str | None) -> Any:
+        coded = {"code": code} if code and result == "failed" else {}
+        return self._control.do(f"/_emulator/{segment}/{ours}/answer", {"result": result, **coded})
+
+    def _status(self, segment: str, ours: str) -> Any:
+        found = self._control.read(f"/v1/{segment}/{ours}/")
+        return found.get("status") if isinstance(found, dict) else None
+
+
+def _code(intent: Mapping[str, Any]) -> str | None:
+    error = intent.get("last_error")
+    code = error.get("code") if isinstance(error, dict) else None
+    return str(code).upper() if code else None
+
+
+def _objects(body: Any) -> Iterator[Mapping[str, Any]]:
+    """The objects of a body: itself, the items of a list."""
+    if isinstance(body, dict) and body.get("object") == "list" and isinstance(body.get("data"), list):
+        yield from (each for each in body["data"] if isinstance(each, dict))
+    elif isinstance(body, dict):
+        yield body
+
+
+# -- one world
+
 
 NOT_PLAYED = frozenset(["listWebhookDeliveries", "retryWebhookDelivery"])
 """Operations about what receivers answered, which only the service knows."""
@@ -107,7 +249,7 @@ class WorldBeside:
 
     def find_event(self, event: Mapping[str, Any]) -> Compared | None:
         """Compare an event with the same one here; None if this world has not emitted it."""
-        self._move_to(max(service_time.normal(str(event.get("created_at"))), default=""))
+        self._move_to(max(traffic_log.normal(str(event.get("created_at"))), default=""))
         self._outside.follow(_object_of(event))
         theirs = _object_of(event)
         for ours in self._events(str(event.get("type"))):
@@ -126,9 +268,9 @@ class WorldBeside:
     # -- time
 
     def _follow_time(self, passed: PassedRequest, body: Any) -> None:
-        shown = service_time.latest(body)
+        shown = traffic_log.latest(body)
         if shown and passed.date and passed.status == 201:
-            self._trusts_dates = service_time.agree(passed.date, shown)
+            self._trusts_dates = traffic_log.agree(passed.date, shown)
         dated = passed.date if self._trusts_dates or (not self._now and shown is None) else None
         instant = max(filter(None, (shown, dated)), default="")
         if not self._comparison.begun and instant:
@@ -174,3 +316,109 @@ def _object_of(event: Mapping[str, Any]) -> Mapping[str, Any]:
 def _after(instant: str) -> str:
     later = datetime.fromisoformat(instant) + timedelta(milliseconds=1)
     return later.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+# -- all worlds
+
+
+MAX_WAITING = 50
+"""Events that may wait for the request that emits them here; what comes beyond is not compared."""
+
+
+class SideBySide:
+    """The comparison of a run. ``found`` is called with each difference, in the same thread."""
+
+    def __init__(
+        self,
+        worlds: WorldOfApps,
+        settings: Mapping[str, Any],
+        found: Callable[[ProxyFinding], None] = lambda finding: None,
+    ) -> None:
+        self.findings = Findings()
+        self._worlds = worlds
+        self._settings = settings
+        self._found = found
+        self._apps: dict[str, WorldBeside] = {}
+        self._waiting: list[tuple[int, Mapping[str, Any]]] = []
+        self._events: set[str] = set()
+
+    def take(self, passed: Passed) -> None:
+        """Play and compare one request or webhook."""
+        try:
+            if isinstance(passed, PassedRequest):
+                self._request(passed)
+                self._waiting = [each for each in self._waiting if not self._compared_event(*each)]
+            else:
+                self._webhook(passed)
+        except Exception as error:  # whatever a service answers: the proxy goes on, and the report says so
+            self.findings.skip(f"the comparison failed: {type(error).__name__}: {error}"[:200])
+
+    def finish(self) -> None:
+        """At the end: events that were not emitted here are differences."""
+        for number, event in self._waiting:
+            self._add_event(number, str(event.get("type")), [Difference("event", event.get("id"), ABSENT)])
+        self._waiting = []
+
+    def _request(self, passed: PassedRequest) -> None:
+        route = route_of(passed.method, passed.target)
+        operation = route.id if route else "no operation"
+        path = passed.target.partition("?")[0]
+        if passed.app not in self._apps:
+            self._apps[passed.app] = WorldBeside(self._worlds, passed.app, self._settings)
+        compared = self._apps[passed.app].play(passed, route)
+        if compared.skipped:
+            self.findings.skip(compared.skipped)
+            return
+        self.findings.compared += 1
+        self._add(
+            passed.number,
+            f"{passed.method} {path}",
+            operation,
+            compared.differences,
+            partial(assumptions_of, route, passed),
+        )
+
+    def _webhook(self, passed: PassedWebhook) -> None:
+        event = _event(passed.body)
+        if event.get("type") in (None, "webhook.ping") or event.get("id") in self._events:
+            return
+        self._events.add(str(event.get("id")))
+        if self._compared_event(passed.number, event):
+            return
+        if len(self._waiting) < MAX_WAITING:
+            self._waiting.append((passed.number, event))
+        else:
+            self.findings.skip("more events wait for what causes them than there is room for")
+
+    def _compared_event(self, number: int, event: Mapping[str, Any]) -> bool:
+        """Compare an event, if a world has emitted it."""
+        worlds = [*self._apps.values()]
+        compared: Compared | None = None
+        for world in [each for each in worlds if each.knows(event)] or worlds[:1]:
+            compared = compared or world.find_event(event)
+        if compared is None:
+            return False
+        self.findings.events += 1
+        self._add_event(number, str(event["type"]), compared.differences)
+        return True
+
+    def _add_event(self, number: int, type: str, differences: Iterable[Difference]) -> None:
+        self._add(number, f"webhook {type}", type, differences, partial(assumptions_of_event, type))
+
+    def _add(
+        self,
+        number: int,
+        request: str,
+        operation: str,
+        differences: Iterable[Difference],
+        cited: Callable[[str], tuple[str, ...]],
+    ) -> None:
+        for each in differences:
+            finding = ProxyFinding.of(number, request, operation, each, cited(each.place))
+            self.findings.add(finding)
+            self._found(finding)
+
+
+def _event(body: str) -> Mapping[str, Any]:
+    event = json_or_text(body)
+    return event if isinstance(event, dict) else {}

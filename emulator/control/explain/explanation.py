@@ -1,22 +1,28 @@
-"""The explanation of an object: what led to its present state, each step after its cause."""
+"""The explanation of an object: the requests, jobs, transitions, events, deliveries and emails that led to its state.
+
+Each step comes after its cause.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import groupby, takewhile
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
+from emulator.control import objects
+from emulator.control.explain import answers
 from emulator.control.explain.causality import Causality, LoggedUnit
 from emulator.control.explain.explanation_text import StepText, StepTexts
+from emulator.control.objects import find
 from emulator.core.calendar import Timestamp
-from emulator.core.event_types import EVENTS
-from emulator.core.events import Event
+from emulator.core.events import EVENTS, Event
 from emulator.core.jobs import FailedJob, Job
 from emulator.core.records import Record
+from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
-from emulator.presentation.languages.language import Language
+from emulator.presentation.languages.language import Language, language_of
 from emulator.resources.simulation.emails import Email
 from emulator.resources.webhooks.deliveries import WebhookDelivery
 from emulator.resources.webhooks.endpoints import WebhookEndpoint
@@ -287,3 +293,33 @@ class Explanation:
         self.steps.append(ExplanationStep(at=at, kind=kind, id=id, object=object, caused_by=cause, **text._asdict()))
         if id is not None:
             self._step_ids[id] = id
+
+
+# -- the operation
+
+
+MAX_STEPS = 1000
+"""The most steps of a chain; of a longer one the latest are sent."""
+
+
+async def explain(engine: Engine, runtime: Runtime, id: str, query: Mapping[str, Any]) -> dict[str, Any]:
+    """GET /explain/{id}."""
+    await runtime.catch_up()
+    record, language = find(runtime.world, id), language_of(query["language"])
+    explanation = Explanation(runtime, record, language)
+    explanation.build()
+    chain = sorted(explanation.steps, key=lambda step: step.at)
+    return {
+        "id": id,
+        "kind": record.kind,
+        "status": getattr(record, "status", None),
+        "name": objects.describe(runtime.world, record, language),
+        "summary": answers.answer(runtime.world, record, language),
+        "complete": explanation.complete and len(chain) <= MAX_STEPS,
+        "chain": chain[-MAX_STEPS:],
+    }
+
+
+OPERATIONS = {
+    "explainObject": explain,
+}

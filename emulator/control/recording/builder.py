@@ -1,18 +1,31 @@
-"""Builds a recording from the requests of a world: ids become references, and what changes nothing is left out."""
+"""Builds a recording from the requests of a world: ids become references, and what changes nothing is left out.
+
+Tests must not need, or disturb, an application, nor hold a card number, account or secret of anyone: inboxes stand in the
+place of webhook receivers, and test values in the place of masked ones.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
-from emulator.control.recording import buyer_pages, receivers
-from emulator.control.recording.exchanges import CausedEvent, Exchange, Lookup, ObjectList, RecordedStart, Wanted
-from emulator.control.recording.id_search import ID, ids_in, request_ids
+from emulator.control.recording.exchanges import (
+    ID,
+    CausedEvent,
+    Exchange,
+    Lookup,
+    ObjectList,
+    RecordedStart,
+    Wanted,
+    ids_in,
+    request_ids,
+)
 from emulator.control.recording.model import (
+    URL,
     Call,
     ClockMove,
     ExpectedField,
@@ -21,7 +34,134 @@ from emulator.control.recording.model import (
     Reference,
     renumbered,
 )
-from emulator.control.recording.test_values import with_test_values
+
+# -- test values
+
+
+_LAST_FOUR = re.compile(r"\*{4}(\d{4})")
+
+SUCCEEDING_CARD = "4242424242424242"
+
+MASKED_FIELDS: Mapping[str, str] = {
+    "cvc": "123",
+    "cvv": "123",
+    "pin": "1234",
+    "iban": "DE89370400440532013000",
+    "account_number": "DE89370400440532013000",
+    "secret": "test-secret",
+    "password": "test-password",
+}
+"""What stands for a masked value, by the name of its field."""
+
+CARD_FIELDS = ("number", "card_number", "pan")
+
+
+def with_test_values(value: Any, cards: Mapping[str, str], field: str = "") -> Any:
+    """A JSON value with test values in place of masked ones. ``cards`` are test cards by their last four digits."""
+    if isinstance(value, dict):
+        return {name: with_test_values(part, cards, name) for name, part in value.items()}
+    if isinstance(value, list):
+        return [with_test_values(part, cards, field) for part in value]
+    if not isinstance(value, str) or "***" not in value:
+        return value
+    if field in MASKED_FIELDS:
+        return MASKED_FIELDS[field]
+    card = cards.get(value[-4:], SUCCEEDING_CARD)
+    return card if field in CARD_FIELDS else _LAST_FOUR.sub(card, value)
+
+
+# -- buyers' pages, as calls of the control API that do the same
+
+
+_PAGE = re.compile(r"/(checkout|pay|invoice)/(\w+)")
+
+
+class ControlCall(NamedTuple):
+    """A call of the control API about one object."""
+
+    operation: str
+    resource: str
+    id: str
+    body: dict[str, Any]
+
+    @property
+    def path(self) -> str:
+        """Its path."""
+        return f"/_emulator/{self.resource}/{self.id}/{'answer' if self.operation in ANSWERS.values() else 'pay'}"
+
+
+PAYS: Mapping[str, tuple[str, str]] = {
+    "checkout": ("payCheckoutSession", "checkout-sessions"),
+    "pay": ("payPaymentLink", "payment-links"),
+    "invoice": ("payInvoicePage", "invoices"),
+}
+"""The operation that pays, and the first part of its path, by the first segment of a page's path."""
+
+ANSWERS = {"payment-intents": "answerPaymentIntent", "checkout-sessions": "answerCheckoutSession"}
+"""The operations by which a buyer confirms or rejects what is under way."""
+
+
+def control_call(path: str, body: object) -> ControlCall | None:
+    """The call for a request to a page, as the journal has it; None if it is none. Card numbers are masked."""
+    page = _PAGE.fullmatch(path)
+    if page is None or not isinstance(body, dict):
+        return None
+    if "answered" not in body:
+        return ControlCall(*PAYS[page[1]], page[2], body)
+    id = body["answered"]
+    resource = "checkout-sessions" if id == page[2] else "payment-intents"
+    answer = {name: body[name] for name in ("result", "code") if body[name] is not None}
+    return ControlCall(ANSWERS[resource], resource, id, answer)
+
+
+# -- inboxes
+
+
+INBOXES = "/_emulator/inbox/"
+
+
+def inbox(url: str, exchange: Exchange, lookup: Lookup, own: str) -> str:
+    """The URL of a webhook endpoint in a recording; ``own`` is the emulator's. An inbox stays what it is."""
+    path = url.removeprefix(own)
+    if not path.startswith(INBOXES):
+        path = f"{INBOXES}{_name(exchange) if _failure(exchange, lookup, own) else 'recorded'}"
+    return f"{Reference(URL)}{path}"
+
+
+def inbox_response(exchange: Exchange, lookup: Lookup, own: str) -> Call | None:
+    """The call after which the inbox of a new endpoint fails as its receiver always did; None if that did not.
+
+    It comes after the endpoint was created, since a receiver has to answer the ping that validates its URL.
+    """
+    if (status := _failure(exchange, lookup, own)) is None:
+        return None
+    return Call(
+        operation="setInboxResponse",
+        method="PUT",
+        path=f"{INBOXES}{_name(exchange)}/response",
+        status=200,
+        parameters={"name": _name(exchange)},
+        body={"status": status},
+    )
+
+
+def _name(exchange: Exchange) -> str:
+    return f"recorded-{exchange.place}"
+
+
+def _failure(exchange: Exchange, lookup: Lookup, own: str) -> int | None:
+    """The status that the receiver of a new endpoint gave each time, unless it is 200 or the receiver is an inbox."""
+    answer = exchange.answer
+    if exchange.operation != "createWebhook" or not isinstance(answer, dict):
+        return None
+    if str(answer.get("url")).startswith(own + INBOXES):
+        return None
+    status = lookup.receiver_status(str(answer.get("id")))
+    return None if status == 200 else status
+
+
+# -- the builder
+
 
 MOVE = "advanceClock"
 
@@ -137,7 +277,7 @@ class Builder:
 
     def _is_step(self, exchange: Exchange) -> bool:
         if exchange.operation is None:
-            return buyer_pages.control_call(exchange.path, exchange.body) is not None and exchange.status < 400
+            return control_call(exchange.path, exchange.body) is not None and exchange.status < 400
         is_left_out = exchange.operation in LEFT_OUT or exchange.operation == MOVE or exchange.status in (0, 401, 429)
         return exchange.method != "GET" and not is_left_out and not _cuts(exchange)
 
@@ -181,17 +321,17 @@ class Builder:
         call = self._call(exchange)
         self._added[number] = len(self._steps)
         self._steps.append(call)
-        if (response := receivers.response(exchange, self._lookup, self._start.url)) is not None:
+        if (response := inbox_response(exchange, self._lookup, self._start.url)) is not None:
             self._steps.append(response)
 
     def _call(self, exchange: Exchange) -> Call:
-        done = buyer_pages.control_call(exchange.path, exchange.body) if exchange.operation is None else None
+        done = control_call(exchange.path, exchange.body) if exchange.operation is None else None
         operation, path = exchange.operation or "", exchange.target
         parameters, body, status = exchange.parameters, exchange.body, exchange.status
         if done is not None:
             operation, path, parameters, body, status = done.operation, done.path, {"id": done.id}, done.body, 200
         if operation in ("createWebhook", "updateWebhook") and isinstance(body, dict) and "url" in body:
-            body = {**body, "url": receivers.inbox(str(body["url"]), exchange, self._lookup, self._start.url)}
+            body = {**body, "url": inbox(str(body["url"]), exchange, self._lookup, self._start.url)}
 
         def referring(value: Any) -> Any:
             return self._referring(value, exchange.place)

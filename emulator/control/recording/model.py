@@ -1,4 +1,4 @@
-"""The steps of a recording, and the references in them to what earlier steps answered."""
+"""The steps of a recording, the references in them to what earlier steps answered, and how a world is put at its start."""
 
 from __future__ import annotations
 
@@ -151,3 +151,9 @@ def renumbered(recording: Recording) -> Recording:
         for step in other.steps
     ]
     return msgspec.structs.replace(other, steps=steps)
+
+
+def reset_body(recording: Recording) -> dict[str, Any]:
+    """The body of ``POST /_emulator/reset``."""
+    settings = {"fixtures": {"settings": recording.settings}} if recording.settings else {}
+    return {"clock": f"frozen@{recording.clock}", "seed": recording.seed, **settings}

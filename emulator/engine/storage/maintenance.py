@@ -13,7 +13,7 @@ from emulator.engine.storage import serialization
 from emulator.engine.storage.serialization import Content, InvalidState, StoredWorld
 from emulator.engine.storage.store import CorruptStore, Store
 from emulator.engine.storage.urls import FORMS, MEMORY, file_of, needed, open_store
-from emulator.resources.app.keys import Key
+from emulator.resources.app.clients import Key
 from emulator.resources.registry import REGISTRY
 
 

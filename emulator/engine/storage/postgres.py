@@ -31,7 +31,7 @@ from emulator.engine.storage.rows import METADATA, NEW, WORLDS, in_json
 from emulator.engine.storage.serialization import RowChange, StoredWorld
 from emulator.engine.storage.sql import SqlStore, contents, describe_error
 from emulator.engine.storage.store import CorruptStore, Durable, LeasedElsewhere, NotDurable, StorageError
-from emulator.resources.app.keys import Key
+from emulator.resources.app.clients import Key
 
 logger = logging.getLogger("emulator")
 

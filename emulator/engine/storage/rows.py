@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from emulator.engine.storage import serialization
 from emulator.engine.storage.serialization import InvalidState, RowChange, StoredWorld, WorldHeader
-from emulator.resources.app.keys import Key
+from emulator.resources.app.clients import Key
 
 METADATA = sa.MetaData()
 

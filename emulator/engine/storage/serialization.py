@@ -21,7 +21,7 @@ from emulator.core.events import Event
 from emulator.core.records import Record
 from emulator.core.unit_of_work import Change
 from emulator.core.world import World
-from emulator.resources.app.keys import SECRET, Key
+from emulator.resources.app.clients import SECRET, Key
 from emulator.resources.app.settings import settings
 
 FORMAT = 2

@@ -26,7 +26,7 @@ from emulator.engine.storage.rows import (
 )
 from emulator.engine.storage.serialization import RowChange, StoredWorld, WorldHeader
 from emulator.engine.storage.store import CorruptStore, Durable, LeasedElsewhere, StorageError
-from emulator.resources.app.keys import Key
+from emulator.resources.app.clients import Key
 
 logger = logging.getLogger("emulator")
 

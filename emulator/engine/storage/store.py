@@ -9,7 +9,7 @@ from emulator.core.errors import ApiError
 from emulator.core.unit_of_work import Change
 from emulator.core.world import World
 from emulator.engine.storage.serialization import StoredWorld, WorldHeader
-from emulator.resources.app.keys import Key
+from emulator.resources.app.clients import Key
 
 
 class CorruptStore(Exception):

@@ -19,7 +19,7 @@ from tinydb.table import Document, Table
 from emulator.engine.storage import serialization
 from emulator.engine.storage.serialization import Content, InvalidState, StoredWorld
 from emulator.engine.storage.store import CorruptStore
-from emulator.resources.app.keys import Key
+from emulator.resources.app.clients import Key
 
 
 class AtomicStorage(Storage):

@@ -24,7 +24,7 @@ from emulator.engine.storage.lock import lock_file
 from emulator.engine.storage.serialization import StoredWorld, WorldHeader
 from emulator.engine.storage.store import Durable, LeasedElsewhere, StorageError
 from emulator.engine.storage.tinydb_file import Database, put_documents
-from emulator.resources.app.keys import Key
+from emulator.resources.app.clients import Key
 
 logger = logging.getLogger("emulator")
 

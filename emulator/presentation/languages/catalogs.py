@@ -1,17 +1,21 @@
 """Message catalogs: one ``locales/LANGUAGE/LC_MESSAGES/messages.po`` for each language but English.
 
-English is the language of the messages in the code, so it has no catalog. A folder that is added is one more language;
-what its catalog does not translate is shown in English.
+Messages of YAML files and of the table of errors are extracted here, for ``pybabel extract`` (see ``babel.toml``).
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from gettext import GNUTranslations, NullTranslations
-from io import BytesIO
+from io import BufferedIOBase, BytesIO
 from pathlib import Path
+from typing import Any
 
 from emulator.core.vendored import library
+
+# -- catalogs
+
 
 SOURCE = "en"
 """The language of the messages in the code."""
@@ -37,3 +41,42 @@ def translations(language: str) -> NullTranslations:
         write_mo(compiled, read_po(file, locale=language))
     compiled.seek(0)
     return GNUTranslations(compiled)
+
+
+# -- extraction
+
+
+ExtractedMessage = tuple[int, str, str, list[str]]
+
+
+def texts(
+    file: BufferedIOBase, keywords: Collection[str], comment_tags: Collection[str], options: Mapping[str, Any]
+) -> Iterator[ExtractedMessage]:
+    """The texts of a YAML file that stand in the fields which the option ``fields`` names, or anywhere below them."""
+    # Loaded on first use, as in the rest of the emulator.
+    import yaml
+
+    root = yaml.compose(file.read().decode())
+    for text in _texts(root, options["fields"].split()) if root else ():
+        yield text.start_mark.line + 1, "gettext", text.value, []
+
+
+def errors(
+    file: BufferedIOBase, keywords: Collection[str], comment_tags: Collection[str], options: Mapping[str, Any]
+) -> Iterator[ExtractedMessage]:
+    """The messages of the rows of ``emulator.core.errors``, which imports nothing that could mark them."""
+    from babel.messages.extract import extract_python
+
+    for line, _, (_, _, message, *_), _ in extract_python(file, ["ErrorSpec"], comment_tags, options):
+        yield line, "gettext", message, []
+
+
+def _texts(node: Any, fields: Collection[str], is_named: bool = False) -> Iterator[Any]:
+    if node.id == "mapping":
+        for name, value in node.value:
+            yield from _texts(value, fields, is_named or name.value in fields)
+    elif node.id == "sequence":
+        for each in node.value:
+            yield from _texts(each, fields, is_named)
+    elif is_named:
+        yield node

@@ -1,16 +1,12 @@
 """A canvas: A4 pages with lines of text, rules, boxes and links, written as a PDF.
 
-Positions are in points from the upper left corner of a page. The same document always gives the same bytes.
-
-Why not fpdf2, which shapes, orders and subsets as well: version 2.8.9 was measured with these fonts, on one machine,
-with the text of a one-page invoice. It takes 2.5 to 3.2 s instead of 0.06 to 0.2 s, because it parses all font files
-again for each document (60 % of that) and subsets them in Python (40 %). The PDF has 22 KB instead of 14 KB, with four
-scripts 27 KB instead of 20 KB; the process takes 115 MB instead of 42 MB. It installs 57 MB (fontTools 30, Pillow 23),
-pydyf and HarfBuzz 5 MB. Order and repeatable bytes were right; scripts without a bold font were not emboldened.
+Pages are filled from top to bottom, paragraph by paragraph, with a new page when one is full.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import nullcontext
 from hashlib import sha256
 from io import BytesIO
 from math import cos, radians, sin
@@ -20,11 +16,11 @@ from xml.sax.saxutils import escape
 import pydyf
 
 from emulator.core.calendar import Timestamp
-from emulator.presentation.pdf.font_subset import FontSubset, add
-from emulator.presentation.pdf.fonts import EM, Face, Glyph
-from emulator.presentation.pdf.pictures import Picture, embed
-from emulator.presentation.pdf.structure import Structure
-from emulator.presentation.pdf.text import Colour, Line
+from emulator.presentation.pdf.embedded import FontSubset, Picture, Structure, add, embed
+from emulator.presentation.pdf.typesetting import EM, Colour, Face, Glyph, Line, Style, wrap
+
+# -- the canvas
+
 
 WIDTH, HEIGHT = 595.28, 841.89
 """A4."""
@@ -254,3 +250,78 @@ _XMP = """<?xpacket begin="\ufeff" id="W5M0MpCehiHzreSzNTczkc9d"?>
 
 
 _DIGITS = str.maketrans("", "", "-:T")
+
+
+# -- page flow
+
+
+LEFT, RIGHT = 56.0, WIDTH - 56.0
+TOP, BOTTOM = 64.0, HEIGHT - 72.0
+"""The area for content, in points; the footer is below it."""
+
+
+class PageFlow:
+    """The current page and the height ``y`` down to which it is filled. ``begin`` draws on each new page first."""
+
+    def __init__(self, begin: Callable[[PdfPage], None]) -> None:
+        self.canvas = Canvas()
+        self.structure = self.canvas.structure
+        self._begin = begin
+        self.page: PdfPage
+        self.y: float
+        self.next_page()
+
+    def next_page(self) -> None:
+        """Continue at the top of the next page, which exists already if a part beside this one went there."""
+        number = self.canvas.pages.index(self.page) + 1 if self.canvas.pages else 0
+        if number == len(self.canvas.pages):
+            self._begin(self.canvas.page())
+        self.page, self.y = self.canvas.pages[number], TOP
+
+    def beside(self, *parts: Callable[[], None]) -> None:
+        """Put parts side by side: each begins at the current height, and what follows is below all of them."""
+        start, ends = (self.page, self.y), []
+        for part in parts:
+            self.page, self.y = start
+            part()
+            ends.append((self.canvas.pages.index(self.page), self.y))
+        number, self.y = max(ends)
+        self.page = self.canvas.pages[number]
+
+    def room(self, height: float) -> bool:
+        """Go to the next page if this one has less room than ``height``; return whether it did."""
+        short = self.y + height > BOTTOM
+        if short:
+            self.next_page()
+        return short
+
+    def put(
+        self,
+        text: str,
+        style: Style,
+        left: float,
+        width: float,
+        *,
+        to_right: bool = False,
+        to_left: bool = False,
+        role: str | None = "P",
+        scope: str | None = None,
+    ) -> None:
+        """Put paragraphs, over as many pages as they need. A right-to-left paragraph is aligned right.
+
+        They become an element of this role and scope; without a role they belong to the current element.
+        """
+        with self.structure.element(role, scope) if role else nullcontext():
+            for line in wrap(text, style, width):
+                self.room(style.height)
+                self.line(line, left, width, to_right or (line.rtl and not to_left))
+                self.y += style.height
+
+    def line(self, line: Line, left: float, width: float, to_right: bool = False) -> None:
+        """Draw one line at the current height, which does not change."""
+        x = left + width - line.width if to_right else left
+        self.page.text(line, x, self.y + line.style.height * 0.5 + line.style.size * 0.35)
+
+    def rule(self, colour: Colour, thickness: float, left: float = LEFT) -> None:
+        """Draw a horizontal rule to the right margin."""
+        self.page.fill(Box(left, self.y, RIGHT - left, thickness), colour)

@@ -7,31 +7,45 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from emulator.presentation.languages.language import language_of
-from emulator.presentation.pdf.canvas import HEIGHT, WIDTH, Box, PdfPage
-from emulator.presentation.pdf.invoice_texts import HEADLINES, STATUSES, payable, recipient, sums
-from emulator.presentation.pdf.page_flow import BOTTOM, LEFT, RIGHT, PageFlow
-from emulator.presentation.pdf.pictures import pdf_image
-from emulator.presentation.pdf.styles import (
-    ACCENT,
-    BODY,
-    BUTTON,
-    HAIR,
-    HEADLINE,
-    INK,
-    LABEL,
-    LINK,
-    MARK,
-    NAME,
-    QUIET,
-    SMALL,
-    STAMPS,
-    STRONG,
-    TITLE,
-)
-from emulator.presentation.pdf.text import Style, wrap
-from emulator.resources.app.merchant import Logo, read_logo
+from emulator.presentation.languages.wording import HEADLINES, INVOICE_STATUSES, payable, recipient, sums
+from emulator.presentation.pdf.canvas import BOTTOM, HEIGHT, LEFT, RIGHT, WIDTH, Box, PageFlow, PdfPage
+from emulator.presentation.pdf.embedded import pdf_image
+from emulator.presentation.pdf.typesetting import Style, wrap
+from emulator.resources.app.settings import Logo, read_logo
 from emulator.resources.billing.invoices import Invoice
-from emulator.resources.simulation.invoice_documents import InvoiceDocument
+from emulator.resources.simulation.emails import InvoiceDocument
+
+# -- colours and text styles
+
+
+INK = (0.09, 0.13, 0.20)
+SOFT = (0.38, 0.43, 0.52)
+HAIR = (0.86, 0.88, 0.92)
+ACCENT = (0.04, 0.33, 0.68)
+WHITE = (1.0, 1.0, 1.0)
+STAMPS = {
+    "open": (0.04, 0.33, 0.68),
+    "paid": (0.05, 0.48, 0.30),
+    "void": (0.76, 0.13, 0.16),
+    "uncollectible": (0.66, 0.36, 0.02),
+}
+
+BODY = Style(9.5, colour=INK)
+STRONG = Style(9.5, bold=True, colour=INK)
+QUIET = Style(9.0, colour=SOFT)
+LABEL = Style(8.0, bold=True, colour=SOFT)
+NAME = Style(17.0, bold=True, colour=INK, leading=1.25)
+TITLE = Style(22.0, bold=True, colour=INK, leading=1.2)
+HEADLINE = Style(15.0, bold=True, colour=INK, leading=1.3)
+LINK = Style(9.0, colour=ACCENT)
+BUTTON = Style(10.0, bold=True, colour=WHITE)
+SMALL = Style(8.0, colour=SOFT)
+MARK = Style(118.0, bold=True, colour=(0.98, 0.89, 0.89))
+"""The word across every page of a void invoice, drawn below the text."""
+
+
+# -- the invoice
+
 
 GUTTER = 18.0
 LOGO_WIDTH, LOGO_HEIGHT = 170.0, 52.0
@@ -125,7 +139,9 @@ class _InvoiceLayout:
 
     def _stamp(self) -> None:
         colour = STAMPS[self.invoice.status]
-        line = wrap(self.gettext(STATUSES[self.invoice.status]).upper(), Style(9.0, bold=True, colour=colour), 190)[0]
+        line = wrap(
+            self.gettext(INVOICE_STATUSES[self.invoice.status]).upper(), Style(9.0, bold=True, colour=colour), 190
+        )[0]
         box = Box(RIGHT - line.width - 20, self.sheet.y, line.width + 20, 19)
         self.sheet.page.frame(box, colour, radius=9.5)
         with self.sheet.structure.element("P"):

@@ -10,10 +10,9 @@ from typing import Any, ClassVar
 
 from emulator.core.errors import ApiError, invalid_field
 from emulator.core.handlers import apply_patch, get_handler, get_or_404, list_handler, new_record
-from emulator.core.records import Record
-from emulator.core.translatable import N_
+from emulator.core.records import N_, Record
 from emulator.core.world import World
-from emulator.resources.app.client_ip import IpAddress, domain, network
+from emulator.resources.app.clients import IpAddress, domain, network
 from emulator.resources.app.settings import settings
 
 WITHOUT_PROFILES = "starter"

@@ -1,23 +1,97 @@
-"""An invoice: what a customer owes for its lines, from draft to paid (Invoices; B-65, B-66)."""
+"""Invoices: what a customer owes for lines, from draft to paid, and the operations on them (Invoices; B-12, B-65, B-66)."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Annotated, Any, ClassVar
 
 import msgspec
 from msgspec.structs import replace
 
 from emulator.core import calendar
-from emulator.core.errors import invalid_field
+from emulator.core.errors import ApiError, invalid_field
+from emulator.core.handlers import Body, Violations, get_handler, get_or_404, list_handler, metadata_check
 from emulator.core.jobs import Job
-from emulator.core.records import HIDDEN, Metadata, Record, no_metadata
+from emulator.core.records import HIDDEN, N_, Metadata, Record, merge_metadata, no_metadata, pick
 from emulator.core.state_machine import StateMachine
-from emulator.core.translatable import N_
 from emulator.core.world import World
-from emulator.resources.billing import invoice_lines
-from emulator.resources.billing.invoice_lines import InvoiceLines
+from emulator.resources.app import amounts
+from emulator.resources.app.settings import settings
+from emulator.resources.catalog import products
+from emulator.resources.catalog.products import Product
 from emulator.resources.customers.customer_records import Customer
+from emulator.resources.payments import payment_intents
 from emulator.resources.payments.payment_intents import PaymentIntent
+
+# -- lines, each with its amount
+
+
+class InvoiceLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One line; amounts are minor units, ``amount`` is ``quantity * unit_amount``."""
+
+    product: str | None
+    description: str
+    quantity: int
+    unit_amount: int
+    amount: int
+
+
+InvoiceLines = tuple[InvoiceLine, ...]
+
+
+def line(*, product: str | None, description: str, quantity: int, unit_amount: int) -> InvoiceLine:
+    """A line with its amount."""
+    return InvoiceLine(
+        product=product,
+        description=description,
+        quantity=quantity,
+        unit_amount=unit_amount,
+        amount=unit_amount if quantity == 1 else quantity * unit_amount,  # one object for both numbers
+    )
+
+
+def check_line(found: Violations, world: World, items: Sequence[Body], currency: str | None) -> InvoiceLines | None:
+    """The rules for the lines a merchant asks for; the lines, or None where one breaks a rule."""
+    sold = [
+        products.check_line_item(found, world, item, currency, f"line_items.{number}")
+        for number, item in enumerate(items)
+    ]
+    return None if None in sold else tuple(line(**msgspec.structs.asdict(each)) for each in sold if each)
+
+
+def priced(world: World, items: Sequence[Mapping[str, Any]], currency: str) -> InvoiceLines:
+    """The lines a merchant asks for (Invoices)."""
+    sold = products.priced(world, items, currency)
+    return tuple(line(**msgspec.structs.asdict(each)) for each in sold)
+
+
+def totals(world: World, lines: InvoiceLines) -> Mapping[str, Any]:
+    """The amounts of an invoice with these lines (minor units), and the rate of its tax in per cent.
+
+    Tax is that rate of the subtotal, half up (B-23, B-65).
+    """
+    return _totals(sum(line.amount for line in lines), settings(world).tax_rate)
+
+
+@lru_cache(maxsize=4096)  # plans have few prices and many subscribers, whose invoices share these numbers
+def _totals(subtotal: int, rate: float) -> Mapping[str, Any]:
+    tax = amounts.percent(subtotal, rate)
+    sums = {"subtotal": subtotal, "tax_amount": tax, "total": subtotal + tax, "amount_remaining": subtotal + tax}
+    # A float whatever number was set: a stored invoice is read back with one.
+    return {**sums, "tax_rate": float(rate)}
+
+
+def check_currency(world: World, lines: InvoiceLines, currency: str) -> None:
+    """422 when the lines bill a product that is sold in another currency."""
+    for billed in lines:
+        product = world.get(Product, billed.product)
+        if product is not None:
+            products.require_currency(product, currency, "currency")
+
+
+# -- the record and its states
+
 
 DAYS_TO_PAY = 30
 """Due date when none is given, counted from finalization (Limits)."""
@@ -101,7 +175,7 @@ def draft(
     subscription: str | None = None,
 ) -> Invoice:
     """Create a draft with its number and its totals."""
-    sums = invoice_lines.totals(world, lines)
+    sums = totals(world, lines)
     invoice = Invoice(
         id=id or world.new_id(Invoice),
         invoice_number=f"INV-{world.now[:4]}-{world.count('invoice'):06d}",
@@ -134,7 +208,7 @@ def finalize_and_track(world: World, invoice: Invoice) -> Invoice:
     """Finalize a draft with today's tax rate and its customer's present email, and watch its due date (B-65)."""
     customer = world.get(Customer, invoice.customer)
     email = invoice.customer_email if customer is None else customer.email
-    sums = invoice_lines.totals(world, invoice.line_items)
+    sums = totals(world, invoice.line_items)
     return schedule_overdue(world, finalize_now(world, invoice, customer_email=email, **sums))
 
 
@@ -207,3 +281,140 @@ def payment_received(world: World, intent: PaymentIntent) -> None:
 
 
 JOBS = {"invoice.overdue": mark_overdue}
+
+
+# -- rules for the body, checked before anything is done
+
+
+_check_metadata = metadata_check(Invoice)
+
+
+def check(found: Violations, world: World, body: Body) -> None:
+    """The rules for a new invoice: its currency, its lines, their total and its due date."""
+    currency: str | None = None
+    with found:
+        currency = amounts.enabled(world, body.get("currency") or settings(world).main_currency)
+    _check_lines(found, world, body, currency)
+    with found:
+        valid_due_date(world, body.get("due_date"))
+
+
+def check_update(found: Violations, world: World, id: str, body: Body) -> None:
+    """The rules for the changes to a draft."""
+    invoice = world.get(Invoice, id)
+    if invoice is None or invoice.status != "draft":
+        return
+    currency: str | None = None
+    with found:
+        currency = amounts.enabled(world, body.get("currency", invoice.currency))
+        if "currency" in body and "line_items" not in body:
+            check_currency(world, invoice.line_items, currency)
+    _check_lines(found, world, body, currency)
+    with found:
+        valid_due_date(world, body.get("due_date"))
+    _check_metadata(found, world, id, body)
+
+
+def _check_lines(found: Violations, world: World, body: Body, currency: str | None) -> None:
+    with found:
+        lines = check_line(found, world, body.get("line_items", ()), currency)
+        if lines is not None:
+            amounts.bounded(world, sum(line.amount for line in lines), "line_items")
+
+
+# -- operations
+
+
+def create(world: World, body: Mapping[str, Any]) -> Invoice:
+    """POST /invoices/: a draft."""
+    customer = get_or_404(world, Customer, body["customer"], "customer")
+    currency = amounts.enabled(world, body.get("currency") or settings(world).main_currency)
+    lines = priced(world, body["line_items"], currency)
+    return draft(
+        world,
+        customer,
+        lines,
+        currency,
+        due_date=valid_due_date(world, body.get("due_date")),
+        description=body.get("description"),
+        footer=body.get("footer"),
+        metadata=body.get("metadata", {}),
+    )
+
+
+def update(world: World, id: str, body: Mapping[str, Any]) -> Invoice:
+    """PATCH /invoices/{id}/, of drafts only; new lines replace all the old ones (B-66)."""
+    invoice = get_or_404(world, Invoice, id)
+    if invoice.status != "draft":
+        raise ApiError("INVOICE_NOT_DRAFTABLE", status=invoice.status)
+    changes = {field: body[field] for field in ("description", "footer") if field in body}
+    if "due_date" in body:
+        changes["due_date"] = valid_due_date(world, body["due_date"])
+    if "metadata" in body:
+        changes["metadata"] = merge_metadata(invoice.metadata, body["metadata"])
+    if "currency" in body or "line_items" in body:
+        changes |= _new_lines(world, invoice, body)
+    return world.replace(invoice, **changes) if changes else invoice
+
+
+def _new_lines(world: World, invoice: Invoice, body: Mapping[str, Any]) -> dict[str, Any]:
+    """The changes that a new currency or new lines bring, totals included."""
+    currency = amounts.enabled(world, body.get("currency", invoice.currency))
+    if "line_items" not in body:
+        check_currency(world, invoice.line_items, currency)
+        return {"currency": currency}
+    lines = priced(world, body["line_items"], currency)
+    return {"currency": currency, "line_items": lines, **totals(world, lines)}
+
+
+def finalize(world: World, id: str, body: Mapping[str, Any]) -> dict[str, Any]:
+    """POST /invoices/{id}/finalize/: with ``auto_send`` it is emailed as well."""
+    invoice = finalize_and_track(world, get_or_404(world, Invoice, id))
+    if body.get("auto_send"):
+        send_email(world, invoice)
+    return pick(invoice, "id", "status", "total", "payment_url", "pdf_url", "updated_at")
+
+
+def send(world: World, id: str) -> Invoice:
+    """POST /invoices/{id}/send/: any number of times."""
+    invoice = STATE_MACHINE.transition(world, get_or_404(world, Invoice, id), "send")
+    send_email(world, invoice)
+    return invoice
+
+
+def void(world: World, id: str) -> Invoice:
+    """POST /invoices/{id}/void/: a payment under way is canceled with it (B-62). A job informs its subscription."""
+    invoice = STATE_MACHINE.transition(world, get_or_404(world, Invoice, id), "void")
+    payment_intents.cancel_current(world, invoice)
+    world.cancel_jobs(invoice, "invoice.overdue")
+    if invoice.subscription is not None:
+        world.schedule(world.now, "invoice.voided", invoice)
+    return invoice
+
+
+def pay(world: World, id: str) -> Invoice:
+    """POST /invoices/{id}/pay/: it was paid outside the service; a payment under way is canceled (B-45, B-62)."""
+    invoice = mark_paid(world, get_or_404(world, Invoice, id), paid_manually=True)
+    payment_intents.cancel_current(world, invoice)
+    return invoice
+
+
+retrieve = get_handler(Invoice)
+index = list_handler(
+    Invoice,
+    {
+        "due_after": lambda invoice, day: (invoice.due_date or "") >= day,
+        "due_before": lambda invoice, day: invoice.due_date is not None and invoice.due_date <= day,
+    },
+)
+
+OPERATIONS = {
+    "createInvoice": create,
+    "listInvoices": index,
+    "getInvoice": retrieve,
+    "updateInvoice": update,
+    "finalizeInvoice": finalize,
+    "sendInvoice": send,
+    "voidInvoice": void,
+    "payInvoice": pay,
+}

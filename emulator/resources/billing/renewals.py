@@ -1,24 +1,216 @@
-"""Renewals: each period's invoice and its charge, and the retries of a charge that failed (B-41 to B-46)."""
+"""Renewals: each period's invoice and its charge; dunning: what follows a charge that failed (B-41 to B-46).
+
+Dunning leads from ``past_due`` to recovery or to ``unpaid`` (B-44, B-45).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from emulator.core import calendar
+from emulator.core.calendar import Timestamp
+from emulator.core.events import Event
 from emulator.core.jobs import Job
 from emulator.core.world import World
 from emulator.resources.app import security_profiles
 from emulator.resources.app.settings import settings
-from emulator.resources.billing import dunning, invoice_lines, invoices, subscriptions
-from emulator.resources.billing import subscription_periods as periods
+from emulator.resources.billing import invoices, subscriptions
+from emulator.resources.billing import subscriptions as periods
 from emulator.resources.billing.invoices import Invoice
-from emulator.resources.billing.subscriptions import STATE_MACHINE, Subscription
+from emulator.resources.billing.subscriptions import NOTHING_FAILED, STATE_MACHINE, Subscription
 from emulator.resources.catalog.plans import SubscriptionPlan
 from emulator.resources.catalog.products import Product
 from emulator.resources.customers import payment_methods
 from emulator.resources.customers.customer_records import Customer
 from emulator.resources.customers.payment_details import ONE_TYPE
-from emulator.resources.payments import charging, current_payment, payment_intents
+from emulator.resources.payments import payment_intents
+from emulator.resources.payments.payment_intents import PaymentIntent
+
+# -- dunning
+
+
+def charge_failed(world: World, event: Event) -> None:
+    """Reaction to ``payment_intent.failed``: it may have been a charge, or an attempt that a retry waits for."""
+    attempt_ended(world, event.data.object)
+
+
+def charge_canceled(world: World, job: Job) -> None:
+    """Job ``invoice.payment_canceled``: the merchant canceled the intent of a charge, which is a failure (B-45)."""
+    intent = world.get(PaymentIntent, job.about)
+    if intent is not None:
+        attempt_ended(world, intent)
+
+
+def attempt_ended(world: World, intent: PaymentIntent) -> None:
+    """An attempt to pay an open invoice of a subscription ended without success.
+
+    It is a failed charge, or the buyer's own attempt, after which a retry that waited for it runs now (B-62).
+    """
+    invoice = world.get(Invoice, intent.invoice)
+    subscription = None if invoice is None else world.get(Subscription, invoice.subscription)
+    if subscription is None or invoice is None or invoice.status != "open":
+        return
+    if intent.subscription is not None:
+        record_failure(world, subscription, invoice)
+    elif subscription.unpaid_invoice == invoice.id and not retries(world, subscription):
+        retry_now(world, subscription)
+
+
+def record_failure(world: World, subscription: Subscription, invoice: Invoice) -> None:
+    """Past due with the next retry scheduled; after the last retry ``unpaid``, and the invoice uncollectible (B-45).
+
+    The event is sent in any state, and shows the state after the failure.
+    """
+    if not STATE_MACHINE.allows(subscription, "fail"):
+        return
+    if subscription.status in ("paused", "canceled") and subscription.unpaid_invoice is None:
+        # The retries begin when it is resumed or reactivated.
+        STATE_MACHINE.transition(world, subscription, "fail", unpaid_invoice=invoice.id)
+        return
+    retried = subscription.unpaid_invoice in (None, invoice.id)
+    if subscription.status not in ("active", "past_due") or not retried:
+        # Nothing is retried any more, or an earlier period's charge is: its retry days are the ones that count.
+        STATE_MACHINE.transition(world, subscription, "fail")
+        return
+    failed = {"failed_at": subscription.failed_at or world.now, "failures": subscription.failures + 1}
+    if next_retry_at(world, subscription.replace(**failed)) is not None:
+        subscription = STATE_MACHINE.transition(world, subscription, "fail", **failed, unpaid_invoice=invoice.id)
+        _schedule_next(world, subscription)
+    else:
+        invoices.write_off(world, invoice)
+        failed |= {"unpaid_invoice": invoice.id, "behind_since": world.now}
+        STATE_MACHINE.transition(world, subscription, "give up", **failed)
+
+
+def retries(world: World, subscription: Subscription) -> list[Job]:
+    """The scheduled retries of its failed charge."""
+    return [job for job in world.jobs.where("about", subscription.id) if job.name == "subscription.retry"]
+
+
+def skip_retry(world: World, subscription: Subscription) -> None:
+    """Go on to the next retry, if there is one, though this one charged nothing and so has not failed."""
+    failed_at = subscription.failed_at or world.now
+    _schedule_next(world, world.replace(subscription, failures=subscription.failures + 1, failed_at=failed_at))
+
+
+def retry_now(world: World, subscription: Subscription) -> None:
+    """Try what is open again at once. Retries whose day has come by now are this one; later days stand (B-45)."""
+    come = sum(day <= world.now for day in _days_left(world, subscription))
+    if come > 1:
+        subscription = world.replace(subscription, failures=subscription.failures + come - 1)
+    world.schedule(world.now, "subscription.retry", subscription)
+
+
+def begin_again(world: World, subscription: Subscription) -> Subscription:
+    """Try an invoice whose charge failed again at once, if it is open; one that was given up is retried no more.
+
+    The next charge that fails is then retried by itself (B-45, B-46, B-48).
+    """
+    if subscription.unpaid_invoice is None:
+        return subscription
+    invoice = world.get(Invoice, subscription.unpaid_invoice)
+    if invoice is None or invoice.status != "open":
+        return world.replace(subscription, **NOTHING_FAILED)
+    retry_now(world, subscription)
+    return subscription
+
+
+def next_retry_at(world: World, subscription: Subscription) -> Timestamp | None:
+    """When the failed charge is retried: now, if a day for it has come; None where no retry is left."""
+    days = _days_left(world, subscription)
+    return max(days[0], world.now) if days else None
+
+
+def _schedule_next(world: World, subscription: Subscription) -> None:
+    """Schedule the next retry, if one is left."""
+    due = next_retry_at(world, subscription)
+    if due == world.now:
+        retry_now(world, subscription)
+    elif due is not None:
+        world.schedule(due, "subscription.retry", subscription)
+
+
+def _days_left(world: World, subscription: Subscription) -> list[Timestamp]:
+    """The instants of the retries that are left: days after the first failure (a setting)."""
+    if not subscription.failures:
+        return []
+    days = settings(world).renewal_retry_days[subscription.failures - 1 :]
+    return [calendar.plus(subscription.failed_at or world.now, days=each) for each in days]
+
+
+def invoice_voided(world: World, job: Job) -> None:
+    """Job ``invoice.voided``: nothing is owed for it any more, as if it had been paid."""
+    invoice = world.get(Invoice, job.about)
+    if invoice is not None:
+        settle(world, invoice)
+
+
+def mark_past_due(world: World, event: Event) -> None:
+    """Reaction to ``invoice.payment_overdue``: a subscription under ``send_invoice`` is past due (B-44)."""
+    subscription = _subscription_of(world, world.require(Invoice, event.data.object.id))
+    if subscription is None or subscription.collection_method != "send_invoice":
+        return
+    if STATE_MACHINE.allows(subscription, "fall behind"):
+        STATE_MACHINE.transition(world, subscription, "fall behind", behind_since=world.now)
+
+
+def invoice_paid(world: World, event: Event) -> None:
+    """Reaction to ``invoice.paid``: its subscription may recover."""
+    settle(world, world.require(Invoice, event.data.object.id))
+
+
+def settle(world: World, invoice: Invoice) -> None:
+    """Nothing is owed for the invoice any more: its subscription recovers if it was the failed charge's, or if no other
+    invoice is overdue. The next charge is at the next boundary (B-45, B-96).
+
+    Where every period is charged, an ``unpaid`` one recovers by the payment of any period, and other periods whose
+    charge failed are charged again at once.
+    """
+    subscription = _subscription_of(world, invoice)
+    if subscription is None:
+        return
+    settled = subscription.unpaid_invoice == invoice.id
+    if STATE_MACHINE.allows(subscription, "recover"):
+        settled = settled or (subscription.status == "unpaid" and charges_every_period(world))
+        if settled or not (subscription.unpaid_invoice or _is_behind(world, subscription)):
+            world.cancel_jobs(subscription, "subscription.retry")
+            _charge_next(world, STATE_MACHINE.transition(world, subscription, "recover", **NOTHING_FAILED))
+    elif settled:
+        _charge_next(world, world.replace(subscription, **NOTHING_FAILED))
+
+
+def charges_every_period(world: World) -> bool:
+    """Whether periods are charged while an earlier one is owed, too (an assumption, B-45)."""
+    return settings(world).assumptions.past_due_periods == "charged"
+
+
+def _charge_next(world: World, subscription: Subscription) -> None:
+    """Charge the oldest open invoice again, where periods were charged while an earlier one was owed."""
+    is_charged = subscription.status == "active" and subscription.collection_method == "charge_automatically"
+    if not is_charged or not charges_every_period(world):
+        return
+    own = world.table(Invoice).where("subscription", subscription.id)
+    owed = next((invoice for invoice in own if invoice.status == "open"), None)
+    if owed is not None:
+        world.replace(subscription, unpaid_invoice=owed.id)
+        world.schedule(world.now, "subscription.retry", subscription)
+
+
+def _is_behind(world: World, subscription: Subscription) -> bool:
+    """Whether it is collected by invoices and any of them is overdue (B-44)."""
+    if subscription.collection_method != "send_invoice":
+        return False
+    own = world.table(Invoice).where("subscription", subscription.id)
+    return any(invoices.is_overdue(world, invoice) for invoice in own)
+
+
+def _subscription_of(world: World, invoice: Invoice) -> Subscription | None:
+    return world.get(Subscription, invoice.subscription)
+
+
+# -- renewals
+
 
 # -- jobs
 
@@ -61,7 +253,7 @@ def renew(world: World, job: Job) -> None:
 
 def _retry_due(world: World, subscription: Subscription) -> bool:
     """Whether the failed charge is to be retried at this very instant."""
-    return any(job.due <= world.now for job in dunning.retries(world, subscription))
+    return any(job.due <= world.now for job in retries(world, subscription))
 
 
 def is_charged(world: World, subscription: Subscription) -> bool:
@@ -77,7 +269,7 @@ def is_charged(world: World, subscription: Subscription) -> bool:
         subscription.unpaid_invoice is None or subscription.collection_method == "send_invoice"
     ):
         return True
-    return dunning.charges_every_period(world)
+    return charges_every_period(world)
 
 
 def expire(world: World, job: Job) -> None:
@@ -98,13 +290,13 @@ def retry(world: World, job: Job) -> None:
     if subscription is None or subscription.status not in ("active", "past_due"):
         return
     invoice = world.get(Invoice, subscription.unpaid_invoice)
-    if invoice is None or invoice.status != "open" or current_payment.of(world, invoice) is not None:
+    if invoice is None or invoice.status != "open" or payment_intents.current_payment(world, invoice) is not None:
         return
     if subscription.collection_method == "charge_automatically":
         collect(world, subscription, invoice)
     else:
         invoices.send_email(world, invoice)
-        dunning.skip_retry(world, subscription)
+        skip_retry(world, subscription)
 
 
 # -- charging
@@ -136,12 +328,12 @@ def _is_collected(world: World, subscription: Subscription, customer: Customer) 
 def next_charge(world: World, subscription: Subscription) -> Mapping[str, Any]:
     """The amounts of the next period's invoice (minor units) and its tax rate, as price and settings are now."""
     amount = periods.next_period(world, subscription)["unit_amount"]
-    line = invoice_lines.line(product=None, description="", quantity=1, unit_amount=amount)
-    return invoice_lines.totals(world, (line,))
+    line = invoices.line(product=None, description="", quantity=1, unit_amount=amount)
+    return invoices.totals(world, (line,))
 
 
 def _draft(world: World, subscription: Subscription, customer: Customer) -> Invoice:
-    line = invoice_lines.line(
+    line = invoices.line(
         product=subscription.product,
         description=item_name(world, subscription) or "Subscription",
         quantity=1,
@@ -168,7 +360,7 @@ def collect(world: World, subscription: Subscription, invoice: Invoice) -> None:
     """
     method = payment_methods.usable(world, subscription.customer, subscription.payment_method)
     if method is None or not security_profiles.permits(world, invoice.subtotal, method.type):
-        dunning.record_failure(world, subscription, invoice)
+        record_failure(world, subscription, invoice)
         return
     intent = payment_intents.start(
         world,
@@ -184,10 +376,12 @@ def collect(world: World, subscription: Subscription, invoice: Invoice) -> None:
         subscription=subscription.id,
         product=subscription.product,
     )
-    charging.confirm(world, intent, method, off_session=True)
+    payment_intents.confirm(world, intent, method, off_session=True)
 
 
 JOBS = {
+    "invoice.voided": invoice_voided,
+    "invoice.payment_canceled": charge_canceled,
     "subscription.charge": first_charge,
     "subscription.renew": renew,
     "subscription.retry": retry,

@@ -7,16 +7,14 @@ from typing import Any
 
 from emulator.core import calendar
 from emulator.core.errors import ApiError, invalid_field
-from emulator.core.handlers import get_or_404
+from emulator.core.handlers import Body, Violations, get_or_404
 from emulator.core.records import merge_metadata, pick
-from emulator.core.validation import Body, Violations
 from emulator.core.world import World
 from emulator.resources.app.settings import settings
-from emulator.resources.billing import dunning
-from emulator.resources.billing import subscription_periods as periods
-from emulator.resources.billing import subscription_terms as terms
-from emulator.resources.billing.subscription_terms import Terms
-from emulator.resources.billing.subscriptions import STATE_MACHINE, Subscription, end
+from emulator.resources.billing import renewals
+from emulator.resources.billing import subscriptions as periods
+from emulator.resources.billing import subscriptions as terms
+from emulator.resources.billing.subscriptions import STATE_MACHINE, Subscription, Terms, end
 from emulator.resources.catalog.plans import SubscriptionPlan
 from emulator.resources.customers.customer_records import Customer
 
@@ -159,7 +157,7 @@ def reactivate(world: World, id: str) -> Subscription:
     periods.schedule_expiry(world, subscription)
     periods.schedule_trial_notice(world, subscription)
     periods.schedule_renewal(world, subscription)
-    return dunning.begin_again(world, subscription)
+    return renewals.begin_again(world, subscription)
 
 
 def _why_not_reactivated(world: World, subscription: Subscription) -> str | None:
@@ -190,7 +188,7 @@ def resume(world: World, id: str) -> Subscription:
     trial = subscription.paused_from != "active" and (subscription.trial_end or world.now) > world.now
     subscription = STATE_MACHINE.transition(world, subscription, "resume trial" if trial else "resume")
     periods.schedule_trial_notice(world, subscription)
-    return dunning.begin_again(world, subscription)
+    return renewals.begin_again(world, subscription)
 
 
 BLOCKING = ("active", "trialing")

@@ -1,18 +1,29 @@
-"""A subscription: its record and its state machine. Periods, terms, operations and renewals are modules beside it."""
+"""A subscription: its record and state machine, the terms agreed in a request, and its periods.
+
+Operations and renewals are modules beside it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
+from emulator.core import calendar
+from emulator.core.errors import invalid_field
 from emulator.core.events import Event
-from emulator.core.handlers import get_handler, list_handler
+from emulator.core.handlers import Body, Violations, get_handler, get_or_404, list_handler
 from emulator.core.jobs import Job
-from emulator.core.records import HIDDEN, Metadata, Record
+from emulator.core.records import HIDDEN, N_, Metadata, Record
 from emulator.core.state_machine import StateMachine
-from emulator.core.translatable import N_
 from emulator.core.world import World
+from emulator.resources.app import amounts
+from emulator.resources.app.settings import settings
 from emulator.resources.catalog.plans import SubscriptionPlan
+from emulator.resources.catalog.products import Product
+from emulator.resources.customers import payment_methods
+from emulator.resources.customers.payment_methods import PaymentMethod
+
+# -- the record and its states
 
 
 class Subscription(Record, frozen=True, kw_only=True):
@@ -152,3 +163,197 @@ index = list_handler(Subscription)
 
 OPERATIONS = {"listSubscriptions": index, "getSubscription": retrieve}
 JOBS = {"payment_method.removed": release_method}
+
+
+# -- terms: price and period, plan and product, payment method and end date
+
+
+Terms = dict[str, Any]
+"""``plan``, ``product``, ``currency``, ``unit_amount``, ``interval`` and ``interval_count`` as a subscription has them,
+and ``trial_period_days``."""
+
+
+def check(found: Violations, world: World, body: Body) -> None:
+    """The rules for the terms of a new subscription (B-40)."""
+    product: Product | None = None
+    with found:
+        product = _product(world, body)
+    with found:
+        if "plan" in body:
+            _check_against_plan(found, world, body)
+    currency: str | None = None
+    with found:
+        if "plan" not in body:
+            currency = _currency(world, body, product)
+    with found:
+        if "plan" not in body:
+            amounts.chargeable(world, body["unit_amount"], currency, "unit_amount")
+
+
+def _check_against_plan(found: Violations, world: World, body: Body) -> None:
+    plan = get_or_404(world, SubscriptionPlan, body["plan"], "plan")
+    with found:
+        _chargeable_plan(world, plan.id)
+    with found:
+        if "unit_amount" in body:
+            raise invalid_field("unit_amount", "cannot be given beside a plan")
+    for field in ("interval", "interval_count", "currency"):
+        with found:
+            if body.get(field, getattr(plan, field)) != getattr(plan, field):
+                raise invalid_field(field, f"must equal the plan's, {getattr(plan, field)}")
+
+
+def agreed(world: World, body: Mapping[str, Any]) -> Terms:
+    """The plan's terms where one is named, else the body's (B-40)."""
+    product = _product(world, body)
+    terms = _from_plan(world, body) if "plan" in body else _from_body(world, body, product)
+    return {**terms, "product": product and product.id}
+
+
+def _from_plan(world: World, body: Mapping[str, Any]) -> Terms:
+    plan = _chargeable_plan(world, body["plan"])
+    return {
+        "plan": plan.id,
+        "currency": plan.currency,
+        "unit_amount": plan.amount,
+        "interval": plan.interval,
+        "interval_count": plan.interval_count,
+        "trial_period_days": plan.trial_period_days,
+    }
+
+
+def _from_body(world: World, body: Mapping[str, Any], product: Product | None) -> Terms:
+    currency = _currency(world, body, product)
+    return {
+        "plan": None,
+        "currency": currency,
+        "unit_amount": amounts.chargeable(world, body["unit_amount"], currency, "unit_amount"),
+        "interval": body["interval"],
+        "interval_count": body.get("interval_count", 1),
+        "trial_period_days": 0,
+    }
+
+
+def _currency(world: World, body: Mapping[str, Any], product: Product | None) -> str:
+    """The product's currency, else the body's, else the App's main one (B-40)."""
+    if product is None:
+        return amounts.enabled(world, body.get("currency") or settings(world).main_currency)
+    if body.get("currency", product.currency) != product.currency:
+        raise invalid_field("currency", f"must equal the product's, {product.currency}")
+    return amounts.enabled(world, product.currency)
+
+
+def _product(world: World, body: Mapping[str, Any]) -> Product | None:
+    if "product" not in body:
+        return None
+    product = get_or_404(world, Product, body["product"], "product")
+    if not product.active:
+        raise invalid_field("product", "this product is archived")
+    return product
+
+
+def _chargeable_plan(world: World, id: str) -> SubscriptionPlan:
+    """The plan with this id; 422 where it is deactivated, or its amount none that the App charges (B-15, B-23)."""
+    plan = get_or_404(world, SubscriptionPlan, id, "plan")
+    if not plan.active:
+        raise invalid_field("plan", "this plan is deactivated")
+    amounts.chargeable(world, plan.amount, plan.currency, "plan")
+    return plan
+
+
+def check_new_plan(found: Violations, world: World, id: str, subscription: Subscription) -> None:
+    """The rules for the plan a subscription moves to: it is active and has the same period and currency (B-40)."""
+    plan = get_or_404(world, SubscriptionPlan, id, "plan")
+    with found:
+        _chargeable_plan(world, plan.id)
+    for field in ("interval", "interval_count", "currency"):
+        with found:
+            if getattr(plan, field) != getattr(subscription, field):
+                message = f"its {field} must equal the subscription's, {getattr(subscription, field)}"
+                raise invalid_field("plan", message)
+
+
+def payment_method(world: World, customer: str, body: Mapping[str, Any]) -> str | None:
+    """The id of the method to charge: the one in the body, an active one of this customer, else the default's."""
+    if "payment_method" not in body:
+        default = payment_methods.default(world, customer)
+        return None if default is None else default.id
+    method = get_or_404(world, PaymentMethod, body["payment_method"], "payment_method")
+    if method.customer != customer or method.status != "active":
+        raise invalid_field("payment_method", "must be an active method of this customer")
+    return method.id
+
+
+def end_date(world: World, body: Mapping[str, Any]) -> str | None:
+    """The instant it expires, which must be in the future (B-40)."""
+    if "ends_at" not in body:
+        return None
+    ends_at = calendar.normalise(body["ends_at"])
+    if ends_at <= world.now:
+        raise invalid_field("ends_at", "must be in the future")
+    return ends_at
+
+
+# -- periods: their boundaries, and the jobs scheduled at them
+
+
+TRIAL_NOTICE_DAYS = 3
+"""``subscription.trial_will_end`` is sent this many days before the trial ends (Limits)."""
+
+
+def next_period(world: World, subscription: Subscription) -> dict[str, Any]:
+    """The fields of the following period, counted from the anchor (B-42), at the plan's price if it has one (B-40)."""
+    number = subscription.period + 1
+    intervals = subscription.interval_count * number
+    plan = world.get(SubscriptionPlan, subscription.plan)
+    return {
+        "period": number,
+        "current_period_start": subscription.current_period_end,
+        "current_period_end": calendar.step(subscription.anchor, subscription.interval, intervals),
+        "unit_amount": subscription.unit_amount if plan is None else plan.amount,
+    }
+
+
+def current_period(world: World, subscription: Subscription) -> dict[str, Any]:
+    """The fields of the period that runs now; empty where that is the stored one (B-48)."""
+    changes: dict[str, Any] = {}
+    while subscription.current_period_end <= world.now < calendar.LAST:
+        changes = next_period(world, subscription)
+        subscription = subscription.replace(**changes)
+    return changes
+
+
+def schedule_renewal(world: World, subscription: Subscription) -> None:
+    """Renew at the end of the current period; at the end of the calendar no further period begins.
+
+    Scheduled after the period's own charge, so that at one instant an invoice falls overdue first (B-96).
+    """
+    if subscription.current_period_end > subscription.current_period_start:
+        world.schedule(subscription.current_period_end, "subscription.renew", subscription)
+
+
+def schedule_expiry(world: World, subscription: Subscription) -> None:
+    """Expire at ``ends_at``, if there is one; scheduled before any renewal, so that it runs first (B-40)."""
+    if subscription.ends_at is not None:
+        world.schedule(subscription.ends_at, "subscription.expire", subscription)
+
+
+def trial_notice_at(subscription: Subscription) -> str:
+    """When ``subscription.trial_will_end`` is sent."""
+    return calendar.plus(subscription.trial_end or subscription.created_at, days=-TRIAL_NOTICE_DAYS)
+
+
+def schedule_trial_notice(world: World, subscription: Subscription) -> None:
+    """Send the notice at its time, or at once where that is past; each trial has one (B-43)."""
+    world.cancel_jobs(subscription, "subscription.trial_notice")
+    if ends_in_charge(world, subscription):
+        world.schedule(trial_notice_at(subscription), "subscription.trial_notice", subscription)
+
+
+def ends_in_charge(world: World, subscription: Subscription) -> bool:
+    """Whether it is in a trial whose end is ahead, was not announced yet, and will be charged (B-43)."""
+    trial_end = subscription.trial_end
+    if trial_end is None or trial_end <= world.now or subscription.trial_noticed:
+        return False
+    goes_on = subscription.status in ("trialing", "active") and not subscription.cancel_at_period_end
+    return goes_on and (subscription.ends_at is None or subscription.ends_at > trial_end)

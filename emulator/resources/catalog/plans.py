@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from emulator.core.handlers import apply_patch, get_handler, get_or_404, list_handler, new_record
-from emulator.core.records import Metadata, Record
-from emulator.core.translatable import N_
-from emulator.core.validation import Body, Violations
+from emulator.core.handlers import Body, Violations, apply_patch, get_handler, get_or_404, list_handler, new_record
+from emulator.core.records import N_, Metadata, Record
 from emulator.core.world import World
 from emulator.resources.app import amounts
 

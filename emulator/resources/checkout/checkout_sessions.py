@@ -1,30 +1,147 @@
-"""A checkout session: a hosted page on which one buyer pays for lines, subscribes or saves a payment method (B-58)."""
+"""A checkout session: a hosted page on which one buyer pays for lines, subscribes or saves a payment method (B-58).
+
+Its lines are products and free lines like those of an invoice, and at most one plan.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar
 
+import msgspec
+
 from emulator.core import calendar
 from emulator.core.errors import ApiError, invalid_field, missing_field
 from emulator.core.events import Event
-from emulator.core.handlers import get_handler, get_or_404, list_handler
+from emulator.core.handlers import Body, Violations, get_handler, get_or_404, list_handler
 from emulator.core.jobs import Job
-from emulator.core.records import HIDDEN, Metadata, Record
+from emulator.core.records import HIDDEN, N_, Metadata, Record
 from emulator.core.state_machine import StateMachine
-from emulator.core.translatable import N_
-from emulator.core.validation import Body, Violations
 from emulator.core.world import World
 from emulator.resources.app import amounts
 from emulator.resources.app.settings import settings
-from emulator.resources.billing import invoice_lines
-from emulator.resources.billing.subscription_terms import Terms
-from emulator.resources.catalog.products import Product
-from emulator.resources.checkout import checkout_lines
-from emulator.resources.checkout.checkout_lines import CheckoutLines
+from emulator.resources.billing import invoices, subscriptions
+from emulator.resources.billing.invoices import InvoiceLine
+from emulator.resources.billing.subscriptions import Terms
+from emulator.resources.catalog import products
+from emulator.resources.catalog.plans import SubscriptionPlan
+from emulator.resources.catalog.products import Priced, Product
 from emulator.resources.customers import payment_details
 from emulator.resources.customers.customer_records import Customer
 from emulator.resources.customers.payment_details import PaymentDetails
+
+# -- lines
+
+
+Item = Mapping[str, Any]
+
+
+class CheckoutLine(msgspec.Struct, frozen=True, kw_only=True):
+    """One line; amounts are minor units, ``amount_total`` is ``quantity * unit_amount``."""
+
+    product: str | None
+    description: str
+    quantity: int
+    unit_amount: int
+    amount_total: int
+
+
+CheckoutLines = tuple[CheckoutLine, ...]
+
+
+def check_lines(found: Violations, world: World, items: Sequence[Body], currency: str | None) -> CheckoutLines | None:
+    """The rules for each line; the lines, or None where one breaks a rule."""
+    sold = [_check(found, world, item, currency, f"line_items.{number}") for number, item in enumerate(items)]
+    return None if None in sold else tuple(_with_total(each) for each in sold if each)
+
+
+def _check(found: Violations, world: World, item: Body, currency: str | None, param: str) -> Priced | None:
+    with found:
+        if "plan" not in item:
+            return products.check_line_item(found, world, item, currency, param)
+        return _plan_line(world, item, currency, param)
+    return None
+
+
+def check_plans(found: Violations, items: Sequence[Body], mode: str | None) -> None:
+    """A plan stands in ``subscription`` mode, on one line, alone and with quantity 1 (B-58)."""
+    first: int | None = None
+    for number, item in enumerate(items):
+        with found:
+            if "plan" in item:
+                _check_plan_line(found, item, mode, f"line_items.{number}")
+                if first is not None:
+                    raise invalid_field(f"line_items.{number}.plan", "only one line may hold a plan")
+                first = number
+
+
+def _check_plan_line(found: Violations, item: Body, mode: str | None, param: str) -> None:
+    with found:
+        if mode not in ("subscription", None):
+            raise invalid_field(f"{param}.plan", "goes with the mode subscription only")
+    for field in ("product", "description", "unit_amount"):
+        with found:
+            if field in item:
+                raise invalid_field(f"{param}.{field}", "cannot be given beside a plan")
+    with found:
+        if item["quantity"] != 1:
+            raise invalid_field(f"{param}.quantity", "must be 1 on a line with a plan")
+
+
+def priced(world: World, items: Sequence[Item], currency: str) -> CheckoutLines:
+    """The lines a merchant asks for, names and prices copied as they are now."""
+    sold = (_priced(world, item, currency, f"line_items.{number}") for number, item in enumerate(items))
+    return tuple(map(_with_total, sold))
+
+
+def _with_total(line: Priced) -> CheckoutLine:
+    return CheckoutLine(**msgspec.structs.asdict(line), amount_total=line.quantity * line.unit_amount)
+
+
+def _priced(world: World, item: Item, currency: str, param: str) -> Priced:
+    return (_plan_line if "plan" in item else products.line_item)(world, item, currency, param)
+
+
+def _plan_line(world: World, item: Item, currency: str | None, param: str) -> Priced:
+    plan = get_or_404(world, SubscriptionPlan, item["plan"], f"{param}.plan")
+    if not plan.active:
+        raise invalid_field(f"{param}.plan", "this plan is deactivated")
+    if currency not in (plan.currency, None):
+        raise invalid_field(f"{param}.plan", f"{plan.id} charges {plan.currency}, not {currency}")
+    return Priced(product=None, description=plan.name, quantity=1, unit_amount=plan.amount)
+
+
+def agreed_terms(world: World, body: Item, lines: CheckoutLines, currency: str) -> Terms:
+    """The terms of a session in ``subscription`` mode (B-58): its plan's, or the lines' total each period, which is a
+    month where ``subscription_data`` does not say otherwise.
+    """
+    plan = next((item["plan"] for item in body["line_items"] if "plan" in item), None)
+    if plan is not None:
+        return subscriptions.agreed(world, {"plan": plan})
+    data = body.get("subscription_data") or {"interval": "month"}
+    price = {"unit_amount": sum(line.amount_total for line in lines), "currency": currency}
+    product = next(({"product": line.product} for line in lines if line.product), {})
+    return {**subscriptions.agreed(world, {**price, **product, **data}), **data}
+
+
+def one_off_lines(items: Sequence[Item], lines: CheckoutLines) -> CheckoutLines:
+    """The lines that are billed once, beside the plan; without a plan there are none."""
+    if not any("plan" in item for item in items):
+        return ()
+    return tuple(line for item, line in zip(items, lines, strict=True) if "plan" not in item)
+
+
+def billed(lines: CheckoutLines) -> tuple[InvoiceLine, ...]:
+    """The same lines on an invoice."""
+    return tuple(
+        invoices.line(
+            product=line.product, description=line.description, quantity=line.quantity, unit_amount=line.unit_amount
+        )
+        for line in lines
+    )
+
+
+# -- sessions
 
 
 class CheckoutSession(Record, frozen=True, kw_only=True):
@@ -127,8 +244,8 @@ def _check_lines(
     """The rules for the lines and their sum; the lines, or None where one is broken."""
     if not items and mode not in ("setup", None):
         raise invalid_field("line_items", "must not be empty but in setup mode")
-    checkout_lines.check_plans(found, items, mode)
-    lines = checkout_lines.check(found, world, items, currency)
+    check_plans(found, items, mode)
+    lines = check_lines(found, world, items, currency)
     if lines is not None:
         _subtotal(world, mode, lines, currency)
     return lines
@@ -136,8 +253,8 @@ def _check_lines(
 
 def _check_first_payment(world: World, body: Body, lines: CheckoutLines, currency: str) -> None:
     """What is paid on the page in ``subscription`` mode can be charged (B-23)."""
-    terms = checkout_lines.terms(world, body, lines, currency)
-    due = _lines_due("subscription", lines, terms, checkout_lines.one_off(body["line_items"], lines))
+    terms = agreed_terms(world, body, lines, currency)
+    due = _lines_due("subscription", lines, terms, one_off_lines(body["line_items"], lines))
     _total(world, due, terms, currency)
 
 
@@ -151,10 +268,10 @@ def create(world: World, body: Mapping[str, Any]) -> CheckoutSession:
     """POST /checkout-sessions/ (B-58)."""
     currency = amounts.enabled(world, body["currency"])
     customer, email = _buyer(world, body)
-    lines = checkout_lines.priced(world, body["line_items"], currency)
+    lines = priced(world, body["line_items"], currency)
     subtotal = _subtotal(world, body["mode"], lines, currency)
-    terms = checkout_lines.terms(world, body, lines, currency) if body["mode"] == "subscription" else None
-    one_off = checkout_lines.one_off(body["line_items"], lines)
+    terms = agreed_terms(world, body, lines, currency) if body["mode"] == "subscription" else None
+    one_off = one_off_lines(body["line_items"], lines)
     id = world.new_id(CheckoutSession)
     session = STATE_MACHINE.create(
         world,
@@ -214,7 +331,7 @@ def _total(world: World, due: CheckoutLines, terms: Terms | None, currency: str)
     if terms is None or not subtotal:
         return subtotal
     amounts.chargeable(world, subtotal, currency, "line_items")
-    first: int = invoice_lines.totals(world, checkout_lines.billed(due))["total"]
+    first: int = invoices.totals(world, billed(due))["total"]
     return first
 
 

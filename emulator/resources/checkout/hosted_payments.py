@@ -1,6 +1,6 @@
 """Payments by the buyer of a checkout session, a payment link or an invoice, on its page or by the control API.
 
-Every public function that begins with ``pay`` or ``confirm`` runs as a unit of work of its own.
+Fulfilment is what a session does once its payment has succeeded or failed, or its method is saved (B-58).
 """
 
 from __future__ import annotations
@@ -9,21 +9,191 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from emulator.core.errors import ApiError, combine, invalid_field, missing_field, nest
+from emulator.core.events import Event
 from emulator.core.handlers import get_or_404
+from emulator.core.jobs import Job
 from emulator.core.world import World
-from emulator.resources.app import amounts, keys, security_profiles
+from emulator.resources.app import amounts, clients, security_profiles
 from emulator.resources.app.settings import settings
-from emulator.resources.billing import invoices
+from emulator.resources.billing import invoices, subscription_operations
+from emulator.resources.billing import subscriptions as periods
 from emulator.resources.billing.invoices import Invoice
+from emulator.resources.billing.subscriptions import Subscription, Terms
 from emulator.resources.catalog.products import Product
-from emulator.resources.checkout import checkout_sessions, fulfilment
-from emulator.resources.checkout.checkout_sessions import CheckoutSession
-from emulator.resources.customers import customers, payment_details
+from emulator.resources.checkout import checkout_sessions
+from emulator.resources.checkout.checkout_sessions import STATE_MACHINE, CheckoutSession
+from emulator.resources.customers import customers, payment_details, payment_methods
 from emulator.resources.customers.customer_records import Customer
 from emulator.resources.customers.payment_details import EVERY_TYPE, PaymentDetails
-from emulator.resources.payments import charging, current_payment, payment_intents, payment_links
+from emulator.resources.customers.payment_methods import PaymentMethod
+from emulator.resources.payments import operator, payment_intents, payment_links
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.payment_links import PaymentLink
+
+# -- fulfilment
+
+
+def payment_received(world: World, event: Event) -> None:
+    """Reaction to ``payment_intent.succeeded`` and ``transaction.succeeded``: the invoice or session it pays (B-61)."""
+    intent = payment_intents.received_by(world, event)
+    if intent is None:
+        return
+    invoices.payment_received(world, intent)
+    session = _session_of(world, intent, "complete")
+    if session is not None:
+        complete(world, session, intent.instrument)
+
+
+def attempt_failed(world: World, event: Event) -> None:
+    """Reaction to ``payment_intent.failed``: the session accepts another attempt."""
+    _fail(world, event.data.object)
+
+
+def attempt_canceled(world: World, job: Job) -> None:
+    """Job ``payment_intent.canceled``: the merchant canceled the payment, which has no event (B-50)."""
+    intent = world.get(PaymentIntent, job.about)
+    if intent is not None:
+        _fail(world, intent)
+
+
+def _fail(world: World, intent: PaymentIntent) -> None:
+    session = _session_of(world, intent, "fail")
+    if session is not None:
+        checkout_sessions.fail(world, session)
+
+
+def _session_of(world: World, intent: PaymentIntent, trigger: str) -> CheckoutSession | None:
+    """The session whose current attempt is this intent, if its state allows the trigger."""
+    session = world.get(CheckoutSession, intent.checkout_session)
+    current = session is not None and session.payment_intent == intent.id and STATE_MACHINE.allows(session, trigger)
+    return session if current else None
+
+
+def save_method(world: World, session: CheckoutSession, details: PaymentDetails) -> CheckoutSession:
+    """A session with nothing to pay saves the method, which fails as a payment with it would (B-58)."""
+    session = checkout_sessions.submit(world, session, instrument=details, failure=None)
+    customer = world.get(Customer, session.customer)
+    if customer is not None and customers.is_blocked(customer):
+        return checkout_sessions.fail(world, session, "CUSTOMER_BLACKLISTED")
+    decision = operator.on_save(world, details, customer=session.customer)
+    if decision.step:
+        return session
+    if decision.due > world.now:
+        code = {"code": decision.code} if decision.code else {}
+        world.schedule(decision.due, "checkout_session.answer", session, **code)
+        return session
+    return _answer(world, session, decision.code)
+
+
+def answer_later(world: World, job: Job) -> None:
+    """Job ``checkout_session.answer``: the operator answers whether the method can be saved."""
+    session = world.get(CheckoutSession, job.about)
+    if session is not None and STATE_MACHINE.allows(session, "complete"):
+        _answer(world, session, job.data.get("code"))
+
+
+def is_saving(session: CheckoutSession) -> bool:
+    """Whether it saves a method without a payment, and the operator has not answered yet.
+
+    A session whose status a tester set has neither.
+    """
+    return session.status == "processing" and session.payment_intent is None and session.instrument is not None
+
+
+def asks_for_check(world: World, session: CheckoutSession) -> bool:
+    """Whether its buyer has to pass the check of the card that is being saved; until then there is no answer (B-54)."""
+    answers = (job for job in world.jobs.where("about", session.id) if job.name == "checkout_session.answer")
+    return is_saving(session) and next(answers, None) is None
+
+
+def answer_now(world: World, id: str, code: str | None) -> CheckoutSession:
+    """The operator answers before its time whether a method is saved; with a ``code`` it is not.
+
+    Raises ``CHECKOUT_SESSION_NOT_FOUND``, and ``INVALID_STATUS_TRANSITION`` where nothing is being saved.
+    """
+    session = get_or_404(world, CheckoutSession, id)
+    if not is_saving(session):
+        raise ApiError(
+            "INVALID_STATUS_TRANSITION", object="checkout session", status=session.status, trigger="be answered"
+        )
+    world.cancel_jobs(session, "checkout_session.answer")
+    return _answer(world, session, code)
+
+
+def _answer(world: World, session: CheckoutSession, code: str | None) -> CheckoutSession:
+    if code is not None:
+        return checkout_sessions.fail(world, session, code)
+    return complete(world, session, session.instrument)
+
+
+def complete(world: World, session: CheckoutSession, instrument: PaymentDetails | None) -> CheckoutSession:
+    """Save the method or create the subscription, and complete the session.
+
+    Where the customer has been deleted since, the session completes with its payment alone.
+    """
+    customer = world.get(Customer, session.customer)
+    if customer is not None and instrument is not None:
+        if session.mode == "setup":
+            payment_methods.save(world, customer, instrument, is_default=True)
+        elif session.terms is not None:
+            begun = _subscribe(world, session, session.terms, customer, instrument)
+            return STATE_MACHINE.transition(world, session, "complete", subscription=begun.id)
+    return STATE_MACHINE.transition(world, session, "complete")
+
+
+def _subscribe(
+    world: World, session: CheckoutSession, terms: Terms, customer: Customer, instrument: PaymentDetails
+) -> Subscription:
+    """Create the subscription, which will charge what the buyer paid with; its first period is paid, or a trial."""
+    intent = world.get(PaymentIntent, session.payment_intent)
+    first = payment_methods.default(world, customer.id) is None
+    method = payment_methods.save(world, customer, instrument, is_default=first)
+    subscription = subscription_operations.start(
+        world,
+        terms,
+        customer=customer.id,
+        collection_method="charge_automatically",
+        cancel_at_period_end=False,
+        ends_at=None,
+        payment_method=method.id,
+        metadata={},
+        id=intent and intent.subscription,
+    )
+    if session.lines_due:
+        _bill(world, session, subscription, customer, method=method, intent=intent)
+    if subscription.status == "active":
+        periods.schedule_renewal(world, subscription)
+    return subscription
+
+
+def _bill(
+    world: World,
+    session: CheckoutSession,
+    subscription: Subscription,
+    customer: Customer,
+    *,
+    method: PaymentMethod,
+    intent: PaymentIntent | None,
+) -> None:
+    """The invoice of what was paid on the page: the first period, one-off lines or both (B-58, B-97).
+
+    Subscription and invoice have the ids that the intent's event named (B-67).
+    """
+    lines = checkout_sessions.billed(session.lines_due)
+    id = None if intent is None else intent.invoice
+    invoice = invoices.draft(world, customer, lines, session.currency, id=id, subscription=subscription.id)
+    invoice = invoices.finalize_now(world, invoice)
+    if intent is not None:
+        world.replace(intent, invoice=invoice.id, subscription=subscription.id, payment_method=method.id)
+    if invoice.status == "open":
+        invoices.mark_paid(world, invoice, intent)
+
+
+JOBS = {"payment_intent.canceled": attempt_canceled, "checkout_session.answer": answer_later}
+
+
+# -- payments
+
 
 HostedPayment = Mapping[str, Any]
 """What the buyer entered, as ``PaymentInput`` of the control API's document. Only ``method`` is required.
@@ -46,9 +216,9 @@ def pay_session(world: World, id: str, payment: HostedPayment) -> PaymentIntent 
     complete: a double submission), ``PAYMENT_METHOD_NOT_SUPPORTED``, ``COMPANY_PAYMENTS_DISABLED`` and, with ``errors``
     keyed ``method.number`` and the like, ``INVALID_FIELD``, ``MISSING_FIELD``, ``VALIDATION_ERROR``.
     """
-    keys.admit_buyer(world, "payCheckoutSession")
+    clients.admit_buyer(world, "payCheckoutSession")
     session = _require_payable(get_or_404(world, CheckoutSession, id))
-    current_payment.require_none(world, session)
+    payment_intents.require_no_payment(world, session)
     _reject_unasked(payment)
     details = _details(world, payment, session.payment_method_types)
     customer, email = _buyer(world, payment, session.customer, session.customer_email)
@@ -58,7 +228,7 @@ def pay_session(world: World, id: str, payment: HostedPayment) -> PaymentIntent 
         raise missing_field("customer.email", "is required: the method is saved for a customer")
     who: dict[str, Any] = {"customer": None if customer is None else customer.id, "customer_email": email}
     if session.amount_total == 0:
-        return fulfilment.save_method(world, world.replace(session, **who), details)
+        return save_method(world, world.replace(session, **who), details)
     intent = payment_intents.start(
         world,
         None,
@@ -73,7 +243,7 @@ def pay_session(world: World, id: str, payment: HostedPayment) -> PaymentIntent 
         **who,
     )
     checkout_sessions.submit(world, session, payment_intent=intent.id, **who)
-    return charging.charge(world, intent, details)
+    return payment_intents.charge(world, intent, details)
 
 
 def pay_link(world: World, id: str, payment: HostedPayment) -> PaymentIntent:
@@ -82,12 +252,12 @@ def pay_link(world: World, id: str, payment: HostedPayment) -> PaymentIntent:
     Raises what :func:`pay_session` does, ``PAYMENT_LINK_NOT_FOUND``, and ``INVALID_STATUS_TRANSITION`` for a link that
     is archived, exhausted or expired.
     """
-    keys.admit_buyer(world, "payPaymentLink")
+    clients.admit_buyer(world, "payPaymentLink")
     link = get_or_404(world, PaymentLink, id)
     if (reason := payment_links.closed(world, link)) is not None:
         raise ApiError("INVALID_STATUS_TRANSITION", message=f"This payment link is {reason}: it takes no payment.")
     if link.validity_type == "one_time":
-        current_payment.require_none(world, link)
+        payment_intents.require_no_payment(world, link)
     amount, product = _choice(world, link, payment)
     details = _details(world, payment, link.payment_method_types)
     customer, email = _link_buyer(world, link, payment)
@@ -106,7 +276,7 @@ def pay_link(world: World, id: str, payment: HostedPayment) -> PaymentIntent:
         customer=None if customer is None else customer.id,
         customer_email=email,
     )
-    return charging.charge(world, intent, details)
+    return payment_intents.charge(world, intent, details)
 
 
 def _sold(
@@ -123,11 +293,11 @@ def pay_invoice(world: World, id: str, payment: HostedPayment) -> PaymentIntent:
     cannot be paid or whose payment is under way. The intent names no subscription, because a declined attempt of the
     buyer's is not a failed renewal.
     """
-    keys.admit_buyer(world, "payInvoicePage")
+    clients.admit_buyer(world, "payInvoicePage")
     invoice = get_or_404(world, Invoice, id)
     if not invoices.STATE_MACHINE.allows(invoice, "pay"):
         raise ApiError("INVALID_STATUS_TRANSITION", object="invoice", status=invoice.status, trigger="be paid")
-    current_payment.require_none(world, invoice)
+    payment_intents.require_no_payment(world, invoice)
     _reject_unasked(payment)
     details = _details(world, payment, EVERY_TYPE)
     customer = world.get(Customer, invoice.customer)
@@ -144,7 +314,7 @@ def pay_invoice(world: World, id: str, payment: HostedPayment) -> PaymentIntent:
         customer=None if customer is None else customer.id,
         customer_email=invoice.customer_email,
     )
-    return charging.charge(world, intent, details)
+    return payment_intents.charge(world, intent, details)
 
 
 # -- reading the input

@@ -10,7 +10,7 @@ from emulator.core.handlers import Page, apply_patch, get_handler, get_or_404, l
 from emulator.core.state_machine import StateMachine
 from emulator.core.world import World
 from emulator.resources.app.settings import settings
-from emulator.resources.customers import payment_methods, phone_numbers
+from emulator.resources.customers import payment_details, payment_methods
 from emulator.resources.customers.customer_records import Customer
 from emulator.resources.customers.payment_details import PaymentDetails
 from emulator.resources.customers.payment_methods import PaymentMethod
@@ -67,7 +67,7 @@ def update(world: World, id: str, body: Mapping[str, Any]) -> Customer:
 
 def add_phone(world: World, customer: Customer, phone: str) -> None:
     """Add a mobile money method for the customer's phone, as the default method (B-31)."""
-    instrument = PaymentDetails(type="mobile_money", details=phone_numbers.details(phone))
+    instrument = PaymentDetails(type="mobile_money", details=payment_details.phone_details(phone))
     payment_methods.add(world, customer.id, instrument, is_default=True)
 
 
@@ -77,7 +77,7 @@ def change_phone(world: World, customer: Customer, phone: str | None) -> None:
         return
     method = payment_methods.on_phone(world, customer.id, customer.phone)
     if method is not None and phone is not None:
-        world.replace(method, details=phone_numbers.details(phone))
+        world.replace(method, details=payment_details.phone_details(phone))
     elif method is not None:
         payment_methods.remove(world, method)
     elif phone is not None:

@@ -1,19 +1,228 @@
-"""Payment instruments: what a buyer pays with is checked here and reduced to what may be stored (B-52)."""
+"""Payment instruments: what a buyer pays with is checked here and reduced to what may be stored (B-52).
+
+Phone numbers, card numbers and IBANs, and the magic values among them, for which the operator decides specially.
+"""
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from datetime import timedelta
+from fnmatch import translate
+from functools import cache, lru_cache
+from typing import Any, Literal
 
 import msgspec
 
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
 from emulator.core.errors import combine, invalid_field, missing_field
-from emulator.core.validation import Violations
+from emulator.core.handlers import Violations
+from emulator.core.vendored import library
 from emulator.core.world import World
-from emulator.resources.customers import card_numbers, ibans, magic_values, phone_numbers
-from emulator.resources.customers.magic_values import MagicValue
+
+# -- phone numbers: the country and the operator that follow from one in E.164 (B-35)
+
+
+_NO_COUNTRIES = frozenset(["001", "AC", "TA", "XK"])
+"""Regions of the numbering plan without an ISO 3166-1 code: international networks and three territories."""
+
+
+@lru_cache(maxsize=10_000)
+def phone_details(phone: str) -> dict[str, Any]:
+    """``operator``, ``phone`` and ``country`` of a mobile money method; null where the numbering plan does not say."""
+    # Loaded on first use: loading the numbering plan takes longer than starting the server.
+    phonenumbers, carrier = library("phonenumbers"), library("phonenumbers.carrier")
+    try:
+        number = phonenumbers.parse(phone)
+    except phonenumbers.NumberParseException:
+        return {"operator": None, "phone": phone, "country": None}
+    region = phonenumbers.region_code_for_number(number)
+    return {
+        "operator": carrier.name_for_number(number, "en") or None,
+        "phone": phone,
+        "country": None if region in _NO_COUNTRIES else region,
+    }
+
+
+# -- card numbers: check digit and brand
+
+
+BRANDS = (
+    (r"4", "visa"),
+    (r"5[1-5]|2(22[1-9]|2[3-9]|[3-6]|7[01]|720)", "mastercard"),
+    (r"3[47]", "amex"),
+    (r"6(011|4[4-9]|5)", "discover"),
+    (r"3(0[0-5]|095|[689])", "diners"),
+    (r"35(2[89]|[3-8])", "jcb"),
+    (r"62", "unionpay"),
+)
+"""Patterns of the first digits of a card number, each with its brand."""
+
+
+BRAND_NAMES = {
+    "visa": "Visa",
+    "mastercard": "Mastercard",
+    "amex": "American Express",
+    "discover": "Discover",
+    "diners": "Diners Club",
+    "jcb": "JCB",
+    "unionpay": "UnionPay",
+}
+"""What the brands call themselves."""
+
+
+_DOUBLED = str.maketrans("0123456789", "0246813579")
+
+
+def brand(number: str) -> str:
+    """The brand of a card number."""
+    return next((name for start, name in BRANDS if re.match(start, number)), "unknown")
+
+
+def is_card_number(number: str) -> bool:
+    """Whether the check digit of a number of ASCII digits is right (Luhn)."""
+    return sum(map(int, number[-1::-2] + number[-2::-2].translate(_DOUBLED))) % 10 == 0
+
+
+# -- IBANs: check digits, and the format of the account number in each country
+
+
+_REGISTERED = """
+    AD 4n4n12c  AE 3n16n  AL 8n16c  AT 5n11n  AZ 4a20c  BA 3n3n8n2n  BE 3n7n2n  BG 4a4n2n8c  BH 4a14c  BI 5n5n11n2n
+    BR 8n5n10n1a1c  BY 4c4n16c  CH 5n12c  CR 4n14n  CY 3n5n16c  CZ 4n16n  DE 8n10n  DJ 5n5n11n2n  DK 4n9n1n
+    DO 4c20n  EE 2n14n  EG 4n4n17n  ES 4n4n1n1n10n  FI 3n11n  FK 2a12n  FO 4n9n1n  FR 5n5n11c2n  GB 4a6n8n  GE 2a16n
+    GI 4a15c  GL 4n9n1n  GR 3n4n16c  GT 4c20c  HN 4a20n  HR 7n10n  HU 3n4n1n15n1n  IE 4a6n8n  IL 3n3n13n  IQ 4a3n12n
+    IS 4n2n6n10n  IT 1a5n5n12c  JO 4a4n18c  KW 4a22c  KZ 3n13c  LB 4n20c  LC 4a24c  LI 5n12c  LT 5n11n  LU 3n13c
+    LV 4a13c  LY 3n3n15n  MC 5n5n11c2n  MD 2c18c  ME 3n13n2n  MK 3n10c2n  MN 4n12n  MR 5n5n11n2n  MT 4a5n18c
+    MU 4a2n2n12n3n3a  NI 4a20n  NL 4a10n  NO 4n6n1n  OM 3n16c  PK 4a16c  PL 8n16n  PS 4a21c  PT 4n4n11n2n  QA 4a21c
+    RO 4a16c  RS 3n13n2n  RU 9n5n15c  SA 2n18c  SC 4a2n2n16n3a  SD 2n12n  SE 3n16n1n  SI 5n8n2n  SK 4n6n10n
+    SM 1a5n5n12c  SO 4n3n12n  ST 4n4n11n2n  SV 4a20n  TL 3n14n2n  TN 2n3n13n2n  TR 5n1n16c  UA 6n19c  VA 3n15n
+    VG 4a16n  XK 4n10n2n  YE 4a4n18c
+"""
+"""SWIFT's registry of IBANs, release 101: each country with what follows its check digits.
+
+``5n11c`` is 5 digits, then 11 letters or digits; ``4a`` is 4 letters. The first part is the bank's code.
+"""
+
+_UNREGISTERED = {
+    **dict.fromkeys(("AO", "CV", "GW", "MZ"), 25),
+    **dict.fromkeys(("DZ", "IR", "KM"), 26),
+    **dict.fromkeys(("CF", "CG", "CM", "GA", "GQ", "MG", "TD"), 27),
+    **dict.fromkeys(("BF", "BJ", "CI", "HN", "MA", "ML", "NE", "SN", "TG"), 28),
+}
+"""The countries that use IBANs and have not registered their format, with the length of theirs."""
+
+_FORM = re.compile(r"[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}", re.ASCII)
+
+_SEPARATORS = re.compile(r"[\s.\-\u2010-\u2015\u2212]")
+
+_CHARACTERS = {"n": "[0-9]", "a": "[A-Z]", "c": "[A-Z0-9]"}
+
+
+def compact_iban(text: str) -> str:
+    """An IBAN as people write it, in capitals and without spaces, dashes and dots."""
+    return _SEPARATORS.sub("", unicodedata.normalize("NFKC", text)).upper()
+
+
+def has_iban_form(number: str) -> bool:
+    """Whether it is a country, two check digits, and 11 to 30 letters or digits. All else here asks for this form."""
+    return _FORM.fullmatch(number) is not None
+
+
+def iban_length(country: str) -> int:
+    """How many characters the IBANs of a country have, 0 if it has none."""
+    parts = _structures().get(country)
+    return _UNREGISTERED.get(country, 0) if parts is None else 4 + sum(map(int, re.findall(r"\d+", parts)))
+
+
+def is_iban(number: str) -> bool:
+    """Whether the check digits are right, and the account number has the format that the country has registered."""
+    account = _formats().get(number[:2])
+    return _remainder(number) == 1 and (account is None or account.fullmatch(number, 4) is not None)
+
+
+def bank(number: str) -> str | None:
+    """The bank's code, the first part of the account number; None if the country has not registered its length."""
+    account = _formats().get(number[:2])
+    found = account and account.fullmatch(number, 4)
+    return found[1] if found else None
+
+
+def _remainder(number: str) -> int:
+    # ISO 7064, modulus 97: letters count 10 to 35, and the country and the check digits stand at the end.
+    return int("".join(str(int(character, 36)) for character in number[4:] + number[:4])) % 97
+
+
+@cache
+def _formats() -> dict[str, re.Pattern[str]]:
+    return {country: _pattern(parts) for country, parts in _structures().items()}
+
+
+@cache
+def _structures() -> dict[str, str]:
+    words = _REGISTERED.split()
+    return dict(zip(words[::2], words[1::2], strict=True))
+
+
+def _pattern(parts: str) -> re.Pattern[str]:
+    return re.compile(re.sub(r"(\d+)([nac])", lambda part: f"({_CHARACTERS[part[2]]}{{{part[1]}}})", parts))
+
+
+# -- magic values (B-54)
+
+
+AT_ONCE = timedelta()
+
+
+class MagicValue(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One row of ``fixtures/magic.yaml``, where each field is explained. Durations are on the world's clock."""
+
+    name: str
+    value: str
+    example: str
+    meaning: str
+    code: str | None = None
+    off_session: str | None = None
+    after: timedelta = AT_ONCE
+    step: bool = False
+    settles: timedelta = AT_ONCE
+    disputed: timedelta = AT_ONCE
+    refund: Literal["succeeded", "failed", "unanswered"] = "succeeded"
+
+
+MagicValues = Mapping[str, tuple[MagicValue, ...]]
+"""The magic values of each payment method type."""
+
+ORDINARY = MagicValue(name="", value="", example="", meaning="Succeeds at once.")
+"""What applies to all other values."""
+
+
+def magic_value_of(world: World, type: str, value: str) -> MagicValue:
+    """The first row that matches a buyer's phone, card number, IBAN or email; ``ORDINARY`` if none does."""
+    return _first_match(world.reference_data, type, value)
+
+
+@lru_cache(maxsize=4096)  # each payment looks up its value several times; reference data never changes
+def _first_match(reference_data: Any, type: str, value: str) -> MagicValue:
+    return next((row for pattern, row in _patterns(reference_data, type) if pattern.match(value)), ORDINARY)
+
+
+@lru_cache(maxsize=64)
+def _patterns(reference_data: Any, type: str) -> tuple[tuple[re.Pattern[str], MagicValue], ...]:
+    """The rows of a type of payment method, each with the pattern of its values."""
+    return tuple((re.compile(translate(row.value)), row) for row in reference_data.magic.get(type, ()))
+
+
+def named_magic(world: World, type: str, name: str | None) -> MagicValue:
+    """The row with this name; ``ORDINARY`` if there is none."""
+    rows: tuple[MagicValue, ...] = world.reference_data.magic.get(type, ())
+    return next((row for row in rows if row.name == name), ORDINARY)
+
+
+# -- instruments
+
 
 Fields = Mapping[str, Any]
 
@@ -41,9 +250,9 @@ def read(world: World, fields: Fields) -> PaymentDetails:
 def magic_of(world: World, instrument: PaymentDetails) -> MagicValue:
     """Its magic value: that of a card was stored by name, that of others is found by the phone or email."""
     if instrument.type == "bank_card":
-        return magic_values.named(world, instrument.type, instrument.magic)
+        return named_magic(world, instrument.type, instrument.magic)
     details = instrument.details
-    return magic_values.of_value(world, instrument.type, details.get("phone") or details.get("email") or "")
+    return magic_value_of(world, instrument.type, details.get("phone") or details.get("email") or "")
 
 
 def operator_name(instrument: PaymentDetails) -> str | None:
@@ -106,7 +315,7 @@ def _check_fields(found: Violations, fields: Fields, type: str) -> None:
 
 
 def _mobile_money(world: World, fields: Fields) -> PaymentDetails:
-    return PaymentDetails(type="mobile_money", details=phone_numbers.details(fields["phone"]))
+    return PaymentDetails(type="mobile_money", details=phone_details(fields["phone"]))
 
 
 def _paypal(world: World, fields: Fields) -> PaymentDetails:
@@ -116,12 +325,12 @@ def _paypal(world: World, fields: Fields) -> PaymentDetails:
 def _bank_card(world: World, fields: Fields) -> PaymentDetails:
     number = fields["number"].replace(" ", "")
     details = {
-        "brand": card_numbers.brand(number),
+        "brand": brand(number),
         "last4": number[-4:],
         "exp_month": fields["exp_month"],
         "exp_year": fields["exp_year"],
     }
-    magic = magic_values.of_value(world, "bank_card", number).name or None
+    magic = magic_value_of(world, "bank_card", number).name or None
     return PaymentDetails(type="bank_card", details=details, magic=magic)
 
 
@@ -130,7 +339,7 @@ def require_check_digit(number: str) -> None:
 
     No message may contain the card number, since responses are logged and stored.
     """
-    if not card_numbers.is_valid(number.replace(" ", "")):
+    if not is_card_number(number.replace(" ", "")):
         raise invalid_field("number", "the check digit (Luhn) is wrong")
 
 
@@ -146,14 +355,14 @@ def _end_of_month(year: int, month: int) -> Timestamp:
 
 def _bank_transfer(world: World, fields: Fields) -> PaymentDetails:
     number = _iban(fields["iban"])
-    return PaymentDetails(type="bank_transfer", details={"bank": ibans.bank(number), "last4": number[-4:]})
+    return PaymentDetails(type="bank_transfer", details={"bank": bank(number), "last4": number[-4:]})
 
 
 def _iban(text: str) -> str:
-    number = ibans.compact(text)
-    if not ibans.has_form(number):
+    number = compact_iban(text)
+    if not has_iban_form(number):
         raise invalid_field("iban", "must be an IBAN: a country, two check digits, and the account's number")
-    if not ibans.is_valid(number):
+    if not is_iban(number):
         raise invalid_field("iban", "the check digits or the length are wrong")
     return number
 

@@ -7,12 +7,10 @@ from typing import Annotated, Any, ClassVar
 
 import msgspec
 
-from emulator.core.handlers import get_handler, get_or_404
+from emulator.core.handlers import Body, Violations, get_handler, get_or_404
 from emulator.core.jobs import Job
-from emulator.core.records import HIDDEN, Metadata, Record, no_metadata
+from emulator.core.records import HIDDEN, N_, Metadata, Record, no_metadata
 from emulator.core.state_machine import StateMachine
-from emulator.core.translatable import N_
-from emulator.core.validation import Body, Violations
 from emulator.core.world import World
 from emulator.resources.customers import payment_details
 from emulator.resources.customers.customer_records import Customer

@@ -1,22 +1,30 @@
-"""The operations on payment intents: create, confirm, capture, cancel; and canceling a pending transaction (B-51)."""
+"""What merchants and buyers do with payment intents: create, confirm, capture and cancel, and the prompt on a phone (B-51).
+
+A mobile money payment is confirmed by the buyer on a prompt (B-55).
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from emulator.core.errors import ApiError, invalid_field
-from emulator.core.handlers import get_or_404
+from emulator.core.handlers import Body, Violations, get_or_404
 from emulator.core.records import R
-from emulator.core.validation import Body, Violations
 from emulator.core.world import World
 from emulator.resources.app import amounts, security_profiles
 from emulator.resources.customers import payment_details
 from emulator.resources.customers.customer_records import Customer
+from emulator.resources.customers.payment_details import PaymentDetails
 from emulator.resources.customers.payment_methods import PaymentMethod
-from emulator.resources.payments import charging, payment_intents, transactions
+from emulator.resources.payments import payment_intents, transactions
 from emulator.resources.payments.payment_intents import STATE_MACHINE, PaymentIntent
 from emulator.resources.payments.transactions import Transaction
+
+# -- operations
 
 
 def check(found: Violations, world: World, body: Body) -> None:
@@ -100,7 +108,7 @@ def confirm(world: World, id: str, body: Mapping[str, Any]) -> PaymentIntent:
     method = get_or_404(world, PaymentMethod, method_id, "payment_method")
     _require_usable(world, method, world.get(Customer, intent.customer), intent.payment_method_types)
     security_profiles.check_amount(world, intent.amount)
-    return charging.confirm(world, intent, method)
+    return payment_intents.confirm(world, intent, method)
 
 
 def _outlives_customer(world: World, intent: PaymentIntent) -> bool:
@@ -118,7 +126,7 @@ def _confirm_own_copy(world: World, intent: PaymentIntent) -> PaymentIntent:
     assert details is not None
     security_profiles.check_method(world, details.type)
     security_profiles.check_amount(world, intent.amount)
-    return charging.charge(world, intent, details, payment_method=intent.payment_method)
+    return payment_intents.charge(world, intent, details, payment_method=intent.payment_method)
 
 
 def capture(world: World, id: str, body: Mapping[str, Any]) -> PaymentIntent:
@@ -126,7 +134,9 @@ def capture(world: World, id: str, body: Mapping[str, Any]) -> PaymentIntent:
     intent = get_or_404(world, PaymentIntent, id)
     if not STATE_MACHINE.allows(intent, "capture"):
         raise ApiError("PAYMENT_INTENT_NOT_CAPTURABLE", status=intent.status)
-    return charging.succeed(world, intent, "capture", _capturable(intent, body.get("amount", intent.amount_capturable)))
+    return payment_intents.succeed(
+        world, intent, "capture", _capturable(intent, body.get("amount", intent.amount_capturable))
+    )
 
 
 def _capturable(intent: PaymentIntent, amount: int) -> int:
@@ -151,7 +161,7 @@ def cancel(world: World, id: str) -> PaymentIntent:
         world.schedule(world.now, "payment_intent.canceled", intent)
     elif intent.invoice is not None:
         world.schedule(world.now, "invoice.payment_canceled", intent)
-    return charging.cancel(world, intent)
+    return payment_intents.cancel(world, intent)
 
 
 def cancel_transaction(world: World, id: str) -> Transaction:
@@ -160,7 +170,7 @@ def cancel_transaction(world: World, id: str) -> Transaction:
     intent = world.get(PaymentIntent, transaction.payment_intent)
     if intent is not None and STATE_MACHINE.allows(intent, "fail"):
         world.cancel_jobs(intent, "payment_intent.answer")
-        charging.fail(world, intent, "INSUFFICIENT_FUNDS", CANCELED)
+        payment_intents.fail(world, intent, "INSUFFICIENT_FUNDS", CANCELED)
     return transaction
 
 
@@ -174,3 +184,86 @@ OPERATIONS = {
     "cancelPaymentIntent": cancel,
     "cancelTransaction": cancel_transaction,
 }
+
+
+# -- mobile money prompts on a buyer's phone, and the buyer's answers
+
+
+REJECTED, UNANSWERED = "MOBILE_MONEY_REJECTED", "MOBILE_MONEY_TIMEOUT"
+"""The codes a payment fails with if the buyer rejects its prompt, or does not answer it."""
+
+_NUMBER = re.compile(r"\+?([1-9][0-9]{6,14})", re.ASCII)
+
+
+class Prompt(msgspec.Struct, frozen=True, kw_only=True):
+    """A payment that the buyer is asked to confirm. ``amount`` is in minor units, ``merchant`` the name of the App."""
+
+    object: str = "prompt"
+    payment_intent: str
+    merchant: str
+    amount: int
+    currency: str
+    description: str | None
+    created_at: str
+    expires_at: str
+
+
+def phone_number(text: str) -> str:
+    """The E.164 number in a path, where the plus may be missing; 404 for any other text (B-35)."""
+    match = _NUMBER.fullmatch(text)
+    if match is None:
+        raise ApiError("NOT_FOUND", message="A phone has a number in E.164, such as +24177123456.")
+    return f"+{match[1]}"
+
+
+def waiting_prompts(world: World, number: str) -> list[PaymentIntent]:
+    """The payments whose prompts are waiting on a phone, newest first."""
+    asked = world.table(PaymentIntent).where("status", "requires_action")
+    return [intent for intent in asked if (intent.next_action or {}).get("phone") == number][::-1]
+
+
+def prompt_shown(world: World, intent: PaymentIntent) -> Prompt:
+    """The prompt of a payment."""
+    return Prompt(
+        payment_intent=intent.id,
+        merchant=world.name,
+        amount=intent.amount,
+        currency=intent.currency,
+        description=intent.description,
+        created_at=intent.created_at,
+        expires_at=(intent.next_action or {})["expires_at"],
+    )
+
+
+def answer_prompt(world: World, number: str, body: Mapping[str, Any]) -> PaymentIntent:
+    """POST /_emulator/phones/{number}/answer: to the newest prompt, or to that of the given payment.
+
+    After an approval the operator decides by the magic value of the number (B-54). An ignored prompt expires in time.
+    """
+    if "pin" in body and body["answer"] != "approve":
+        raise invalid_field("pin", "goes with the answer approve only")
+    intent = _asked(world, number, body.get("payment_intent"))
+    if body["answer"] == "ignore":
+        world.cancel_jobs(intent, "payment_intent.answer")
+        world.schedule(prompt_shown(world, intent).expires_at, "payment_intent.answer", intent, code=UNANSWERED)
+        return intent
+    return payment_intents.answer(world, intent, _verdict(world, intent) if body["answer"] == "approve" else REJECTED)
+
+
+def _asked(world: World, number: str, id: str | None) -> PaymentIntent:
+    if id is not None:
+        get_or_404(world, PaymentIntent, id, "payment_intent")
+    for intent in waiting_prompts(world, number):
+        if id in (None, intent.id):
+            return intent
+    raise ApiError(
+        "INVALID_STATUS_TRANSITION",
+        message=f"No such prompt waits on {number}." if id else f"No prompt waits on {number}.",
+    )
+
+
+def _verdict(world: World, intent: PaymentIntent) -> str | None:
+    """The operator's error code for an approved payment, if any; codes for what buyers do are left out."""
+    instrument = intent.instrument or PaymentDetails(type="mobile_money", details=intent.next_action or {})
+    code = payment_details.magic_of(world, instrument).code
+    return None if code in (REJECTED, UNANSWERED) else code

@@ -1,21 +1,112 @@
-"""The payment operator, simulated: it decides how each payment and each refund ends.
-
-An outcome that the tester arranged comes first, then the magic value paid with (B-54, B-55, B-57, B-94).
-"""
+"""The payment operator, simulated: it decides how each payment and each refund ends, or as a tester arranged it (B-94)."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
+from typing import Any, ClassVar
 
 import msgspec
 
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
+from emulator.core.errors import invalid_field
+from emulator.core.handlers import Page, Query, paginate
+from emulator.core.records import Record
 from emulator.core.world import World
 from emulator.resources.app.settings import settings
 from emulator.resources.customers import payment_details
 from emulator.resources.customers.payment_details import PaymentDetails
-from emulator.resources.payments import outcomes
+
+# -- arranged outcomes: the tester decides how the next payments, refunds or deliveries end
+
+
+class OutcomeMatch(msgspec.Struct, frozen=True, kw_only=True):
+    """Which operations an outcome applies to; null fits any. ``amount`` is minor units."""
+
+    customer: str | None = None
+    amount: int | None = None
+    payment_method_type: str | None = None
+
+    def fits(self, facts: Mapping[str, Any]) -> bool:
+        """Whether a payment, refund or delivery with these facts is one of them."""
+        wanted = msgspec.structs.asdict(self)
+        return all(facts.get(name) == value for name, value in wanted.items() if value is not None)
+
+
+class Outcome(Record, frozen=True, kw_only=True):
+    """``times``: how often it still applies; after the last time it is removed."""
+
+    kind: ClassVar[str] = "outcome"
+    prefix: ClassVar[str] = "outc"
+    indexes: ClassVar[tuple[str, ...]] = ("operation",)
+
+    object: str = "outcome"
+    operation: str
+    result: str
+    code: str | None
+    times: int
+    match: OutcomeMatch
+    created_at: str
+
+
+DEFAULT_FAILURE_CODE: Mapping[str, str | None] = {
+    "payment": "PAYMENT_METHOD_NOT_SUPPORTED",
+    "refund": "UPSTREAM_ERROR",
+    "delivery": None,
+}
+"""The code of a failure where the tester gave none."""
+
+
+def arrange(world: World, body: Mapping[str, Any]) -> Outcome:
+    """POST /_emulator/outcomes."""
+    return world.add(
+        Outcome(
+            id=world.new_id(Outcome),
+            operation=body["operation"],
+            result=body["result"],
+            code=failure_code(body, body["operation"]),
+            times=body["times"],
+            match=OutcomeMatch(**body["match"]),
+            created_at=world.now,
+        )
+    )
+
+
+def failure_code(body: Mapping[str, Any], operation: str) -> str | None:
+    """The code of a failed outcome or answer, None for success; 422 for a code beside ``succeeded``."""
+    if body["result"] == "failed":
+        return body.get("code") or DEFAULT_FAILURE_CODE[operation]
+    if body.get("code") is not None:
+        raise invalid_field("code", "goes with the result failed only")
+    return None
+
+
+def consume(world: World, /, operation: str, **facts: Any) -> Outcome | None:
+    """The outcome arranged first that fits this operation, if any; it is used up by one."""
+    for outcome in world.table(Outcome).where("operation", operation):
+        if outcome.match.fits(facts):
+            if outcome.times > 1:
+                world.replace(outcome, times=outcome.times - 1)
+            else:
+                world.remove(outcome)
+            return outcome
+    return None
+
+
+def arranged(world: World, query: Query) -> Page[Outcome]:
+    """GET /_emulator/outcomes: those that still apply, newest first."""
+    return paginate(world.table(Outcome), query)
+
+
+def clear_arranged(world: World) -> None:
+    """DELETE /_emulator/outcomes."""
+    for outcome in world.table(Outcome):
+        world.remove(outcome)
+
+
+# -- the operator
+
 
 PROMPT_SECONDS = 180
 """Seconds that a mobile money buyer has to confirm on the phone (Limits)."""
@@ -38,7 +129,7 @@ def on_payment(
     """Decide a payment of ``amount`` minor units sent now. ``off_session``: the buyer is not present."""
     magic = payment_details.magic_of(world, details)
     own = settings(world)
-    arranged = outcomes.consume(world, "payment", customer=customer, amount=amount, payment_method_type=details.type)
+    arranged = consume(world, "payment", customer=customer, amount=amount, payment_method_type=details.type)
     delay = magic.after or timedelta(seconds=own.operator_delay)
     if arranged is not None:
         return OperatorDecision(code=arranged.code, due=_later(world, delay))
@@ -51,7 +142,7 @@ def on_payment(
 def on_save(world: World, details: PaymentDetails, *, customer: str | None) -> OperatorDecision:
     """Decide whether a method can be saved that nothing is paid with now: as a payment would end (B-58)."""
     magic = payment_details.magic_of(world, details)
-    arranged = outcomes.consume(world, "payment", customer=customer, amount=0, payment_method_type=details.type)
+    arranged = consume(world, "payment", customer=customer, amount=0, payment_method_type=details.type)
     due = _later(world, magic.after)
     if arranged is not None:
         return OperatorDecision(code=arranged.code, due=due)
@@ -80,13 +171,13 @@ class RefundDecision(msgspec.Struct, frozen=True, kw_only=True):
 def on_refund(world: World, details: PaymentDetails, *, customer: str | None, amount: int) -> RefundDecision:
     """Decide a refund of ``amount`` minor units sent now."""
     magic = payment_details.magic_of(world, details)
-    arranged = outcomes.consume(world, "refund", customer=customer, amount=amount, payment_method_type=details.type)
+    arranged = consume(world, "refund", customer=customer, amount=amount, payment_method_type=details.type)
     due = _refund_due(world, details.type)
     if arranged is not None:
         return RefundDecision(code=arranged.code, due=due)
     if magic.refund == "unanswered":
         return RefundDecision(code=None, due=None)
-    return RefundDecision(code=outcomes.DEFAULT_FAILURE_CODE["refund"] if magic.refund == "failed" else None, due=due)
+    return RefundDecision(code=DEFAULT_FAILURE_CODE["refund"] if magic.refund == "failed" else None, due=due)
 
 
 def _refund_due(world: World, type: str) -> Timestamp:

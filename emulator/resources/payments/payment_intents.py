@@ -1,4 +1,8 @@
-"""A payment intent: one attempt to collect an amount (B-50). What the operator makes of it is in ``charging``."""
+"""A payment intent: one attempt to collect an amount, whose end the operator decides (B-50, B-55, B-56).
+
+Of an invoice, a checkout session or a one-time link at most one payment is under way or received: its current payment
+(B-62). Code that is about to take, retry, void or record a payment calls :func:`current_payment` first.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +12,27 @@ from typing import Annotated, Any, ClassVar
 import msgspec
 from msgspec.structs import replace
 
+from emulator.core import calendar
+from emulator.core.errors import ERRORS, ApiError
 from emulator.core.events import Event
-from emulator.core.handlers import get_handler, list_handler
-from emulator.core.records import HIDDEN, Metadata, Record, no_metadata
+from emulator.core.handlers import get_handler, get_or_404, list_handler
+from emulator.core.jobs import Job
+from emulator.core.records import HIDDEN, N_, Metadata, Record, no_metadata
 from emulator.core.state_machine import StateMachine
-from emulator.core.translatable import N_
 from emulator.core.world import World
 from emulator.resources.app import security_profiles
+from emulator.resources.app.settings import settings
 from emulator.resources.catalog.products import Product
+from emulator.resources.customers import customers
+from emulator.resources.customers.customer_records import Customer
 from emulator.resources.customers.payment_details import PaymentDetails
 from emulator.resources.customers.payment_methods import PaymentMethod
+from emulator.resources.payments import operator, transactions
+from emulator.resources.payments.operator import OperatorDecision
 from emulator.resources.payments.payment_links import PaymentLink
 from emulator.resources.payments.transactions import Transaction
+
+# -- the record and its states
 
 
 class PaymentError(msgspec.Struct, frozen=True):
@@ -164,3 +177,227 @@ retrieve = get_handler(PaymentIntent)
 index = list_handler(PaymentIntent)
 
 OPERATIONS = {"listPaymentIntents": index, "getPaymentIntent": retrieve}
+
+
+# -- charging
+
+
+def confirm(world: World, intent: PaymentIntent, method: PaymentMethod, *, off_session: bool = False) -> PaymentIntent:
+    """Charge a stored method. ``off_session``: the buyer is not present, as when a subscription renews."""
+    if intent.customer is None and (customer := world.get(Customer, method.customer)) is not None:
+        email = intent.customer_email or customer.email
+        intent = world.replace(intent, customer=customer.id, customer_email=email)
+    return charge(world, intent, method.instrument, payment_method=method.id, off_session=off_session)
+
+
+def charge(
+    world: World,
+    intent: PaymentIntent,
+    details: PaymentDetails,
+    *,
+    payment_method: str | None = None,
+    off_session: bool = False,
+) -> PaymentIntent:
+    """Send the payment to the operator, who answers at once or later. A declined payment raises nothing."""
+    intent = _set_method(world, intent, details, payment_method)
+    customer = world.get(Customer, intent.customer)
+    if customer is not None and customers.is_blocked(customer):
+        return fail(world, intent, "CUSTOMER_BLACKLISTED")
+    decision = operator.on_payment(
+        world, details, customer=intent.customer, amount=intent.amount, off_session=off_session
+    )
+    return _schedule_answer(world, _submit(world, intent, details, decision), decision)
+
+
+def _set_method(
+    world: World, intent: PaymentIntent, details: PaymentDetails, payment_method: str | None
+) -> PaymentIntent:
+    """The intent with what it is paid with, unless it was created with just that."""
+    created_with = (intent.payment_method, intent.instrument) == (payment_method, details)
+    if created_with and intent.status == "requires_confirmation":
+        return intent
+    return STATE_MACHINE.transition(
+        world,
+        intent,
+        "choose",
+        payment_method=payment_method,
+        payment_method_type=details.type,
+        instrument=details,
+    )
+
+
+def _submit(world: World, intent: PaymentIntent, details: PaymentDetails, decision: OperatorDecision) -> PaymentIntent:
+    """Wait for the buyer or for the operator. A bank transfer opens its pending transaction now (B-55, B-56)."""
+    if details.type == "mobile_money":
+        ends = max(decision.due, calendar.plus(world.now, seconds=operator.PROMPT_SECONDS))
+        action = {"type": "confirm_on_phone", "phone": details.details["phone"], "expires_at": ends}
+        return STATE_MACHINE.transition(world, intent, "ask_buyer", next_action=action)
+    if decision.step:
+        return STATE_MACHINE.transition(world, intent, "ask_buyer", next_action={"type": "confirm_card"})
+    if details.type == "bank_transfer" and intent.capture_method == "automatic":
+        deposit = _open_deposit(world, intent, intent.amount)
+        return STATE_MACHINE.transition(world, intent, "submit", transaction=deposit.id)
+    return STATE_MACHINE.transition(world, intent, "submit")
+
+
+def _schedule_answer(world: World, intent: PaymentIntent, decision: OperatorDecision) -> PaymentIntent:
+    """The operator's answer, now or at its time; a card check is answered by the buyer alone."""
+    if decision.step:
+        return intent
+    if decision.due > world.now:
+        code = {"code": decision.code} if decision.code else {}
+        world.schedule(decision.due, "payment_intent.answer", intent, **code)
+        return intent
+    return answer(world, intent, decision.code)
+
+
+def answer_later(world: World, job: Job) -> None:
+    """Job ``payment_intent.answer``; does nothing where the intent has ended."""
+    intent = world.get(PaymentIntent, job.about)
+    if intent is not None and STATE_MACHINE.allows(intent, "succeed"):
+        answer(world, intent, job.data.get("code"))
+
+
+def answer_now(world: World, id: str, code: str | None) -> PaymentIntent:
+    """The operator answers a payment in progress before its time; with a ``code`` the payment fails."""
+    intent = get_or_404(world, PaymentIntent, id)
+    if not STATE_MACHINE.allows(intent, "succeed"):
+        raise ApiError(
+            "INVALID_STATUS_TRANSITION", object="payment intent", status=intent.status, trigger="be answered"
+        )
+    return answer(world, intent, code)
+
+
+def answer(world: World, intent: PaymentIntent, code: str | None) -> PaymentIntent:
+    """The operator's answer: failure with a ``code``, or success, collected now or held for a manual capture."""
+    world.cancel_jobs(intent, "payment_intent.answer")
+    if code is not None:
+        return fail(world, intent, code)
+    if intent.capture_method == "manual":
+        return STATE_MACHINE.transition(world, intent, "authorise", amount_capturable=intent.amount, next_action=None)
+    return succeed(world, intent, "succeed", intent.amount)
+
+
+def succeed(world: World, intent: PaymentIntent, trigger: str, amount: int) -> PaymentIntent:
+    """The payment succeeded: the intent's event comes first, then its transaction's (B-44). Minor units."""
+    deposit = world.get(Transaction, intent.transaction) or _open_deposit(world, intent, amount)
+    deposit = transactions.approve_until_settled(world, deposit)
+    STATE_MACHINE.transition(
+        world,
+        intent,
+        trigger,
+        amount_capturable=0,
+        amount_received=amount,
+        transaction=deposit.id,
+        next_action=None,
+        **_first_period(world, intent),
+    )
+    if deposit.status == "pending":
+        transactions.complete(world, deposit)
+    return world.require(PaymentIntent, intent.id)
+
+
+def _first_period(world: World, intent: PaymentIntent) -> dict[str, str]:
+    """The ids that the subscription begun by this payment and its first invoice will have (B-67)."""
+    if not intent.begins_subscription or intent.customer is None:
+        return {}
+    return {"subscription": world.draw("sub"), "invoice": world.draw("inv")}
+
+
+def _open_deposit(world: World, intent: PaymentIntent, amount: int) -> Transaction:
+    # An intent that a tester set up directly may have no payment details.
+    details = intent.instrument or PaymentDetails(type=intent.payment_method_type or "bank_card", details={})
+    return transactions.open_deposit(
+        world,
+        amount,
+        details,
+        currency=intent.currency,
+        description=intent.description,
+        payment_intent=intent.id,
+        customer=intent.customer,
+        metadata=intent.metadata,
+    )
+
+
+def fail(world: World, intent: PaymentIntent, code: str, message: str | None = None) -> PaymentIntent:
+    """The payment failed: the intent is canceled and ``last_error`` says why (B-50, B-56)."""
+    close_deposit(world, intent, "fail", processed_at=world.now)
+    error = PaymentError(code, message or ERRORS[code].message)
+    return STATE_MACHINE.transition(world, intent, "fail", last_error=error, canceled_at=world.now, next_action=None)
+
+
+def cancel(world: World, intent: PaymentIntent) -> PaymentIntent:
+    """Take the payment back before it is collected, without an event (B-50)."""
+    world.cancel_jobs(intent, "payment_intent.answer")
+    close_deposit(world, intent, "cancel")
+    return STATE_MACHINE.transition(
+        world, intent, "cancel", amount_capturable=0, canceled_at=world.now, next_action=None
+    )
+
+
+def close_deposit(world: World, intent: PaymentIntent, trigger: str, **changes: Any) -> None:
+    """End the intent's pending transaction, if it has one: its money will not come."""
+    deposit = world.get(Transaction, intent.transaction)
+    if deposit is not None and transactions.STATE_MACHINE.allows(deposit, trigger):
+        transactions.STATE_MACHINE.transition(world, deposit, trigger, **changes)
+
+
+JOBS = {"payment_intent.answer": answer_later}
+
+
+# -- the current payment of an invoice, a session or a link
+
+
+UNDER_WAY = ("requires_action", "processing", "requires_capture")
+"""States of an intent whose payment is on its way: the buyer, the operator or the merchant has yet to act."""
+
+
+def current_payment(world: World, owner: Record) -> PaymentIntent | None:
+    """The intent under way or ``succeeded`` of an invoice, a session or a link, whichever ``owner`` is (B-62)."""
+    attempts = world.table(PaymentIntent).where(owner.kind, owner.id)
+    return next((each for each in reversed(attempts) if each.status == "succeeded" or each.status in UNDER_WAY), None)
+
+
+def require_no_payment(world: World, owner: Record) -> None:
+    """422 ``INVALID_STATUS_TRANSITION`` for a second payment (B-62)."""
+    if current_payment(world, owner) is not None:
+        raise ApiError("INVALID_STATUS_TRANSITION", message=f"A payment of this {_name(owner)} is under way.")
+
+
+def cancel_current(world: World, owner: Record) -> None:
+    """Cancel what is under way, because it is no longer owed; 422 where the payment has succeeded already (B-62)."""
+    intent = current_payment(world, owner)
+    if intent is None:
+        return
+    if intent.status == "succeeded":
+        message = f"A payment of this {_name(owner)} has succeeded and is being settled."
+        raise ApiError("INVALID_STATUS_TRANSITION", message=message)
+    cancel(world, intent)
+
+
+def is_received(world: World, intent: PaymentIntent) -> bool:
+    """Whether its payment is received: the intent succeeded or, under the other assumption, its transaction did (B-61)."""
+    if intent.status != "succeeded":
+        return False
+    if settings(world).assumptions.payment_received == "intent":
+        return True
+    transaction = world.get(Transaction, intent.transaction)
+    return transaction is None or transaction.status not in ("pending", "approved")
+
+
+def received_by(world: World, event: Event) -> PaymentIntent | None:
+    """The intent whose payment is received with this ``payment_intent.succeeded`` or ``transaction.succeeded``.
+
+    Where one unit of work sends both, it is the second (B-44), so that what follows comes after both.
+    """
+    if event.type == "transaction.succeeded":
+        return world.get(PaymentIntent, event.data.object.payment_intent)
+    intent: PaymentIntent = event.data.object
+    transaction = world.get(Transaction, intent.transaction)
+    if transaction is None or transaction.status != "approved":
+        return None
+    return world.require(PaymentIntent, intent.id) if is_received(world, intent) else None
+
+
+def _name(owner: Record) -> str:
+    return owner.kind.replace("_", " ")

@@ -9,14 +9,12 @@ import msgspec
 
 from emulator.core import calendar
 from emulator.core.errors import invalid_field
-from emulator.core.handlers import apply_patch, get_handler, get_or_404, list_handler
-from emulator.core.records import HIDDEN, Metadata, Record, pick
+from emulator.core.handlers import Body, Violations, apply_patch, get_handler, get_or_404, list_handler
+from emulator.core.records import HIDDEN, N_, Metadata, Record, pick
 from emulator.core.state_machine import StateMachine
-from emulator.core.translatable import N_
-from emulator.core.validation import Body, Violations
 from emulator.core.world import World
 from emulator.resources.app import amounts
-from emulator.resources.catalog import line_items
+from emulator.resources.catalog import products
 from emulator.resources.catalog.products import Product
 from emulator.resources.customers import payment_details
 
@@ -142,7 +140,7 @@ def _check_products(found: Violations, world: World, kind: str | None, body: Bod
         raise invalid_field("products", "must name at least one product")
     for number, id in enumerate(body["products"]):
         with found:
-            product = line_items.on_sale(world, id, currency, f"products.{number}")
+            product = products.on_sale(world, id, currency, f"products.{number}")
             if product.price_type == "fixed":
                 amounts.chargeable(world, product.unit_amount, product.currency, f"products.{number}")
 
@@ -152,7 +150,7 @@ def _products(world: World, body: Mapping[str, Any], currency: str) -> list[Prod
     if body["payment_link_type"] != "product":
         return []
     params = {id: f"products.{number}" for number, id in reversed(list(enumerate(body["products"])))}
-    return [line_items.on_sale(world, id, currency, params[id]) for id in dict.fromkeys(body["products"])]
+    return [products.on_sale(world, id, currency, params[id]) for id in dict.fromkeys(body["products"])]
 
 
 def _amount(world: World, kind: str | None, body: Mapping[str, Any], currency: str | None) -> int | None:

@@ -1,4 +1,4 @@
-"""A refund: money of a completed deposit returned to the buyer by the channel it came from (B-57)."""
+"""What follows a completed deposit: its receipt (B-53), and refunds of it by the channel it came from (B-57)."""
 
 from __future__ import annotations
 
@@ -9,16 +9,70 @@ import msgspec
 
 from emulator.core import calendar
 from emulator.core.errors import ApiError
-from emulator.core.handlers import get_handler, get_or_404, list_handler
+from emulator.core.events import Event
+from emulator.core.handlers import Body, Violations, get_handler, get_or_404, list_handler
 from emulator.core.jobs import Job
-from emulator.core.records import Metadata, Record, no_metadata
+from emulator.core.records import N_, Metadata, Record, no_metadata
 from emulator.core.state_machine import StateMachine
-from emulator.core.translatable import N_
-from emulator.core.validation import Body, Violations
 from emulator.core.world import World
 from emulator.resources.app.settings import settings
 from emulator.resources.payments import operator, transactions
+from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.transactions import Transaction
+
+# -- receipts
+
+
+class Receipt(Record, frozen=True, kw_only=True):
+    """``amount`` is minor units; ``number`` is unique in the App."""
+
+    kind: ClassVar[str] = "receipt"
+    prefix: ClassVar[str] = "rcpt"
+    names: ClassVar[tuple[str, str] | None] = (N_("Receipt"), N_("Receipts"))
+    not_found_code: ClassVar[str] = "RECEIPT_NOT_FOUND"
+    unique: ClassVar[tuple[str, ...]] = ("transaction",)
+
+    object: str = "receipt"
+    app: str
+    number: str
+    transaction: str
+    customer: str | None
+    customer_email: str | None
+    amount: int
+    currency: str
+    url: str
+    livemode: bool
+    created_at: str
+
+
+def issue_receipt(world: World, event: Event) -> None:
+    """Reaction to ``transaction.succeeded``: issue the receipt."""
+    transaction: Transaction = event.data.object
+    intent = world.get(PaymentIntent, transaction.payment_intent)
+    id = world.new_id(Receipt)
+    world.add(
+        Receipt(
+            id=id,
+            app=world.app,
+            number=f"RCPT-{world.now[:4]}-{world.count('receipt'):06d}",
+            transaction=transaction.id,
+            customer=transaction.customer,
+            customer_email=None if intent is None else intent.customer_email,
+            amount=transaction.amount,
+            currency=transaction.currency,
+            url=f"{world.base_url}/receipt/{id}",
+            livemode=world.livemode,
+            created_at=world.now,
+        )
+    )
+
+
+retrieve_receipt = get_handler(Receipt)
+list_receipts = list_handler(Receipt)
+
+
+# -- refunds
+
 
 REVIEW_HOURS = 1
 """Hours that a refund is ``pending`` under the setting ``refund_review``."""
@@ -193,9 +247,18 @@ def cancel(world: World, id: str) -> Refund:
 retrieve = get_handler(Refund)
 index = list_handler(Refund)
 
-OPERATIONS = {"createRefund": create, "listRefunds": index, "getRefund": retrieve, "cancelRefund": cancel}
 JOBS = {
     "refund.send": send_later,
     "refund.answer": answer_later,
     "refund.expire": expire,
+}
+
+
+OPERATIONS = {
+    "listReceipts": list_receipts,
+    "getReceipt": retrieve_receipt,
+    "createRefund": create,
+    "listRefunds": index,
+    "getRefund": retrieve,
+    "cancelRefund": cancel,
 }

@@ -9,13 +9,12 @@ from typing import Annotated, Any, ClassVar
 import msgspec
 from msgspec.structs import replace
 
-from emulator.core import money
 from emulator.core.handlers import Page, Query, apply_patch, get_handler, get_or_404, list_handler, sublist_handler
 from emulator.core.jobs import Job
-from emulator.core.records import HIDDEN, Metadata, Record, no_metadata
+from emulator.core.records import HIDDEN, N_, Metadata, Record, no_metadata
 from emulator.core.state_machine import StateMachine
-from emulator.core.translatable import N_
 from emulator.core.world import World
+from emulator.resources.app import amounts
 from emulator.resources.app.settings import FEE_RATES, settings
 from emulator.resources.customers import payment_details
 from emulator.resources.customers.customer_records import Customer
@@ -122,7 +121,7 @@ def open_deposit(
 @lru_cache(maxsize=4096)  # equal deposits share these numbers
 def _shares(amount: int, fee_rate: float, commission_rate: float) -> tuple[int, int, int]:
     """Fee, commission and net amount of a deposit, minor units (B-56)."""
-    fee, commission = money.percent(amount, fee_rate), money.percent(amount, commission_rate)
+    fee, commission = amounts.percent(amount, fee_rate), amounts.percent(amount, commission_rate)
     return fee, commission, amount - fee - commission
 
 

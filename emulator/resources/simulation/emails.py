@@ -1,30 +1,100 @@
-"""The emails that customers are sent, and when (B-98). Their text is rendered when it is first needed."""
+"""The emails that customers are sent, and when (B-98); the invoices that they open, to be printed.
+
+Texts and PDFs are rendered when they are first needed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from hmac import compare_digest
 from typing import Any, ClassVar
+from urllib.parse import parse_qs, urlsplit
 
+import msgspec
 from msgspec.structs import replace
 
-from emulator.core.effects import SendEmail
+from emulator.core.errors import ApiError
 from emulator.core.events import Event
+from emulator.core.handlers import Query, get_or_404
 from emulator.core.jobs import Job
-from emulator.core.records import Record
+from emulator.core.records import Metadata, Record
+from emulator.core.unit_of_work import SendEmail
 from emulator.core.world import World
-from emulator.resources.app.merchant import Merchant
-from emulator.resources.app.settings import settings
-from emulator.resources.billing import dunning, renewals
+from emulator.resources.app.settings import Merchant, settings
+from emulator.resources.billing import renewals
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.billing.subscriptions import Subscription
 from emulator.resources.catalog.plans import SubscriptionPlan
 from emulator.resources.catalog.products import Product
 from emulator.resources.customers.customer_records import Customer
 from emulator.resources.payments.payment_intents import PaymentIntent
-from emulator.resources.payments.receipts import Receipt
-from emulator.resources.payments.refunds import Refund
+from emulator.resources.payments.refunds import Receipt, Refund
 from emulator.resources.payments.transactions import Transaction
-from emulator.resources.simulation import invoice_documents
+
+# -- invoices to be printed: the content of the PDF, and the token that opens it
+
+
+class InvoiceDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """The content of an invoice's PDF. ``customer`` is None after the customer was deleted.
+
+    ``merchant`` is the App's name, ``seller`` what its settings say about it.
+    """
+
+    merchant: str
+    language: str
+    invoice: Invoice
+    customer: Customer | None
+    seller: Merchant | None = None
+
+
+def language_of(world: World, customer: Customer | None) -> str:
+    """The language of ``language`` or ``lang`` (``fr-CM``) in a customer's metadata, else the first that is offered."""
+    metadata: Metadata = customer.metadata if customer else {}
+    wanted = str(metadata.get("language") or metadata.get("lang") or "").lower()[:2]
+    offered: tuple[str, ...] = world.reference_data.languages
+    return wanted if wanted in offered else offered[0]
+
+
+def document_of(world: World, invoice: Invoice) -> InvoiceDocument:
+    """The content of an invoice's PDF as of now."""
+    customer = world.get(Customer, invoice.customer)
+    language = language_of(world, customer)
+    return InvoiceDocument(
+        merchant=world.name,
+        language=language,
+        invoice=invoice,
+        customer=customer,
+        seller=settings(world).merchant,
+    )
+
+
+def invoice_token_opens(invoice: Invoice, token: str) -> bool:
+    """Whether this is the token in the invoice's ``pdf_url`` (B-66); a draft has no token."""
+    query = parse_qs(urlsplit(invoice.pdf_url or "").query)
+    return "token" in query and compare_digest(query["token"][0].encode(), token.encode())
+
+
+def show(world: World, id: str, query: Query) -> InvoiceDocument:
+    """GET /invoices/{id}/pdf/: 404 for a draft, 401 for a wrong token even with a valid key (B-66, B-71)."""
+    invoice = get_or_404(world, Invoice, id)
+    if invoice.status == "draft":
+        raise ApiError("PDF_NOT_AVAILABLE")
+    if "token" in query and not invoice_token_opens(invoice, query["token"]):
+        raise invoice_token_error()
+    return document_of(world, invoice)
+
+
+def invoice_token_error() -> ApiError:
+    """401 ``INVALID_TOKEN`` (B-71)."""
+    return ApiError(
+        "INVALID_TOKEN", param="token", message="The token does not open this invoice; take pdf_url as it is."
+    )
+
+
+OPERATIONS = {"getInvoicePdf": show}
+
+
+# -- emails
 
 
 class Email(Record, frozen=True, kw_only=True):
@@ -68,7 +138,7 @@ def write(world: World, topic: str, to: str, customer: Customer | None, about: M
         topic=topic,
         to=to,
         merchant=world.name,
-        language=invoice_documents.language_of(world, customer),
+        language=language_of(world, customer),
         created_at=world.now,
         customer=customer,
     )
@@ -121,7 +191,7 @@ def renewal_failed(world: World, event: Event) -> None:
     """Reaction to ``subscription.payment_failed``, after each attempt (B-45)."""
     subscription = world.require(Subscription, event.data.object.id)
     owed = world.get(Invoice, subscription.unpaid_invoice)
-    again_at = dunning.next_retry_at(world, subscription)
+    again_at = renewals.next_retry_at(world, subscription)
     _to_subscriber(world, "renewal_failed", subscription, {"invoice": owed, "again_at": again_at})
 
 

@@ -1,4 +1,7 @@
-"""Injected faults: errors that a tester arranges for requests or webhook deliveries (B-94)."""
+"""Injected faults: errors that a tester arranges for requests or webhook deliveries (B-94); and the reset.
+
+The reset of a sandbox deletes all data of an App at once (Authentication rule 3; B-07).
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,19 @@ import msgspec
 from msgspec import UNSET
 
 from emulator.core import calendar
-from emulator.core.effects import DeliverWebhook
+from emulator.core.events import Event
 from emulator.core.handlers import Page, Query, paginate
+from emulator.core.idempotency import StoredResponse
+from emulator.core.jobs import FailedJob, Job
 from emulator.core.records import HIDDEN, Record
+from emulator.core.unit_of_work import DeliverWebhook
 from emulator.core.world import World
+from emulator.resources.app.settings import Settings
+from emulator.resources.simulation.emails import Email
 from emulator.resources.webhooks.deliveries import WebhookDelivery
+
+# -- faults
+
 
 REQUEST, DELIVERY = "request", "delivery"
 
@@ -162,3 +173,20 @@ def clear(world: World) -> None:
     """DELETE /_emulator/faults."""
     for fault in world.table(Fault):
         world.remove(fault)
+
+
+# -- the reset
+
+
+TRACES = (Job, FailedJob, Event, WebhookDelivery, Email, Fault, StoredResponse)
+"""Kinds of record that are not objects of the service: they are deleted as well, but not counted."""
+
+
+def reset(world: World) -> dict[str, Any]:
+    """POST /reset: deletes objects, jobs, events, deliveries and stored responses; settings and clock stay."""
+    removed = world.clear(keep=(Settings,))
+    deleted = sum(number for kind, number in removed.items() if kind not in TRACES)
+    return {"object": "reset", "app": world.app, "deleted": deleted, "reset_at": world.now}
+
+
+OPERATIONS = {"resetSandbox": reset}

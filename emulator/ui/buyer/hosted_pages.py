@@ -22,20 +22,18 @@ from emulator.core.world import World, encode
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
 from emulator.resources.app import security_profiles
-from emulator.resources.checkout import fulfilment
-from emulator.resources.payments import charging
+from emulator.resources.checkout import hosted_payments
+from emulator.resources.payments import payment_intents
 from emulator.resources.payments.payment_intents import PaymentIntent
-from emulator.resources.payments.receipts import Receipt
-from emulator.ui.base import forms as posted
-from emulator.ui.base.application import api_error
-from emulator.ui.buyer import messages, payment_form, views
-from emulator.ui.buyer.form_tokens import FormTokens
-from emulator.ui.buyer.json_view import as_json
-from emulator.ui.buyer.paid_views import receipt_values
+from emulator.resources.payments.refunds import Receipt
+from emulator.ui.base import pages as posted
+from emulator.ui.base.pages import api_error
+from emulator.ui.buyer import forms, render, views
+from emulator.ui.buyer.forms import Form, FormTokens
 from emulator.ui.buyer.payables import Payable
-from emulator.ui.buyer.payment_form import Form
 from emulator.ui.buyer.render import buyer_headers, buyer_page
 from emulator.ui.buyer.request import COOKIE, KINDS, PageRequest, Pay, idempotency_key
+from emulator.ui.buyer.views import as_json, receipt_values
 from emulator.web.context import RequestContext, context_of
 
 REJECTION_CODES = {
@@ -129,7 +127,7 @@ async def _post(request: PageRequest, runtime: Runtime) -> Response:
     form = await _form(request.http)
     payable = _present(request, runtime)
     if request.foreign or not request.is_valid(form.get("token", "")):
-        return _again(request, runtime, payable, 403, form, problem=messages.STALE)
+        return _again(request, runtime, payable, 403, form, problem=render.STALE)
     if form.get("do") in ("approve", "refuse"):
         return await _answer(request, runtime, form)
     return await _pay(request, runtime, payable, form)
@@ -144,9 +142,9 @@ async def _answer(request: PageRequest, runtime: Runtime, form: Form) -> Respons
     answered = intent.id if intent is not None else request.id
     _logged(request, runtime, {"answered": answered, "result": "failed" if code else "succeeded", "code": code})
     if intent is not None:
-        await runtime.serve(charging.answer_now, {"id": intent.id, "code": code}, request.request_id)
+        await runtime.serve(payment_intents.answer_now, {"id": intent.id, "code": code}, request.request_id)
     elif saving is not None:
-        await runtime.serve(fulfilment.answer_now, {"id": request.id, "code": code}, request.request_id)
+        await runtime.serve(hosted_payments.answer_now, {"id": request.id, "code": code}, request.request_id)
     return _go_on(request, runtime, form.get("payment", ""))
 
 
@@ -164,7 +162,7 @@ async def _pay(request: PageRequest, runtime: Runtime, payable: Payable, form: F
         return _go_on(request, runtime, known.body.decode())
     if payable.state != "payable":
         return _go_on(request, runtime, "")
-    reading = payment_form.read(payable, form, request.language)
+    reading = forms.read(payable, form, request.language)
     if reading.errors:
         return _again(request, runtime, payable, 422, form, errors=reading.errors)
     arguments = {"key": key, "id": request.id, "pay": KINDS[request.kind][2], "payment": reading.payment}
@@ -182,9 +180,9 @@ def _failed(request: PageRequest, runtime: Runtime, form: Form, error: ApiError)
     payable = _present(request, runtime)
     if payable.state != "payable":
         return _go_on(request, runtime, "")
-    if errors := payment_form.field_errors(error):
+    if errors := forms.field_errors(error):
         return _again(request, runtime, payable, error.status, form, errors=errors)
-    problem = messages.ERRORS.get(error.code, messages.NOT_POSSIBLE)
+    problem = render.ERRORS.get(error.code, render.NOT_POSSIBLE)
     return _again(request, runtime, payable, error.status, form, problem=problem)
 
 

@@ -1,29 +1,84 @@
-"""What can be paid on a buyer's page, and what the page asks for: a session, a payment link or an invoice."""
+"""What can be paid on a buyer's page, and what the page asks for: a session, a payment link or an invoice.
+
+A URL that a merchant gave may be one that no page sends its buyer to or loads images from.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
-from emulator.core import money
-from emulator.core.translatable import N_
+from emulator.core import calendar
+from emulator.core.records import N_
 from emulator.core.world import World
-from emulator.resources.app import security_profiles
+from emulator.resources.app import amounts, security_profiles
 from emulator.resources.app.settings import settings
 from emulator.resources.billing import invoices
 from emulator.resources.billing.invoices import Invoice
+from emulator.resources.billing.subscriptions import Subscription
 from emulator.resources.catalog.products import Product
-from emulator.resources.checkout import fulfilment
+from emulator.resources.checkout import hosted_payments
 from emulator.resources.checkout.checkout_sessions import CheckoutSession
 from emulator.resources.customers.customer_records import Customer
 from emulator.resources.customers.payment_details import PaymentDetails
-from emulator.resources.payments import current_payment, payment_links
+from emulator.resources.payments import payment_intents, payment_links
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.payment_links import PaymentLink
-from emulator.resources.payments.receipts import Receipt
-from emulator.ui.buyer import recurring
-from emulator.ui.buyer.merchant_urls import origins, web_url
+from emulator.resources.payments.refunds import Receipt
+from emulator.web.root_app import is_host
+
+# -- URLs that a merchant gave
+
+
+def origins(*urls: str | None) -> list[str]:
+    """The origins of those URLs that have one, without doubles."""
+    return sorted({origin for url in urls if url and (origin := _origin(url))})
+
+
+def _origin(url: str) -> str | None:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}" if is_host(parts.netloc) else None
+
+
+def web_url(url: str | None) -> str | None:
+    """A merchant's URL if a browser may be sent to it: ``javascript:`` and other schemes are left out."""
+    return url if url and urlsplit(url).scheme.lower() in ("http", "https") else None
+
+
+# -- what the subscription that begins on a page charges later, and when
+
+
+def amount_and_period(world: World, session: CheckoutSession) -> dict[str, Any] | None:
+    """What a subscription will charge each period (minor units, tax included), and how often."""
+    if session.terms is None:
+        return None
+    line = invoices.line(product=None, description="", quantity=1, unit_amount=session.terms["unit_amount"])
+    each = invoices.totals(world, (line,))["total"]
+    return {**only_terms(session.terms), "amount": each}
+
+
+def next_charge_at(world: World, session: CheckoutSession) -> str | None:
+    """When the subscription that began here charges again; before that, when it would if it began now."""
+    if session.terms is None:
+        return None
+    begun = world.get(Subscription, session.subscription)
+    if begun is not None:
+        charges = begun.status in ("active", "trialing", "past_due") and not begun.cancel_at_period_end
+        return begun.current_period_end if charges else None
+    if days := session.terms["trial_period_days"]:
+        return calendar.plus(world.now, days=days)
+    return calendar.step(world.now, session.terms["interval"], session.terms["interval_count"])
+
+
+def only_terms(terms: Mapping[str, Any]) -> dict[str, Any]:
+    """The period of a subscription's terms."""
+    return {name: terms[name] for name in ("interval", "interval_count", "trial_period_days")}
+
+
+# -- payables
+
 
 State = Literal["payable", "waiting", "step", "paid", "expired", "archived", "exhausted", "link_expired", "void"]
 
@@ -141,7 +196,7 @@ def with_payment(payable: Payable, world: World, intent: PaymentIntent | None) -
     if intent.status in UNDER_WAY:
         step = (intent.next_action or {}).get("type") == "confirm_card"
         return replace(payable, state="step" if step else "waiting", total=intent.amount)
-    if current_payment.is_received(world, intent):
+    if payment_intents.is_received(world, intent):
         receipt = world.table(Receipt).find("transaction", intent.transaction)
         return replace(payable, state="paid", total=intent.amount, receipt=receipt)
     if intent.status in ("succeeded", "requires_capture"):
@@ -169,10 +224,10 @@ def of_session(world: World, session: CheckoutSession) -> Payable:
         currency=session.currency,
         total=session.amount_total,
         totals=((SUBTOTAL, session.amount_subtotal), (TAX, tax)) if tax > 0 else (),
-        tax_rate=money.rate_of(tax, session.amount_subtotal, settings(world).tax_rate),
+        tax_rate=amounts.rate_of(tax, session.amount_subtotal, settings(world).tax_rate),
         lines=_lines(world, session.line_items, "amount_total"),
-        recurs=recurring.amount_and_period(world, session),
-        next_charge_at=recurring.next_charge_at(world, session),
+        recurs=amount_and_period(world, session),
+        next_charge_at=next_charge_at(world, session),
         methods=security_profiles.permitted(world, session.payment_method_types),
         customer=world.get(Customer, session.customer),
         email=session.customer_email,
@@ -181,9 +236,9 @@ def of_session(world: World, session: CheckoutSession) -> Payable:
         cancel_url=web_url(session.cancel_url),
         expires_at=session.expires_at,
         failed_with=session.failure,
-        saving=session.instrument if fulfilment.is_saving(session) else None,
+        saving=session.instrument if hosted_payments.is_saving(session) else None,
     )
-    if fulfilment.asks_for_check(world, session):
+    if hosted_payments.asks_for_check(world, session):
         payable = replace(payable, state="step")
     intent = world.get(PaymentIntent, session.payment_intent)
     return with_payment(payable, world, intent) if payable.state != "expired" else payable
@@ -272,7 +327,7 @@ def of_invoice(world: World, invoice: Invoice, intent: PaymentIntent | None) -> 
         currency=invoice.currency,
         total=invoice.total,
         totals=((SUBTOTAL, invoice.subtotal), *sums) if sums else (),
-        tax_rate=money.rate_of(invoice.tax_amount, invoice.subtotal - invoice.discount_amount, invoice.tax_rate),
+        tax_rate=amounts.rate_of(invoice.tax_amount, invoice.subtotal - invoice.discount_amount, invoice.tax_rate),
         lines=_lines(world, invoice.line_items, "amount"),
         methods=security_profiles.permitted(world, METHODS),
         customer=world.get(Customer, invoice.customer),
@@ -284,7 +339,7 @@ def of_invoice(world: World, invoice: Invoice, intent: PaymentIntent | None) -> 
     )
     if payable.state == "void":
         return payable
-    return with_payment(payable, world, current_payment.of(world, invoice) or intent)
+    return with_payment(payable, world, payment_intents.current_payment(world, invoice) or intent)
 
 
 METHODS = ("mobile_money", "bank_card", "bank_transfer", "paypal")

@@ -16,10 +16,9 @@ from emulator.resources.checkout import hosted_payments
 from emulator.resources.checkout.checkout_sessions import CheckoutSession
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.payment_links import PaymentLink
-from emulator.ui.base.request import BrowserRequest, url
-from emulator.ui.buyer.form_tokens import FormTokens
+from emulator.ui.base.pages import BrowserRequest, url
+from emulator.ui.buyer.forms import Form, FormTokens
 from emulator.ui.buyer.payables import UNDER_WAY, Payable, of_invoice, of_link, of_session
-from emulator.ui.buyer.payment_form import Form
 from emulator.web.context import context_of
 
 Pay = Callable[..., Any]

@@ -1,4 +1,4 @@
-"""Views: what a payable shows in one language, as values for the templates."""
+"""Views: what a payable shows in one language, as values for the templates and as JSON for programs."""
 
 from __future__ import annotations
 
@@ -8,16 +8,94 @@ from typing import Any
 
 import msgspec
 
-from emulator.core.translatable import N_
+from emulator.core.records import N_, pick
 from emulator.core.world import World
 from emulator.presentation.languages.language import Language, decimals
+from emulator.presentation.languages.wording import PAYMENT_METHOD_TYPES
+from emulator.resources.app import amounts
 from emulator.resources.app.settings import settings
-from emulator.resources.customers.card_numbers import BRAND_NAMES, BRANDS
-from emulator.resources.customers.magic_values import MagicValue
-from emulator.ui.buyer import messages
-from emulator.ui.buyer.paid_views import confirmation
+from emulator.resources.billing.invoices import Invoice
+from emulator.resources.customers.payment_details import BRAND_NAMES, BRANDS, MagicValue
+from emulator.resources.payments.payment_intents import PaymentIntent
+from emulator.resources.payments.refunds import Receipt
+from emulator.resources.payments.transactions import Transaction
+from emulator.ui.buyer import render
+from emulator.ui.buyer.forms import FIELDS, NEVER_SHOWN, Form
 from emulator.ui.buyer.payables import Payable
-from emulator.ui.buyer.payment_form import FIELDS, NEVER_SHOWN, Form
+
+# -- after a payment: the confirmation and the receipt
+
+
+def confirmation(payable: Payable, language: Language) -> dict[str, Any]:
+    """The values of the page of a payable that is paid."""
+    _ = language.gettext
+    heading, text = _("Payment successful"), _("Nothing was charged.")
+    if payable.kind == "invoice":
+        text = _("This invoice is paid. Thank you.")
+    elif payable.intent is not None and payable.total is not None:
+        amount = language.money_with_symbol(payable.total, payable.currency)
+        text = _("You paid {amount} to {merchant}.", amount=amount, merchant=payable.merchant)
+    else:
+        heading = _("Payment method saved")
+    return {
+        "heading": _("Your subscription is active") if payable.mode == "subscription" else heading,
+        "text": text,
+        "next_charge": _next_charge(payable, language),
+        "payable_again": payable.kind == "pay" and payable.available,
+        "receipt_link": f"/receipt/{payable.receipt.id}?lang={language.code}" if payable.receipt else None,
+    }
+
+
+def _next_charge(payable: Payable, language: Language) -> str | None:
+    """When a subscription charges next, and how much."""
+    if payable.recurs is None or payable.next_charge_at is None:
+        return None
+    amount = language.money_with_symbol(payable.recurs["amount"], payable.currency)
+    day = language.day(payable.next_charge_at)
+    return language.gettext("The next payment of {amount} is on {date}.", amount=amount, date=day)
+
+
+def receipt_values(world: World, receipt: Receipt, language: Language) -> dict[str, Any]:
+    """The values of a receipt's page."""
+    transaction = world.get(Transaction, receipt.transaction)
+    intent = world.get(PaymentIntent, transaction.payment_intent) if transaction else None
+    invoice = world.get(Invoice, intent.invoice) if intent else None
+    _, seller = language.gettext, settings(world).merchant
+    rows = [(_("Date"), language.instant(receipt.created_at)), (_("Transaction"), receipt.transaction)]
+    if invoice is not None:
+        rows.insert(1, (_("Invoice"), invoice.invoice_number))
+    if receipt.customer_email:
+        rows.insert(0, (_("Billed to"), receipt.customer_email))
+    if transaction is not None:
+        type = _(PAYMENT_METHOD_TYPES[transaction.payment_method_type])
+        operator = BRAND_NAMES.get(transaction.operator or "", transaction.operator)
+        rows.append((_("Paid with"), f"{type} · {operator}" if operator else type))
+        if transaction.amount_refunded:
+            rows.append((_("Refunded"), language.money_with_symbol(transaction.amount_refunded, receipt.currency)))
+    lines = _lines(intent, invoice)
+    tax = receipt.amount - sum(amount for _, _, amount in lines)
+    rate = settings(world).tax_rate if invoice is None else invoice.tax_rate
+    return {
+        "receipt": receipt,
+        "rows": rows,
+        "lines": lines,
+        "tax": (language.tax(amounts.rate_of(tax, receipt.amount - tax, rate)), tax) if lines and tax > 0 else None,
+        "seller": seller,
+        "merchant": world.name,
+        "state": "receipt",
+        "refresh": None,
+    }
+
+
+def _lines(intent: PaymentIntent | None, invoice: Invoice | None) -> list[tuple[int, str, int]]:
+    """What was paid for: quantity, name and minor units of each line."""
+    if invoice is not None:
+        return [(line.quantity, line.description, line.amount) for line in invoice.line_items]
+    return list(intent.sold) if intent is not None else []
+
+
+# -- before and during one
+
 
 GONE = ("expired", "archived", "exhausted", "link_expired", "void")
 """States in which nothing can be paid any more: 410."""
@@ -90,7 +168,7 @@ class View:
                 return common | confirmation(payable, self.language)
             case "waiting" | "step":
                 return common
-        heading, text = messages.CLOSED[payable.state]
+        heading, text = render.CLOSED[payable.state]
         translate = self.language.gettext
         return common | {"heading": translate(heading), "text": translate(text, merchant=payable.merchant)}
 
@@ -111,7 +189,7 @@ class View:
         if self.errors:
             return [_("Please check the fields below.")]
         if payable.failure and payable.state not in ("paid", "waiting", "step"):
-            reason = messages.ERRORS.get(payable.failure, messages.OTHER_FAILURE)
+            reason = render.ERRORS.get(payable.failure, render.OTHER_FAILURE)
             sentences = [_("The payment did not go through"), _(reason, merchant=payable.merchant)]
             if payable.state == "payable":
                 sentences.append(_("Nothing was charged. You can try again or choose another method."))
@@ -122,7 +200,7 @@ class View:
         magic = {type: self._magic(type) for type in self.payable.methods}
         values, filled = self._typed(query, form, magic)
         return {
-            "heading": self.language.gettext(messages.HEADINGS[self.payable.mode], merchant=self.payable.merchant),
+            "heading": self.language.gettext(render.HEADINGS[self.payable.mode], merchant=self.payable.merchant),
             "button": self._button(),
             "terms": self._terms(),
             "trial": self._trial,
@@ -224,3 +302,57 @@ def unknown(language: Language) -> dict[str, Any]:
     text = language.gettext("Check the address, or ask the merchant for a new link.")
     shown = {"heading": heading, "text": text, "merchant": "", "state": "unknown"}
     return {**shown, "payable": None, "problem": [], "refresh": None}
+
+
+# -- for programs
+
+
+def as_json(view: View, token: str) -> dict[str, Any]:
+    """What the page shows, what it asks for, and the payment it made."""
+    payable, language = view.payable, view.language
+    return {
+        "object": "payment_page",
+        "kind": payable.kind,
+        "id": payable.id,
+        "state": payable.state,
+        "merchant": payable.merchant,
+        "language": language.code,
+        "livemode": payable.livemode,
+        "mode": payable.mode,
+        "title": payable.title,
+        "image": payable.image,
+        "currency": payable.currency,
+        "amount_total": payable.total,
+        "amount_shown": None if payable.total is None else language.money_with_symbol(payable.total, payable.currency),
+        "lines": [msgspec.to_builtins(line) for line in payable.lines],
+        "choices": [msgspec.to_builtins(choice) for choice in payable.choices],
+        "payment_method_types": payable.methods,
+        "fields": _fields(payable),
+        "payment_intent": _intent(payable.intent),
+        "problem": view.problem or None,
+        "errors": {field: language.gettext(message) for field, message in view.errors.items()} or None,
+        "redirect_url": payable.success_url if payable.state == "paid" else None,
+        "cancel_url": payable.cancel_url,
+        "expires_at": payable.expires_at,
+        "refresh_seconds": view.refresh,
+        "token": token,
+    }
+
+
+def _fields(payable: Payable) -> dict[str, Any]:
+    """The fields of the form: always, and by method."""
+    if payable.state != "payable":
+        return {}
+    asks_who = payable.asks != "nothing"
+    always = {"name": asks_who, "email": asks_who, "product": bool(payable.choices)}
+    always |= {"amount": payable.asks_amount, "quantity": payable.asks_quantity}
+    return {
+        "always": [name for name, asked in always.items() if asked],
+        **{type: FIELDS[type] for type in payable.methods},
+    }
+
+
+def _intent(intent: PaymentIntent | None) -> dict[str, Any] | None:
+    if intent is None:
+        return None
+    return pick(intent, "id", "status", "amount", "currency", "payment_method_type", "next_action", "last_error")

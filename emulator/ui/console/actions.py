@@ -1,21 +1,30 @@
-"""Actions: what the console's forms do. Each is one request to the API, after which the browser is redirected."""
+"""Actions: what the console's forms do. Each is one request to the API, after which the browser is redirected.
+
+The red button starts and stops a recording; a request of the journal is sent again, changed or not.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 import secrets
 from collections import OrderedDict
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
+from starlette.responses import Response
+
 from emulator.presentation.languages.language import Language
-from emulator.presentation.languages.statuses import status_name
-from emulator.ui.console import error_texts, labels, request_body
-from emulator.ui.console.api_client import ApiRequestError
+from emulator.presentation.languages.wording import status_name
+from emulator.ui.console import api_client, labels
+from emulator.ui.console.api_client import CONTROL, ApiRequestError
 from emulator.ui.console.mount import CONSOLE, HOME, PHONES
 from emulator.ui.console.object_actions import OBJECT_ACTIONS
-from emulator.ui.console.request import ConsoleRequest
+from emulator.ui.console.request import ConsoleRequest, Reader, TemplateAndValues
+
+if TYPE_CHECKING:
+    import httpx
 
 
 class Action(NamedTuple):
@@ -94,7 +103,7 @@ async def operate(request: ConsoleRequest, form: Mapping[str, str]) -> Notice:
         raise request.not_found()
     path = action.path.format(id=quote(form.get("_id", ""), safe="") or "-")
     try:
-        await request.call(action.method, path, body=None if action.method == "DELETE" else request_body.body(form))
+        await request.call(action.method, path, body=None if action.method == "DELETE" else api_client.body_of(form))
     except ApiRequestError as error:
         return _failed(request, error)
     return Notice(True, request.language.gettext("Done: {action}.", action=request.language.gettext(action.label)))
@@ -104,7 +113,7 @@ async def perform(request: ConsoleRequest, name: str, form: Mapping[str, str]) -
     """Do what a form asks for. An API error is a notice too."""
     action = ACTIONS[name]
     try:
-        if name == "fault" and "then" not in request_body.body(form):
+        if name == "fault" and "then" not in api_client.body_of(form):
             return Notice(False, request.language.gettext("Choose what is to go wrong."), ("then",))
         if name == "restore" and form.get("_id") != BEFORE_RESTORE:
             await request.call("POST", "/_emulator/snapshots", body={"name": BEFORE_RESTORE})
@@ -115,7 +124,7 @@ async def perform(request: ConsoleRequest, name: str, form: Mapping[str, str]) -
 
 
 def _failed(request: ConsoleRequest, error: ApiRequestError) -> Notice:
-    return Notice(False, error_texts.translated(request.language, error.message, error.fields), error.fields)
+    return Notice(False, labels.translated(request.language, error.message, error.fields), error.fields)
 
 
 def _path(action: Action, form: Mapping[str, str]) -> str:
@@ -124,7 +133,7 @@ def _path(action: Action, form: Mapping[str, str]) -> str:
 
 
 def _body(action: Action, form: Mapping[str, str]) -> Any:
-    return None if action.method == "DELETE" else request_body.body(form)
+    return None if action.method == "DELETE" else api_client.body_of(form)
 
 
 def _values(language: Language, answer: Any) -> dict[str, Any]:
@@ -146,3 +155,96 @@ _CONSOLE_URL = re.compile(
 def back(path: str | None) -> str:
     """Where a form sends the browser next, if that is a page of the console; else the overview."""
     return path if path and _CONSOLE_URL.fullmatch(path) and "//" not in path else HOME
+
+
+# -- the red button, and the page of a recording's test, which is also a file
+
+
+FILES: Mapping[str, str] = {
+    "pytest": "test_recorded.py",
+    "node": "recorded.test.mjs",
+    "curl": "recorded.sh",
+    "arazzo": "recorded.arazzo.yaml",
+}
+"""The name of the file by its form, the first form for those who have not chosen."""
+
+
+async def stop(request: ConsoleRequest, form: Mapping[str, str]) -> tuple[Notice, str | None]:
+    """Stop the recording. The outcome, and the page of the test; None if nothing was recorded."""
+    try:
+        state = await request.call("POST", f"{CONTROL}/recording/stop")
+    except ApiRequestError as error:
+        return Notice(False, labels.translated(request.language, error.message)), None
+    if state["until_request"] is None:
+        return Notice(False, request.language.gettext("Nothing was recorded: no request came since the start.")), None
+    marks = {"since": state["since_request"], "until": state["until_request"]}
+    count = request.language.ngettext(
+        "{count} request was recorded.", "{count} requests were recorded.", state["request_count"]
+    )
+    return Notice(True, count), request.link("recording", **{"as": form.get("_as") or next(iter(FILES)), **marks})
+
+
+async def recording(request: ConsoleRequest) -> TemplateAndValues:
+    """The test of what was recorded."""
+    code = await _test(request)
+    return "recording.html", {
+        "as_code": code.text,
+        "form": _form(request),
+        "files": FILES,
+        "marks": _marks(request),
+    }
+
+
+async def file(request: ConsoleRequest) -> Response:
+    """The same as a file."""
+    answer = await _test(request)
+    saved = {"Content-Disposition": f'attachment; filename="{FILES[_form(request)]}"'}
+    return Response(answer.content, headers=saved, media_type="text/plain; charset=utf-8")
+
+
+def _form(request: ConsoleRequest) -> str:
+    form = request.query.get("as", "")
+    return form if form in FILES else next(iter(FILES))
+
+
+async def _test(request: ConsoleRequest) -> httpx.Response:
+    return await request.response("GET", f"{CONTROL}/recording", _marks(request))
+
+
+def _marks(request: ConsoleRequest) -> dict[str, str]:
+    """The form, and what was recorded, as parameters of an address."""
+    return {"as": _form(request)} | {name: value for name, value in request.query.items() if name in ("since", "until")}
+
+
+PAGES: Mapping[str, Reader] = {"recording": recording}
+"""By path below ``/_emulator/console/``."""
+
+HANDLERS = {"recording/file": file}
+"""The same for what is no page."""
+
+
+# -- sending again, through the service or the control API
+
+
+METHODS = ("GET", "POST", "PATCH", "PUT", "DELETE")
+
+_TARGET = re.compile(r"/(v1|_emulator)/(?!console)[\x21-\x7e]*")
+"""The paths that can be sent to, with their query."""
+
+
+async def send(request: ConsoleRequest, form: Mapping[str, str]) -> tuple[Notice, str | None]:
+    """Send what the form says. The outcome, and the id of the new request, None if it was not sent."""
+    method, target, text = (form.get(name, "").strip() for name in ("_method", "_path", "_body"))
+    if method not in METHODS or not _TARGET.fullmatch(target) or "#" in target:
+        return Notice(False, request.language.gettext("A path starts with /v1/ or /_emulator/.")), None
+    try:
+        body = json.loads(text) if text else None
+    except (ValueError, RecursionError):
+        return Notice(False, request.language.gettext("The body is not JSON.")), None
+    try:
+        answer = await request.response(method, target, body=body)
+    except ApiRequestError as error:
+        return Notice(False, labels.translated(request.language, error.message)), error.request_id
+    return Notice(True, request.language.gettext("Sent: {status}.", status=answer.status_code)), answer.headers.get(
+        "request-id"
+    )

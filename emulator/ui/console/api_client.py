@@ -1,18 +1,27 @@
-"""The console's client of the control API and of the service, which it calls within the process.
+"""The console's client of the control API and of the service, called within the process; forms as bodies of requests.
 
-So a page shows what the API answers, and what a form does is a request in the journal like any other.
+The API validates what a form was filled in with.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from emulator.core.limits import CONSOLE_FORM
+from emulator.ui.base import pages as posted
 
 if TYPE_CHECKING:
     import httpx
+
+
+# -- the client
+
 
 CONTROL = "/_emulator"
 
@@ -94,3 +103,66 @@ def _error(answer: httpx.Response) -> dict[str, Any] | None:
         return None
     error: dict[str, Any] = body.get("error", body)
     return error
+
+
+# -- forms
+
+
+async def read_form(request: Request) -> dict[str, str]:
+    """The posted fields. Raises :class:`ApiRequestError` for one that is too long or malformed."""
+    try:
+        return posted.fields(await posted.body(request, CONSOLE_FORM.most), 200)
+    except posted.BodyTooLong:
+        raise ApiRequestError(413, f"A form may have at most {CONSOLE_FORM.most} bytes.") from None
+    except ValueError:
+        raise ApiRequestError(400, "The form cannot be read.") from None
+
+
+def body_of(form: Mapping[str, str]) -> Any:
+    """The body of a request from the fields of a form. A field whose name is only a type is the whole body."""
+    result: dict[str, Any] = {}
+    for name, text in form.items():
+        if name.startswith("_") or not text.strip():
+            continue
+        path, _, type = name.partition(":")
+        value = _typed(path, type, text)
+        if not path:
+            return value
+        _put(result, path.split("."), value)
+    return result
+
+
+def _put(result: dict[str, Any], path: list[str], value: Any) -> None:
+    for part in path[:-1]:
+        result = result.setdefault(part, {})
+        if not isinstance(result, dict):
+            raise ApiRequestError(422, f"{part} is given both as a whole and in parts.")
+    result[path[-1]] = value
+
+
+def _typed(name: str, type: str, text: str) -> Any:
+    try:
+        return TYPES[type](text.strip())
+    except (KeyError, ValueError, RecursionError):
+        raise ApiRequestError(
+            422, f"{name or type}: {text.strip()[:60]!r} cannot be read as {type or 'text'}."
+        ) from None
+
+
+def _number(text: str) -> int | float:
+    return int(text) if text.lstrip("-").isdecimal() else float(text)
+
+
+def _list(text: str) -> list[Any]:
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    return [int(part) if part.isdecimal() else part for part in parts]
+
+
+TYPES: Mapping[str, Callable[[str], Any]] = {
+    "": str,
+    "number": _number,
+    "flag": {"true": True, "false": False}.__getitem__,
+    "list": _list,
+    "json": json.loads,
+}
+"""How the text of a field is read, by the type in its name."""

@@ -1,25 +1,263 @@
-"""Pages of the console: a template and its values become a response, which loads and runs only the console's files."""
+"""Pages of the console: a template and its values become a response, which loads and runs only the console's files.
+
+Templates have functions for instants, ids and JSON as markup, in which every id is a link, and for the columns of lists.
+"""
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Callable, Mapping
 from functools import cache, partial
+from hashlib import sha256
+from importlib.resources import files
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
+from markupsafe import Markup, escape
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from emulator.presentation.languages.statuses import status_name, transition_name
-from emulator.presentation.languages.terms import MONEY_FIELDS, PAYMENT_METHOD_TYPES
-from emulator.resources.ledger.accounts import ACCOUNTS
-from emulator.ui.base import templates
-from emulator.ui.base.headers import content_security_policy, private_headers
-from emulator.ui.base.request import remember_language
-from emulator.ui.console import filters, labels, static
-from emulator.ui.console.columns import COLUMNS, IN_NAMES, PILLS, tone
-from emulator.ui.console.mount import HOME
+from emulator.control import objects
+from emulator.core.records import Record
+from emulator.presentation.languages.language import Language
+from emulator.presentation.languages.wording import MONEY_FIELDS, PAYMENT_METHOD_TYPES, status_name, transition_name
+from emulator.resources.ledger import ACCOUNTS
+from emulator.resources.registry import REGISTRY
+from emulator.ui.base import pages
+from emulator.ui.base.pages import content_security_policy, hash_of, private_headers, remember_language
+from emulator.ui.console import labels
+from emulator.ui.console.mount import CONSOLE, HOME
 from emulator.ui.console.request import ConsoleRequest
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+
+# -- the style sheet, which stands in each page, and script and icon, each at a URL by its content
+
+
+TYPES = {"console.js": "text/javascript", "icon.svg": "image/svg+xml"}
+
+
+@cache
+def content(name: str) -> bytes:
+    """The content of a file."""
+    return files("emulator.ui.console").joinpath("static", name).read_bytes()
+
+
+@cache
+def style() -> Markup:
+    """The style sheet, that of plots included. It stands in each page, which is so painted without another request."""
+    plots = files("emulator.ui.base").joinpath("templates", "plots.css").read_text("utf-8")
+    return Markup(content("console.css").decode() + plots)  # noqa: S704  # the package's own files
+
+
+@cache
+def inline(name: str) -> Markup:
+    """The content of a file, to stand in a page."""
+    return Markup(content(name).decode())  # noqa: S704  # the package's own files
+
+
+def style_source() -> str:
+    """The style sheet as a source of a ``Content-Security-Policy``."""
+    return hash_of(style())
+
+
+def script_source() -> str:
+    """The scripts as a source of a ``Content-Security-Policy``: the one in the page, and the one that it fetches."""
+    return f"'self' {hash_of(inline('loader.js'))}"
+
+
+@cache
+def static_url(name: str) -> str:
+    """The URL of a file."""
+    return f"{CONSOLE}static/{sha256(content(name)).hexdigest()[:12]}/{name}"
+
+
+async def static_file(request: Request) -> Response:
+    """GET a file. Its URL identifies its content, so browsers may cache it forever."""
+    name = request.path_params["name"]
+    if name not in TYPES:
+        return Response(status_code=404)
+    return Response(content(name), headers={"Cache-Control": "max-age=31536000, immutable"}, media_type=TYPES[name])
+
+
+# -- columns: what a list shows of each kind of object, and how single fields are shown
+
+
+_CHOSEN: Mapping[str, tuple[str, ...]] = {
+    "customer": ("firstname", "lastname", "email", "status"),
+    "subscription": ("status", "customer", "unit_amount", "interval", "current_period_end"),
+    "invoice": ("invoice_number", "status", "customer_email", "total", "due_date"),
+    "payment_intent": ("status", "amount", "payment_method_type", "customer"),
+    "transaction": ("status", "type", "amount", "payment_method_type"),
+    "refund": ("status", "amount", "transaction", "reason"),
+    "receipt": ("number", "amount", "customer_email"),
+    "checkout_session": ("status", "mode", "amount_total", "customer_email"),
+    "payment_link": ("name", "status", "payment_link_type", "amount", "usage_count"),
+    "payment_method": ("type", "status", "customer"),
+    "product": ("name", "unit_amount", "active"),
+    "subscription_plan": ("name", "amount", "interval", "active"),
+    "address": ("customer", "line1", "city", "country"),
+    "security_profile": ("name", "max_amount"),
+    "webhook_endpoint": ("name", "url", "enabled"),
+    "webhook_delivery": ("status", "event_type", "webhook", "attempt_count"),
+    "event": ("type",),
+}
+"""The kinds, in the order people look for them, each with its columns between id and creation."""
+
+_FEW = 4
+_SHOWN_ANYWAY = frozenset({"id", "object", "app", "metadata", "livemode", "created_at", "updated_at"})
+
+
+def _first_fields(kind: type[Record]) -> tuple[str, ...]:
+    fields = (name for name in kind.__struct_fields__ if name not in _SHOWN_ANYWAY)
+    return tuple(fields)[:_FEW]
+
+
+_OTHERS = {
+    kind.kind: _first_fields(kind) for kind in REGISTRY.kinds if kind.kind not in _CHOSEN and objects.documented(kind)
+}
+
+COLUMNS: Mapping[str, tuple[str, ...]] = {**_CHOSEN, **_OTHERS}
+"""The columns of every kind; a kind for which none are chosen shows its first fields."""
+
+IN_NAMES: Mapping[str, frozenset[str]] = {
+    "customer": frozenset({"firstname", "lastname"}),
+    "subscription": frozenset({"customer", "unit_amount", "interval"}),
+    "invoice": frozenset({"invoice_number", "customer_email", "total"}),
+    "payment_intent": frozenset({"amount", "customer"}),
+    "transaction": frozenset({"amount"}),
+    "refund": frozenset({"amount"}),
+    "receipt": frozenset({"number", "amount"}),
+    "checkout_session": frozenset({"amount_total"}),
+    "payment_link": frozenset({"name"}),
+    "payment_method": frozenset({"customer"}),
+    "product": frozenset({"name"}),
+    "subscription_plan": frozenset({"name", "amount"}),
+    "address": frozenset({"line1", "city"}),
+    "security_profile": frozenset({"name"}),
+    "webhook_endpoint": frozenset({"name"}),
+}
+"""The columns that a list leaves out, since the name of the object says the same."""
+
+PILLS = frozenset({"status", "active", "enabled"})
+"""Fields that are drawn as a pill."""
+
+TONES: Mapping[str, str] = {
+    "succeeded": "good",
+    "completed": "good",
+    "paid": "good",
+    "active": "good",
+    "settled": "good",
+    "true": "good",
+    "open": "info",
+    "trialing": "info",
+    "processing": "info",
+    "created": "info",
+    "pending": "warn",
+    "past_due": "warn",
+    "unpaid": "warn",
+    "overdue": "warn",
+    "requires_action": "warn",
+    "requires_capture": "warn",
+    "paused": "warn",
+    "failed": "bad",
+    "disputed": "bad",
+    "blocked": "bad",
+    "false": "plain",
+}
+"""The tone a status is coloured in; those not listed are plain."""
+
+
+def tone(status: object) -> str:
+    """The tone of a status, of a flag or of an HTTP status."""
+    if isinstance(status, int) and not isinstance(status, bool):
+        return "good" if status < 400 else "warn" if status < 500 else "bad"
+    return TONES.get(str(status).lower(), "plain")
+
+
+# -- functions of templates
+
+
+ID = re.compile(r"[a-z]{2,8}_[A-Za-z0-9]{24}", re.ASCII)
+"""The form of an id."""
+
+DEEPEST = 30
+"""Levels of JSON that are indented; what is deeper is on one line."""
+
+UrlOf = Callable[[str], str]
+
+NO_NAMES: Mapping[str, str] = {}
+
+
+FULL = "d MMM y HH:mm:ss"
+
+
+def instant(at: str, pattern: str = FULL, *, language: Language) -> Markup:
+    """An instant, in UTC; its title is the form the API uses."""
+    return Markup('<time datetime="{0}" title="{0}">{1}</time>').format(at, language.instant(at, pattern))
+
+
+def ids_in(value: Any) -> list[str]:
+    """Every id that occurs in a JSON value, once, in order."""
+    return list(dict.fromkeys(ID.findall(json.dumps(value, default=str))))
+
+
+def id_link(id: str, *, page_of: UrlOf, names: Mapping[str, str] = NO_NAMES) -> Markup:
+    """An id as a link to its page: the name of the object, with the id as its title, or the id where it has none."""
+    if id not in names:
+        return Markup('<a class="id" href="{}">{}</a>').format(page_of(id), id)
+    return Markup('<a href="{}" title="{}" dir="auto">{}</a>').format(page_of(id), id, names[id])
+
+
+def linked(text: str, *, page_of: UrlOf) -> Markup:
+    """A text in which every id is a link to its page."""
+    parts = ID.split(text)
+    links = [id_link(id, page_of=page_of) for id in ID.findall(text)]
+    return Markup("").join(part for pair in zip_longest(map(escape, parts), links, fillvalue="") for part in pair)
+
+
+def breakable(text: str) -> Markup:
+    """A name of the API that may be broken after its dots and underscores."""
+    return Markup("<wbr>").join(escape(part) for part in re.split(r"(?<=[._])(?=.)", text))
+
+
+def short_instants(text: str) -> str:
+    """A text of changes whose instants have no more than minutes, and no time of day where it is midnight."""
+    short = re.sub(r"T(\d\d:\d\d):\d\d\.\d{3}Z", lambda at: "" if at[1] == "00:00" else f" {at[1]}", text)
+    return short.replace(" -> ", " → ")
+
+
+def tree(value: Any, *, page_of: UrlOf, depth: int = 0) -> Markup:
+    """A value as indented JSON, highlighted by type, in which ids are links."""
+    if isinstance(value, dict) and value and depth < DEEPEST:
+        lines = [_key(name) + tree(item, page_of=page_of, depth=depth + 1) for name, item in value.items()]
+        return _block("{", lines, "}", depth)
+    if isinstance(value, list) and value and depth < DEEPEST:
+        return _block("[", [tree(item, page_of=page_of, depth=depth + 1) for item in value], "]", depth)
+    return _leaf(value, page_of)
+
+
+def _key(name: str) -> Markup:
+    return Markup('<span class="k">{}</span>: ').format(json.dumps(name, ensure_ascii=False))
+
+
+def _block(start: str, lines: list[Markup], end: str, depth: int) -> Markup:
+    inner = Markup(",\n").join(Markup("  ") * (depth + 1) + line for line in lines)
+    return Markup("{}\n{}\n{}{}").format(start, inner, "  " * depth, end)
+
+
+def _leaf(value: Any, page_of: UrlOf) -> Markup:
+    text = json.dumps(value, ensure_ascii=False)
+    if isinstance(value, str):
+        shown = Markup('<a href="{}">{}</a>').format(page_of(value), text) if ID.fullmatch(value) else escape(text)
+        return Markup('<span class="s">{}</span>').format(shown)
+    return Markup('<span class="n">{}</span>').format(text)
+
+
+# -- pages
 
 
 @cache
@@ -27,8 +265,8 @@ def headers() -> dict[str, str]:
     """The headers of every page."""
     own = "'self'"
     policy = content_security_policy(
-        style_src=static.style_source(),
-        script_src=static.script_source(),
+        style_src=style_source(),
+        script_src=script_source(),
         img_src=f"{own} data:",
         connect_src=own,
         frame_src=own,
@@ -39,19 +277,19 @@ def headers() -> dict[str, str]:
 @cache
 def environment() -> Environment:
     """The console's templates, with the tables and functions that all of them use."""
-    environment = templates.environment("emulator.ui.console")
-    environment.filters |= {"breakable": filters.breakable, "short_instants": filters.short_instants}
+    environment = pages.environment("emulator.ui.console")
+    environment.filters |= {"breakable": breakable, "short_instants": short_instants}
     environment.globals |= {
         "accounts": ACCOUNTS,
         "columns": COLUMNS,
         "in_names": IN_NAMES,
-        "inline": static.inline,
+        "inline": inline,
         "labels": labels,
         "method_names": PAYMENT_METHOD_TYPES,
         "money_fields": MONEY_FIELDS,
         "pills": PILLS,
-        "static": static.url,
-        "style": static.style,
+        "static": static_url,
+        "style": style,
         "tone": tone,
     }
     return environment
@@ -61,16 +299,16 @@ def page(request: ConsoleRequest, template: str, status: int = 200, **values: An
     """A page. Every template is given the request, its language, and functions for links, instants and JSON."""
     url_of = partial(page_of, request)
     shared = {
-        **templates.in_language(request.language),
+        **pages.in_language(request.language),
         "request": request,
         "link": request.link,
         "here": request.here,
-        "instant": partial(filters.instant, language=request.language),
+        "instant": partial(instant, language=request.language),
         "status_name": partial(status_name, request.language),
         "transition_name": partial(transition_name, request.language),
-        "id_link": partial(filters.id_link, page_of=url_of, names=values.get("names", filters.NO_NAMES)),
-        "linked": partial(filters.linked, page_of=url_of),
-        "tree": partial(filters.tree, page_of=url_of),
+        "id_link": partial(id_link, page_of=url_of, names=values.get("names", NO_NAMES)),
+        "linked": partial(linked, page_of=url_of),
+        "tree": partial(tree, page_of=url_of),
     }
     response = HTMLResponse(environment().get_template(template).render({**shared, **values}), status, headers())
     remember_language(response, request.query.get("lang"), HOME)

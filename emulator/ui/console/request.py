@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
 
-from emulator.resources.app.keys import DEFAULT_APP, NAME, Key
-from emulator.ui.base.request import BrowserRequest, url
+from emulator.resources.app.clients import DEFAULT_APP, NAME, Key
+from emulator.ui.base.pages import BrowserRequest, url
 from emulator.ui.console import labels
 from emulator.ui.console.api_client import CONTROL, ApiClient, ApiRequestError
 from emulator.ui.console.mount import CONSOLE, HOME

@@ -1,11 +1,18 @@
-"""The console as an application: its pages, the actions of its forms, and the stream that updates a page."""
+"""The console as an application: its pages, the actions of its forms, and the stream that updates a page.
+
+With a control token one logs in: the token is entered once and then replaced by a cookie. The page of a phone stands at
+the path where programs read the same as JSON (B-55).
+"""
 
 from __future__ import annotations
 
+import hashlib
+import hmac
+import time
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -13,33 +20,118 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from emulator.document.profile import Profile
-from emulator.resources.app.keys import Key
-from emulator.ui.base.application import application
-from emulator.ui.base.request import remember_language
-from emulator.ui.console import (
-    actions,
-    downloads,
-    error_texts,
-    filters,
-    labels,
-    phone_page,
-    recorder,
-    report_files,
-    request_body,
-    resend,
-    static,
-    views,
-)
+from emulator.resources.app.clients import Key
+from emulator.resources.payments import intent_operations
+from emulator.ui.base.pages import application, remember_language, url
+from emulator.ui.buyer.render import PROMPT_ANSWERS, buyer_page
+from emulator.ui.console import actions, api_client, files, labels, render, views
 from emulator.ui.console.actions import Notice, Notices
 from emulator.ui.console.api_client import CONTROL, ApiClient, ApiRequestError
-from emulator.ui.console.filters import ID
-from emulator.ui.console.login import Login
 from emulator.ui.console.mount import CONSOLE, HOME, PHONES
-from emulator.ui.console.render import page, page_of
+from emulator.ui.console.render import ID, page, page_of
 from emulator.ui.console.request import THEME_COOKIE, ConsoleRequest, Reader
 from emulator.ui.console.views import PAGES
 from emulator.web.context import context_of
-from emulator.web.origins import is_link_from_elsewhere
+from emulator.web.origins import TOKEN_HEADER, is_link_from_elsewhere
+
+# -- login
+
+
+LIFETIME = 12 * 3600
+"""Seconds (real time) after which the token must be entered again."""
+
+
+class Login:
+    """The check of the token; without a token everybody may use the console."""
+
+    def __init__(self, token: str | None) -> None:
+        self._token = None if token is None else token.encode()
+        # Cookies are shared by all ports of a host: the name keeps those of several emulators apart.
+        self._cookie_name = f"emulator_pass_{self._signed('name')[:8]}"
+
+    def allows(self, request: Request) -> bool:
+        """Whether a request has the cookie, or the header with which programs send the token to the control API."""
+        cookie = request.cookies.get(self._cookie_name, "")
+        token = request.headers.get(TOKEN_HEADER, "").encode("latin-1")
+        return self._token is None or self._is_valid(cookie) or self._is_token(token)
+
+    def accepts(self, token: str) -> bool:
+        """Whether this is the token."""
+        return self._is_token(token.encode())
+
+    def remember(self, response: Response) -> None:
+        """Set the cookie, which lasts until the browser is closed, and at most :data:`LIFETIME`."""
+        until = str(int(time.time()) + LIFETIME)
+        value = f"{until}.{self._signed(until)}"
+        response.set_cookie(self._cookie_name, value, path="/_emulator/", httponly=True, samesite="strict")
+
+    def _is_token(self, candidate: bytes) -> bool:
+        return self._token is not None and hmac.compare_digest(candidate, self._token)
+
+    def _is_valid(self, cookie: str) -> bool:
+        until, _, signature = cookie.partition(".")
+        if not hmac.compare_digest(signature.encode(), self._signed(until).encode()):
+            return False
+        return int(until) > time.time()
+
+    def _signed(self, text: str) -> str:
+        return hmac.new(self._token or b"", f"console {text}".encode(), hashlib.sha256).hexdigest()
+
+
+# -- the page of a phone: its mobile money prompts
+
+
+ANSWERS = ("approve", "reject", "ignore")
+
+
+async def show(request: ConsoleRequest) -> Response:
+    """GET …/phones/{number}: the prompts that wait, and what the last answer did."""
+    return await _page(request, request.query.get("answered", ""))
+
+
+async def answer(request: ConsoleRequest) -> Response:
+    """POST …/phones/{number}/answer: the button that was pressed. The prompt may no longer be there."""
+    form = await api_client.read_form(request.http)
+    pressed = form.get("answer", "")
+    if pressed not in ANSWERS:
+        return await _page(request, "gone", 422)
+    # The PIN is not sent on, so it is not stored in the journal.
+    body = {"answer": pressed, "payment_intent": form.get("payment_intent", "")}
+    try:
+        await request.call("POST", f"{_path(request)}/answer", body=body)
+    except ApiRequestError:
+        pressed = "gone"
+    return RedirectResponse(_link(request, answered=pressed), 303)
+
+
+async def _page(request: ConsoleRequest, answered: str, status: int = 200) -> Response:
+    prompts = await request.call("GET", _path(request), {"page_size": 100})
+    return buyer_page(
+        "handset.html",
+        status,
+        request.language,
+        number=intent_operations.phone_number(request.http.path_params["number"]),
+        prompts=prompts["data"],
+        answered=PROMPT_ANSWERS.get(answered),
+        merchant=request.app.name,
+        state="handset",
+        refresh=None,
+        link=lambda **changes: _link(request, **changes),
+        action=_link(request, "/answer"),
+        stream=request.link("stream"),
+    )
+
+
+def _path(request: ConsoleRequest, below: str = "") -> str:
+    return f"{PHONES}{quote(request.http.path_params['number'], safe='')}{below}"
+
+
+def _link(request: ConsoleRequest, below: str = "", **changes: str) -> str:
+    return url(_path(request, below), {**request.world_query, "lang": request.query.get("lang"), **changes})
+
+
+# -- the application
+
 
 PageHandler = Callable[[ConsoleRequest], Awaitable[Response]]
 
@@ -73,7 +165,7 @@ class Console:
 
     def _routes(self) -> list[Route]:
         handlers: dict[str, PageHandler] = {path: partial(self._read, reader) for path, reader in PAGES.items()}
-        handlers |= {**downloads.HANDLERS, "search": self._search}
+        handlers |= {**files.HANDLERS, "search": self._search}
         return [
             Route(HOME, self._logged_in(partial(self._read, views.overview))),
             *(Route(CONSOLE + path, self._logged_in(handler)) for path, handler in handlers.items()),
@@ -82,11 +174,11 @@ class Console:
             Route(CONSOLE + "do/send", self._logged_in(self._send), methods=["POST"]),
             Route(CONSOLE + "do/stop_recording", self._logged_in(self._stop_recording), methods=["POST"]),
             Route(CONSOLE + "do/{action}", self._logged_in(self._do), methods=["POST"]),
-            Route(PHONES + "{number}", self._logged_in(phone_page.show)),
-            Route(PHONES + "{number}/answer", self._logged_in(phone_page.answer), methods=["POST"]),
+            Route(PHONES + "{number}", self._logged_in(show)),
+            Route(PHONES + "{number}/answer", self._logged_in(answer), methods=["POST"]),
             Route(CONSOLE + "login", self._log_in, methods=["POST"]),
             Route(CONSOLE + "choose", self._choose, methods=["POST"]),
-            Route(CONSOLE + "static/{hash}/{name}", static.show),
+            Route(CONSOLE + "static/{hash}/{name}", render.static_file),
             Route(CONSOLE + "stream", _EventStream(self._api, self._login)),
             Route(CONSOLE, _home),
             Route(HOME.rstrip("/"), _home),
@@ -110,7 +202,7 @@ class Console:
 
     async def _read(self, reader: Reader, request: ConsoleRequest) -> Response:
         template, values = await reader(request)
-        names = await request.names(filters.ids_in(values))
+        names = await request.names(render.ids_in(values))
         return page(request, template, **await self._frame(request), names=names, **values)
 
     async def _search(self, request: ConsoleRequest) -> Response:
@@ -130,7 +222,7 @@ class Console:
         }
 
     async def _error_page(self, request: ConsoleRequest, error: ApiRequestError) -> Response:
-        problem = error_texts.translated(request.language, error.message)
+        problem = labels.translated(request.language, error.message)
         try:
             return page(request, "problem.html", error.status, **await self._frame(request), problem=problem)
         except ApiRequestError:  # without a world there is no header
@@ -151,17 +243,17 @@ class Console:
         name = request.http.path_params["action"]
         if name not in actions.ACTIONS:
             raise request.not_found()
-        form = await request_body.read(request.http)
+        form = await api_client.read_form(request.http)
         return self._redirect(actions.back(form.get("_back")), await actions.perform(request, name, form))
 
     async def _operate(self, request: ConsoleRequest) -> Response:
-        form = await request_body.read(request.http)
+        form = await api_client.read_form(request.http)
         return self._redirect(actions.back(form.get("_back")), await actions.operate(request, form))
 
     async def _send(self, request: ConsoleRequest) -> Response:
         """POST …/do/send: the new request is shown next, if it is in the journal."""
-        form = await request_body.read(request.http)
-        notice, id = await resend.send(request, form)
+        form = await api_client.read_form(request.http)
+        notice, id = await actions.send(request, form)
         try:
             path = request.link(f"requests/{(await request.get(f'requests/{id}'))['id']}") if id else form.get("_back")
         except ApiRequestError:
@@ -170,15 +262,15 @@ class Console:
 
     async def _stop_recording(self, request: ConsoleRequest) -> Response:
         """POST …/do/stop_recording: the test is shown next, if something was recorded."""
-        form = await request_body.read(request.http)
-        notice, path = await recorder.stop(request, form)
+        form = await api_client.read_form(request.http)
+        notice, path = await actions.stop(request, form)
         return self._redirect(actions.back(path or form.get("_back")), notice)
 
     async def _open_report(self, request: ConsoleRequest) -> Response:
         """POST …/reports: show the report of a run. Nothing is stored."""
-        text = (await request_body.read(request.http)).get("report", "")
+        text = (await api_client.read_form(request.http)).get("report", "")
         try:
-            values: dict[str, Any] = {"report": report_files.opened(text), "error": None}
+            values: dict[str, Any] = {"report": files.opened(text), "error": None}
         except ValueError:
             values = {
                 "report": None,
@@ -192,7 +284,7 @@ class Console:
 
     async def _choose(self, http: Request) -> Response:
         """POST …/choose: another theme or language."""
-        form = await request_body.read(http)
+        form = await api_client.read_form(http)
         response = RedirectResponse(actions.back(form.get("_back")), 303)
         if form.get("theme") in labels.THEMES:
             response.set_cookie(THEME_COOKIE, form["theme"], YEAR, path=HOME, httponly=True, samesite="strict")
@@ -215,7 +307,7 @@ class Console:
         return page(request, "apart.html", 401, problem=None, wrong=False, next_page=next_page)
 
     async def _log_in(self, http: Request) -> Response:
-        form = await request_body.read(http)
+        form = await api_client.read_form(http)
         next_page = actions.back(form.get("_back"))
         if not self._login.accepts(form.get("token", "")):
             request = ConsoleRequest(http, self._api)

@@ -1,13 +1,102 @@
-"""Reports of worlds as HTML: plots as inline SVG, each beside a table with the same facts."""
+"""What happened in worlds over their time, as one HTML file: plots as inline SVG, each beside a table of the same facts.
+
+A report shows money, states of subscriptions, renewals and webhooks.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from datetime import datetime
 from typing import Any, NamedTuple
 
+from emulator.core.records import N_
 from emulator.presentation.languages.language import Language
-from emulator.ui.base.templates import environment, in_language
-from emulator.ui.reports.collection import WorldReport
+from emulator.ui.base.pages import environment, in_language
+from emulator.ui.base.plots import Curve, Lane, Newest, endpoint_lane, instant, merchant_curves, subscription_lane
+
+# -- what a report shows of a world
+
+
+Get = Callable[..., Any]
+"""The JSON at a complete path of an emulator: ``get("/_emulator/events", page=2)``."""
+
+PAGE = 100
+"""The most objects on one page of a list."""
+
+MOST = 1000
+"""The newest events, postings and deliveries that are shown of each kind."""
+
+LANES = 40
+"""The newest subscriptions and webhook endpoints that are shown."""
+
+
+class WorldReport(NamedTuple):
+    """One App's world up to now: ``money`` is what the merchant has received, ``lists`` what all was drawn from."""
+
+    app: str
+    now: datetime
+    balanced: bool
+    money: list[Curve]
+    subscriptions: list[Lane]
+    webhooks: list[Lane]
+    lists: list[Newest]
+
+
+def collect(get: Get) -> WorldReport:
+    """Read everything from a running emulator."""
+    now = instant(get("/_emulator/clock")["now"])
+    ledger = get("/_emulator/ledger", page_size=1)
+    entries = _newest(
+        N_("The last {shown} of {count} ledger entries."),
+        lambda page: get("/_emulator/ledger", page=page, page_size=PAGE)["entries"],
+    )
+    events = _newest(
+        N_("The last {shown} of {count} events."), lambda page: get("/_emulator/events", page=page, page_size=PAGE)
+    )
+    subscriptions = _listed(get, "/v1/subscriptions/", N_("The newest {shown} of {count} subscriptions."))
+    endpoints = _listed(get, "/v1/webhooks/", N_("The newest {shown} of {count} webhook endpoints."))
+    sent = [_listed(get, f"/v1/webhooks/{each['id']}/deliveries/", "", PAGE) for each in endpoints.rows]
+    all_sent = Newest(
+        [each for one in sent for each in one.rows],
+        sum(one.total for one in sent),
+        N_("{shown} of {count} deliveries, the newest of each endpoint."),
+    )
+    return WorldReport(
+        app=get("/_emulator/app")["name"],
+        now=now,
+        balanced=ledger["balanced"],
+        money=merchant_curves(ledger, entries.rows, now),
+        subscriptions=[_subscription(get, each, events.rows, now) for each in subscriptions.rows],
+        webhooks=[
+            endpoint_lane(each["name"], deliveries.rows) for each, deliveries in zip(endpoints.rows, sent, strict=True)
+        ],
+        lists=[entries, events, subscriptions, endpoints, all_sent],
+    )
+
+
+def _newest(said: str, page_of: Callable[[int], Any]) -> Newest:
+    """The newest ``MOST`` objects of a list, read page by page."""
+    rows: list[Any] = []
+    for page in range(1, MOST // PAGE + 1):
+        found = page_of(page)
+        rows += found["data"]
+        if page >= found["pagination"]["total_pages"]:
+            break
+    return Newest(rows[::-1], found["pagination"]["count"], said)
+
+
+def _listed(get: Get, path: str, said: str, most: int = LANES) -> Newest:
+    """The newest objects of a list of the service."""
+    found = get(path, page_size=most)
+    return Newest(found["data"][::-1], found["pagination"]["count"], said)
+
+
+def _subscription(get: Get, subscription: Any, events: list[Any], now: datetime) -> Lane:
+    chain = get(f"/_emulator/explain/{subscription['id']}")["chain"]
+    return subscription_lane(subscription["id"], subscription, chain, events, now)
+
+
+# -- the file
 
 
 class TestedWorld(NamedTuple):

@@ -19,8 +19,7 @@ import httpx
 from contract_tests import postgres
 from contract_tests.robustness.crashes.servers import Emulator, started
 from contract_tests.robustness.state.golden import FOLDER, KEY, PUBLIC_URL
-from emulator.checks.document.object_factory import ObjectFactory, webhook_receiver
-from emulator.checks.document.prerequisites import OF_PATH, PREREQUISITES
+from emulator.checks.document.object_factory import OF_PATH, PREREQUISITES, ObjectFactory, webhook_receiver
 from emulator.core.events import Event
 from emulator.core.jobs import FailedJob, Job
 from emulator.resources.registry import REGISTRY

@@ -13,8 +13,8 @@ import httpx
 import pytest
 
 from contract_tests import ROOT
-from emulator.checks.app.findings import AppReport
-from emulator.checks.app.placed_faults import FAULT_KINDS
+from emulator.checks.app.cases import FAULT_KINDS
+from emulator.checks.app.driver import AppReport
 from emulator.testing import Emulator
 
 EMAIL = "awa@example.com"

@@ -34,11 +34,11 @@ from contract_tests.surfaces.checks.receiver.receivers import (
     well_formed,
     where,
 )
-from emulator.checks.receiver import certifier, transport
+from emulator.checks.receiver import certifier, checks
 from emulator.checks.receiver.certifier import CheckResult
 from emulator.checks.receiver.checks import CHECKS, METHODS, checks_of
 from emulator.checks.receiver.service_world import ServiceWorld
-from emulator.core.event_types import EVENTS
+from emulator.core.events import EVENTS
 from emulator.document import bundles
 from emulator.engine.outbox import WebhookSender
 
@@ -49,7 +49,7 @@ PATIENCE = 60
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """What comes slowly comes almost at once."""
-    monkeypatch.setattr(transport, "PAUSE", 0.001)
+    monkeypatch.setattr(checks, "PAUSE", 0.001)
 
 
 def certify(receiver: Receiver, patience: float = PATIENCE) -> list[CheckResult]:
@@ -325,7 +325,7 @@ def test_nothing_more_is_sent_once_there_was_no_answer() -> None:
     async def run() -> int:
         async with receiver.listening() as url:
             sender = WebhookSender(PATIENCE)
-            answers = await transport.one_by_one(
+            answers = await checks.one_by_one(
                 sender, ServiceWorld(url, SECRET, "HMAC_SHA256").deliveries_of("invoice.paid")
             )
             return len(answers)

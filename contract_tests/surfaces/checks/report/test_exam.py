@@ -10,12 +10,11 @@ from xml.etree import ElementTree
 import pytest
 from jsonschema import Draft7Validator
 
-from emulator.checks.app.findings import Advice, AppFinding, AppReport
-from emulator.checks.app.placed_faults import Place, cases
-from emulator.checks.report import areas, exam_formats
-from emulator.checks.report.exam import Exam
-from emulator.checks.report.page import as_html
-from emulator.checks.suite.doubt_report import SuiteReport
+from emulator.checks import grade_report
+from emulator.checks.app.cases import Place, cases
+from emulator.checks.app.driver import Advice, AppFinding, AppReport
+from emulator.checks.grade_report import Exam, as_html
+from emulator.checks.suite.search import SuiteReport
 from emulator.checks.suite.table import DOUBTS
 from emulator.cli.exec import CommandRun
 from emulator.cli.report import examined_file
@@ -24,9 +23,11 @@ ROWS = list(DOUBTS.values())
 PLACE = Place("request", 5, "POST /v1/refunds/")
 LOST = next(case for case in cases([PLACE]) if case.kind.name == "drop-after")
 SENT_AGAIN = Advice("It was sent again.", "Send a request again")
-SWEPT = areas.of_app(AppReport([PLACE], 6, [AppFinding(LOST, ("2 refunds <b> instead of 1", "more"), [SENT_AGAIN])]))
-DOUBTED = areas.of_suite(SuiteReport(ROWS[:3], ROWS[3:4], ROWS[4:]))
-UNASKED = areas.RECEIVER._replace(not_asked="Start your receiver.")
+SWEPT = grade_report.of_app(
+    AppReport([PLACE], 6, [AppFinding(LOST, ("2 refunds <b> instead of 1", "more"), [SENT_AGAIN])])
+)
+DOUBTED = grade_report.of_suite(SuiteReport(ROWS[:3], ROWS[3:4], ROWS[4:]))
+UNASKED = grade_report.RECEIVER._replace(not_asked="Start your receiver.")
 EXAM = Exam((SWEPT, UNASKED, DOUBTED))
 
 
@@ -53,27 +54,27 @@ def test_the_areas_come_first_then_each_finding_with_what_fixes_it() -> None:
 def test_a_command_that_fails_is_not_examined() -> None:
     exam = Exam((), "exit status 1, 2 failed")
     assert list(exam.lines())[-1].endswith("so nothing was asked: exit status 1, 2 failed")
-    assert json.loads(exam_formats.as_sarif(exam))["runs"][0]["results"][0]["level"] == "error"
-    assert len([*ElementTree.fromstring(exam_formats.as_junit(exam)).iter("failure")]) == 1
+    assert json.loads(grade_report.as_sarif(exam))["runs"][0]["results"][0]["level"] == "error"
+    assert len([*ElementTree.fromstring(grade_report.as_junit(exam)).iter("failure")]) == 1
     assert "exit status 1, 2 failed" in as_html(exam)
 
 
 def test_every_format_has_every_finding() -> None:
     sentences = {found.sentence for area in EXAM.areas for found in area.findings}
     assert len(sentences) == 2
-    shown = json.loads(exam_formats.as_json(EXAM))
+    shown = json.loads(grade_report.as_json(EXAM))
     assert shown["mark"] == 75
     assert {found["sentence"] for area in shown["areas"] for found in area["findings"]} == sentences
-    junit = ElementTree.fromstring(exam_formats.as_junit(EXAM))
+    junit = ElementTree.fromstring(grade_report.as_junit(EXAM))
     assert {failure.get("message") for failure in junit.iter("failure")} == sentences
     assert [skipped.get("message") for skipped in junit.iter("skipped")] == ["Start your receiver."]
-    [run] = json.loads(exam_formats.as_sarif(EXAM))["runs"]
+    [run] = json.loads(grade_report.as_sarif(EXAM))["runs"]
     assert {result["message"]["text"] for result in run["results"]} == sentences
     assert {result["ruleId"] for result in run["results"]} == {rule["id"] for rule in run["tool"]["driver"]["rules"]}
     page = as_html(EXAM)
     assert "2 refunds &lt;b&gt; instead of 1" in page
     assert "<b>" not in page
-    badge = ElementTree.fromstring(exam_formats.badge(EXAM))
+    badge = ElementTree.fromstring(grade_report.badge(EXAM))
     assert badge.get("aria-label") == "payments: 75 of 100"
 
 
@@ -156,7 +157,7 @@ def closed(schema: Any) -> Any:
 
 @pytest.mark.parametrize("exam", [EXAM, Exam((UNASKED,)), Exam((), "exit status 1")])
 def test_sarif_is_what_its_standard_requires(exam: Exam) -> None:
-    Draft7Validator(closed(SARIF)).validate(json.loads(exam_formats.as_sarif(exam)))
+    Draft7Validator(closed(SARIF)).validate(json.loads(grade_report.as_sarif(exam)))
 
 
 @pytest.mark.parametrize(
@@ -173,7 +174,7 @@ def test_a_result_is_shown_at_the_file_that_the_command_names(
     monkeypatch.chdir(tmp_path)
     Path("tests").mkdir()
     Path("tests/my suite.py").touch()
-    [run] = json.loads(exam_formats.as_sarif(EXAM, examined_file(command)))["runs"]
+    [run] = json.loads(grade_report.as_sarif(EXAM, examined_file(command)))["runs"]
     places = [each["physicalLocation"] for result in run["results"] for each in result["locations"]]
     assert {place["artifactLocation"]["uri"] for place in places} == {file}
 
@@ -182,16 +183,16 @@ def test_an_audit_asks_each_rule_in_each_world_and_remarks_cost_nothing() -> Non
     found = {"severity": "warning", "rule": "refund-without-key", "title": "No key", "advice": "Send it."}
     first = {"findings": [found, {**found, "severity": "info", "rule": "x"}], "kept": [{"rule": "a"}, {"rule": "b"}]}
     second = {"findings": [], "kept": [{"rule": "refund-without-key"}]}
-    area = areas.of_client([first, second])
+    area = grade_report.of_client([first, second])
     assert (area.passed, area.asked, [each.rule for each in area.findings]) == (3, 4, ["refund-without-key"])
-    assert areas.of_client([{"findings": [], "kept": []}]).mark is None
+    assert grade_report.of_client([{"findings": [], "kept": []}]).mark is None
 
 
 def test_what_goes_well_has_to_be_seen_going_wrong() -> None:
-    area = areas.of_usage({"payment_intent succeeded", "payment_intent canceled", "refund succeeded"})
+    area = grade_report.of_usage({"payment_intent succeeded", "payment_intent canceled", "refund succeeded"})
     assert (area.passed, area.asked) == (1, 2)
     assert [each.sentence for each in area.findings] == ["no test sees a refund that fails (refund failed)"]
-    assert areas.of_usage({"customer active"}).mark is None
+    assert grade_report.of_usage({"customer active"}).mark is None
 
 
 def test_an_assumption_that_a_suite_depends_on_is_found() -> None:
@@ -200,7 +201,7 @@ def test_an_assumption_that_a_suite_depends_on_is_found() -> None:
         CommandRun("webhook_success", "2xx", 0, ""),
         CommandRun("search_nothing_found", "error", 1, "", depends=True),
     ]
-    area = areas.of_assumptions(runs)
+    area = grade_report.of_assumptions(runs)
     assert (area.passed, area.asked) == (1, 2)
     assert area.findings[0].sentence == "the tests fail when search_nothing_found is error"
 
@@ -222,11 +223,11 @@ def test_a_receiver_that_accepts_what_is_forged_is_found() -> None:
         "expected": "refused",
         "advice": "Verify.",
     }
-    area = areas.of_receiver([right, wrong])
+    area = grade_report.of_receiver([right, wrong])
     assert (area.mark, area.findings[0].fix) == (50, "Verify.")
     assert area.findings[0].sentence == "a forged event: expected to be rejected (R)"
 
 
 def test_a_story_without_one_end_is_not_swept() -> None:
-    area = areas.of_app(AppReport([PLACE], 2, [], unstable=["2 customers instead of 1"]))
+    area = grade_report.of_app(AppReport([PLACE], 2, [], unstable=["2 customers instead of 1"]))
     assert (area.mark, "2 customers instead of 1" in (area.not_asked or "")) == (None, True)

@@ -26,8 +26,7 @@ from contract_tests.surfaces.checks.service.second import (
     switched,
 )
 from contract_tests.surfaces.checks.service.tls import behind_tls
-from emulator.checks.service.learning import profile_of
-from emulator.checks.service.verdicts import CalibrationReport
+from emulator.checks.service.verdicts import CalibrationReport, profile_of
 from emulator.document.profile import Profile
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from emulator.checks.suite.seams import Doubt, Seam, ServiceAnswer, shown
+from emulator.checks.suite.search import Doubt, Seam, ServiceAnswer, shown
 from emulator.checks.suite.table import DOUBTS
 from emulator.resources.customers.customer_records import Customer
 from emulator.resources.payments.payment_links import PaymentLink

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import httpx
 
-from emulator.checks.document.prerequisites import OF_PATH, PREREQUISITES
-from emulator.checks.service.observations import error_of
+from emulator.checks.document.object_factory import OF_PATH, PREREQUISITES
+from emulator.checks.service.service import error_of
 
 Pair = tuple[Any, Any]
 

@@ -18,11 +18,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from contract_tests.support.client import NO_AUTHORITIES, http_client
 from contract_tests.support.sandbox import RunningServer
 from contract_tests.surfaces.checks.service.deviations import DEVIATIONS, SWITCHES, Deviation
-from emulator.checks.service.events import EventReceiver
-from emulator.checks.service.progress import CalibrationProgress
 from emulator.checks.service.runner import Help, Runner, new_word
-from emulator.checks.service.service import Service, Timing
-from emulator.checks.service.verdicts import CalibrationReport, Verdict
+from emulator.checks.service.service import EventReceiver, Service, Timing
+from emulator.checks.service.verdicts import CalibrationProgress, CalibrationReport, Verdict
 from emulator.checks.suite.wrong_service import WrongService
 from emulator.document.probes import collected
 from emulator.engine.redaction import redact_value

@@ -23,7 +23,7 @@ from contract_tests.surfaces.checks.service.second import (
     serving,
 )
 from contract_tests.surfaces.testing.test_plugin import PLUGIN
-from emulator.checks.service.learning import profile_of
+from emulator.checks.service.verdicts import profile_of
 from emulator.cli.main import cli
 from emulator.document.profile import Profile, Refuted, differences, load, save
 

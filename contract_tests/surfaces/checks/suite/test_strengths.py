@@ -9,9 +9,7 @@ from xml.etree import ElementTree
 from contract_tests.surfaces.checks.suite.conftest import Play
 from contract_tests.surfaces.checks.suite.stories import Story, customer, deposit, pay
 from emulator.checks.runs import ONE_AT_A_TIME, RunLimits
-from emulator.checks.suite.doubt_report import SuiteReport
-from emulator.checks.suite.seams import Doubt
-from emulator.checks.suite.search import DoubtRun, doubt
+from emulator.checks.suite.search import Doubt, DoubtRun, SuiteReport, doubt
 from emulator.checks.suite.table import DOUBTS
 from emulator.testing import Emulator
 

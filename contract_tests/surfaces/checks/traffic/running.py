@@ -9,11 +9,10 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from emulator.checks.traffic.grouped_findings import Findings
-from emulator.checks.traffic.passed import Passed
+from emulator.checks.traffic.beside import SideBySide
+from emulator.checks.traffic.findings import Findings
 from emulator.checks.traffic.proxy_server import ProxyOutcome, ProxyServer, ProxyTargets
-from emulator.checks.traffic.run_file import RunWriter
-from emulator.checks.traffic.side_by_side import SideBySide
+from emulator.checks.traffic.traffic_log import Passed, RunWriter
 from emulator.cli.server import serving as running
 from emulator.testing.fresh_world import FreshWorld
 

@@ -9,8 +9,16 @@ from urllib.parse import parse_qsl
 
 import yaml
 
-from emulator.control.recording.model import URL, Call, ClockMove, ExpectedField, Recording, Reference, parts
-from emulator.control.recording.start import reset_body
+from emulator.control.recording.model import (
+    URL,
+    Call,
+    ClockMove,
+    ExpectedField,
+    Recording,
+    Reference,
+    parts,
+    reset_body,
+)
 
 WIDTH = 120
 

@@ -8,8 +8,16 @@ from collections.abc import Iterator, Mapping
 from shlex import quote
 from typing import Any
 
-from emulator.control.recording.model import URL, Call, ClockMove, ExpectedField, Recording, Reference, parts
-from emulator.control.recording.start import reset_body
+from emulator.control.recording.model import (
+    URL,
+    Call,
+    ClockMove,
+    ExpectedField,
+    Recording,
+    Reference,
+    parts,
+    reset_body,
+)
 
 HEAD = """\
 #!/bin/sh

@@ -6,8 +6,7 @@ import json
 from collections.abc import Sequence
 
 from emulator.control.recording.model import URL, Call, ClockMove, ExpectedField, Recording, Reference
-from emulator.control.recording.renderers.literals import Dialect
-from emulator.control.recording.renderers.statements import Statements
+from emulator.control.recording.renderers.code import Dialect, Statements
 
 INDENT = 4
 

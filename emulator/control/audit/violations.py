@@ -1,0 +1,364 @@
+"""What the rules of the audit look for: secrets, retries, reading, webhooks.
+
+Each function finds the violations of one rule in the history of a client.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from itertools import pairwise
+from urllib.parse import urlsplit
+
+from emulator.control.audit.client_history import PAGING, ClientHistory, Ids, Repetition, Request, list_of, sequences
+from emulator.core.events import Event
+from emulator.document import bundles
+from emulator.engine.journal import MAX_REQUESTS
+from emulator.engine.outbox import FORGED
+from emulator.resources.checkout.checkout_sessions import CheckoutSession
+from emulator.resources.webhooks.deliveries import DeliveryAttempt, WebhookDelivery
+from emulator.resources.webhooks.endpoints import WebhookEndpoint, loopback
+from emulator.web.service_app import sandbox_only
+
+# -- secrets, and operations that only the sandbox has
+
+
+SECRET = re.compile(r"(?i)(sk_(test|prod)_|whsec_)\*{4}")
+"""The beginnings of secrets, and how the journal masks the rest."""
+
+
+def exposed_secrets(history: ClientHistory) -> Ids:
+    """Requests with a secret key, or an endpoint's secret, in the URL or the body."""
+    return [each.id for each in history.requests if SECRET.search(each.text)]
+
+
+def from_browsers(history: ClientHistory) -> Ids:
+    """Requests sent by pages of other sites; the emulator's own API explorer is not one."""
+    return [each.id for each in history.requests if _is_foreign(each)]
+
+
+def _is_foreign(request: Request) -> bool:
+    origin, host = (request.headers.get(name, b"").decode("latin-1") for name in (b"origin", b"host"))
+    return bool(origin) and _netloc(origin) != host.lower()
+
+
+def _netloc(origin: str) -> str | None:
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
+        return None
+
+
+def beyond(history: ClientHistory) -> Ids:
+    """Requests for operations that the specification of the service does not have."""
+    return [each.id for each in history.of(*_beyond())]
+
+
+@cache
+def _beyond() -> frozenset[str]:
+    return sandbox_only(bundles.load("service"))
+
+
+# -- retries: after errors, after limits, after failures, and with an Idempotency-Key
+
+
+PERMANENT = frozenset({400, 401, 403, 404, 405, 422})
+"""Statuses that the same request will get again."""
+
+PAUSES = (1.0, 2.0, 4.0, 8.0)
+"""Seconds to wait before each retry after a 5xx."""
+
+MAX_TRIES = 4
+"""The first request and three retries."""
+
+CLOCK_TOLERANCE = 0.05
+"""Seconds by which the clocks of client and server may differ."""
+
+CREATING = frozenset(
+    {
+        "createRefund",
+        "createPaymentIntent",
+        "createSubscription",
+        "createInvoice",
+        "createCheckoutSession",
+        "createPaymentLink",
+    }
+)
+"""Operations that a repeated request would perform twice."""
+
+
+def second_ids(pairs: Iterable[Repetition]) -> list[str]:
+    """The ids of the second requests."""
+    return [pair.again.id for pair in pairs]
+
+
+def permanent_errors(history: ClientHistory) -> list[Request]:
+    """Requests with an error that a retry cannot change; a 409 is one unless there is an Idempotency-Key."""
+    return [each for each in history.requests if each.status in PERMANENT or (each.status == 409 and not each.key)]
+
+
+def retried_refusals(history: ClientHistory) -> Ids:
+    """Retries with the same error, while nothing changed in the world between."""
+    permanent = {each.id for each in permanent_errors(history)}
+    return second_ids(
+        pair
+        for pair in history.retries
+        if pair.first.id in permanent and _outcome(pair.first) == _outcome(pair.again) and history.world_unchanged(pair)
+    )
+
+
+def _outcome(request: Request) -> tuple[int, str]:
+    return request.status, request.code
+
+
+def ignored_waits(history: ClientHistory) -> Ids:
+    """Requests sent again before ``Retry-After`` was over. Compared by outline: after a 429 the body is not read."""
+    pairs = history.repeated(lambda each: each.outline, within=math.inf)
+    return second_ids(
+        pair for pair in pairs if pair.first.status == 429 and pair.pause + CLOCK_TOLERANCE < _retry_after(pair)
+    )
+
+
+def _retry_after(pair: Repetition) -> float:
+    seconds = pair.first.answer.get("retry_after", 0)
+    return float(seconds) if isinstance(seconds, int | float) else 0.0
+
+
+def failed_sequences(history: ClientHistory) -> Iterator[list[Request]]:
+    """Requests with a 5xx, each with its retries; the last one may have succeeded."""
+    retried = {(pair.first.id, pair.again.id) for pair in history.retries}
+    for group in history.grouped(lambda each: each.content):
+        for sequence in sequences(group, lambda one, other: one.status >= 500 and (one.id, other.id) in retried):
+            if len(sequence) > 1:
+                yield sequence
+
+
+def hasty_retries(history: ClientHistory) -> Ids:
+    """Retries after less than half of the recommended pause; random variation of pauses is good practice."""
+    for sequence in failed_sequences(history):
+        for pair, wanted in zip(map(Repetition._make, pairwise(sequence)), PAUSES, strict=False):
+            if pair.pause < wanted / 2:
+                yield pair.again.id
+
+
+def stubborn_retries(history: ClientHistory) -> Ids:
+    """Retries after the third one."""
+    return [each.id for sequence in failed_sequences(history) for each in sequence[MAX_TRIES:]]
+
+
+def unsafe_retries(history: ClientHistory) -> Ids:
+    """Retries of requests that may have succeeded, without the Idempotency-Key of the first one."""
+    return second_ids(
+        pair
+        for pair in history.retries
+        if pair.first.operation in CREATING
+        and (pair.first.status >= 500 or _still_running(history, pair.first))
+        and (pair.again.key is None or pair.again.key != pair.first.key)
+    )
+
+
+def _still_running(history: ClientHistory, request: Request) -> bool:
+    """Whether a conflict is with the same request, still running or done, and not with another one."""
+    return request.code == "IDEMPOTENCY_CONFLICT" and any(
+        each is not request and each.key == request.key and each.content == request.content for each in history.requests
+    )
+
+
+def reused_keys(history: ClientHistory) -> Ids:
+    """Requests with a key that was used for another request."""
+    for group in history.grouped(lambda each: each.key):
+        for number, each in enumerate(group):
+            if each.code == "IDEMPOTENCY_CONFLICT" and any(one.content != each.content for one in group[:number]):
+                yield each.id
+
+
+def keyless_refunds(history: ClientHistory) -> Ids:
+    """Refunds without a key."""
+    return [each.id for each in history.of("createRefund") if each.key is None]
+
+
+# -- reading: polling, pages of lists, and checking a payment before delivering goods
+
+
+WAITING = {
+    "getCheckoutSession": frozenset({"open", "processing"}),
+    "getPaymentIntent": frozenset({"requires_action", "processing"}),
+    "getRefund": frozenset({"pending", "processing"}),
+    "getTransaction": frozenset({"pending", "approved"}),
+    "getInvoice": frozenset({"open"}),
+}
+"""Operations that read one object, with the states in which clients wait for another one."""
+
+MANY_READS = 10
+"""Reads of one object in sequence, without any change, that count as polling."""
+
+BETWEEN_READS = 30.0
+"""The most seconds (real time) between two of them."""
+
+MANY_PAGES = 5
+"""Pages read in sequence that count as reading the whole list."""
+
+SMALL_PAGE = 50
+"""The ``page_size`` below which pages are small."""
+
+BETWEEN_PAGES = 2.0
+"""The most seconds (real time) between two of them."""
+
+
+def polling(history: ClientHistory) -> Ids:
+    """Requests that read an object again and again without any change, in a state that ends by itself."""
+
+    def waits(each: Request) -> bool:
+        return each.answer.get("status") in WAITING.get(each.operation, ())
+
+    def continues(one: Request, other: Request) -> bool:
+        return waits(other) and one.entry.answer == other.entry.answer and _gap(one, other) <= BETWEEN_READS
+
+    for group in history.grouped(lambda each: each.entry.path if each.operation in WAITING else None):
+        for sequence in sequences(group, continues):
+            if len(sequence) >= MANY_READS and waits(sequence[0]):
+                yield from (each.id for each in sequence)
+
+
+def _gap(one: Request, other: Request) -> float:
+    return other.entry.began - one.entry.began
+
+
+def long_lists(history: ClientHistory) -> list[Request]:
+    """Reads of a list with more than one page."""
+    return [each for each in history.requests if list_of(each) and _next(each)]
+
+
+def first_pages(history: ClientHistory) -> Ids:
+    """Reads of lists with more than one page of which no other page, and no other page size, was ever requested."""
+    for group in history.grouped(lambda each: each.entry.path if list_of(each) else None):
+        if not any(PAGING & each.query.keys() for each in group):
+            yield from (each.id for each in group if _next(each))
+
+
+def _next(request: Request) -> object:
+    pagination = request.answer.get("pagination")
+    return isinstance(pagination, dict) and pagination.get("next")
+
+
+def small_pages(history: ClientHistory) -> Ids:
+    """Reads of a whole list in small pages."""
+
+    def continues(one: Request, other: Request) -> bool:
+        return _number(other, "page", 1) == _number(one, "page", 1) + 1 and _gap(one, other) <= BETWEEN_PAGES
+
+    for group in history.grouped(list_of):
+        for sequence in sequences(group, continues):
+            if len(sequence) >= MANY_PAGES and _number(sequence[0], "page_size", 20) < SMALL_PAGE:
+                yield from (each.id for each in sequence[1:])
+
+
+def _number(request: Request, name: str, default: int) -> int:
+    text = request.query.get(name, "")
+    return int(text) if text.isdecimal() else default
+
+
+def unconfirmed(history: ClientHistory) -> Ids:
+    """Paid checkout sessions that the client neither read afterwards nor received the event of."""
+    if len(history.runtime.journal.entries) == MAX_REQUESTS:
+        return  # the journal may have dropped the read
+    for creation in completed(history):
+        if not _was_notified(history, str(creation.answer["id"])) and not _was_read(
+            history, str(creation.answer["id"])
+        ):
+            yield creation.id
+
+
+def completed(history: ClientHistory) -> Iterator[Request]:
+    """The requests that created a session which is complete by now."""
+    for each in history.of("createCheckoutSession"):
+        session = history.world.get(CheckoutSession, each.answer.get("id"))
+        if each.status == 201 and session is not None and session.status == "complete":
+            yield each
+
+
+def _was_read(history: ClientHistory, id: str) -> bool:
+    sessions = [each.answer for each in history.of("getCheckoutSession")]
+    sessions += [item for each in history.of("listCheckoutSessions") for item in each.answer.get("data", [])]
+    return any(session.get("id") == id and session.get("status") == "complete" for session in sessions)
+
+
+def _was_notified(history: ClientHistory, id: str) -> bool:
+    events = history.world.table(Event).where("type", "checkout.session.completed")
+    return any(
+        delivery.status == "succeeded"
+        for event in events
+        if event.about == id
+        for delivery in history.world.table(WebhookDelivery).where("event", event.id)
+    )
+
+
+# -- webhooks: how a client has them signed, and how its receiver answers
+
+
+SLOW_MS = 5000
+"""Milliseconds (real time) above which an answer is slow; after 10 s an attempt has failed."""
+
+LATE = "no answer within"
+"""The beginning of the error of an attempt that was not answered in time."""
+
+
+def attempted(history: ClientHistory) -> list[WebhookDelivery]:
+    """The deliveries that reached a receiver."""
+    return [each for each in history.deliveries if any(map(_was_answered, each.attempts))]
+
+
+def _was_answered(attempt: DeliveryAttempt) -> bool:
+    return attempt.status_code is not None or _is_late(attempt)
+
+
+def _is_late(attempt: DeliveryAttempt) -> bool:
+    return (attempt.error or "").startswith(LATE) or (attempt.status_code is not None and attempt.duration_ms > SLOW_MS)
+
+
+def slow(history: ClientHistory) -> Ids:
+    """Deliveries that were answered slowly or not in time."""
+    return [each.id for each in history.deliveries if any(map(_is_late, each.attempts))]
+
+
+def unacknowledged(history: ClientHistory) -> Ids:
+    """Failed deliveries whose last answer was not 2xx; attempts without any answer do not count."""
+    return [
+        each.id
+        for each in history.deliveries
+        if each.status == "failed" and each.attempts and (each.attempts[-1].status_code or 0) >= 300
+    ]
+
+
+def accepted_tampered(history: ClientHistory) -> Ids:
+    """Deliveries that were tampered with and acknowledged nevertheless, or of which a forged copy was."""
+    tampered = [each.id for each in history.tampered if (each.attempts[-1].status_code or 500) < 300]
+    return tampered + [
+        each.id for each in history.forged if any(one.error == f"{FORGED}accepted" for one in each.attempts)
+    ]
+
+
+def endpoints_that(condition: Callable[[WebhookEndpoint], bool]) -> Callable[[ClientHistory], Ids]:
+    """A check that finds the endpoints for which a condition is true."""
+    return lambda history: [each.id for each in history.endpoints if condition(each)]
+
+
+def is_basic(endpoint: WebhookEndpoint) -> bool:
+    """Whether each delivery sends the secret as a password."""
+    return endpoint.security_profile == "BASIC"
+
+
+def is_plain(endpoint: WebhookEndpoint) -> bool:
+    """Whether events are sent over plain HTTP, other than during development."""
+    return endpoint.url.startswith("http:") and not _is_in_development(endpoint)
+
+
+def is_unchecked(endpoint: WebhookEndpoint) -> bool:
+    """Whether certificates are not checked, other than during development."""
+    return not endpoint.ssl_verification and not _is_in_development(endpoint)
+
+
+def _is_in_development(endpoint: WebhookEndpoint) -> bool:
+    return not endpoint.livemode and loopback(urlsplit(endpoint.url).hostname or "")

@@ -1,0 +1,297 @@
+"""A world as a whole: its settings (B-90), its reset, and its snapshots, to be restored, exported and imported.
+
+Of an imported snapshot every record must be one that can be shown, and every job one that can run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Iterator
+from operator import itemgetter
+from typing import Any
+
+import msgspec
+
+from emulator.control import events
+from emulator.control.objects import documented, schema_of, tables
+from emulator.core import calendar
+from emulator.core.calendar import Timestamp
+from emulator.core.errors import ApiError, invalid_field
+from emulator.core.events import Event
+from emulator.core.handlers import Body, Page, Query
+from emulator.core.idempotency import StoredResponse
+from emulator.core.ids import LENGTH
+from emulator.core.jobs import Job
+from emulator.core.limits import SNAPSHOTS
+from emulator.core.records import Record
+from emulator.core.world import World, encode
+from emulator.engine import persistence
+from emulator.engine.engine import Engine
+from emulator.engine.fixtures import Fixture, Start
+from emulator.engine.persistence import WorldSnapshot
+from emulator.engine.runtime import Runtime
+from emulator.engine.storage.serialization import InvalidState
+from emulator.engine.world_clock import ClockMode, parse_start
+from emulator.presentation.languages.catalogs import languages
+from emulator.resources.app.clients import Key
+from emulator.resources.app.settings import OLDER_SETTINGS, Settings, changed, settings, values_of_assumptions
+from emulator.resources.simulation.emails import Email
+from emulator.resources.simulation.faults import TRACES
+
+# -- Apps and their settings
+
+
+def app_view(world: World) -> dict[str, Any]:
+    """An App as it is sent."""
+    values = msgspec.structs.asdict(settings(world))
+    del values["id"]
+    values["assumptions"] = values_of_assumptions(settings(world))
+    key = str(Key(world.name, world.livemode))
+    return {"id": world.app, "name": world.name, "livemode": world.livemode, "key": key, "settings": values}
+
+
+async def show_app(engine: Engine, runtime: Runtime, query: Body) -> dict[str, Any]:
+    """GET /app."""
+    return app_view(runtime.world)
+
+
+async def list_apps(engine: Engine, runtime: Runtime | None, query: Body) -> Page[Any]:
+    """GET /apps: the Apps whose worlds are open, by name; the test side and the live side are listed separately."""
+    apps = sorted(map(_summary, engine.runtimes.values()), key=itemgetter("name", "livemode"))
+    page, size = query["page"], query["page_size"]
+    return Page(apps[(page - 1) * size : page * size], len(apps), page, size)
+
+
+def _summary(runtime: Runtime) -> dict[str, Any]:
+    """An App in a list, with what its world holds and for how long it has not been used."""
+    world = runtime.world
+    idle = asyncio.get_running_loop().time() - runtime.last_used if runtime.last_used else None
+    return {
+        "id": world.app,
+        "name": world.name,
+        "livemode": world.livemode,
+        "objects": sum(map(len, tables(world).values())),
+        "requests_count": len(runtime.journal.entries),
+        "now": runtime.now(),
+        "idle_seconds": None if idle is None else round(idle),
+    }
+
+
+async def update(engine: Engine, runtime: Runtime, query: Body, body: Body) -> dict[str, Any]:
+    """PATCH /app: changes the settings that are sent, at once."""
+    await runtime.serve(change_settings, {"changes": body.get("settings", {})}, None)
+    return app_view(runtime.world)
+
+
+def change_settings(world: World, changes: Body) -> None:
+    """Change settings; 422 for invalid values and for values that contradict each other."""
+    try:
+        new = changed(settings(world), changes)
+    except ValueError as error:
+        raise invalid_field("settings", str(error)) from None
+    names = {*changes, *(OLDER_SETTINGS if "assumptions" in changes else ())}
+    world.replace(settings(world), **{name: getattr(new, name) for name in names})
+
+
+# -- the reset: a new world, settings and clock included
+
+
+async def reset(engine: Engine, runtime: Runtime, query: Body, body: Body) -> dict[str, Any]:
+    """POST /reset: fixtures, seed and clock are those of the start of the server unless they are sent."""
+    start = Start(_fixture(body.get("fixtures", {})), body.get("seed"), _clock(body.get("clock")))
+    try:
+        await engine.start_fresh(runtime, start)
+    except (msgspec.ValidationError, ValueError) as error:
+        raise invalid_field("fixtures", str(error)) from None
+    app = app_view(runtime.world)
+    world = {"object": "reset", "app": app["id"], "settings": app["settings"]}
+    return {**world, "now": runtime.now(), "mode": runtime.clock.mode}
+
+
+def _fixture(value: Body) -> Fixture:
+    if "keys" in value:
+        raise invalid_field("fixtures", "keys are known from the start of the server; leave them out")
+    try:
+        return msgspec.convert(value, Fixture)
+    except msgspec.ValidationError as error:
+        raise invalid_field("fixtures", str(error)) from None
+
+
+def _clock(text: str | None) -> tuple[ClockMode, Timestamp | None] | None:
+    try:
+        return None if text is None else parse_start(text)
+    except ValueError:
+        raise invalid_field(
+            "clock", "must be running, frozen, or frozen@ and an instant such as 2026-01-01T00:00:00Z"
+        ) from None
+
+
+# -- snapshots
+
+
+NAME = re.compile(r"(?!\.\.?$)[A-Za-z0-9._-]{1,64}")
+
+
+async def index(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
+    """GET /snapshots: newest first."""
+    rows = [summary(name, snapshot) for name, snapshot in reversed(runtime.history.snapshots.items())]
+    page, size = query["page"], query["page_size"]
+    return Page(rows[(page - 1) * size : page * size], len(rows), page, size)
+
+
+async def create(engine: Engine, runtime: Runtime, query: Query, body: Query) -> dict[str, Any]:
+    """POST /snapshots: saves the world as it is now, in place of a snapshot with the same name."""
+    await runtime.catch_up()
+    return _save(runtime, body["name"], runtime.history.snapshot())
+
+
+async def show(engine: Engine, runtime: Runtime, name: str, query: Query) -> dict[str, Any]:
+    """GET /snapshots/{name}: exports a snapshot, with ``share`` one that is scrubbed."""
+    snapshot = find(runtime, name)
+    # In a thread, so that no other request waits for it: a snapshot never changes.
+    return await asyncio.to_thread(persistence.export, snapshot, share=query["share"])
+
+
+async def import_snapshot(engine: Engine, runtime: Runtime, name: str, query: Query, body: Query) -> dict[str, Any]:
+    """PUT /snapshots/{name}: imports a snapshot that was exported from this world or another one."""
+    if not NAME.fullmatch(name):
+        raise ApiError(
+            "NOT_FOUND", message="A snapshot has a name of 1 to 64 of A-Z a-z 0-9 . _ -, which is not . or .."
+        )
+    async with runtime.history.changing:
+        try:
+            snapshot = persistence.restore(body, runtime.world)
+            # In a thread, so that no other request waits for it: this world is not served yet.
+            await asyncio.to_thread(validate, snapshot.world)
+        except InvalidState as error:
+            raise invalid_field("worlds", " ".join(str(error).split())) from None
+        return _save(runtime, name, snapshot)
+
+
+async def restore(engine: Engine, runtime: Runtime, name: str, query: Query) -> dict[str, Any]:
+    """POST /snapshots/{name}/restore: puts the world and its clock back to the snapshot."""
+    snapshot = find(runtime, name)
+    await runtime.history.restore(snapshot)
+    return summary(name, snapshot)
+
+
+async def delete(engine: Engine, runtime: Runtime, name: str, query: Query) -> None:
+    """DELETE /snapshots/{name}: deletes a snapshot."""
+    find(runtime, name)
+    runtime.history.delete_snapshot(name)
+
+
+def _save(runtime: Runtime, name: str, snapshot: WorldSnapshot) -> dict[str, Any]:
+    if name not in runtime.history.snapshots and len(runtime.history.snapshots) >= SNAPSHOTS.most:
+        raise invalid_field("name", f"there are {SNAPSHOTS.most} snapshots; delete one first")
+    runtime.history.store_snapshot(name, snapshot)
+    return summary(name, snapshot)
+
+
+def find(runtime: Runtime, name: str) -> WorldSnapshot:
+    """The snapshot with this name; 404 ``NOT_FOUND`` if there is none."""
+    snapshot = runtime.history.snapshots.get(name)
+    if snapshot is None:
+        raise ApiError("NOT_FOUND", message=f"There is no snapshot {name[:60]!r}.")
+    return snapshot
+
+
+def summary(name: str, snapshot: WorldSnapshot) -> dict[str, Any]:
+    """A snapshot as it is sent."""
+    tables = (table for table in snapshot.world.tables() if table.kind not in (*TRACES, Settings))
+    return {"object": "snapshot", "name": name, "now": snapshot.now, "objects": sum(map(len, tables))}
+
+
+# -- validation of an imported snapshot
+
+
+RANDOM_ID = re.compile(rf"[a-z]+_[0-9A-Za-z]{{{LENGTH}}}")
+"""An id that took one of the numbers of the counter ``draw``."""
+
+
+def validate(world: World) -> None:
+    """Raise ``InvalidState``, with one line about the first record that is invalid."""
+    _check_counters(world)
+    for table in world.tables():
+        for record in table:
+            problem = next(_problems(world, record), None)
+            if problem is not None:
+                raise InvalidState(f"{record.kind} {record.id[:60]}: {problem}")
+
+
+def _problems(world: World, record: Record) -> Iterator[str]:
+    yield from _invalid_instants(record)
+    if isinstance(record, Job) and record.name not in world.registry.jobs:
+        yield f"there is no job {record.name[:60]!r}"
+    if isinstance(record, Email):
+        yield from _unreadable(record)
+    if isinstance(record, Event):
+        yield from _invalid_subject(world, record.data.object)
+    if documented(type(record)):
+        for violation in schema_of(type(record)).violations(json.loads(encode(record))):
+            yield f"{violation.path}: {violation.message}"
+
+
+def _invalid_subject(world: World, subject: Any) -> Iterator[str]:
+    """The object of an event is one as its kind was then: fields may have been added since, but it has an id."""
+    name = subject.get("object") if isinstance(subject, dict) else None
+    kind = next((kind for kind in world.kinds if kind.kind == name and documented(kind)), None)
+    if kind is None or "id" not in subject:
+        yield "data.object: is no object of the service"
+        return
+    for violation in schema_of(kind).violations(subject):
+        if violation.keyword not in ("required", "additionalProperties"):
+            yield f"data.object.{violation.path}: {violation.message}"
+
+
+def _check_counters(world: World) -> None:
+    """Counters behind the records would give out numbers and ids again that are taken."""
+    # The id of a stored response is an Idempotency-Key, which the client chose.
+    own = [table for table in world.tables() if table.kind is not StoredResponse]
+    drawn = sum(RANDOM_ID.fullmatch(id) is not None for table in own for id in table.slots.all_keys())
+    least = {
+        # Their number and not the highest one: that only orders records of a kind, and a file may have left gaps.
+        "record": sum(map(len, world.tables())),
+        "draw": drawn,
+        "job": max((job.sequence for job in world.jobs.unordered()), default=0),
+    }
+    for name, number in least.items():
+        if world.counters.get(name, 0) < number:
+            raise InvalidState(f"counters: {name} is less than {number}, which its records have used")
+
+
+def _invalid_instants(record: Record) -> Iterator[str]:
+    """Fields that hold instants are ``due`` and those whose names end in ``_at``, in every kind of record."""
+    for name in record.__struct_fields__:
+        value = getattr(record, name)
+        if isinstance(value, str) and (name == "due" or name.endswith("_at")):
+            try:
+                calendar.parse(value)
+            except ValueError:
+                yield f"{name}: is not an instant"
+
+
+def _unreadable(email: Email) -> Iterator[str]:
+    """An email whose topic, language or objects do not fit together cannot be shown, whatever is missing."""
+    if email.language not in languages():
+        yield f"language: is none of {', '.join(languages())}"
+    try:
+        events.email_shown(email)
+    except Exception as error:  # rendering may fail in any way on records that were edited
+        yield f"cannot be shown: {type(error).__name__}: {error}"
+
+
+OPERATIONS = {
+    "listApps": list_apps,
+    "getApp": show_app,
+    "updateApp": update,
+    "resetWorld": reset,
+    "listSnapshots": index,
+    "createSnapshot": create,
+    "exportSnapshot": show,
+    "importSnapshot": import_snapshot,
+    "restoreSnapshot": restore,
+    "deleteSnapshot": delete,
+}

@@ -1,0 +1,319 @@
+"""What a PDF holds beside its pages: subsets of fonts, pictures, and the structure by which it is read.
+
+A subset has the text that its glyphs stand for. The structure is that of a tagged PDF (ISO 32000-1, 14.7; PDF/UA-1).
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from hashlib import sha256
+from typing import NamedTuple
+
+import pydyf
+
+from emulator.presentation.pdf.typesetting import EM, Face, Glyph
+from emulator.resources.app.settings import CHANNELS, Logo
+
+# -- subsets of fonts
+
+
+class FontSubset:
+    """One font in one document: the glyphs in use and the text each stands for."""
+
+    def __init__(self, face: Face, number: int) -> None:
+        self.face = face
+        self.name = f"F{number}"
+        self.texts: dict[int, str] = {}
+
+    def use(self, glyphs: list[Glyph]) -> None:
+        """Include these glyphs."""
+        for glyph in glyphs:
+            self.texts[glyph.id] = self.texts.get(glyph.id) or glyph.text
+
+    def embed(self, pdf: pydyf.PDF) -> bytes:
+        """Add the glyphs in use to the document and return a reference to the font."""
+        file = self.face.subset(self.texts)
+        tag = "".join(chr(65 + byte % 26) for byte in sha256(file).digest()[:6])
+        name = f"/{tag}+{self.face.name}"
+        ascent, descent = self.face.extents()
+        descriptor = {
+            "Type": "/FontDescriptor",
+            "FontName": name,
+            "Flags": 4,
+            "FontBBox": pydyf.Array([0, descent, EM, ascent]),
+            "ItalicAngle": 0,
+            "Ascent": ascent,
+            "Descent": descent,
+            "CapHeight": 690,
+            "StemV": 80,
+            "FontFile2": add(pdf, pydyf.Stream([file], {"Length1": len(file)}, compress=True)),
+        }
+        descendant = {
+            "Type": "/Font",
+            "Subtype": "/CIDFontType2",
+            "BaseFont": name,
+            "CIDSystemInfo": pydyf.Dictionary(
+                {"Registry": pydyf.String("Adobe"), "Ordering": pydyf.String("Identity"), "Supplement": 0}
+            ),
+            "CIDToGIDMap": "/Identity",
+            "DW": EM,
+            "W": self._widths(),
+            "FontDescriptor": add(pdf, pydyf.Dictionary(descriptor)),
+        }
+        font = {
+            "Type": "/Font",
+            "Subtype": "/Type0",
+            "BaseFont": name,
+            "Encoding": "/Identity-H",
+            "DescendantFonts": pydyf.Array([add(pdf, pydyf.Dictionary(descendant))]),
+            "ToUnicode": add(pdf, pydyf.Stream([self._to_unicode()], compress=True)),
+        }
+        return add(pdf, pydyf.Dictionary(font))
+
+    def _widths(self) -> pydyf.Array:
+        return pydyf.Array(
+            part for glyph in sorted(self.texts) for part in (glyph, pydyf.Array([self.face.width(glyph)]))
+        )
+
+    def _to_unicode(self) -> str:
+        """The text of each glyph, which viewers need to search and copy."""
+        pairs = [
+            f"<{glyph:04x}> <{text.encode('utf-16-be').hex()}>" for glyph, text in sorted(self.texts.items()) if text
+        ]
+        blocks = [pairs[at : at + 100] for at in range(0, len(pairs), 100)]  # the format's limit for a block
+        entries = ["\n".join([f"{len(block)} beginbfchar", *block, "endbfchar"]) for block in blocks]
+        return _CMAP.format(entries="\n".join(entries))
+
+
+_CMAP = """/CIDInit /ProcSet findresource begin
+12 dict begin
+begincmap
+/CIDSystemInfo << /Registry (Adobe) /Ordering (UCS) /Supplement 0 >> def
+/CMapName /Adobe-Identity-UCS def
+/CMapType 2 def
+1 begincodespacerange
+<0000> <ffff>
+endcodespacerange
+{entries}
+endcmap
+CMapName currentdict /CMap defineresource pop
+end
+end"""
+
+
+def add(pdf: pydyf.PDF, part: pydyf.Object) -> bytes:
+    """Add an object to the document and return its reference."""
+    pdf.add_object(part)
+    return bytes(part.reference)
+
+
+# -- pictures
+
+
+SPACES = {1: "/DeviceGray", 3: "/DeviceRGB", 4: "/DeviceCMYK"}
+"""The name of a colour space, by its number of colours."""
+
+
+Picture = tuple[pydyf.Stream, pydyf.Stream | None]
+"""A picture, and its transparency as a second picture if it has any."""
+
+
+def embed(pdf: pydyf.PDF, picture: Picture) -> bytes:
+    """Add a picture to the document and return its reference."""
+    image, mask = picture
+    if mask is not None:
+        image.extra["SMask"] = add(pdf, mask)
+    return add(pdf, image)
+
+
+def pdf_image(logo: Logo) -> Picture:
+    """A logo as a picture."""
+    if logo.colour < 0:
+        return _image(logo, -logo.colour, logo.data, {"Filter": "/DCTDecode"}), None
+    colours, alpha = _pixels(logo)
+    mask = _compressed(logo, 1, alpha) if alpha else None
+    return _compressed(logo, 1 if logo.colour in (0, 4) else 3, colours), mask
+
+
+def _compressed(logo: Logo, colours: int, data: bytes) -> pydyf.Stream:
+    return _image(logo, colours, zlib.compress(data, 9), {"Filter": "/FlateDecode"})
+
+
+def _image(logo: Logo, colours: int, data: bytes, more: dict[str, str]) -> pydyf.Stream:
+    size = {"Width": logo.width, "Height": logo.height, "BitsPerComponent": 8, "ColorSpace": SPACES[colours]}
+    return pydyf.Stream([data], {"Type": "/XObject", "Subtype": "/Image", **size, **more})
+
+
+@lru_cache(maxsize=16)
+def _pixels(logo: Logo) -> tuple[bytes, bytes]:
+    """The colours of a PNG's pixels, and their opacities; none if it is opaque."""
+    raw = _unfiltered(logo)
+    match logo.colour:
+        case 3:
+            colours = b"".join(logo.palette[3 * each : 3 * each + 3].ljust(3, b"\0") for each in raw)
+            opaque = logo.alpha.ljust(256, b"\xff")
+            return colours, raw.translate(opaque) if logo.alpha else b""
+        case 4:
+            return raw[::2], raw[1::2]
+        case 6:
+            mixed = bytearray(len(raw) // 4 * 3)
+            for channel in range(3):
+                mixed[channel::3] = raw[channel::4]
+            return bytes(mixed), raw[3::4]
+    return raw, b""
+
+
+def _unfiltered(logo: Logo) -> bytes:
+    """The bytes of the pixels: each row of a PNG is stored as differences to its neighbours (PNG, section 9)."""
+    step = CHANNELS[logo.colour]
+    length = logo.width * step
+    above, rows = bytearray(length), bytearray()
+    for start in range(0, len(logo.data), length + 1):
+        kind, row = logo.data[start], bytearray(logo.data[start + 1 : start + 1 + length])
+        for at in range(length):
+            left = row[at - step] if at >= step else 0
+            corner = above[at - step] if at >= step else 0
+            row[at] = (row[at] + _predicted(kind, left, above[at], corner)) & 0xFF
+        rows += row
+        above = row
+    return bytes(rows)
+
+
+def _predicted(kind: int, left: int, above: int, corner: int) -> int:
+    match kind:
+        case 1:
+            return left
+        case 2:
+            return above
+        case 3:
+            return (left + above) // 2
+        case 4:
+            guess = left + above - corner
+            return min((left, above, corner), key=lambda each: abs(guess - each))
+    return 0
+
+
+# -- structure
+
+
+class MarkedContent(NamedTuple):
+    """One marked stretch of a page's drawing: the page's number from 0, and the stretch's number on it."""
+
+    page: int
+    number: int
+
+
+class LinkArea(NamedTuple):
+    """A link's area on a page, and its number among the annotations of the document."""
+
+    page: int
+    number: int
+    annotation: pydyf.Dictionary
+
+
+class Element:
+    """An element, such as a heading, a row or a cell. ``scope`` says what a ``TH`` is the heading of."""
+
+    def __init__(self, role: str, scope: str | None = None) -> None:
+        self.role = role
+        self.scope = scope
+        self.kids: list[Element | MarkedContent | LinkArea] = []
+
+
+class Structure:
+    """The elements of a document. Text drawn outside every element is decoration, which screen readers leave out."""
+
+    def __init__(self) -> None:
+        self.document = Element("Document")
+        self.current: Element | None = self.document
+        self.marks: list[list[Element]] = []
+        """Of each page, the elements that its marked stretches belong to, by number."""
+        self.areas: list[Element] = []
+        """The elements that the links belong to, by number."""
+
+    @contextmanager
+    def inside(self, element: Element | None) -> Iterator[None]:
+        """What is drawn inside belongs to this element; None makes it decoration."""
+        before, self.current = self.current, element
+        try:
+            yield
+        finally:
+            self.current = before
+
+    @contextmanager
+    def element(self, role: str, scope: str | None = None) -> Iterator[None]:
+        """What is drawn inside belongs to a new element at the end of the current one."""
+        element = self.child(role, scope)
+        with self.inside(element):
+            yield
+
+    def child(self, role: str, scope: str | None = None) -> Element | None:
+        """A new element at the end of the current one; None where that is decoration."""
+        if self.current is None:
+            return None
+        element = Element(role, scope)
+        self.current.kids.append(element)
+        return element
+
+    def mark(self, page: int) -> int | None:
+        """The number of a new stretch of this page in the current element; None for decoration."""
+        if self.current is None:
+            return None
+        numbered = self.marks[page]
+        self.current.kids.append(MarkedContent(page, len(numbered)))
+        numbered.append(self.current)
+        return len(numbered) - 1
+
+    def link(self, page: int, annotation: pydyf.Dictionary) -> None:
+        """Make a link's annotation part of the current element."""
+        if self.current is not None:
+            self.current.kids.append(LinkArea(page, len(self.areas), annotation))
+            self.areas.append(self.current)
+
+    def write(self, pdf: pydyf.PDF, pages: Sequence[pydyf.Dictionary]) -> None:
+        """Add the structure to a document whose pages and links are in it already."""
+        written: dict[int, pydyf.Dictionary] = {}
+        root = pydyf.Dictionary({"Type": "/StructTreeRoot"})
+        pdf.add_object(root)
+        self._write(pdf, self.document, root, pages, written)
+        of_pages = [pydyf.Array([written[id(element)].reference for element in page]) for page in self.marks]
+        of_links = [written[id(element)].reference for element in self.areas]
+        parents = [*(add(pdf, each) for each in of_pages), *of_links]
+        numbers = pydyf.Array(part for number, parent in enumerate(parents) for part in (number, parent))
+        root["K"] = written[id(self.document)].reference
+        root["ParentTree"] = add(pdf, pydyf.Dictionary({"Nums": numbers}))
+        root["ParentTreeNextKey"] = len(parents)
+        pdf.catalog["StructTreeRoot"] = root.reference
+        pdf.catalog["MarkInfo"] = pydyf.Dictionary({"Marked": "true"})
+
+    def _write(
+        self,
+        pdf: pydyf.PDF,
+        element: Element,
+        parent: pydyf.Dictionary,
+        pages: Sequence[pydyf.Dictionary],
+        written: dict[int, pydyf.Dictionary],
+    ) -> bytes:
+        """Add an element and those below it; return its reference."""
+        entry = pydyf.Dictionary({"Type": "/StructElem", "S": f"/{element.role}", "P": parent.reference})
+        written[id(element)] = entry
+        reference = add(pdf, entry)
+        if element.scope is not None:
+            entry["A"] = pydyf.Dictionary({"O": "/Table", "Scope": f"/{element.scope}"})
+        kids = pydyf.Array()
+        for kid in element.kids:
+            if isinstance(kid, Element):
+                kids.append(self._write(pdf, kid, entry, pages, written))
+            elif isinstance(kid, MarkedContent):
+                page = pages[kid.page].reference
+                kids.append(pydyf.Dictionary({"Type": "/MCR", "Pg": page, "MCID": kid.number}))
+            else:
+                # A page is known in the tree of parents by its place; the links follow the pages.
+                kid.annotation["StructParent"] = len(pages) + kid.number
+                page, area = pages[kid.page].reference, kid.annotation.reference
+                kids.append(pydyf.Dictionary({"Type": "/OBJR", "Pg": page, "Obj": area}))
+        entry["K"] = kids
+        return reference

@@ -1,0 +1,413 @@
+"""The parts of a world as a test uses them: its clock, emails, events and ledger, and the report when a test fails.
+
+Instants are UTC, ``YYYY-MM-DDTHH:MM:SS.mmmZ``; events and emails are oldest first (B-91).
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice, takewhile
+from types import TracebackType
+from typing import Any
+
+from emulator.presentation.languages.language import plain_money
+from emulator.testing.api import JSON, Api, RequestRefused
+from emulator.testing.collector import Delivery
+
+# -- the failure report: clock, requests, events and webhooks as text
+
+
+LATEST = 40
+"""The number of requests, and of events, in a report."""
+
+EXPLAINED = 5
+"""The number of failed requests, the last ones, that are shown with their errors."""
+
+ANSWERED = 6
+"""The objects, those of the last events, of which a report says how they stand."""
+
+ANSWERED_KINDS = ("subscription", "invoice", "refund", "checkout_session", "payment_intent")
+"""Their kinds; what others say is in the answers of these."""
+
+ERROR_LENGTH = 200
+"""Characters of an error that are shown."""
+
+
+def report(api: Api, clock: WorldClock, deliveries: Sequence[Delivery]) -> str:
+    """What happened in a world so far, oldest first."""
+    shown = clock.show()
+    requests = list(islice(api.newest("/_emulator/requests"), LATEST))[::-1]
+    events = list(islice(api.newest("/_emulator/events"), LATEST))[::-1]
+    parts = [
+        f"clock: {shown['now']}, {shown['mode']}",
+        next_job(clock),
+        _answers(api, events),
+        _timeline(api, requests, events),
+        received(deliveries) if deliveries else "",
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def event_lines(events: Sequence[JSON], where: str = "so far") -> str:
+    """Events, one per line."""
+    return "\n".join([f"Events {where}:", *map(_event, events)]) if events else f"No event happened {where}."
+
+
+def next_job(clock: WorldClock) -> str:
+    """The next job that an advance of the clock would run."""
+    job = clock.next_job()
+    if job is None:
+        return "No job is planned."
+    shown = clock.show()
+    more = f" and {shown['pending'] - 1} more" if shown["pending"] > 1 else ""
+    return f"It is {shown['now']}; next job, at {job['due_at']}: {job['kind']} {job['object'] or ''}{more}."
+
+
+def received(deliveries: Iterable[Delivery]) -> str:
+    """Webhooks that arrived, one per line."""
+    lines = list(map(_delivery, deliveries))
+    return "\n".join(["Webhooks received:", *lines]) if lines else "No webhook was received."
+
+
+def _event(event: JSON, mark: str = " ") -> str:
+    return f"  {event['created_at']}  {mark} {event['type']}  {event['data']['object'].get('id', '')}"
+
+
+def _delivery(delivery: Delivery) -> str:
+    event = delivery.event
+    invalid = "" if delivery.genuine else ", its signature is WRONG"
+    again = f", attempt {delivery.attempt}" if delivery.attempt > 1 else ""
+    error = f" ({delivery.error})" if delivery.error else ""
+    about = f"{event.get('type', 'no event')}  {event.get('id', '')}{again}{invalid}"
+    return f"  {event.get('created_at', ''):24}  {about} -> {delivery.status}{error}"
+
+
+def _answers(api: Api, events: Sequence[JSON]) -> str:
+    """How the objects of the last events stand, in a sentence each, the last one first."""
+    about = [event["data"]["object"] for event in reversed(events)]
+    ids = dict.fromkeys(each["id"] for each in about if each["object"] in ANSWERED_KINDS)
+    lines = [line for line in (_answer(api, id) for id in islice(ids, ANSWERED)) if line]
+    return "\n".join(["How the objects of the last events stand:", *lines]) if lines else ""
+
+
+def _answer(api: Api, id: str) -> str:
+    try:
+        found = api.get(f"/_emulator/explain/{id}")
+    except RequestRefused:  # the event was triggered about an object that is gone
+        return ""
+    return f"  {id}  {found['name']}: {found['summary']}" if found["summary"] else ""
+
+
+def _timeline(api: Api, requests: Sequence[JSON], events: Sequence[JSON]) -> str:
+    if not requests and not events:
+        return "No requests and no events."
+    failed = [request["id"] for request in requests if request["status"] >= 400][-EXPLAINED:]
+    rows = [(request["created_at"], _request(api, request, request["id"] in failed, events)) for request in requests]
+    known = {request["id"] for request in requests}
+    rows += [(event["created_at"], _event(event, "·")) for event in events if event["request"] not in known]
+    rows.sort(key=lambda row: row[0])
+    head = "Requests with the events they caused (└), and events of jobs, buyers and triggers (·):"
+    return "\n".join([head, *(row[1] for row in rows)])
+
+
+def _request(api: Api, request: JSON, in_full: bool, events: Iterable[JSON]) -> str:
+    line = f"  {request['created_at']}  {request['method']} {request['path']} -> {request['status']}"
+    caused = [_event(event, "└") for event in events if event["request"] == request["id"]]
+    return "\n".join([f"{line} {_error(api, request)}" if in_full else line, *caused])
+
+
+def _error(api: Api, request: JSON) -> str:
+    body = api.get(f"/_emulator/requests/{request['id']}").get("response_body")
+    error = body.get("error", body) if isinstance(body, dict) else {}
+    return f"{error.get('code', '')}: {error.get('message', '')}"[:ERROR_LENGTH]
+
+
+# -- the clock, controlled by the test
+
+
+CLOCK_PATH = "/_emulator/clock"
+
+
+class WorldClock:
+    """Shows and moves the clock. Jobs that become due on the way are run; webhooks and emails are sent."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    @property
+    def now(self) -> str:
+        """The current instant of the world."""
+        return str(self.show()["now"])
+
+    @property
+    def datetime(self) -> dt.datetime:
+        """The current instant as an aware ``datetime`` in UTC."""
+        return dt.datetime.fromisoformat(self.now)
+
+    def show(self) -> JSON:
+        """``now``, ``mode``, ``rate``, ``next_due_at`` and the number of ``pending`` jobs."""
+        shown: JSON = self._api.get(CLOCK_PATH)
+        return shown
+
+    def advance(
+        self,
+        by: str | dt.timedelta | None = None,
+        *,
+        to: str | dt.datetime | None = None,
+        until: str | None = None,
+        until_event: str | None = None,
+    ) -> JSON:
+        """Move the clock ``by`` a duration (``31d``, ``P1M``), ``to`` an instant, ``until="next"`` or ``until_event``.
+
+        Returns when all jobs that became due have run and all deliveries have ended, with counts of what happened.
+        Raises ``AssertionError`` if a job failed.
+        """
+        body = {"by": _duration(by), "to": _instant(to), "until": until, "until_event": until_event}
+        return self._advance({name: value for name, value in body.items() if value is not None})
+
+    def freeze(self, at: str | dt.datetime | None = None) -> JSON:
+        """Stop the clock, now or at a later instant."""
+        shown: JSON = self._api.post(f"{CLOCK_PATH}/freeze", {"at": _instant(at)} if at else {})
+        return shown
+
+    def run(self, rate: float = 1) -> JSON:
+        """Let the clock run from the current instant, ``rate`` seconds for each real second."""
+        shown: JSON = self._api.post(f"{CLOCK_PATH}/run", {"rate": rate})
+        return shown
+
+    def schedule(self, until: str | None = None) -> list[JSON]:
+        """The planned jobs in order of time; ``until`` (instant or duration) runs a copy of the world up to there."""
+        # The list is in order of time already.
+        return list(self._api.newest("/_emulator/schedule", until=until))
+
+    def next_job(self) -> JSON | None:
+        """The next job (``due_at``, ``kind``, ``object``, ``summary``); None if no job is planned."""
+        jobs = self._api.get("/_emulator/schedule", page_size=1)["data"]
+        return jobs[0] if jobs else None
+
+    def settle(self) -> JSON:
+        """Wait until every webhook and email has its outcome, and what is due is done; a frozen clock does not move."""
+        return self._advance({"by": "0s"})
+
+    def _advance(self, body: JSON) -> JSON:
+        done: JSON = self._api.post(f"{CLOCK_PATH}/advance", body)
+        if done["failures"]:
+            raise AssertionError(f"jobs of the emulator failed before {done['now']}: {done['failures']}")
+        return done
+
+
+def _duration(by: str | dt.timedelta | None) -> str | None:
+    return f"PT{by.total_seconds():.3f}S" if isinstance(by, dt.timedelta) else by
+
+
+def _instant(moment: Any) -> Any:
+    if not isinstance(moment, dt.datetime):
+        return moment
+    return (moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)).isoformat()
+
+
+# -- events, and the expectation that a block causes exactly some of them
+
+
+EVENTS_PATH = "/_emulator/events"
+
+
+class Events:
+    """The event log, read from the emulator on each use."""
+
+    def __init__(self, api: Api, clock: WorldClock) -> None:
+        self._api = api
+        self._clock = clock
+
+    def __iter__(self) -> Iterator[JSON]:
+        return iter(self.of())
+
+    def __len__(self) -> int:
+        return int(self._api.get(EVENTS_PATH, page_size=1)["pagination"]["count"])
+
+    def __getitem__(self, index: int) -> JSON:
+        return self.of()[index]
+
+    def of(self, type: str | None = None, object: str | Mapping[str, Any] | None = None) -> list[JSON]:
+        """All events so far, or those of a type, or about an object (object or id); oldest first."""
+        return self._api.oldest(EVENTS_PATH, type=type, object=identity(object))
+
+    @property
+    def types(self) -> list[str]:
+        """The types of all events so far, oldest first."""
+        return [event["type"] for event in self.of()]
+
+    def wait_for(self, type: str, object: str | Mapping[str, Any] | None = None, timeout: int = 10) -> JSON:
+        """Wait for an event of a type and return the newest; ``timeout`` in real seconds, at most 30.
+
+        Raises ``AssertionError`` with the events so far.
+        """
+        __tracebackhide__ = True
+        found = self._api.get(EVENTS_PATH, type=type, object=identity(object), wait=timeout, page_size=1)["data"]
+        if not found:
+            raise AssertionError(f"{type} did not happen within {timeout} s.\n{self.summary()}")
+        event: JSON = found[0]
+        return event
+
+    def expect(self, *types: str) -> Expectation:
+        """Assert that a block causes exactly these events, in any order."""
+        return Expectation(self._api, self._clock, types)
+
+    def summary(self) -> str:
+        """The events so far and the next job, as text for error messages."""
+        return f"{event_lines(self.of())}\n{next_job(self._clock)}"
+
+    told = summary  # its name in 0.1.0, which test suites may call
+
+
+def identity(object: str | Mapping[str, Any] | None) -> str | None:
+    """The id of an object given as object or id."""
+    return object["id"] if isinstance(object, Mapping) else object
+
+
+class Expectation:
+    """The assertion that a block causes exactly these types of event, including those of pending deliveries."""
+
+    def __init__(self, api: Api, clock: WorldClock, types: Sequence[str]) -> None:
+        self._api = api
+        self._clock = clock
+        self._types = Counter(types)
+        self._last: str | None = None
+
+    def __enter__(self) -> None:
+        newest = next(self._api.newest(EVENTS_PATH), None)
+        self._last = newest["id"] if newest else None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        __tracebackhide__ = True
+        if kind is None:
+            self._clock.settle()
+            since = takewhile(lambda event: event["id"] != self._last, self._api.newest(EVENTS_PATH))
+            self._compare(list(since)[::-1])
+
+    def _compare(self, happened: Sequence[JSON]) -> None:
+        __tracebackhide__ = True
+        found = Counter(event["type"] for event in happened)
+        missing, extra = self._types - found, found - self._types
+        if missing or extra:
+            parts = [f"did not happen: {_counted(missing)}"] if missing else []
+            parts += [f"happened, but was not expected: {_counted(extra)}"] if extra else []
+            parts += [event_lines(happened, "inside"), next_job(self._clock)]
+            raise AssertionError("\n".join(parts))
+
+
+def _counted(types: Counter[str]) -> str:
+    return ", ".join(type if times == 1 else f"{times} × {type}" for type, times in types.items())
+
+
+# -- emails to customers
+
+
+EMAILS_PATH = "/_emulator/emails"
+
+
+class Emails:
+    """The list of emails, read from the emulator on each use."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    def __iter__(self) -> Iterator[JSON]:
+        return iter(self._api.oldest(EMAILS_PATH))
+
+    def __len__(self) -> int:
+        return int(self._api.get(EMAILS_PATH, page_size=1)["pagination"]["count"])
+
+    def to(self, address: str, kind: str | None = None) -> list[JSON]:
+        """The emails to an address, optionally of one kind (``invoice``, ``receipt``, ``renewal_failed`` …)."""
+        return self._api.oldest(EMAILS_PATH, to=address, kind=kind)
+
+    def of(self, kind: str) -> list[JSON]:
+        """The emails of one kind."""
+        return self._api.oldest(EMAILS_PATH, kind=kind)
+
+    def wait_for(self, kind: str | None = None, to: str | None = None, timeout: int = 10) -> JSON:
+        """Wait for an email of a kind, or to an address, and return the newest; ``timeout`` in real seconds.
+
+        Raises ``AssertionError`` with the emails so far.
+        """
+        __tracebackhide__ = True
+        found = self._api.get(EMAILS_PATH, kind=kind, to=to, wait=timeout, page_size=1)["data"]
+        if not found:
+            wanted = f"{kind or 'email'} to {to or 'anyone'}"
+            raise AssertionError(f"no {wanted} was sent within {timeout} s.\n{self.summary()}")
+        email: JSON = found[0]
+        return email
+
+    def html(self, email: JSON) -> str:
+        """The HTML of an email."""
+        return self._api.client.get(f"{EMAILS_PATH}/{email['id']}/html").raise_for_status().text
+
+    def raw(self, email: JSON) -> bytes:
+        """The MIME message of an email, attachments included."""
+        return self._api.client.get(f"{EMAILS_PATH}/{email['id']}/raw").raise_for_status().content
+
+    def summary(self) -> str:
+        """The emails so far, as text for error messages."""
+        lines = [f"  {mail['created_at']}  {mail['kind']} to {mail['to']}: {mail['subject']}" for mail in self]
+        return "\n".join(["Emails so far:", *lines]) if lines else "No email was sent."
+
+    told = summary  # its name in 0.1.0, which test suites may call
+
+
+# -- the ledger: where the money is
+
+
+LEDGER_PATH = "/_emulator/ledger"
+
+
+class Ledger:
+    """Double entry over payments, refunds and invoices. Amounts are in minor units."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    @property
+    def totals(self) -> dict[str, dict[str, int]]:
+        """What stands on each of the books, by currency: ``{"XAF": {"buyers": -5000, "merchant": 4855, …}}``."""
+        sums: dict[str, dict[str, int]] = {}
+        for each in self._read()["totals"]:
+            sums.setdefault(each["currency"], {})[each["account"]] = each["amount"]
+        return sums
+
+    def entries(self, object: str | None = None, currency: str | None = None) -> list[JSON]:
+        """The entries, oldest first: of one object (its id), in one currency, or all that the journal has."""
+        found: list[JSON] = []
+        page = 1
+        while True:
+            entries = self._read(object=object, currency=currency, page=page, page_size=100)["entries"]
+            found += entries["data"]
+            if page >= entries["pagination"]["total_pages"]:
+                return found[::-1]
+            page += 1
+
+    @property
+    def balanced(self) -> bool:
+        """Whether everything adds up."""
+        return bool(self._read()["balanced"])
+
+    def assert_balanced(self) -> None:
+        """Raise ``AssertionError`` with the requests and jobs after which something did not add up."""
+        __tracebackhide__ = True
+        found = self._read()
+        if not found["balanced"]:
+            raise AssertionError("\n".join(["The ledger is not balanced:", *map(_line, found["broken_by"])]))
+
+    def _read(self, **query: str | int | None) -> JSON:
+        ledger: JSON = self._api.get(LEDGER_PATH, **query)
+        return ledger
+
+
+def _line(each: JSON) -> str:
+    earlier = f"; before it {each['earlier']['summary']}" if each["earlier"] else ""
+    off = f"{each['account']} is off by {plain_money(each['amount'], each['currency'])}"
+    return f"  {each['at']}  {off}: {each['cause']['summary']} ({each['cause']['id']}){earlier}"

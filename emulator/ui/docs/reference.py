@@ -1,0 +1,283 @@
+"""The reference pages, from the tables the emulator works with; the API explorer; and the guide.
+
+Reference: errors, events, life cycles and magic values. The explorer is Swagger UI, from its PyPI package; the guide is
+the site that MkDocs builds from ``docs/guide``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+from collections.abc import Callable, Mapping
+from itertools import groupby
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
+
+from emulator.core.errors import ERRORS, ApiError, ErrorSpec
+from emulator.core.events import EVENTS
+from emulator.core.vendored import library
+from emulator.document.paths import guide_folder, guide_pages_folder
+from emulator.document.probes import collected
+from emulator.document.profile import Profile
+from emulator.engine.engine import Engine
+from emulator.engine.reference_data import (
+    Assumption,
+    ErrorExample,
+    Step,
+    assumptions_of,
+    error_examples,
+    named_assumptions,
+    numbered_assumptions,
+)
+from emulator.resources.app.clients import DEFAULT_APP, Key
+from emulator.resources.app.settings import Settings, settings
+from emulator.resources.registry import STATE_MACHINES
+from emulator.ui.base.pages import api_error, content_security_policy, environment, public_headers
+from emulator.web.context import context_of
+
+# -- a template and its values become a response
+
+
+HEADERS = public_headers(content_security_policy(style_src="'unsafe-inline'", img_src="'self' data:"))
+
+
+def page(template: str, status: int = 200, headers: Mapping[str, str] = HEADERS, **values: Any) -> Response:
+    """A page in English."""
+    return HTMLResponse(environment("emulator.ui.docs").get_template(template).render(**values), status, headers)
+
+
+# -- reference pages
+
+
+ADVICE = {
+    400: "Do not retry; fix the request.",
+    401: "Do not retry; check the key.",
+    403: "Do not retry; check permissions, plan and security profiles.",
+    404: "Do not retry; check the id or the path.",
+    405: "Do not retry; use a method that the Allow header names.",
+    409: "Do not make a second one; fetch what is there, or the first answer of that idempotency key.",
+    422: "Do not retry; fix the request.",
+    429: "Wait the number of seconds in the Retry-After header, then retry.",
+    500: "Retry with exponential backoff: 1 s, 2 s, 4 s, 8 s; at most 3 attempts.",
+}
+"""What to do about each status (retry guidance of the error model)."""
+
+
+class ErrorSection(NamedTuple):
+    """One error code on the page."""
+
+    code: str
+    row: ErrorSpec
+    recipe: ErrorExample
+    lines: list[str]
+
+
+def entries() -> list[ErrorSection]:
+    """Every documented code with the requests that provoke it, by status."""
+    known = error_examples()
+    found = [ErrorSection(code, ERRORS[code], known[code], list(map(_line, known[code].steps))) for code in known]
+    return sorted(found, key=lambda entry: entry.row.status)
+
+
+def _line(step: Step) -> str:
+    """A step as a line to read."""
+    if step.advance:
+        return f'POST /_emulator/clock/advance {{"by": "{step.advance}"}}'
+    headers = "".join(f"  {name}: {value}" for name, value in step.headers.items())
+    key = "" if step.key is None else f"  (key {step.key})" if step.key else "  (without a key)"
+    body = f" {json.dumps(step.body)}" if step.body is not None else ""
+    name = f"{step.name} = " if step.name else ""
+    return f"{name}{step.request}{body}{headers}{key}"
+
+
+def areas() -> list[tuple[str, list[tuple[str, Assumption]]]]:
+    """Every assumption with its number, under the heading it belongs to."""
+    grouped = groupby(numbered_assumptions().items(), lambda numbered: numbered[1].area)
+    return [(area, list(numbered)) for area, numbered in grouped]
+
+
+def assumptions_in_force(engine: Engine, query: Mapping[str, str]) -> dict[str, Any]:
+    """The assumptions with their values in the App of the query (``app=NAME``, ``live=1``) or the App ``demo``.
+
+    ``app`` is its key; an App whose world is not open has the defaults, and ``app`` is None.
+    """
+    key = Key(query.get("app", DEFAULT_APP), query.get("live") == "1")
+    runtime = engine.runtimes.get(key)
+    known = named_assumptions()
+    listed = assumptions_of(settings(runtime.world) if runtime else Settings())
+    meant = {each["name"]: each | {"meanings": known[each["name"]].values} for each in listed}
+    return {"app": str(key) if runtime else None, "assumptions": meant}
+
+
+def reference_routes(engine: Engine, profile: Profile | None) -> list[Route]:
+    """The pages below ``/docs/``; the assumptions with what a ``profile`` says of them."""
+    facts = engine.reference_data
+
+    def errors(_: Request) -> dict[str, Any]:
+        groups = [(status, list(group)) for status, group in groupby(entries(), lambda entry: entry.row.status)]
+        return {"groups": groups, "advice": ADVICE}
+
+    def decided(request: Request) -> dict[str, Any]:
+        known = {"areas": areas(), "probes": collected(), "profile": profile}
+        return {**known, **assumptions_in_force(engine, request.query_params)}
+
+    return [
+        _route("/docs/errors", "docs-errors.html", errors),
+        _route("/docs/assumptions", "docs-assumptions.html", decided),
+        _route("/docs/events", "docs-events.html", lambda _: {"events": EVENTS}),
+        _route("/docs/life-cycles", "docs-life-cycles.html", lambda _: {"life_cycles": STATE_MACHINES}),
+        _route(
+            "/docs/magic-values", "docs-magic-values.html", lambda _: {"magic": facts.magic, "keys": facts.magic_keys}
+        ),
+    ]
+
+
+def _route(path: str, template: str, values: Callable[[Request], dict[str, Any]]) -> Route:
+    async def show(request: Request) -> Response:
+        return page(template, here=path, base_url=context_of(request.scope).base_url, **values(request))
+
+    return Route(path, show)
+
+
+# -- the API explorer
+
+
+DOCUMENTS = {
+    "service": ("/openapi.json", "The service"),
+    "control": ("/_emulator/openapi.json", "The control API"),
+    "pages": ("/openapi-pages.json", "The buyer's pages"),
+}
+"""By ``?api=``: the path and the title of a document."""
+
+ASSETS = {"swagger-ui-bundle.js": "text/javascript", "swagger-ui.css": "text/css"}
+
+KEY_FORM = r"sk_test_[A-Za-z0-9_-]{1,64}"
+
+KEY = "sk_test_demo"
+"""The key of requests unless ``?key=`` names another test key, and until another one is entered."""
+
+
+def explorer_routes() -> list[Route]:
+    """``/docs/`` and the files it loads."""
+    return [Route("/docs/", _show), Route("/docs/assets/{name}", _asset)]
+
+
+async def _show(request: Request) -> Response:
+    chosen = request.query_params.get("api", "service")
+    if chosen not in DOCUMENTS:
+        chosen = "service"
+    key = request.query_params.get("key", KEY)
+    if not re.fullmatch(KEY_FORM, key):
+        key = KEY
+    nonce = secrets.token_urlsafe(16)
+    return page(
+        "docs-index.html",
+        headers=_headers(nonce),
+        here="/docs/",
+        base_url=context_of(request.scope).base_url,
+        documents=DOCUMENTS,
+        chosen=chosen,
+        key=key,
+        has_guide=guide_folder().is_dir(),
+        nonce=nonce,
+    )
+
+
+def _headers(nonce: str) -> dict[str, str]:
+    """The page may load and call only this server."""
+    policy = content_security_policy(
+        script_src=f"'self' 'nonce-{nonce}'",
+        style_src="'self' 'unsafe-inline'",
+        img_src="'self' data:",
+        connect_src="'self'",
+        form_action="'none'",
+    )
+    return public_headers(policy)
+
+
+async def _asset(request: Request) -> Response:
+    name = request.path_params["name"]
+    if name not in ASSETS:
+        return api_error(request, ApiError("NOT_FOUND"))
+    headers = {"Cache-Control": "max-age=3600", "X-Content-Type-Options": "nosniff"}
+    return FileResponse(
+        str(library("swagger_ui_bundle").swagger_ui_path / name), headers=headers, media_type=ASSETS[name]
+    )
+
+
+# -- the guide
+
+
+PATH = "/docs/guide"
+
+POLICY = content_security_policy(
+    script_src="'self'",
+    style_src="'self'",
+    img_src="'self' data:",
+    font_src="'self'",
+    connect_src="'self'",
+    worker_src="'self'",
+)
+"""Everything that a page needs is among the files of the site; search runs in a worker."""
+
+
+async def with_slash(request: Request) -> Response:
+    """Redirect to the path with a slash: the links within the site are relative."""
+    return RedirectResponse(f"{PATH}/", 308)
+
+
+async def llms_txt(_: Request) -> Response:
+    """The list of the guide's pages, as language models are given it (llmstxt.org)."""
+    pages = sorted(guide_pages_folder().glob("*.md"))
+    links = [f"- [{_title(page)}]({PATH}/{page.name})" for page in pages]
+    return PlainTextResponse("\n".join([*LLMS_TXT, *links, ""]), headers=public_headers(POLICY))
+
+
+LLMS_TXT = (
+    "# Payments emulator",
+    "",
+    "> A local sandbox of a Payments and Recurring Billing API: offline, with a clock you can move.",
+    "",
+    f"Begin with [the skill]({PATH}/skill.md). The API: [/openapi.json](/openapi.json); the control API:",
+    "[/_emulator/openapi.json](/_emulator/openapi.json).",
+    "",
+    "## Guide",
+    "",
+)
+
+
+def _title(page: Path) -> str:
+    """The heading of a page."""
+    with page.open(encoding="utf-8") as lines:
+        return lines.readline().removeprefix("#").strip()
+
+
+async def markdown(request: Request) -> Response:
+    """A page of the guide as Markdown."""
+    page = guide_pages_folder() / f"{request.path_params['name']}.md"
+    if not page.is_file():
+        raise HTTPException(404)
+    return FileResponse(page, media_type="text/markdown; charset=utf-8", headers=public_headers(POLICY))
+
+
+class Guide(StaticFiles):
+    """The files of the site. A missing file is a 404, also where the site was not built."""
+
+    def __init__(self) -> None:
+        super().__init__(directory=guide_folder(), html=True, check_dir=False)
+
+    async def check_config(self) -> None:
+        """Accept a missing folder: a checkout may have no site."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        found = await super().get_response(path, scope)
+        found.headers.update(public_headers(POLICY))
+        return found
