@@ -11,7 +11,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,6 +20,7 @@ from urllib.parse import urlsplit
 import click
 
 from emulator.checks import junit
+from emulator.checks.runs import RunLimits, Runs
 from emulator.cli.client import ControlClient
 from emulator.cli.groups import PROGRAM, SandboxCommand
 from emulator.cli.options import DEFAULT_KEY, OUTPUT_FILE, option, read_json, variable, write_text, writing
@@ -273,8 +273,16 @@ Environment = Callable[[Any], Mapping[str, str]]
 """The variables for the command, from the server it is to use."""
 
 
-OtherValue = tuple[str, str]
-"""The name of an assumption, and a value that it does not have at the start of an App."""
+class OtherValue(NamedTuple):
+    """The name of an assumption, and a value that it does not have at the start of an App."""
+
+    assumption: str
+    value: str
+
+    @property
+    def name(self) -> str:
+        """Return what no other value is called."""
+        return f"{self.assumption}-{self.value}"
 
 
 class CommandRun(NamedTuple):
@@ -314,30 +322,23 @@ def run_all(
     commands = CapturedCommands()
     first = CommandRun(None, None, *_ended(commands, command, environment, chosen))
     others = choose([*_other_values(app, chosen)])
-    runs = [first]
-    with TemporaryDirectory() as folder, ThreadPoolExecutor(_cores()) as pool:
+    with TemporaryDirectory() as folder:
 
         def run(other: OtherValue) -> CommandRun:
             # A fixture file, after those of the user: it has the last word.
-            file = Path(folder, "-".join(other)).with_suffix(".json")
+            file = Path(folder, other.name).with_suffix(".json")
             file.write_text(json.dumps({"settings": {"assumptions": dict([other])}}), "utf-8")
             ended = _ended(commands, command, environment, {**chosen, "fixtures": (*chosen["fixtures"], file)})
             return CommandRun(*other, *ended, depends=bool(ended[0]) != bool(first.status))
 
-        try:
-            for ended in pool.map(run, others):
-                runs.append(ended)
-                progress(len(runs), 1 + len(others))
-        except KeyboardInterrupt:
-            pool.shutdown(wait=False, cancel_futures=True)
-            commands.stop()
-            raise
-    return runs
-
-
-def _cores() -> int:
-    """How many runs there can be side by side."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        limits = RunLimits(
+            os.cpu_count() or 1, progress=lambda done, of: progress(1 + done, 1 + of), stop=commands.stop
+        )
+        runs = Runs(run, limits)
+        runs.play_all(others)
+    if runs.interrupted:
+        raise KeyboardInterrupt
+    return [first, *(runs.endings[other.name] for other in others)]
 
 
 def _other_values(app: str, chosen: Mapping[str, Any]) -> Iterator[OtherValue]:
@@ -350,7 +351,7 @@ def _other_values(app: str, chosen: Mapping[str, Any]) -> Iterator[OtherValue]:
     settings = Fixtures(chosen["fixtures"], dict(chosen["chosen_assumptions"]), calibrated).settings(app)
     present = {each["name"]: each["value"] for each in assumptions_of(settings)}
     for name, assumption in named_assumptions().items():
-        yield from ((name, value) for value in assumption.values if value != present[name])
+        yield from (OtherValue(name, value) for value in assumption.values if value != present[name])
 
 
 def _ended(

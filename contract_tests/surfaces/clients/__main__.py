@@ -16,7 +16,7 @@ from pathlib import Path
 
 from contract_tests.support.sandbox import RunningServer
 from contract_tests.surfaces.clients.breakages import BREAKAGES, notice
-from contract_tests.surfaces.clients.generators import GENERATORS
+from contract_tests.surfaces.clients.generators import GENERATORS, Step
 from contract_tests.surfaces.clients.prism import prism
 from contract_tests.surfaces.clients.recordings import recordings
 from contract_tests.surfaces.clients.signatures import signatures
@@ -28,20 +28,26 @@ SIDE_BY_SIDE = 3
 
 
 def steps(tools: Tools, url: str) -> dict[str, Callable[[], None]]:
-    """Every step of the gate by its name, those that take longest first."""
-    document = served(url).service
+    """Every step of the gate by its name, those that take longest first; each generator reads both documents."""
+    documents = {version: served(url, version) for version in ("", "-3.1")}
 
-    def workshop(name: str) -> Workshop:
-        return Workshop(tools, name, document)
+    def take(step: Step, name: str, version: str) -> None:
+        step(Workshop(tools, name, documents[version].service), url)
 
     def workflows() -> None:
-        for version in ("", "-3.1"):
-            respect(workshop(f"workflows{version}"), url, served(url, version))
+        for version, both in documents.items():
+            respect(Workshop(tools, f"workflows{version}", both.service), url, both)
 
-    every: dict[str, Callable[[], None]] = {
-        each.__name__: partial(lambda step: step(workshop(step.__name__), url), each)
-        for each in (prism, *GENERATORS, signatures, recordings)
-    }
+    every: dict[str, Callable[[], None]] = {}
+    for each, versions in {
+        prism: ("",),
+        **dict.fromkeys(GENERATORS, documents),
+        signatures: ("",),
+        recordings: ("",),
+    }.items():
+        for version in versions:
+            name = f"{each.__name__}{version}"
+            every[name] = partial(take, each, name, version)
     every["workflows"] = workflows
     every |= {f"broken-{each.put_back.__name__}": partial(notice, tools, each, url) for each in BREAKAGES}
     return every
