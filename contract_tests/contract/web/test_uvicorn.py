@@ -88,7 +88,7 @@ def test_a_method_of_the_server_takes_what_ours_takes(name: str) -> None:
 
 def test_a_server_takes_sockets_and_ends_on_request() -> None:
     assert "sockets" in parameters(uvicorn.Server.run)
-    assert uvicorn.Server(uvicorn.Config(_answer)).should_exit is False
+    assert uvicorn.Server(uvicorn.Config(_answer, log_config=None)).should_exit is False
 
 
 async def _answer(scope: Any, receive: Any, send: Any) -> None:
