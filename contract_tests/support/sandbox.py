@@ -13,7 +13,7 @@ from contract_tests.support.client import Client
 from contract_tests.support.contract import Contract
 from contract_tests.surfaces.coverage.tap import tapped
 from contract_tests.surfaces.coverage.watch import WATCH
-from emulator.core.events import EVENTS
+from emulator.core.event_types import EVENTS
 from emulator.server.sandbox import Options
 from emulator.server.server import Server
 

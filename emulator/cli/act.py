@@ -10,7 +10,7 @@ import click
 from emulator.cli.look import about, event_line
 from emulator.cli.options import EVENT_TYPE, ID, as_json, no_wait, racing, with_client
 from emulator.cli.output import print_line, print_next, when
-from emulator.core.events import EVENTS
+from emulator.core.event_types import EVENTS
 from emulator.presentation.languages.language import plain_money
 
 if TYPE_CHECKING:

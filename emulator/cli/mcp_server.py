@@ -20,7 +20,7 @@ from starlette.types import Receive, Scope, Send
 from emulator.cli import look
 from emulator.cli.client import ControlClient
 from emulator.cli.runs import run_captured
-from emulator.core.events import EVENTS
+from emulator.core.event_types import EVENTS
 from emulator.document import bundles
 from emulator.document.tree import inlined
 from emulator.engine.reference_data import numbered_assumptions

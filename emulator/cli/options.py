@@ -16,7 +16,7 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
-from emulator.core.events import EVENTS
+from emulator.core.event_types import EVENTS
 
 DEFAULT_PORT = 4747
 DEFAULT_URL = f"http://127.0.0.1:{DEFAULT_PORT}"

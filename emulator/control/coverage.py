@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
-from emulator.core.events import EVENTS
+from emulator.core.event_types import EVENTS
 from emulator.core.handlers import Query
 from emulator.document.bundles import error_codes, operation_specs
 from emulator.engine.engine import Engine

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from emulator.core.errors import ERRORS
-from emulator.core.events import EVENTS
+from emulator.core.event_types import EVENTS
 from emulator.core.handlers import Page
 from emulator.engine.engine import Engine
 from emulator.engine.reference_data import assumptions_of, error_examples

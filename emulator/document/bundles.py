@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from emulator.core.events import EVENTS
+from emulator.core.event_types import EVENTS
 from emulator.document.event_schemas import EACH_EVENT, EACH_KIND, object_kinds, with_enumerations, with_events
 from emulator.document.paths import PACKAGE, openapi_folder
 from emulator.document.published import published, to_openapi_3_0, to_openapi_3_1, with_limits

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 
-from emulator.core.events import EVENTS, EventSpec
+from emulator.core.event_types import EVENTS, EventSpec
 from emulator.document.tree import Document, DocumentError, Node, resolve, with_links
 
 MODEL = "webhook.test"

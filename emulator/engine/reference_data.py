@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from emulator.core.events import EVENTS
+from emulator.core.event_types import EVENTS
 from emulator.document import bundles
 from emulator.document.paths import fixtures_folder
 from emulator.presentation.languages import catalogs

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from contract_tests.contract.document.reader import Document
-from emulator.core.events import EVENTS, EventSpec
+from emulator.core.event_types import EVENTS, EventSpec
 from emulator.document.event_schemas import object_kinds, with_enumerations, with_events
 from emulator.document.tree import DocumentError, resolve
 

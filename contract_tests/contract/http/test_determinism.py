@@ -10,7 +10,7 @@ import pytest
 from contract_tests.support.client import http_client
 from contract_tests.support.receiver import Receiver
 from contract_tests.support.sandbox import RunningServer
-from emulator.core.events import EVENTS
+from emulator.core.event_types import EVENTS
 
 JSON = {"Content-Type": "application/json"}
 SHOP, OTHER = ({"Authorization": f"Bearer sk_test_{name}"} for name in ("shop", "other"))

@@ -21,7 +21,7 @@ import trustme
 from contract_tests.support.contract import Contract
 from contract_tests.support.receiver import Received, Receiver, Reply
 from contract_tests.support.sandbox import START, RunningServer, Sandbox
-from emulator.core.events import EVENTS
+from emulator.core.event_types import EVENTS
 
 MINUTE, HOUR = 60, 3600
 EXPONENTIAL = [MINUTE, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 8 * HOUR]

@@ -180,8 +180,8 @@ def test_the_table_is_complete() -> None:
     assert set(COLUMNS) == set(STATES)
     assert {line[0] for line in LINES} == set(STEPS)
     walked = {"subscription.charge", "subscription.renew", "subscription.retry", "subscription.trial_notice"}
-    assert set(renewals.JOBS) == walked | {"subscription.expire"}
-    assert set(renewals.JOBS) == {"invoice.voided", "invoice.payment_canceled"}
+    others = {"subscription.expire", "invoice.voided", "invoice.payment_canceled"}
+    assert set(renewals.JOBS) == walked | others
 
 
 def cancellations(harness: RulesHarness) -> int:

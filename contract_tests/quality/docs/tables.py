@@ -22,7 +22,7 @@ from emulator.checks.suite.table import AREAS
 from emulator.cli.options import NAMES
 from emulator.control.audit.audit import RULES
 from emulator.core.errors import ERRORS
-from emulator.core.events import EVENTS
+from emulator.core.event_types import EVENTS
 from emulator.document import bundles
 from emulator.document.probes import collected
 from emulator.engine.reference_data import ReferenceData, error_examples, numbered_assumptions

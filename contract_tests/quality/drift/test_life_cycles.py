@@ -14,7 +14,7 @@ import pytest
 from contract_tests.contract.document.reader import Part, properties, resolved
 from contract_tests.quality.drift import progress
 from emulator import resources
-from emulator.core.events import EVENTS
+from emulator.core.event_types import EVENTS
 from emulator.core.state_machine import StateMachine
 from emulator.document import bundles
 from emulator.resources.registry import JOBS

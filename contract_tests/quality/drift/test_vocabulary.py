@@ -9,7 +9,7 @@ import pytest
 
 from contract_tests.contract.document import specification
 from emulator.core.errors import ERRORS, ApiError, ErrorSpec
-from emulator.core.events import EVENTS
+from emulator.core.event_types import EVENTS
 from emulator.document import bundles
 from emulator.document.tree import resolve
 from emulator.resources.registry import REACTIONS

@@ -194,7 +194,7 @@ FAULTS = (
         DOCUMENT,
         "contract.resources.test_customers.test_a_deleted_customer_is_gone",
     ),
-    Fault("error without its code", f"{WEB}.error_responses._flat", after(without("code")), DOCUMENT, REJECTED),
+    Fault("error without its code", f"{WEB}.validation._flat", after(without("code")), DOCUMENT, REJECTED),
     Fault(
         "secret shown again",
         f"{RULES}.webhooks.endpoints.WebhookEndpoint.public_view",
@@ -205,14 +205,14 @@ FAULTS = (
     # Keys, ids and requests
     Fault(
         "skipped authentication",
-        f"{RULES}.app.keys.read",
+        f"{RULES}.app.clients.read_key",
         keyless,
         RULE,
         "contract.http.test_keys.test_no_key_at_all_is_missing",
     ),
     Fault(
         "one world for all keys",
-        f"{RULES}.app.keys.read",
+        f"{RULES}.app.clients.read_key",
         instead(Key("everybody", False)),
         RULE,
         "contract.rules.test_idempotency.test_a_key_belongs_to_one_world",
@@ -224,24 +224,24 @@ FAULTS = (
         RULE,
         "contract.resources.test_customers.test_a_deleted_customer_is_gone",
     ),
-    Fault("validation of bodies skipped", f"{WEB}.schemas.CompiledSchema.accepts", instead(True), RULE, REJECTED),
+    Fault("validation of bodies skipped", f"{WEB}.validation.CompiledSchema.accepts", instead(True), RULE, REJECTED),
     Fault(
         "defaults not filled in",
-        f"{WEB}.schemas.CompiledSchema.complete",
+        f"{WEB}.validation.CompiledSchema.complete",
         lambda real: lambda self, value: value,
         RULE,
         "contract.resources.test_products.test_what_is_left_out_has_its_default",
     ),
     Fault(
         "lost idempotency",
-        f"{WEB}.idempotency.lookup",
+        f"{WEB}.service_app.lookup",
         instead(None),
         RULE,
         REPEATED,
     ),
     Fault(
         "body of an idempotent request not compared",
-        f"{WEB}.idempotency.fingerprint",
+        f"{WEB}.service_app.fingerprint",
         instead("same"),
         RULE,
         "contract.rules.test_idempotency.test_another_body_or_path_under_the_key_is_a_conflict",
@@ -286,7 +286,7 @@ FAULTS = (
     ),
     Fault(
         "signature of other bytes",
-        f"{RULES}.webhooks.signing.signature",
+        f"{RULES}.webhooks.deliveries.signature",
         lambda real: lambda secret, raw: real(secret, raw + b"\n"),
         RULE,
         SIGNED,
@@ -329,12 +329,12 @@ FAULTS = (
     ),
     Fault(
         "wrong money rounding",
-        f"{CORE}.money.percent",
+        f"{RULES}.app.amounts.percent",
         lambda real: lambda amount, rate: int(amount * rate / 100),
         RULE,
         "contract.resources.test_transactions.test_the_commission_is_the_partners",
     ),
-    Fault("fee forgotten", f"{CORE}.money.percent", instead(0), RULE, MONTHS),
+    Fault("fee forgotten", f"{RULES}.app.amounts.percent", instead(0), RULE, MONTHS),
     Fault("subscription never renewed", f"{CORE}.world.World.schedule", jobless("subscription.renew"), RULE, MONTHS),
     Fault(
         "illegal step of a life cycle",

@@ -24,7 +24,7 @@ import json, sys
 from datetime import datetime
 from emulator.presentation.languages import catalogs
 from emulator.presentation.languages.language import language_of
-from emulator.resources.customers import phone_numbers
+from emulator.resources.customers.payment_details import phone_details
 from emulator.web import formats
 
 def written(code):
@@ -50,7 +50,7 @@ def written(code):
 found = {
     "written": {code: list(written(code)) for code in catalogs.languages()},
     "currencies": sorted(formats.currencies()),
-    "phones": [phone_numbers.details(number) for number in json.load(sys.stdin)],
+    "phones": [phone_details(number) for number in json.load(sys.stdin)],
     "loaded": sorted(name for name in ("babel", "phonenumbers") if name in sys.modules),
 }
 print(json.dumps(found))

@@ -58,7 +58,7 @@ def settling_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def retries_do_not_look(monkeypatch: pytest.MonkeyPatch) -> None:
     """A retry charges the card while the buyer's own transfer is on its way."""
-    monkeypatch.setattr(renewals, "current_payment", SimpleNamespace(of=lambda world, owner: None))
+    monkeypatch.setattr(renewals, "payment_intents", SimpleNamespace(current_payment=lambda world, owner: None))
 
 
 def void_cancels_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -162,14 +162,14 @@ DEFECTS = (
     Defect(
         "a payment that settles is over",
         payment_intents,
-        "of",
+        "current_payment",
         _under_way_only,
         ERRORS,
         ("pay", "invoice"),
         settings="paid by transaction",
         seed=2,
     ),
-    Defect("voiding cancels no payment", payment_intents, "cancel", _nothing, ERRORS, PAYING, seed=26),
+    Defect("voiding cancels no payment", payment_intents, "cancel_current", _nothing, ERRORS, PAYING, seed=26),
     Defect(
         "answers are not repeated",
         service_app,

@@ -12,7 +12,7 @@ import pytest
 
 from contract_tests.support.sandbox import Sandbox
 from contract_tests.surfaces.cli.conftest import Cli
-from emulator.core.events import EVENTS
+from emulator.core.event_types import EVENTS
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ IMPORTED = {
     "emulator.cli.main",
     "emulator.cli.options",
     "emulator.core",
-    "emulator.core.events",
+    "emulator.core.event_types",
     "emulator.version",
 }
 """What the help needs of this package; of others it needs click alone."""

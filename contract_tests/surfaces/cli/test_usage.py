@@ -9,7 +9,7 @@ import pytest
 
 from contract_tests.surfaces.cli.conftest import OnScreen
 from contract_tests.surfaces.cli.terminal import Ended, run
-from emulator.core.events import EVENTS
+from emulator.core.event_types import EVENTS
 
 SUITE = """
 import os, httpx

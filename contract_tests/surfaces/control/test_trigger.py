@@ -12,7 +12,7 @@ from contract_tests.contract.document import specification
 from contract_tests.support.receiver import Receiver
 from contract_tests.support.sandbox import CHARGED, FAILED, Sandbox
 from emulator.control.trigger import TRIGGERS, kinds
-from emulator.core.events import EVENTS
+from emulator.core.event_types import EVENTS
 from emulator.document import bundles
 
 WITH: dict[str, tuple[str, ...]] = {

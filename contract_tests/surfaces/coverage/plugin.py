@@ -54,7 +54,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    for kind, name, test in node.workeroutput.get("exercised", ()):
+    for kind, name, test in getattr(node, "workeroutput", {}).get("exercised", ()):
         WATCH.exercised.setdefault(Point(kind, name), test)
     StrictJudge.judged += node.workeroutput.get("judged", 0)
 

@@ -8,7 +8,7 @@ from typing import Any, get_args, get_type_hints
 
 from contract_tests.robustness.walk.walker import STARTS, JobFailed, Walker
 from emulator.core.errors import CODES
-from emulator.core.events import EVENTS
+from emulator.core.event_types import EVENTS
 from emulator.resources.app.settings import Assumptions
 from emulator.resources.registry import STATE_MACHINES
 from emulator.testing import Emulator, LocalServer, RequestRefused

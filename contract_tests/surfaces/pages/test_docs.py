@@ -11,7 +11,7 @@ import pytest
 from contract_tests.support.client import http_client
 from contract_tests.support.sandbox import RunningServer, Sandbox
 from emulator.core.errors import CODES
-from emulator.core.events import EVENTS
+from emulator.core.event_types import EVENTS
 
 PAGES = ["/docs/", "/docs/errors", "/docs/events", "/docs/assumptions", "/docs/life-cycles", "/docs/magic-values"]
 

@@ -233,9 +233,8 @@ def test_a_command_says_what_a_recording_needs(local_server: LocalServer, played
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        ((), "--as: name the form"),
         (("--start", "--as", "pytest"), "--start stands alone"),
-        (("--stop",), "--as: name the form"),
+        (("--stop",), "no recording is under way"),
         (("--stop", "--as", "pytest", "--since", "req_1"), "leave out --since"),
         (("--stop", "--as", "pytest"), "no recording is under way"),
         (("--as", "pytest", "--out", __file__), f"{__file__} exists"),

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 from msgspec.structs import replace
 
 from emulator.checks.receiver.service_world import PROOF_HEADERS, ServiceWorld, unsigned
-from emulator.core.events import EVENTS
+from emulator.core.event_types import EVENTS
 from emulator.core.unit_of_work import HttpResult
 from emulator.engine.outbox import WebhookSender, tamper
 from emulator.resources.webhooks.deliveries import TOKEN_LIFETIME, SignedRequest

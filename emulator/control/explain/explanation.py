@@ -17,7 +17,8 @@ from emulator.control.explain.causality import Causality, LoggedUnit
 from emulator.control.explain.explanation_text import StepText, StepTexts
 from emulator.control.objects import find
 from emulator.core.calendar import Timestamp
-from emulator.core.events import EVENTS, Event
+from emulator.core.event_types import EVENTS
+from emulator.core.events import Event
 from emulator.core.jobs import FailedJob, Job
 from emulator.core.records import Record
 from emulator.engine.engine import Engine

@@ -22,7 +22,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from emulator.core.errors import ERRORS, ApiError, ErrorSpec
-from emulator.core.events import EVENTS
+from emulator.core.event_types import EVENTS
 from emulator.core.vendored import library
 from emulator.document.paths import guide_folder, guide_pages_folder
 from emulator.document.probes import collected

@@ -29,10 +29,14 @@ class BrokenShop(NamedTuple):
 
 SOURCES = {"python": "python-shop/shop.py", "node": "node-shop/shop.js"}
 
-UNSAFE = ("answer lost after it was executed", "sent again without an Idempotency-Key", "Sweep, Send a request again")
+UNSAFE = (
+    "answer lost after it was executed",
+    "sent again without an Idempotency-Key",
+    "Test app, Send a request again",
+)
 NEW_KEY = ("answer lost after it was executed", "sent again with another Idempotency-Key")
 FORGED = ("delivered after a forged copy of it", "A webhook that was tampered with was accepted")
-LIMITED = ("answered 429 with Retry-After\n    the story fails: ", "Sweep, Wait when you are asked to")
+LIMITED = ("answered 429 with Retry-After\n    the story fails: ", "Test app, Wait when you are asked to")
 REFUSED = ("warning of the audit: A request with a permanent error was sent again unchanged",)
 TWO_REFUNDS = ("The story fails without any fault", "2 refunds were made of one")
 
@@ -80,7 +84,11 @@ PYTHON_SHOPS = (
             ),
         ],
         ["2:twice", "2:answered-late"],
-        ["checkout.session.completed: delivered twice\n", "4 baskets were shipped of 2", "Sweep, Handle an event once"],
+        [
+            "checkout.session.completed: delivered twice\n",
+            "4 baskets were shipped of 2",
+            "Test app, Handle an event once",
+        ],
     ),
     _python(
         "an older event undoes a newer one",
@@ -94,7 +102,7 @@ PYTHON_SHOPS = (
         [
             "payment_intent.failed: delivered after the next one\n",
             "the story fails: ",
-            "Sweep, Take events in any order",
+            "Test app, Take events in any order",
         ],
     ),
     _python(
@@ -162,7 +170,7 @@ NODE_SHOPS = (
         "an event handled twice",
         [Change("if (this.handled.has(id)) return;", "")],
         ["1:twice", "1:answered-late"],
-        ["transaction.succeeded: delivered twice\n", "2 months were counted of one", "Sweep, Handle an event once"],
+        ["transaction.succeeded: delivered twice\n", "2 months were counted of one", "Test app, Handle an event once"],
     ),
     _node(
         "an older event undoes a newer one",
@@ -174,7 +182,7 @@ NODE_SHOPS = (
         [
             "subscription.payment_failed: delivered after the next one\n",
             "a member who paid is overdue",
-            "Sweep, Take events in any order",
+            "Test app, Take events in any order",
         ],
     ),
     _node(

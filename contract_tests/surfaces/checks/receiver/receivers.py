@@ -16,7 +16,7 @@ from typing import Any
 
 import jwt
 
-from emulator.core.events import EVENTS
+from emulator.core.event_types import EVENTS
 
 SECRET = "whsec_4Kd8sF2hJ6lQ1wE5rT9yU3iO7pA0zX4c"
 WEBHOOK = "wh_5Tn8cV2bX6mK1jH4gF7dS9aP"

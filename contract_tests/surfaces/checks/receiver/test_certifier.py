@@ -38,7 +38,7 @@ from emulator.checks.receiver import certifier, checks
 from emulator.checks.receiver.certifier import CheckResult
 from emulator.checks.receiver.checks import CHECKS, METHODS, checks_of
 from emulator.checks.receiver.service_world import ServiceWorld
-from emulator.core.events import EVENTS
+from emulator.core.event_types import EVENTS
 from emulator.document import bundles
 from emulator.engine.outbox import WebhookSender
 

@@ -61,7 +61,20 @@ def test_nothing_differs_and_no_secret_is_recorded(shop: ExampleShop, tmp_path: 
     program = shutil.which("payments-emulator", path=str(Path(sys.executable).parent))
     with serving(NOTHING) as server:
         ended = subprocess.run(
-            [program, "proxy", "--upstream", server.url, "--port", "0", "--record", file, "--json", "--", *command],
+            [
+                program,
+                "compare",
+                "traffic",
+                "--upstream",
+                server.url,
+                "--port",
+                "0",
+                "--record",
+                file,
+                "--json",
+                "--",
+                *command,
+            ],
             cwd=shop.path,
             env={**own, "PAYMENTS_EMULATOR_KEY": "sk_test_club"},
             capture_output=True,
@@ -85,13 +98,14 @@ def test_the_command_shows_each_difference_and_reports_when_it_is_ended(tmp_path
     with (
         serving(draw) as server,
         subprocess.Popen(
-            [program, "proxy", "--upstream", server.url, "--port", "0", "--port-file", port_file],
+            [program, "compare", "traffic", "--upstream", server.url, "--port", "0", "--port-file", port_file],
             stdout=subprocess.PIPE,
             text=True,
         ) as proxy,
     ):
         assert proxy.stdout
-        assert [line for line in iter(proxy.stdout.readline, "Ready.\n") if not line] == []
+        started = iter(proxy.stdout.readline, "")  # a command that ends at once says no more
+        assert "Ready.\n" in started
         with client(f"http://127.0.0.1:{port_file.read_text().strip()}") as http:
             http.post("/customers/", json={"email": "a@example.com", "name": "Awa Diop"})
         assert proxy.stdout.readline() == "1. POST /v1/customers/: currency is 'EUR', the emulator's 'XAF' (B-30)\n"
