@@ -9,7 +9,8 @@ import click
 from contract_tests import ROOT
 from emulator.cli.main import cli
 
-README = ROOT / "README.md"
+PAGES = (ROOT / "README.md", ROOT / "docs/guide/command-line.md")
+"""Where commands are shown; a test reads each line."""
 
 Words = tuple[str, ...]
 """What a command is called by, such as ``("clock", "advance")``."""

@@ -1,4 +1,4 @@
-"""The command line ↔ the README ↔ the environment ↔ the control API's document."""
+"""The command line ↔ README and guide ↔ the environment ↔ the control API's document."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 import pytest
 
 from contract_tests.contract.document.reader import operations
-from contract_tests.quality.drift.commands import README, commands, options, variables
+from contract_tests.quality.drift.commands import PAGES, commands, options, variables
 from emulator.checks.receiver import checks
 from emulator.cli import receiver
 from emulator.cli.groups import PROGRAM
@@ -65,8 +65,8 @@ def test_the_help_teaches_by_example(path: tuple[str, ...]) -> None:
 
 
 @pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("line", examples(README.read_text("utf-8")) + examples(cli.help or ""))
-def test_what_the_readme_calls_is_there(line: str) -> None:
+@pytest.mark.parametrize("line", examples("\n".join([*(page.read_text("utf-8") for page in PAGES), cli.help or ""])))
+def test_what_the_pages_call_is_there(line: str) -> None:
     understood(line)
 
 
@@ -75,7 +75,7 @@ def test_every_variable_is_named_after_its_option() -> None:
 
 
 def test_options_of_a_server_and_of_a_client_have_variables() -> None:
-    """The README says that each can be set in the environment."""
+    """The page of the command line says that each can be set in the environment."""
     assert [each.name for each in options(cli.commands["serve"]) if not each.envvar] == []
     speaking = [command for command in ALL.values() if {each.name for each in command.params} >= NAMES]
     assert len(speaking) > 10

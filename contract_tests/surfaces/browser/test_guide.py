@@ -105,7 +105,7 @@ def test_a_page_leads_to_the_same_page_in_french_and_back(tab: Any, served: str)
     assert tab.locator("html").get_attribute("lang") == "fr"
     tab.locator("#language").click()
     expect(tab.get_by_role("heading", level=1)).to_have_text("Test webhooks")
-    tab.goto(f"{served}audit/")
+    tab.goto(f"{served}test-client/")
     expect(tab.locator("#language")).to_have_count(0)
 
 

@@ -151,7 +151,7 @@ async function startServer(options = []) {
       await stop();
       throw new Error(
         `${command} did not start: ${failure ?? "it took too long"}. ${said}\n` +
-          "Install it (pip install payments-emulator), name it in PAYMENTS_EMULATOR_COMMAND, " +
+          "Install the emulator with pip, name its command in PAYMENTS_EMULATOR_COMMAND, " +
           "or name a running one in PAYMENTS_EMULATOR_URL.",
       );
     }
