@@ -25,7 +25,7 @@ from datetime import datetime
 from emulator.presentation.languages import catalogs
 from emulator.presentation.languages.language import language_of
 from emulator.resources.customers.payment_details import phone_details
-from emulator.web import formats
+from emulator.web import validation
 
 def written(code):
     language = language_of(code)
@@ -44,12 +44,12 @@ def written(code):
         yield from (language.period(interval, count) for count in (1, 2, 12))
         yield from (language.every(interval, count) for count in (1, 3))
     yield language.name
-    yield [language.country(code) for code in sorted(formats.countries())]
+    yield [language.country(code) for code in sorted(validation.countries())]
     yield language.gettext("Pay")
 
 found = {
     "written": {code: list(written(code)) for code in catalogs.languages()},
-    "currencies": sorted(formats.currencies()),
+    "currencies": sorted(validation.currencies()),
     "phones": [phone_details(number) for number in json.load(sys.stdin)],
     "loaded": sorted(name for name in ("babel", "phonenumbers") if name in sys.modules),
 }

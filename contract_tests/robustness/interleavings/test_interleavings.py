@@ -58,7 +58,8 @@ def settling_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def retries_do_not_look(monkeypatch: pytest.MonkeyPatch) -> None:
     """A retry charges the card while the buyer's own transfer is on its way."""
-    monkeypatch.setattr(renewals, "payment_intents", SimpleNamespace(current_payment=lambda world, owner: None))
+    seen = SimpleNamespace(**{**vars(payment_intents), "current_payment": lambda world, owner: None})
+    monkeypatch.setattr(renewals, "payment_intents", seen)
 
 
 def void_cancels_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
