@@ -22,32 +22,33 @@ from contract_tests.surfaces.clients.recordings import recordings
 from contract_tests.surfaces.clients.signatures import signatures
 from contract_tests.surfaces.clients.workflows import respect
 from contract_tests.surfaces.clients.workshop import Tools, Workshop, served
+from emulator.document.tree import Document
 
 SIDE_BY_SIDE = 3
 """Steps at a time: one more than CI has cores, since each waits now and then for an answer or a file."""
 
 
-def steps(tools: Tools, url: str) -> dict[str, Callable[[], None]]:
-    """Every step of the gate by its name, those that take longest first; each generator reads both documents."""
-    documents = {version: served(url, version) for version in ("", "-3.1")}
+def steps(tools: Tools, url: str, url_of_twin: str) -> dict[str, Callable[[], None]]:
+    """Every step of the gate by its name, those that take longest first.
 
-    def take(step: Step, name: str, version: str) -> None:
-        step(Workshop(tools, name, documents[version].service), url)
+    Each generator reads both documents. Its stories use the same keys, so the clients of the 3.1 document speak to a
+    server of their own.
+    """
+    documents, twin = served(url), served(url_of_twin, "-3.1")
 
     def workflows() -> None:
-        for version, both in documents.items():
-            respect(Workshop(tools, f"workflows{version}", both.service), url, both)
+        respect(Workshop(tools, "workflows", documents.service), url, documents)
+        respect(Workshop(tools, "workflows-3.1", twin.service), url_of_twin, twin)
+
+    def take(step: Step, name: str, document: Document, server: str) -> None:
+        step(Workshop(tools, name, document), server)
 
     every: dict[str, Callable[[], None]] = {}
-    for each, versions in {
-        prism: ("",),
-        **dict.fromkeys(GENERATORS, documents),
-        signatures: ("",),
-        recordings: ("",),
-    }.items():
-        for version in versions:
-            name = f"{each.__name__}{version}"
-            every[name] = partial(take, each, name, version)
+    for each in (prism, *GENERATORS, signatures, recordings):
+        every[each.__name__] = partial(take, each, each.__name__, documents.service, url)
+        if each in GENERATORS:
+            name = f"{each.__name__}-3.1"
+            every[name] = partial(take, each, name, twin.service, url_of_twin)
     every["workflows"] = workflows
     every |= {f"broken-{each.put_back.__name__}": partial(notice, tools, each, url) for each in BREAKAGES}
     return every
@@ -66,11 +67,11 @@ def main() -> None:
     parser.add_argument("--only", action="append", metavar="NAME")
     parser.add_argument("--folder", type=Path, metavar="FOLDER")
     options = parser.parse_args()
-    server = RunningServer()
+    server, of_twin = RunningServer(), RunningServer()
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
         tools = Tools(options.folder or Path(folder))
         timed("install", tools.install)
-        every = steps(tools, server.url)
+        every = steps(tools, server.url, of_twin.url)
         chosen = {name: step for name, step in every.items() if name in (options.only or every)}
         running = [pool.submit(timed, name, step) for name, step in chosen.items()]
         try:
@@ -78,7 +79,8 @@ def main() -> None:
                 each.result()
         finally:
             pool.shutdown(cancel_futures=True)
-    server.stop()
+    for each_server in (server, of_twin):
+        each_server.stop()
 
 
 if __name__ == "__main__":
