@@ -92,6 +92,10 @@ class Repository:
         """The tables in which there is something, or was, in the order of the kinds."""
         return [self._tables[kind] for kind in self.kinds if kind in self._tables]
 
+    def holds(self, kind: type[Record]) -> bool:
+        """Whether there is a record of this kind, or was one."""
+        return kind in self._tables
+
     def get(self, kind: type[R], id: str | None) -> R | None:
         """The record of this kind with this id, or None."""
         slots = self._tables[kind].slots

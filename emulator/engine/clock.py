@@ -126,11 +126,24 @@ class UnitRunner:
         self.result: AdvanceResult | None = None
 
     def commit(self, command: Command, arguments: Mapping[str, Any], cause: str | None = None) -> Any:
-        """Run what is due, then a command as a unit of work of its own; its result.
+        """Run what is due, then a command as a unit of work of its own (:meth:`execute`)."""
+        self.run_due()
+        return self.execute(command, arguments, cause)
+
+    def is_current(self) -> bool:
+        """Whether nothing is due; then the world is brought to its clock's instant."""
+        instant = self.clock.now()
+        if self.is_behind(instant):
+            return False
+        if instant > self.world.now:
+            self.world.now = instant
+        return True
+
+    def execute(self, command: Command, arguments: Mapping[str, Any], cause: str | None = None) -> Any:
+        """Run a command as a unit of work of its own; its result.
 
         Raises what the command raises, and ``StorageError``; then the world is as it was before the command.
         """
-        self.run_due()
         try:
             with self.world.unit_of_work(cause) as unit:
                 result = command(self.world, **arguments)
@@ -149,12 +162,10 @@ class UnitRunner:
 
         What takes longer than some milliseconds is left to the scheduler, and until then the world lags.
         """
-        instant = self.clock.now()
-        if self.is_behind(instant):
+        if not self.is_current():
             if not self.scheduler.is_working_on(self) and self.run_slice():
                 self.scheduler.add(self)
-            instant = self.now()
-        self.world.now = max(self.world.now, instant)
+            self.world.now = max(self.world.now, self.now())
 
     def run_slice(self) -> bool:
         """Run due jobs for some milliseconds; whether more are due."""

@@ -366,9 +366,9 @@ class FaultInjection:
         self, context: RequestContext, runtime: Runtime, scope: Scope, receive: Receive, send: Send
     ) -> Awaitable[None]:
         """Pass the request on, unless a fault is to be injected."""
-        if not _faults(runtime.world):
-            return self._app(scope, receive, send)
-        return self._handle(context, runtime, scope, receive, send)
+        if runtime.world.holds(Fault) and _faults(runtime.world):
+            return self._handle(context, runtime, scope, receive, send)
+        return self._app(scope, receive, send)
 
     async def _handle(
         self, context: RequestContext, runtime: Runtime, scope: Scope, receive: Receive, send: Send
