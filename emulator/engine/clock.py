@@ -135,8 +135,7 @@ class UnitRunner:
         instant = self.clock.now()
         if self.is_behind(instant):
             return False
-        if instant > self.world.now:
-            self.world.now = instant
+        self.world.now = max(self.world.now, instant)
         return True
 
     def execute(self, command: Command, arguments: Mapping[str, Any], cause: str | None = None) -> Any:

@@ -214,9 +214,9 @@ class Router(SpecMiddleware):
     def _unknown(self, scope: Scope) -> ApiError:
         path = segments(scope)
         shown = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1")[:200]
-        if path[-1] and self._find([*path, ""]):
+        if path[-1] and self._find([*path, ""]) is not None:
             return ApiError("NOT_FOUND", message=f"{shown} is not found. Add the trailing slash: {shown}/")
-        if not path[-1] and self._find(path[:-1]):
+        if not path[-1] and self._find(path[:-1]) is not None:
             return ApiError("NOT_FOUND", message=f"{shown} is not found. Remove the trailing slash: {shown[:-1]}")
         return ApiError("NOT_FOUND", message=f"There is no {shown} here.")
 
