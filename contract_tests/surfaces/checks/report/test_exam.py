@@ -45,7 +45,8 @@ def test_the_areas_come_first_then_each_finding_with_what_fixes_it() -> None:
     text = "\n".join(lines)
     assert (
         "app (guide: test-app)\n"
-        "  - It is <b>sent</b> again: 2 refunds <b> instead of 1 (request 5, POST /v1/refunds/: answer lost after it was executed)\n"
+        "  - It is <b>sent</b> again: 2 refunds <b> instead of 1 "
+        "(request 5, POST /v1/refunds/: answer lost after it was executed)\n"
         "    It is <b>sent</b> again (how to fix it: guide, Test app, Send a request again)"
     ) in text
     assert "receiver (guide: signatures)\n    Start your receiver." in text
