@@ -39,7 +39,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from itertools import count
-from typing import Any, Protocol
+from typing import Any
 
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
@@ -48,12 +48,12 @@ from emulator.core.jobs import FailedJob, Job
 from emulator.core.unit_of_work import Change, CheckFailed, UnitOfWork
 from emulator.core.world import World
 from emulator.engine import persistence
-from emulator.engine.advances import IDS, MAX_ADVANCES, UNDER_WAY, Advance, AdvanceResult, TargetResolver
+from emulator.engine.advances import IDS, MAX_ADVANCES, UNDER_WAY, Advance, AdvanceResult, Outcomes, TargetResolver
 from emulator.engine.directory import Directory
 from emulator.engine.persistence import WorldPersistence
 from emulator.engine.pubsub import Broker
 from emulator.engine.storage.store import StorageError
-from emulator.engine.world_clock import FROZEN, RUNNING, Clock, ClockState
+from emulator.engine.world_clock import FROZEN, RUNNING, Clock, ClockState, reached
 
 logger = logging.getLogger("emulator")
 
@@ -154,7 +154,7 @@ class UnitRunner:
 
     def now(self) -> Timestamp:
         """The instant this world has reached: its clock's, unless it lags behind."""
-        return self.clock.reached(self.world)
+        return reached(self.clock.now(), self.world.jobs.next())
 
     def run_due(self) -> None:
         """Run jobs that are due, each at its own instant, then bring the world to the instant reached (B-91).
@@ -435,19 +435,6 @@ class Scheduler:
 
 
 # -- moving the clock
-
-
-class Outcomes(Protocol):
-    """The deliveries and emails of a world, as an advance waits for them (:class:`~emulator.engine.outbox.Outbox`)."""
-
-    async def deliveries_settled(self) -> None:
-        """Wait until each attempt that was begun has its outcome."""
-
-    async def emails_settled(self) -> None:
-        """Wait until each email is sent or has failed."""
-
-    async def unanswered(self, webhook: str | None = None) -> str | None:
-        """Return a delivery, to one endpoint or to any, that is still being handled."""
 
 
 class Advances:

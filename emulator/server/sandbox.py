@@ -221,7 +221,7 @@ class Sandbox:
             start=self.engine.start,
             stop=self.engine.stop,
             base_url=self.options.base_url,
-            durability=store.durability if (store := self.engine.store) else lambda: None,
+            durability=store.durability if (store := self.engine.store) else None,
         )
         # The console checks the token itself, at its login: a browser sends none when it follows a link.
         unguarded = root_app([("/v1/", service), ("/_emulator/", control)])

@@ -201,7 +201,7 @@ class OperationHandler:
             body = await _parsed(context.raw)
         query = self._query(context.query_string, violations) if self._parameters or context.query_string else {}
         if self._body_schema:
-            body = self._validated(self._without_nulls(body), self._body_schema, context, violations)
+            body = self._validated(self._without_nulls(body, context.raw), self._body_schema, context, violations)
         if violations:
             raise error_of([*violations, *self._broken_rules(context, body, violations)])
         arguments: dict[str, Any] = dict(context.path_params)
@@ -238,12 +238,12 @@ class OperationHandler:
         violations.extend(_bad(name, "is required") for name in sorted(self._required - given.keys()))
         return {**self._defaults, **given}
 
-    def _without_nulls(self, body: dict[str, Any]) -> dict[str, Any]:
+    def _without_nulls(self, body: dict[str, Any], raw: bytes) -> dict[str, Any]:
         """The body without the nulls that are as left out: of fields that the answer can show as null (B-12).
 
         In a PATCH those clear the field; the entries of a list are new as a whole.
         """
-        if self._response is None or self._method not in ("post", "patch"):
+        if b"null" not in raw or self._response is None or self._method not in ("post", "patch"):
             return body
         return self._response.without_nulls(body, in_lists_only=self._method == "patch")
 

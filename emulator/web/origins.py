@@ -39,9 +39,9 @@ class Cors:
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         context: RequestContext = scope[SCOPE_KEY]
         context.find_runtime = self._runtime_of_key
-        origin = context.header(b"origin")
-        if origin is None:
+        if b"origin" not in context.headers:
             return self._app(scope, receive, send)
+        origin = context.header(b"origin") or ""
         if _is_preflight(context) and self._allows(self._runtime_of_key(context), origin):
             return send_response(Response(204, b"", _preflight_headers(context, origin)), send)
         return self._app(scope, receive, self._with_headers(context, send, origin))

@@ -177,7 +177,7 @@ class RootApp:
         stop: Callable[[], Awaitable[None]],
         base_url: str,
         report: RequestReport | None = None,
-        durability: Callable[[], Callable[[], Awaitable[None]] | None] = lambda: None,
+        durability: Callable[[], Callable[[], Awaitable[None]] | None] | None = None,
     ) -> None:
         self._apps = apps
         self._new_request_id = new_request_id
@@ -188,20 +188,9 @@ class RootApp:
         self._durability = durability
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            await self._serve(scope, receive, send)
-        elif scope["type"] == "lifespan":
-            await self._run_lifespan(receive, send)
-        else:
-            # Closing before accepting rejects a WebSocket; the emulator has none.
-            await send({"type": "websocket.close", "code": 1000})
-
-    def malformed(self, reason: str, status: int) -> tuple[str, bytes]:
-        """Request id and body of the error for what is no acceptable HTTP request (B-11)."""
-        context = RequestContext(self._base_url, self._new_request_id)
-        return context.request_id, context.body_of(ApiError("VALIDATION_ERROR", http_status=status, message=reason))
-
-    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._serve_other(scope["type"], receive, send)
+            return
         context = scope[SCOPE_KEY] = RequestContext(self._base_url, self._new_request_id, scope)
         # Where the client reached us, for links it is to follow: of its ``Host``, if that is valid.
         context.base_url = _base_url(scope["scheme"], context.headers.get(b"host", b"")) or self._base_url
@@ -215,10 +204,21 @@ class RootApp:
                 raise
             await send_response(context.error_response(as_api_error(context, error)), log.send)
 
+    def malformed(self, reason: str, status: int) -> tuple[str, bytes]:
+        """Request id and body of the error for what is no acceptable HTTP request (B-11)."""
+        context = RequestContext(self._base_url, self._new_request_id)
+        return context.request_id, context.body_of(ApiError("VALIDATION_ERROR", http_status=status, message=reason))
+
+    async def _serve_other(self, type: str, receive: Receive, send: Send) -> None:
+        if type == "lifespan":
+            await self._run_lifespan(receive, send)
+        else:
+            # Closing before accepting rejects a WebSocket; the emulator has none.
+            await send({"type": "websocket.close", "code": 1000})
+
     def _sending(self, send: Send) -> Send:
         """``send``, after all that was done so far is stored for good."""
-        durable = self._durability()
-        if durable is None:
+        if self._durability is None or (durable := self._durability()) is None:
             return send
 
         async def send_durable(message: Message) -> None:

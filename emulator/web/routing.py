@@ -263,10 +263,9 @@ class AuthenticatedOperation:
             await self._next_app(scope, receive, send)
             return
         context.checkpoint = runtime.history.checkpoint()
-        traceparent = context.header(b"traceparent")
-        if traceparent or runtime.traces.records_all:
+        if b"traceparent" in context.headers or runtime.traces.records_all:
             tracestate = ",".join(context.header_values(b"tracestate"))
-            given = trace_headers(traceparent, tracestate)
+            given = trace_headers(context.header(b"traceparent"), tracestate)
             runtime.traces.begin(context.request_id, given, f"{context.method} {context.path}")
         runtime.users += 1
         try:
