@@ -90,7 +90,9 @@ def finish(api: Api, case: Case | None, failure: str | None, check: Any, afterwa
     api.post("/_emulator/clock/advance", {"by": "0s"})
     # An outage is not used up: it struck if its time has come.
     now = api.get("/_emulator/clock")["now"]
-    is_arranged = any((each["starts_at"] or now) >= now for each in api.get("/_emulator/faults")["data"])
+    is_arranged = any(
+        each["starts_at"] is None or each["starts_at"] > now for each in api.get("/_emulator/faults")["data"]
+    )
     api.delete("/_emulator/faults")
     before = _export(api)
     requests = [request for request in api.oldest("/_emulator/requests") if request["path"].startswith("/v1/")]
@@ -147,9 +149,13 @@ def _request_places(requests: Sequence[dict[str, Any]]) -> list[Place]:
     return places
 
 
+def title_of(method: str, path: str) -> str:
+    """Return method and path; ids may differ between two runs."""
+    return f"{method} {ID.sub('{id}', path)}"
+
+
 def _title(request: dict[str, Any]) -> str:
-    """Method and path; ids may differ between two runs."""
-    return f"{request['method']} {ID.sub('{id}', request['path'])}"
+    return title_of(request["method"], request["path"])
 
 
 def _delivery_places(exported: dict[str, Any]) -> list[Place]:

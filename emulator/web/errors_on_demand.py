@@ -388,14 +388,18 @@ class FaultInjection:
     async def _inject(
         self, effect: FaultEffect, context: RequestContext, scope: Scope, receive: Receive, send: Send
     ) -> None:
-        if effect.executed and effect.delay_ms is not None:
-            await self._answer(context, scope, receive, _delayed(send, effect.delay_ms / 1000))
-            return
         if effect.repeat:
             await self._repeat(context, scope, receive, send)
-            return
-        if effect.executed:
-            await self._answer(context, scope, receive, _discard)
+        elif effect.executed and effect.delay_ms is not None:
+            await self._answer(context, scope, receive, _delayed(send, effect.delay_ms / 1000))
+        else:
+            if effect.executed:
+                await self._answer(context, scope, receive, _discard)
+            await self._fail(effect, context, scope, receive, send)
+
+    async def _fail(
+        self, effect: FaultEffect, context: RequestContext, scope: Scope, receive: Receive, send: Send
+    ) -> None:
         if effect.code is not None:
             raise self._forced_errors.error(effect.code, context)
         if effect.status == TOO_MANY_REQUESTS and effect.body is msgspec.UNSET:

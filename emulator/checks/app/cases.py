@@ -46,7 +46,8 @@ FOLLOWS = (RACING.problem, FORGOTTEN.problem, REISSUED.problem, KILLED.problem)
 class FaultKind(NamedTuple):
     """One way to go wrong. ``then`` is the effect of an arranged fault (B-94), ``sentence`` says it to people.
 
-    With ``kills`` the application's process is ended, which only a command can survive.
+    With ``kills`` the application's process is ended, which only a command can survive. Such a kind, and one with
+    ``asked``, is tried only where it is asked for.
     """
 
     name: str
@@ -56,6 +57,7 @@ class FaultKind(NamedTuple):
     advice: Advice
     writes_only: bool = False
     kills: bool = False
+    asked: bool = False
 
 
 FAULT_KINDS = (
@@ -81,7 +83,7 @@ FAULT_KINDS = (
     FaultKind("days-later", DELIVERY, {"again": "36h"}, "delivered, and again when its retries end", FORGOTTEN),
     FaultKind("together", DELIVERY, {"duplicate": 1, "together": True}, "delivered twice at the same moment", RACING),
     FaultKind("reissued", DELIVERY, {"reissue": True}, "delivered, and again under another event id", REISSUED),
-    FaultKind("outage", CHARGE, {"outage": "silent"}, "the operator answers an hour later", SILENT),
+    FaultKind("outage", CHARGE, {"outage": "silent"}, "the operator answers an hour later", SILENT, asked=True),
     FaultKind("killed-sent", REQUEST, {}, "application killed before the response", KILLED, True, kills=True),
     FaultKind("killed-answered", REQUEST, {}, "application killed after the response", KILLED, True, kills=True),
     FaultKind("killed-received", DELIVERY, {}, "application killed before it acknowledged", KILLED, kills=True),
@@ -188,11 +190,12 @@ def chosen(cases: Sequence[Case], patterns: Sequence[str]) -> list[Case]:
     Raises ``LookupError`` for a pattern that names none.
     """
     if not patterns:
-        return list(cases)
+        return [case for case in cases if not case.kind.asked]
     found: dict[str, Case] = {}
     for pattern in patterns:
         matching = _matching(cases, pattern)
-        if not matching:
+        # A scenario may have no case of a kind, such as one in which no time passes.
+        if not matching and pattern not in (KILLED_KINDS, *(kind.name for kind in FAULT_KINDS)):
             raise LookupError(_unknown(pattern, cases))
         found |= {case.name: case for case in matching}
     return list(found.values())

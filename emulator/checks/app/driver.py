@@ -58,7 +58,7 @@ def examine(play: Play, limits: RunLimits = ONE_AT_A_TIME, search: Search = Sear
     runs.play_all(tried)
     if search.pairs and not runs.interrupted:
         # What one of two faults changes already is no finding about both.
-        tried += (both := pairs([case for case in tried if not _differences(baseline, runs.endings.get(case.name))]))
+        tried += (both := pairs([case for case in tried if not _differs(baseline, runs.endings.get(case.name), case)]))
         runs.play_all(both)
     findings = ignoring(list(_findings(tried, baseline, runs.endings)), search.ignore)
     unpaused: list[str] = []
@@ -82,16 +82,16 @@ def _waited(tried: Sequence[Case], baseline: Ending, endings: Mapping[str, Endin
     return sum(ending.reached and not compare(baseline, ending) for ending in asked)
 
 
-def _differences(baseline: Ending, ending: Ending | None) -> bool:
+def _differs(baseline: Ending, ending: Ending | None, case: Case) -> bool:
     """Return whether a run ended otherwise than the baseline; not if it was not made, or its fault did not strike."""
-    return bool(ending and ending.reached and compare(baseline, ending))
+    return bool(ending and ending.reached and compare(baseline, ending, case))
 
 
 def _findings(cases: Sequence[Case], baseline: Ending, endings: Mapping[str, Ending]) -> Iterator[AppFinding]:
     """Yield the cases that ended otherwise than the baseline."""
     for case in cases:
         ending = endings.get(case.name)
-        if ending is not None and ending.reached and (found := compare(baseline, ending)):
+        if ending is not None and ending.reached and (found := compare(baseline, ending, case)):
             part = next((each for each in parts(case) if _repetition(each, baseline, ending)), case)
             problem = _repetition(part, baseline, ending) or part.kind.advice.problem
             yield AppFinding(case, found, problem, part.kind.advice.section)

@@ -11,7 +11,7 @@ import click
 
 from emulator.checks import junit
 from emulator.checks.app.cases import FOLLOWS, REPEATED, Case, Place
-from emulator.checks.app.endings import AuditNote, Difference, Weight
+from emulator.checks.app.endings import AuditNote, EndingDifference, Weight
 from emulator.document.paths import guide_folder, guide_pages_folder
 
 SHOWN_PLACES = 6
@@ -37,7 +37,7 @@ class AppFinding(NamedTuple):
     """A case that ended otherwise than the baseline. ``problem`` names its cause, ``section`` the guide's on it."""
 
     case: Case
-    differences: tuple[Difference, ...]
+    differences: tuple[EndingDifference, ...]
     problem: str
     section: str
 
@@ -80,7 +80,7 @@ class Cause(NamedTuple):
 
     @property
     def worst(self) -> AppFinding:
-        """The finding that the report tells how to repeat."""
+        """The finding that the paragraph says how to repeat."""
         return self.findings[0]
 
     @property
@@ -117,7 +117,7 @@ class Cause(NamedTuple):
         return {"title": self.title, "weight": self.worst.weight[0].name.lower(), "cases": cases}
 
 
-def _sentence(difference: Difference) -> str:
+def _sentence(difference: EndingDifference) -> str:
     return f"audit: {difference.sentence} ({difference.rule})" if difference.rule else difference.sentence
 
 
@@ -151,7 +151,7 @@ class AppReport(NamedTuple):
     places: Sequence[Place]
     runs: int
     findings: Sequence[AppFinding]
-    unstable: Sequence[Difference] = ()
+    unstable: Sequence[EndingDifference] = ()
     failure: str | None = None
     remaining: int = 0
     unreached: Sequence[Case] = ()

@@ -137,9 +137,7 @@ def on_payment(
     delay = magic.after or timedelta(seconds=own.operator_delay)
     if arranged is not None:
         return OperatorDecision(code=arranged.code, due=_later(world, delay))
-    outage = faults.outage(
-        world, operator=payment_details.operator_name(details), payment_method_type=details.type
-    )
+    outage = faults.outage(world, operator=payment_details.operator_name(details), payment_method_type=details.type)
     if outage is not None and outage.then.outage == "declined":
         return OperatorDecision(code=DOWN, due=world.now)
     if outage is not None:

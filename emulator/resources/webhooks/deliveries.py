@@ -268,7 +268,7 @@ def mark_missed(world: World, post: DeliverWebhook) -> None:
 
 
 def record_attempt(
-    world: World, post: DeliverWebhook, sent: SignedRequest, answer: HttpResult, at: str, again: float | None = None
+    world: World, post: DeliverWebhook, sent: SignedRequest, answer: HttpResult, at: str, *, again: float | None = None
 ) -> None:
     """Record the outcome of an attempt that was made at the instant ``at``, and plan a retry if one is due (B-84).
 

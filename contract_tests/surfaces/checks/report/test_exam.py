@@ -12,7 +12,7 @@ from jsonschema import Draft7Validator
 
 from emulator.checks import grade_report
 from emulator.checks.app.cases import Place, cases
-from emulator.checks.app.endings import Difference, Weight
+from emulator.checks.app.endings import EndingDifference, Weight
 from emulator.checks.app.report import AppFinding, AppReport
 from emulator.checks.grade_report import Exam, as_html
 from emulator.checks.suite.search import SuiteReport
@@ -23,7 +23,7 @@ from emulator.cli.report import examined_file
 ROWS = list(DOUBTS.values())
 PLACE = Place("request", 5, "POST /v1/refunds/")
 LOST = next(case for case in cases([PLACE]) if case.kind.name == "drop-after")
-TWO_REFUNDS = (Difference(Weight.MONEY, "2 refunds <b> instead of 1"), Difference(Weight.OBJECTS, "more"))
+TWO_REFUNDS = (EndingDifference(Weight.MONEY, "2 refunds <b> instead of 1"), EndingDifference(Weight.OBJECTS, "more"))
 SWEPT = grade_report.of_app(
     AppReport([PLACE], 6, [AppFinding(LOST, TWO_REFUNDS, "It is <b>sent</b> again", "Send a request again")])
 )
@@ -232,6 +232,6 @@ def test_a_receiver_that_accepts_what_is_forged_is_found() -> None:
 
 def test_a_story_without_one_end_is_not_swept() -> None:
     area = grade_report.of_app(
-        AppReport([PLACE], 2, [], unstable=[Difference(Weight.OBJECTS, "2 customers instead of 1")])
+        AppReport([PLACE], 2, [], unstable=[EndingDifference(Weight.OBJECTS, "2 customers instead of 1")])
     )
     assert (area.mark, "2 customers instead of 1" in (area.not_asked or "")) == (None, True)
