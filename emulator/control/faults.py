@@ -12,8 +12,8 @@ from emulator.core.handlers import Body, Page
 from emulator.document import bundles
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
-from emulator.resources.simulation import faults
-from emulator.resources.simulation.faults import DELIVERY, PAYMENT, REQUEST, Fault, FaultEffect
+from emulator.resources import faults
+from emulator.resources.faults import DELIVERY, PAYMENT, REQUEST, Fault, FaultEffect
 from emulator.web.service_app import paths
 
 WITHOUT_BODY = (204, 205, 304)

@@ -25,11 +25,11 @@ from emulator.core.world import World
 from emulator.engine.clock import Command, TimeSlice, UnitRunner
 from emulator.engine.storage.store import LeasedElsewhere, StorageError
 from emulator.engine.trace_contexts import TraceContexts, Traces
+from emulator.resources.faults import DELIVERY, Fault, FaultEffect, pick_delivery_fault
 from emulator.resources.payments.operator import Outcome
 from emulator.resources.payments.operator import consume as consume_outcome
 from emulator.resources.simulation import emails
 from emulator.resources.simulation.emails import Email
-from emulator.resources.simulation.faults import DELIVERY, Fault, FaultEffect, pick_delivery_fault
 from emulator.resources.webhooks import deliveries
 from emulator.resources.webhooks.deliveries import SignedRequest
 

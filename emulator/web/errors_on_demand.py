@@ -25,11 +25,11 @@ from emulator.resources.app import amounts
 from emulator.resources.app.settings import settings
 from emulator.resources.catalog.products import Product
 from emulator.resources.customers.payment_methods import PaymentMethod
+from emulator.resources.faults import REQUEST, Fault, FaultEffect, FaultMatch, mentions_customer, pick_fault
 from emulator.resources.payments import refunds
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.transactions import Transaction
 from emulator.resources.registry import REGISTRY, STATE_MACHINES
-from emulator.resources.simulation.faults import REQUEST, Fault, FaultEffect, FaultMatch, mentions_customer, pick_fault
 from emulator.web import validation
 from emulator.web.context import RequestContext, Response, send_response
 from emulator.web.operation import cast, explain, fields, unknown_parameter

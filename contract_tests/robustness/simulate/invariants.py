@@ -27,8 +27,8 @@ from emulator.engine.world_clock import FROZEN
 from emulator.resources import ledger
 from emulator.resources.app.clients import Key
 from emulator.resources.app.settings import settings
+from emulator.resources.faults import Fault
 from emulator.resources.registry import STATE_MACHINES
-from emulator.resources.simulation.faults import Fault
 from emulator.resources.webhooks import deliveries
 from emulator.resources.webhooks.deliveries import WebhookDelivery
 from emulator.resources.webhooks.endpoints import WebhookEndpoint

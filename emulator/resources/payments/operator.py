@@ -14,10 +14,10 @@ from emulator.core.errors import invalid_field
 from emulator.core.handlers import Page, Query, paginate
 from emulator.core.records import Record
 from emulator.core.world import World
+from emulator.resources import faults
 from emulator.resources.app.settings import settings
 from emulator.resources.customers import payment_details
 from emulator.resources.customers.payment_details import PaymentDetails
-from emulator.resources.simulation import faults
 
 # -- arranged outcomes: the tester decides how the next payments, refunds or deliveries end
 
