@@ -194,6 +194,8 @@ def test_a_spelling_is_masked_in_whatever_holds_it(text: str) -> None:
         "text": text,
     }
     shown = {where: redact(body.encode()).decode() for where, body in bodies.items()}
+    if text.isascii():
+        shown["UTF-16"] = redact(text.encode("utf-16")).decode("utf-8", "replace")
     assert {where: body for where, body in shown.items() if secrets_in(body)} == {}
     assert secrets_in(redact_header("x-note", text)) == set()
 
