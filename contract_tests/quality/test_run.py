@@ -1,4 +1,4 @@
-"""A run of the suite: in parallel by itself, without long tests unless they are asked for, ended when it is told to."""
+"""A run of the suite: in parallel by itself, without long tests unless they are asked for, ended on a signal."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ import os, subprocess, sys
 SLEEPS = [sys.executable, "-c", "import time; time.sleep(600)"]
 
 def test_it():
-    told = os.open("told", os.O_WRONLY)
-    with subprocess.Popen(SLEEPS, pass_fds=[told]) as process:
-        os.write(told, f"{process.pid} ".encode())
+    written = os.open("written", os.O_WRONLY)
+    with subprocess.Popen(SLEEPS, pass_fds=[written]) as process:
+        os.write(written, f"{process.pid} ".encode())
 
 def test_as_well():
     try:
@@ -83,15 +83,15 @@ def test_long_tests_are_left_out_where_nothing_is_named(
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="the processes of a process are found on Linux only")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_run_that_is_told_to_end_ends_with_all_it_started(suite: Path, number: int) -> None:
+def test_a_signal_ends_a_run_with_all_it_started(suite: Path, number: int) -> None:
     """Also tests that do not give up: they are two, each on a worker of its own."""
     (suite / "tests/test_it.py").write_text(HANGS, "utf-8")
-    os.mkfifo(suite / "told")
+    os.mkfifo(suite / "written")
     running = subprocess.Popen(command(), cwd=suite, env=environment())
-    with (suite / "told").open("rb", buffering=0) as told:
+    with (suite / "written").open("rb", buffering=0) as written:
         processes = b""
         while processes.count(b" ") < 2:
-            processes += told.read(100)
+            processes += written.read(100)
         running.send_signal(number)
-        told.read()  # to its end: until the last process that can write has ended
+        written.read()  # to its end: until the last process that can write has ended
     assert running.wait(60) == pytest.ExitCode.INTERRUPTED

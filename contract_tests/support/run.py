@@ -1,7 +1,7 @@
-"""How the suite is run: in parallel by itself, without its long tests where nothing is named, and ended when it is told to.
+"""How the suite is run: in parallel by itself, without its long tests where nothing is named, and ended on a signal.
 
-``pytest`` alone is everything that is not marked ``long``, on every core. Whoever names files, folders or a marker gets
-all that they name, in one process unless they say ``-n``.
+``pytest`` alone is everything that is not marked ``long``, on every core. A run that names files, folders or a marker has
+all that it names, in one process unless it has ``-n``.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Tell the process that gave a worker its tests how many were left out."""
+    """Report how many were left out to the process that gave a worker its tests."""
     if hasattr(session.config, "workeroutput"):
         session.config.workeroutput["left_out"] = session.config.stash.get(LEFT_OUT, 0)
 
