@@ -24,6 +24,7 @@ TINY = Size(
 )
 
 
+@pytest.mark.long
 def test_every_measure_gives_its_figures() -> None:
     # The room of an installation takes packages from the index and minutes, whatever the size, and wrk takes seconds.
     left_out = ("room", "states", "servers")
