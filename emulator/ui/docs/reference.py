@@ -24,7 +24,7 @@ from starlette.types import Scope
 from emulator.core.errors import ERRORS, ApiError, ErrorSpec
 from emulator.core.event_types import EVENTS
 from emulator.core.vendored import library
-from emulator.document.paths import guide_folder, guide_pages_folder
+from emulator.document.paths import guide_folder, guide_pages_folder, skill_file
 from emulator.document.probes import collected
 from emulator.document.profile import Profile
 from emulator.engine.engine import Engine
@@ -186,7 +186,7 @@ def reference_routes(engine: Engine, profile: Profile | None) -> list[Route]:
             Head("#magic-values", "Magic values"),
             *(Head(f"#status-{status}", str(status)) for status, _ in groups),
         ]
-        tables = {
+        tables: dict[str, Any] = {
             "groups": groups,
             "advice": ADVICE,
             "magic": msgspec.to_builtins(facts.magic),
@@ -197,7 +197,7 @@ def reference_routes(engine: Engine, profile: Profile | None) -> list[Route]:
     async def events(_: Request) -> Response:
         lives = [Head(f"#{each.kind.kind}", each.kind.kind.replace("_", " ").capitalize()) for each in STATE_MACHINES]
         heads = [Head("#events", "Events"), Head("#life-cycles", "Life cycles"), *lives]
-        tables = {"events": EVENTS, "life_cycles": STATE_MACHINES}
+        tables: dict[str, Any] = {"events": EVENTS, "life_cycles": STATE_MACHINES}
         return page("docs-events.html", "/docs/events", "Events and life cycles", heads, **tables)
 
     async def assumptions(request: Request) -> Response:
@@ -215,7 +215,7 @@ def reference_routes(engine: Engine, profile: Profile | None) -> list[Route]:
             ],
         }
         heads = [Head("#in-short", "In short"), *(Head(f"#area-{at}", area) for at, (area, _) in enumerate(known, 1))]
-        values = {"areas": known, "probes": probes, "profile": profile} | force | short
+        values: dict[str, Any] = {"areas": known, "probes": probes, "profile": profile} | force | short
         return page("docs-assumptions.html", "/docs/assumptions", "Assumptions", heads, **values)
 
     return [
@@ -319,7 +319,8 @@ def _title(page: Path) -> str:
 
 async def markdown(request: Request) -> Response:
     """A page of the guide as Markdown."""
-    page = guide_pages_folder() / f"{request.path_params['name']}.md"
+    name = request.path_params["name"]
+    page = skill_file() if name == "skill" else guide_pages_folder() / f"{name}.md"
     if not page.is_file():
         raise HTTPException(404)
     return FileResponse(page, media_type="text/markdown; charset=utf-8", headers=HEADERS)
