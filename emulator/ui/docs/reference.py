@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from http import HTTPStatus
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -184,7 +185,7 @@ def reference_routes(engine: Engine, profile: Profile | None) -> list[Route]:
         groups = [(status, list(group)) for status, group in groupby(entries(), lambda entry: entry.row.status)]
         heads = [
             Head("#magic-values", "Magic values"),
-            *(Head(f"#status-{status}", str(status)) for status, _ in groups),
+            *(Head(f"#status-{status}", f"{status} {HTTPStatus(status).phrase}") for status, _ in groups),
         ]
         tables: dict[str, Any] = {
             "groups": groups,
@@ -208,11 +209,7 @@ def reference_routes(engine: Engine, profile: Profile | None) -> list[Route]:
             "count": len(numbered),
             "asked": len({probe.number for probe in probes.probes.values()}),
             "changeable": sum(bool(each.settings or each.names) for each in numbered.values()),
-            "named": [
-                (number, name, force["assumptions"][name]["sentence"])
-                for number, each in numbered.items()
-                for name in each.names
-            ],
+            "named": [(number, name) for number, each in numbered.items() for name in each.names],
         }
         heads = [Head("#in-short", "In short"), *(Head(f"#area-{at}", area) for at, (area, _) in enumerate(known, 1))]
         values: dict[str, Any] = {"areas": known, "probes": probes, "profile": profile} | force | short
