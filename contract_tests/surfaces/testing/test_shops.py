@@ -53,7 +53,7 @@ def test_its_story_ends_the_same(shop: ExampleShop, monkeypatch: pytest.MonkeyPa
     monkeypatch.chdir(shop.path)
     ended = run_command("test", "app", *FAULTS, "--", *shop.command(shop.story))
     assert ended.status == 0, ended.output + ended.errors
-    assert "the story ends the same after every fault." in ended.output
+    assert ended.output.startswith("No problem in ")
 
 
 @each([shop for shop in OTHERS if shop.serve])
