@@ -276,6 +276,7 @@ def test_nothing_moves_when_the_script_starts(sandbox: Sandbox, surf: Surf, lang
     assert moved == {}
 
 
+@pytest.mark.long
 def test_every_page_is_light(sandbox: Sandbox) -> None:
     """With its style sheet and its script, compressed, no page is heavier than 120 KB."""
     pages = full_world(sandbox)
