@@ -13,7 +13,6 @@ from contract_tests.contract.document.reader import operations
 from contract_tests.quality.docs.pages import PAGES, ROOT
 from contract_tests.quality.drift import commands as cli
 from contract_tests.quality.drift.constraints import constraints, constraints_by_source
-from contract_tests.quality.mutation.faults import FAULTS
 from emulator.checks.document import exceptions
 from emulator.checks.document.exceptions import RULES as BEYOND_SCHEMAS
 from emulator.checks.suite.table import AREAS
@@ -105,11 +104,6 @@ def wrong_services() -> str:
     return _table("area", "name", "no test fails when …", "what to look at", rows=rows)
 
 
-def seeded_faults() -> str:
-    """What is seeded into the emulator and which test notices."""
-    return _table("fault", "breaks", "noticed by", rows=[(f.name, f.breaks, _code(f.caught_by)) for f in FAULTS])
-
-
 def rules_beyond_schemas() -> str:
     """By operation and field, what is rejected though the schemas of the document allow it."""
     rows = [
@@ -143,7 +137,6 @@ TABLES: dict[str, Callable[[], str]] = {
     "rules": rules,
     "commands": commands,
     "wrong services": wrong_services,
-    "seeded faults": seeded_faults,
     "workflows": workflows,
     "rules beyond schemas": rules_beyond_schemas,
     "rules of state": rules_of_state,

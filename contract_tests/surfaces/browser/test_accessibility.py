@@ -22,6 +22,8 @@ from contract_tests.surfaces.pages.buyer import CARD, DECLINED, STEP, TRANSFER, 
 from contract_tests.surfaces.pages.buyer import PHONE as MOBILE_MONEY
 from emulator.ui.docs.reference import DOCUMENTS
 
+pytestmark = pytest.mark.long
+
 Surf = Callable[..., Any]
 Ways = Callable[[int], Iterable[tuple[View, str]]]
 

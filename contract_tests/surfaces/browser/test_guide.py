@@ -12,6 +12,8 @@ from playwright.sync_api import expect
 
 from emulator.document.bundles import load
 
+pytestmark = pytest.mark.long
+
 Surf = Callable[..., Any]
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from contract_tests.robustness.walk import expected_sums
-from emulator.testing import Emulator, LocalServer, RequestRefused
+from emulator.testing import Emulator, RequestRefused
 
 VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "defaults": {},
@@ -22,12 +21,10 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "paid by transaction": {"assumptions": {"payment_received": "transaction"}},
     "charged while past due": {"assumptions": {"past_due_periods": "charged", "renewal_without_method": "fail"}},
 }
-"""The settings that walks start with."""
+"""The settings that worlds start with."""
 
 STARTS = ("2026-01-31T00:00:00Z", "2028-02-29T12:00:00Z", "2026-12-31T23:59:59.999Z")
 SPANS = ("1s", "3m", "1h", "12h", "1d", "2d", "5d", "10d", "31d")
-CHECKED_EVERY = 25
-"""Steps between two looks at all the sums."""
 
 
 def _card(number: str) -> dict[str, Any]:
@@ -156,21 +153,3 @@ class Walker:
 
 class JobFailed(Exception):
     """A job failed on the way of the clock."""
-
-
-def walk(server: LocalServer, seed: int, steps: int) -> Iterator[str]:
-    """Walk in a world of its own; every flag, with the step it was seen at."""
-    name = list(VARIANTS)[seed % len(VARIANTS)]
-    settings, start = VARIANTS[name], STARTS[seed % len(STARTS)]
-    with Emulator(key=f"sk_test_walk-{seed}", clock=start, seed=seed, settings=settings, server=server) as emulator:
-        walker = Walker(emulator, seed)
-        for number in range(1, steps + 1):
-            try:
-                found = [wrong] if (wrong := walker.step()) else []
-            except JobFailed as error:
-                found = [f"a job failed: {error}"]
-            if number % CHECKED_EVERY == 0 or number == steps:
-                found += expected_sums.flags(emulator, settings.get("assumptions", {}))
-            yield from (f"seed {seed} ({name}), step {number}: {flag}" for flag in found)
-            if found:
-                return
