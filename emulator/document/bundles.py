@@ -102,7 +102,7 @@ def _stamp() -> Path:
 def _fingerprint() -> str:
     """The hash of every file that the bundles are made from, names included."""
     root = openapi_folder()
-    makers = [*(PACKAGE / "document").glob("*.py"), PACKAGE / "core" / "events.py", PACKAGE / "core" / "limits.py"]
+    makers = [*(PACKAGE / "document").glob("*.py"), PACKAGE / "core" / "event_types.py", PACKAGE / "core" / "limits.py"]
     digest = sha256()
     for file in sorted([*root.rglob("*.yaml"), *makers]):
         digest.update(f"{os.path.relpath(file, root)}\n".encode() + file.read_bytes())

@@ -14,7 +14,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
-from connexion.middleware.abstract import RoutedAPI
+from connexion.middleware.request_validation import RequestValidationAPI, RequestValidationMiddleware
 from connexion.operations import AbstractOperation
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -28,13 +28,12 @@ from emulator.core.world import encode
 from emulator.document.tree import Document
 from emulator.engine.journal import redacted_path
 from emulator.web import validation
-from emulator.web.context import ContextLayer, RequestContext, Response, Stream, send_response, send_stream
+from emulator.web.context import SCOPE_KEY, ContextLayer, RequestContext, Response, Stream, send_response, send_stream
 from emulator.web.routing import (
     RUNTIME_KEY,
     Authenticate,
     AuthenticationMiddleware,
     Definition,
-    OperationLayer,
     Router,
     connexion_app,
     definitions,
@@ -193,8 +192,9 @@ class OperationHandler:
         self.status = next(int(status) for status in definition["responses"] if status.startswith("2"))
         self._content = definition["responses"][str(self.status)].get("content", {})
 
-    async def handle(self, context: RequestContext, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or raise the :class:`ApiError` of everything that is wrong with it."""
+        context: RequestContext = scope[SCOPE_KEY]
         violations: list[Violation] = []
         body: dict[str, Any] = {}
         if self._body_schema:
@@ -375,7 +375,7 @@ def _bad(name: str, message: str) -> Violation:
     return Violation(name, "query", message, "INVALID_FILTER_PARAM")
 
 
-class OperationAPI(RoutedAPI[OperationHandler]):
+class OperationAPI(RequestValidationAPI):
     """The handlers of one document."""
 
     def __init__(
@@ -386,19 +386,18 @@ class OperationAPI(RoutedAPI[OperationHandler]):
         published: Mapping[str, Definition],
         **kwargs: Any,
     ) -> None:
-        super().__init__(*args, **kwargs)
         self._definitions = definitions
         self._execute = execute
         self._published = published
-        self.add_paths()
+        super().__init__(*args, **kwargs)
 
     def make_operation(self, operation: AbstractOperation) -> OperationHandler:
         definition = self._definitions[operation.operation_id]
         return OperationHandler(operation, definition, self._execute, self._published.get(operation.operation_id))
 
 
-class OperationMiddleware(OperationLayer[OperationAPI]):
-    """The innermost layer: it answers every request, in place of Connexion's request and response validation."""
+class OperationMiddleware(RequestValidationMiddleware):
+    """The innermost layer: what it finds valid, it also executes and answers."""
 
     api_cls = OperationAPI
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 from urllib.parse import unquote
 
 from connexion import ConnexionMiddleware
 from connexion.http_facts import METHODS
-from connexion.middleware.abstract import RoutedAPI, RoutedMiddleware, SpecMiddleware
+from connexion.middleware.abstract import ROUTING_CONTEXT, SpecMiddleware
+from connexion.middleware.security import SecurityAPI, SecurityMiddleware
 from connexion.operations import AbstractOperation
 from connexion.resolver import Resolver
 from connexion.spec import Specification
@@ -21,7 +22,7 @@ from emulator.document.tree import Document, at, pointer_of
 from emulator.engine.runtime import Runtime
 from emulator.engine.storage.store import LeasedElsewhere
 from emulator.engine.trace_contexts import trace_headers
-from emulator.web.context import ContextLayer, RequestContext
+from emulator.web.context import SCOPE_KEY, ContextLayer, RequestContext
 
 # -- Connexion: what it is given of a document, and which layers it stacks
 
@@ -129,9 +130,6 @@ class _Resolver:
 # -- the tree of paths
 
 
-API = TypeVar("API", bound=RoutedAPI[Any])
-
-
 class PathSegment:
     """One segment of a path: the fixed segments and the parameter that may follow it, and its operations by method."""
 
@@ -151,18 +149,6 @@ class PathSegment:
             self.parameter = PathSegment()
             self.parameter.name = segment[1:-1]
         return self.parameter
-
-
-class OperationLayer(ContextLayer, RoutedMiddleware[API]):
-    """A layer with an object of its own for each operation; its API makes them, their ``handle`` is called."""
-
-    def add_api(self, specification: Specification, **kwargs: Any) -> API:
-        api = super().add_api(specification, **kwargs)
-        self._operations: Mapping[str, Any] = api.operations
-        return cast("API", api)
-
-    def handle(self, context: RequestContext, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        return cast("Awaitable[None]", self._operations[context.operation_id].handle(context, scope, receive, send))
 
 
 class Router(ContextLayer, SpecMiddleware):
@@ -199,6 +185,9 @@ class Router(ContextLayer, SpecMiddleware):
             raise ApiError("METHOD_NOT_ALLOWED", headers={"Allow": allow}, method=context.method, allow=allow)
         context.operation_id = operation_id
         context.path_params = parameters
+        # By this Connexion's other layers find the operation.
+        routed = {"api_base_path": self._base_path, "operation_id": operation_id}
+        scope.setdefault("extensions", {})[ROUTING_CONTEXT] = routed
         return self.app(scope, receive, send)
 
     def _node_of(self, path: str) -> PathSegment:
@@ -261,8 +250,9 @@ class AuthenticatedOperation:
         self._authenticate = authenticate
         self._required = required
 
-    async def handle(self, context: RequestContext, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Set the context's runtime and checkpoint, then pass the request on."""
+        context: RequestContext = scope[SCOPE_KEY]
         try:
             runtime = self._authenticate(context, self._required)
         except LeasedElsewhere:
@@ -289,20 +279,19 @@ class AuthenticatedOperation:
         return self._authenticate(context, self._required)
 
 
-class AuthenticationAPI(RoutedAPI[AuthenticatedOperation]):
+class AuthenticationAPI(SecurityAPI):
     """The authentication of each operation of one document, by the document's ``security``."""
 
     def __init__(self, *args: Any, authenticate: Authenticate, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
         self._authenticate = authenticate
-        self.add_paths()
+        super().__init__(*args, **kwargs)
 
     def make_operation(self, operation: AbstractOperation) -> AuthenticatedOperation:
         required = bool(operation.security) and {} not in operation.security
         return AuthenticatedOperation(self.next_app, self._authenticate, required)
 
 
-class AuthenticationMiddleware(OperationLayer[AuthenticationAPI]):
+class AuthenticationMiddleware(SecurityMiddleware):
     """Comes after routing, so that an unknown path is 404 for everybody, and before anything reads the body (B-05)."""
 
     api_cls = AuthenticationAPI

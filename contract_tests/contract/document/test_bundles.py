@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import shutil
@@ -70,6 +71,19 @@ def test_a_checkout_makes_its_bundles_on_first_use_and_when_a_source_has_changed
     assert titles == ["Payments", "Paiments"]
     written = json.loads((checkout / "openapi" / "dist" / "service.json").read_text("utf-8"))
     assert written["info"]["title"].startswith("Paiments")
+
+
+def test_a_change_of_any_module_that_makes_them_makes_them_again(checkout: Path) -> None:
+    loaded = (
+        "import sys; print([module.__file__ for name, module in sys.modules.items() if name.startswith('emulator.')])"
+    )
+    fingerprint = "from emulator.document import bundles; print(bundles._fingerprint())"
+    made_from = run(fingerprint, checkout)
+    for file in map(Path, ast.literal_eval(run(f"from emulator.document import bundle, bundles; {loaded}", checkout))):
+        if file.name != "__init__.py":
+            file.write_text(file.read_text("utf-8") + "# changed\n", "utf-8")
+            before, made_from = made_from, run(fingerprint, checkout)
+            assert made_from != before, file
 
 
 def test_current_bundles_are_not_written_again(checkout: Path) -> None:

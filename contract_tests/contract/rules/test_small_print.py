@@ -1,12 +1,15 @@
-"""Keys, headers, shapes of errors, filters, search, emails, metadata: what a sentence each of the assumptions says."""
+"""Keys, headers, shapes of errors, filters, search, emails, URLs, metadata: what a sentence each of the assumptions says."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from contract_tests.support.sandbox import Sandbox
+from emulator.document import bundles
 
 AWA = {"email": "awa@example.com", "name": "Awa Diop"}
 CARD = {"type": "bank_card", "number": "4242424242424242", "exp_month": 12, "exp_year": 2040, "cvc": "123"}
@@ -43,15 +46,6 @@ def test_a_forced_shape_is_that_of_unknown_routes_and_methods(
     assert sandbox.api.http.request(method, path).json()["error"]["code"] == code
 
 
-@pytest.mark.parametrize(("text", "found"), [
-    ("2026-01-01", 1), ("9998-01-01", 0), ("2026-01-01T00:00:00", 1), ("2026-01-01T00:00:00+01:00", 1), ("20260101", 1),
-])  # fmt: skip
-def test_filters_take_dates_and_instants(sandbox: Sandbox, text: str, found: int) -> None:
-    """B-17."""
-    sandbox.api.post("/payment-links/", {"payment_link_type": "donation", "currency": "XAF"})
-    assert sandbox.api.get("/payment-links/", created_after=text)["pagination"]["count"] == found
-
-
 def test_a_plus_that_became_a_space_is_explained(sandbox: Sandbox) -> None:
     """B-17."""
     url = "/payment-links/?created_after=2026-01-01T00:00:00+01:00"
@@ -81,6 +75,43 @@ def test_emails_are_of_the_form_that_browsers_accept(sandbox: Sandbox, email: st
 def test_other_emails_are_not(sandbox: Sandbox, email: str) -> None:
     """B-30."""
     sandbox.api.rejected("POST", "/customers/", 422, "INVALID_FIELD", json={**AWA, "email": email})
+
+
+SESSION = {"currency": "XAF", "line_items": [{"description": "Mat", "unit_amount": 500}]}
+LINK = {"currency": "XAF", "amount": 500}
+PRODUCT = {"name": "Mat", "unit_amount": 500, "currency": "XAF"}
+URLS: dict[str, tuple[str, Callable[[str], Any]]] = {
+    "WebhookCreate.url": ("/webhooks/", lambda url: {"name": "Shop", "url": url, "events": ["*"]}),
+    "CheckoutSessionCreate.success_url": ("/checkout-sessions/", lambda url: {**SESSION, "success_url": url}),
+    "CheckoutSessionCreate.cancel_url": ("/checkout-sessions/", lambda url: {**SESSION, "cancel_url": url}),
+    "ProductCreate.images": ("/products/", lambda url: {**PRODUCT, "images": [url]}),
+    "RedirectUrlInput.success": ("/payment-links/", lambda url: {**LINK, "redirect_url": {"success": url}}),
+    "RedirectUrlInput.cancel": ("/payment-links/", lambda url: {**LINK, "redirect_url": {"cancel": url}}),
+}
+"""Where a URL is taken: a field of a schema, the path, and the body."""
+
+
+GOOD_URLS = ("https://127.0.0.1:9/", "https://127.0.0.1:9", "https://[::1]:9/a?b#c")
+BAD_URLS = (
+    *("HTTPS://127.0.0.1:9/", "Https://127.0.0.1:9/", "HTTP://127.0.0.1:9/", "ftp://127.0.0.1:9/", "//127.0.0.1:9/"),
+    *("https://user@127.0.0.1:9/", "https://boutique-éwé.example/", "https://127.0.0.1:70000/", "https://", "https:"),
+    *("https://127.0.0.1:9/a b", " https://127.0.0.1:9/", "https://127.0.0.1:9/\n"),
+)
+
+
+@pytest.mark.parametrize("url", [*GOOD_URLS, *BAD_URLS])
+@pytest.mark.parametrize("field", URLS)
+def test_urls_have_one_pattern_in_the_document_and_at_work(sandbox: Sandbox, field: str, url: str) -> None:
+    """B-82: "of webhooks, pages, pictures, domains alike", they "are written with a lower-case scheme, by one pattern
+    that the document shows". Nothing answers at this address, which only a webhook would notice.
+    """
+    schema, _, name = field.partition(".")
+    shown = bundles.load("service-3.0")["components"]["schemas"][schema]["properties"][name]
+    is_allowed = re.fullmatch(shown.get("items", shown)["pattern"].removesuffix("$"), url) is not None
+    path, body = URLS[field]
+    answer = sandbox.api.request("POST", path, json=body(url))
+    is_taken = answer.is_success or answer.json()["code"] == "WEBHOOK_ENDPOINT_UNREACHABLE"
+    assert (is_allowed, is_taken) == (url in GOOD_URLS,) * 2
 
 
 def test_keys_of_metadata_have_no_maximum(sandbox: Sandbox) -> None:

@@ -54,6 +54,17 @@ def test_one_that_is_charged_again_recovers_with_its_next_charge(sandbox: Sandbo
     assert status(sandbox, subscription) == "active"
 
 
+def test_one_whose_failed_charge_is_paid_stays_past_due_while_an_invoice_is_overdue(sandbox: Sandbox) -> None:
+    """B-96: "is `active` again once none of its invoices is overdue"."""
+    subscription = subscribe(sandbox, sandbox.customer(phone=FAILING_PHONE))
+    sandbox.api.patch(f"/subscriptions/{subscription['id']}/", {"collection_method": "send_invoice"})
+    sandbox.advance("70d")
+    assert invoices(sandbox) == [("open", "2026-01-01"), ("open", "2026-02-01"), ("open", "2026-03-01")]
+    for number, now in ((-1, "past_due"), (-2, "active")):
+        sandbox.api.post(f"/invoices/{sandbox.api.get('/invoices/')['data'][number]['id']}/pay/")
+        assert status(sandbox, subscription) == now
+
+
 # -- given up, canceled, reactivated
 
 

@@ -126,7 +126,7 @@ class Run(NamedTuple):
 
 HEAD = """# Benchmarks
 
-What `python -m contract_tests.quality.benchmarks --runs {run.runs} --write docs/guide/benchmarks.md` measured in
+What `python -m contract_tests.quality.benchmarks --runs {run.runs} --write docs/contributing/benchmarks.md` measured in
 {run.minutes:.0f} minutes: {machine}. All servers run side by side and are loaded alternately, over 16 connections;
 figures are medians of the rounds, ratios medians of the rounds' own; in brackets, the least and the greatest of the
 runs. Absolute figures depend on the machine and on what else it did; compare the ratios. Request rates are answers per

@@ -14,7 +14,7 @@ import pytest
 
 from contract_tests.quality.docs.pages import ROOT
 
-PAGE = ROOT / "docs" / "guide" / "recipes.md"
+PAGE = ROOT / "docs" / "contributing" / "recipes.md"
 
 FILES_AT_MOST = {"Add a resource": 6, "Add a field": 3, "Add an event": 4}
 """How many files each recipe may take, in the order in which they are applied: the field is one of the new resource."""

@@ -41,5 +41,5 @@ def test_the_licence_of_each_package_is_named() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     copied = {each.distribution for each in copier().libraries([])}
     needed = {re.split(r"[^\w-]", line)[0] for line in project["dependencies"]} | copied
-    named = re.findall(r"^\| ([\w-]+) \|", (ROOT / "docs/guide/licences.md").read_text("utf-8"), re.M)
+    named = re.findall(r"^\| ([\w-]+) \|", (ROOT / "docs/contributing/licences.md").read_text("utf-8"), re.M)
     assert sorted(named) == sorted(needed | {"package"})

@@ -16,7 +16,7 @@ import yaml
 import emulator
 
 ROOT = Path(emulator.__path__[0])
-GLOSSARY = ROOT.parent / "docs/guide/glossary.md"
+GLOSSARY = ROOT.parent / "docs/contributing/glossary.md"
 GUIDE = sorted([*(ROOT.parent / "docs").rglob("*.md"), *ROOT.parent.glob("*.md")])
 FIXTURES = sorted((ROOT.parent / "fixtures").glob("*.yaml"))
 TEMPLATES = sorted(ROOT.rglob("templates/*"))

@@ -1,4 +1,4 @@
-"""A model of one subscription that is charged automatically, from the specification and the assumptions alone.
+"""A model of one subscription, from the specification and the assumptions alone.
 
 It imports nothing of the emulator. The operator answers at once: a charge succeeds or fails with ``phone_works``.
 """
@@ -15,6 +15,8 @@ from contract_tests.support.settings import DEFAULTS
 DAY = timedelta(days=1)
 RETRY_DAYS = DEFAULTS["renewal_retry_days"]
 PAID = ("payment_intent.succeeded", "transaction.succeeded", "invoice.paid")
+MOVED = 1203
+"""The amount of the plan that it is moved to."""
 LIVE = ("trialing", "active", "past_due", "unpaid", "paused")
 
 
@@ -30,6 +32,7 @@ class Bill:
     total: int
     status: str = "open"
     overdue: bool = False
+    by_payment: bool = False
 
 
 @dataclass
@@ -44,6 +47,7 @@ class Life:
     ends_at: datetime | None
     phone_works: bool
     cancels: bool = False
+    sends: bool = False
     status: str = ""
     period: int = 1
     trial_end: datetime | None = None
@@ -57,7 +61,7 @@ class Life:
     noticed: bool = False
 
     def __post_init__(self) -> None:
-        self.anchor = self.now
+        self.anchor, self.next_amount = self.now, self.amount
         self.status = "active"
         if self.trial_days:
             self.status, self.period = "trialing", 0
@@ -124,59 +128,78 @@ class Life:
         self.send("subscription.trial_will_end")
 
     def fall_overdue(self) -> None:
+        """B-44: "an overdue invoice does nothing to a `charge_automatically` one"."""
         bill = min(self.unsettled(), key=overdue_at)
         bill.overdue = True
         self.send("invoice.payment_overdue", of_subscription=False)
+        if self.sends and self.status == "active":
+            self.status = "past_due"
 
     def renew(self) -> None:
-        """B-43 to B-47."""
+        """B-43 to B-47, B-96."""
         if self.cancels:
             self.end_it()
             return
         self.next_period()
         if self.status == "trialing":
             self.status = "active"
-        if self.status == "active":
+        invoiced = self.status == "past_due" and (self.sends or self.owed is None)
+        if self.status == "active" or invoiced:
             self.charge()
 
     def next_period(self) -> None:
         self.period += 1
-        self.start, self.end = self.end, self.boundary(self.period)
+        self.start, self.end, self.amount = self.end, self.boundary(self.period), self.next_amount
 
     # -- money
 
     def charge(self) -> None:
         tax = (self.amount * self.tax_rate * 2 + 100) // 200
         self.bills.append(Bill(self.now, self.amount + tax))
-        self.collect(self.bills[-1])
+        if not self.sends:
+            self.collect(self.bills[-1])
 
     def retry(self) -> None:
+        """B-45: "after a change to `send_invoice` a retry emails the invoice"."""
         self.retry_at = None
-        if self.owed is not None and self.owed.status == "open":
+        if self.owed is None or self.owed.status != "open":
+            return
+        if self.sends:
+            self.plan_retry()
+        else:
             self.collect(self.owed)
+
+    def plan_retry(self) -> None:
+        self.failed_at = self.failed_at or self.now
+        days = [self.failed_at + day * DAY for day in RETRY_DAYS]
+        self.retry_at = next((day for day in days if day > self.now), None)
 
     def collect(self, bill: Bill) -> None:
         if self.phone_works:
-            bill.status = "paid"
-            for type in PAID:
-                self.send(type, of_subscription=False)
-            self.settle(bill)
+            self.receive(bill)
             return
         self.send("payment_intent.failed", of_subscription=False)
-        self.owed, self.failed_at = bill, self.failed_at or self.now
-        days = [self.failed_at + day * DAY for day in RETRY_DAYS]
-        self.retry_at = next((day for day in days if day > self.now), None)
         self.status = "past_due"
-        if self.retry_at is None:
-            self.status, bill.status = "unpaid", "uncollectible"
+        if self.owed in (None, bill):
+            self.owed = bill
+            self.plan_retry()
+            if self.retry_at is None:
+                self.status, bill.status = "unpaid", "uncollectible"
         self.send("subscription.payment_failed")
 
+    def receive(self, bill: Bill) -> None:
+        bill.status, bill.by_payment = "paid", True
+        for type in PAID:
+            self.send(type, of_subscription=False)
+        self.settle(bill)
+
     def settle(self, bill: Bill) -> None:
-        """Nothing is owed for it any more (B-45)."""
+        """Nothing is owed for it any more (B-45); of those sent none may be overdue (B-96)."""
         if self.owed is bill:
             self.owed = self.failed_at = self.retry_at = None
-            if self.status in ("past_due", "unpaid"):
-                self.status = "active"
+        behind = self.sends and any(each.status == "open" and each.overdue for each in self.bills)
+        if self.status in ("past_due", "unpaid") and self.owed is None and not behind:
+            self.status = "active"
 
     def end_it(self) -> None:
         self.status, self.canceled_at = "canceled", self.now
@@ -203,6 +226,14 @@ class Life:
         self.require("paused")
         in_trial = self.paused_in == "trialing" and self.trial_end is not None and self.trial_end > self.now
         self.status = "trialing" if in_trial else "active"
+        self.try_again()
+
+    def try_again(self) -> None:
+        """What is open is tried again at once; what was given up is not (B-45, B-48)."""
+        if self.owed is not None and self.owed.status == "open":
+            self.retry_at = self.now
+        else:
+            self.owed = self.failed_at = None
 
     def do_cancel(self) -> None:
         self.require("trialing", "active", "past_due", "unpaid")
@@ -228,22 +259,40 @@ class Life:
         self.status, self.canceled_at, self.cancels = "active", None, False
         while self.end <= self.now:
             self.next_period()
-        if self.owed is not None and self.owed.status == "open":
-            self.retry_at = self.now
+        self.try_again()
+
+    def do_collect_by_invoice(self) -> None:
+        self.require(*LIVE)
+        self.sends = True
+
+    def do_collect_by_charge(self) -> None:
+        self.require(*LIVE)
+        self.sends = False
+
+    def do_move(self) -> None:
+        """B-40: "the new amount applies from the next period"."""
+        self.require(*LIVE)
+        self.next_amount = MOVED
+
+    def last(self, *statuses: str) -> Bill:
+        """The last invoice; it cannot be acted on in other states than these."""
+        if not self.bills or self.bills[-1].status not in statuses:
+            raise NotAllowed
+        return self.bills[-1]
 
     def do_pay(self) -> None:
-        """The last invoice is marked as paid."""
-        if not self.bills or self.bills[-1].status not in ("open", "uncollectible"):
-            raise NotAllowed
-        self.bills[-1].status = "paid"
+        bill = self.last("open", "uncollectible")
+        bill.status = "paid"
         self.send("invoice.paid", of_subscription=False)
-        self.settle(self.bills[-1])
+        self.settle(bill)
+
+    def do_pay_on_page(self) -> None:
+        self.receive(self.last("open", "uncollectible"))
 
     def do_void(self) -> None:
-        if not self.bills or self.bills[-1].status != "open":
-            raise NotAllowed
-        self.bills[-1].status = "void"
-        self.settle(self.bills[-1])
+        bill = self.last("open")
+        bill.status = "void"
+        self.settle(bill)
 
     def do_break_phone(self) -> None:
         self.phone_works = False
@@ -257,8 +306,8 @@ class Life:
             "status": self.status,
             "period": (text(self.start), text(self.end)),
             "canceled_at": self.canceled_at and text(self.canceled_at),
-            "cancels": self.cancels,
-            "invoices": [(bill.status, bill.total, text(bill.at)) for bill in self.bills],
+            "terms": (self.cancels, self.sends, self.amount),
+            "invoices": [(bill.status, bill.total, text(bill.at), bill.by_payment) for bill in self.bills],
             "events": [(type, text(at), status) for type, at, status in self.sent],
         }
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from contract_tests.robustness.lives.model import Life, NotAllowed, text
+from contract_tests.robustness.lives.model import MOVED, Life, NotAllowed, text
+from contract_tests.support.sandbox import CARD
 from emulator.testing import Emulator, LocalServer, RequestRefused
 
 START = datetime(2026, 1, 31, 10, tzinfo=UTC)
@@ -19,10 +20,13 @@ ACTIONS = {
     "cancel_later": ("PATCH", "", {"cancel_at_period_end": True}),
     "take_back": ("PATCH", "", {"cancel_at_period_end": False}),
     "reactivate": ("POST", "reactivate/", None),
+    "collect_by_invoice": ("PATCH", "", {"collection_method": "send_invoice"}),
+    "collect_by_charge": ("PATCH", "", {"collection_method": "charge_automatically"}),
+    "move": ("PATCH", "", None),
 }
 """Requests about the subscription; ``cancel_later`` is sent as a POST where that differs (past due, B-47)."""
 PHONES = {"break_phone": POOR, "mend_phone": GOOD}
-INVOICE_ACTIONS = ("pay", "void")
+INVOICE_ACTIONS = ("pay", "pay_on_page", "void")
 SHORTLY = (timedelta(0), timedelta(milliseconds=1), timedelta(milliseconds=-1), timedelta(hours=5))
 
 
@@ -54,6 +58,8 @@ def begin(emulator: Emulator, chance: random.Random) -> tuple[Life, str, str]:
     body = {"customer": customer, "unit_amount": 701, "interval": interval, "cancel_at_period_end": cancels}
     body |= {"trial_period_days": trial, **({"ends_at": text(ends_at)} if ends_at else {})}
     made = emulator.api.post("/v1/subscriptions/", body)
+    plan = {"name": "Moved", "amount": MOVED, "currency": "XAF", "interval": interval}
+    emulator.api.post("/v1/subscription-plans/", plan)
     life = Life(START, 701, interval, tax, trial, ends_at, works, cancels)
     return life, customer, f"/v1/subscriptions/{made['id']}/"
 
@@ -93,11 +99,17 @@ def send(emulator: Emulator, life: Life, action: str, customer: str, path: str) 
         emulator.api.patch(f"/v1/customers/{customer}/", {"phone": PHONES[action]})
     elif action in INVOICE_ACTIONS:
         invoices = emulator.api.get("/v1/invoices/", page_size=1)["data"]
-        emulator.api.post(f"/v1/invoices/{invoices[0]['id'] if life.bills else 'none'}/{action}/")
+        path = f"/invoices/{invoices[0]['id'] if life.bills else 'none'}"
+        if action == "pay_on_page":
+            emulator.api.post(f"/_emulator{path}/pay", {"method": {**CARD, "exp_year": 2099}})
+        else:
+            emulator.api.post(f"/v1{path}/{action}/")
     else:
         method, end, body = ACTIONS[action]
         if action == "cancel_later" and life.status in ("past_due", "unpaid", "paused"):
             method, end = "POST", "cancel/"
+        if action == "move":
+            body = {"plan": emulator.api.get("/v1/subscription-plans/")["data"][0]["id"]}
         (emulator.api.patch if method == "PATCH" else emulator.api.post)(path + end, body)
 
 
@@ -110,8 +122,10 @@ def view(emulator: Emulator, path: str) -> dict[str, Any]:
         "status": now["status"],
         "period": (now["current_period_start"], now["current_period_end"]),
         "canceled_at": now["canceled_at"],
-        "cancels": now["cancel_at_period_end"],
-        "invoices": [(each["status"], each["total"], each["created_at"]) for each in invoices],
+        "terms": (now["cancel_at_period_end"], now["collection_method"] == "send_invoice", now["unit_amount"]),
+        "invoices": [
+            (each["status"], each["total"], each["created_at"], each["transaction"] is not None) for each in invoices
+        ],
         "events": [
             (each["type"], each["created_at"], shown(each)) for each in events if each["type"] != "customer.created"
         ],

@@ -25,7 +25,7 @@ MANY = 40
 def held() -> tuple[int, int, int]:
     """Threads, worlds of these tests and collectors of webhooks that are alive.
 
-    Other servers of this process may open worlds meanwhile.
+    Other servers of this process may open worlds as well.
     """
     gc.collect()
     alive = gc.get_objects()

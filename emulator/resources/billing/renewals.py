@@ -18,7 +18,7 @@ from emulator.resources.app.settings import settings
 from emulator.resources.billing import invoices, subscriptions
 from emulator.resources.billing import subscriptions as periods
 from emulator.resources.billing.invoices import Invoice
-from emulator.resources.billing.subscriptions import NOTHING_FAILED, STATE_MACHINE, Subscription
+from emulator.resources.billing.subscriptions import NOTHING_FAILED, STATE_MACHINE, UP_TO_DATE, Subscription
 from emulator.resources.catalog.plans import SubscriptionPlan
 from emulator.resources.catalog.products import Product
 from emulator.resources.customers import payment_methods
@@ -161,8 +161,8 @@ def invoice_paid(world: World, event: Event) -> None:
 
 
 def settle(world: World, invoice: Invoice) -> None:
-    """Nothing is owed for the invoice any more: its subscription recovers if it was the failed charge's, or if no other
-    invoice is overdue. The next charge is at the next boundary (B-45, B-96).
+    """Nothing is owed for the invoice any more. Its subscription recovers if no failed charge is left, and, under
+    ``send_invoice``, no other invoice is overdue. The next charge is at the next boundary (B-45, B-96).
 
     Where every period is charged, an ``unpaid`` one recovers by the payment of any period, and other periods whose
     charge failed are charged again at once.
@@ -171,11 +171,11 @@ def settle(world: World, invoice: Invoice) -> None:
     if subscription is None:
         return
     settled = subscription.unpaid_invoice == invoice.id
-    if STATE_MACHINE.allows(subscription, "recover"):
-        settled = settled or (subscription.status == "unpaid" and charges_every_period(world))
-        if settled or not (subscription.unpaid_invoice or _is_behind(world, subscription)):
-            world.cancel_jobs(subscription, "subscription.retry")
-            _charge_next(world, STATE_MACHINE.transition(world, subscription, "recover", **NOTHING_FAILED))
+    any_period = subscription.status == "unpaid" and charges_every_period(world)
+    owes = subscription.unpaid_invoice is not None and not (settled or any_period)
+    if STATE_MACHINE.allows(subscription, "recover") and not (owes or _is_behind(world, subscription)):
+        world.cancel_jobs(subscription, "subscription.retry")
+        _charge_next(world, STATE_MACHINE.transition(world, subscription, "recover", **UP_TO_DATE))
     elif settled:
         _charge_next(world, world.replace(subscription, **NOTHING_FAILED))
 

@@ -72,8 +72,11 @@ class Subscription(Record, frozen=True, kw_only=True):
     behind_since: Annotated[str | None, HIDDEN] = None
 
 
-NOTHING_FAILED: Mapping[str, Any] = {"failed_at": None, "failures": 0, "unpaid_invoice": None, "behind_since": None}
+NOTHING_FAILED: Mapping[str, Any] = {"failed_at": None, "failures": 0, "unpaid_invoice": None}
 """The fields of a subscription without a failed charge."""
+
+UP_TO_DATE: Mapping[str, Any] = {**NOTHING_FAILED, "behind_since": None}
+"""Those of one that is not behind either."""
 
 
 def event_metadata(world: World, subscription: Subscription, event: str) -> Mapping[str, Any]:
@@ -140,8 +143,8 @@ STATE_MACHINE = StateMachine(
 def end(world: World, subscription: Subscription, trigger: str) -> Subscription:
     """Cancel it now: its jobs are removed and a failed charge is not retried, unless it is reactivated (B-48)."""
     world.cancel_jobs(subscription)
-    cleared = {"failed_at": None, "failures": 0, "behind_since": None}
-    return STATE_MACHINE.transition(world, subscription, trigger, canceled_at=world.now, **cleared)
+    changes = {**UP_TO_DATE, "unpaid_invoice": subscription.unpaid_invoice, "canceled_at": world.now}
+    return STATE_MACHINE.transition(world, subscription, trigger, **changes)
 
 
 def end_with_customer(world: World, event: Event) -> None:
