@@ -418,7 +418,8 @@ def test_the_help_shows_every_documented_option() -> None:
 
 
 def test_alone_it_names_three_commands() -> None:
-    alone = subprocess.run(command(), capture_output=True, text=True, check=False, timeout=60, env=CLEAN)
+    program = [sys.executable, "-m", "emulator.cli.main"]
+    alone = subprocess.run(program, capture_output=True, text=True, check=False, timeout=60, env=CLEAN)
     assert (alone.returncode, alone.stderr) == (0, "")
     assert re.findall(r"^  payments-emulator (\w+)", alone.stdout, re.M) == ["demo", "serve", "exec"]
     assert "'payments-emulator --help'" in alone.stdout
