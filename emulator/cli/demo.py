@@ -45,7 +45,9 @@ def demo(port: int, stay: bool | None) -> None:
         Demo(url, shop).run()
         click.echo(NEXT)
         if sys.stdin.isatty() if stay is None else stay:
-            click.echo(f"\nThe sandbox keeps running at {url} with the key {KEY}; {url}/_emulator/ shows it. Stop it with Ctrl-C.")
+            click.echo(
+                f"\nThe sandbox keeps running at {url} with the key {KEY}. Its console: {url}/_emulator/. Stop: Ctrl-C."
+            )
             threading.Event().wait()
 
 

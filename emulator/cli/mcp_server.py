@@ -62,7 +62,9 @@ class _Server(MCPServer):
 def _mistakes(error: ValidationError) -> Iterator[str]:
     """What is wrong with each argument."""
     for each in error.errors(include_url=False):
-        words = MISTAKES.get(each["type"], "must be {expected}" if "expected" in each.get("ctx", {}) else "is not valid")
+        words = MISTAKES.get(
+            each["type"], "must be {expected}" if "expected" in each.get("ctx", {}) else "is not valid"
+        )
         yield f"{'.'.join(map(str, each['loc']))} {words.format(**each.get('ctx', {}))}"
 
 

@@ -9,6 +9,7 @@ const http = require("node:http");
 const os = require("node:os");
 const path = require("node:path");
 const readline = require("node:readline");
+const { command } = require("./command.cjs");
 
 const RACING = { Prefer: "respond-async" };
 const PAYABLE = { sess: "checkout-sessions", link: "payment-links", inv: "invoices" };
@@ -109,6 +110,12 @@ const identity = (object) => (object && typeof object === "object" ? object.id :
 
 // -- the server
 
+const INSTALL =
+  "Install the emulator with pip, name its command in PAYMENTS_EMULATOR_COMMAND, or name a running one in PAYMENTS_EMULATOR_URL.";
+
+/** The program and its first arguments; where there is none, its name alone, which does not start and says so. */
+const emulatorCommand = () => command() ?? ["payments-emulator"];
+
 let ownServer; // a promise: one server for this process
 
 /** Start an emulator on a free port; it ends with this process, or with `stop()`. */
@@ -117,10 +124,10 @@ async function startServer(options = []) {
   const portFile = path.join(folder, "port");
   const log = path.join(folder, "log");
   const output = fs.openSync(log, "w");
-  const command = process.env.PAYMENTS_EMULATOR_COMMAND ?? "payments-emulator";
-  const serve = ["serve", "--port", "0", "--port-file", portFile, "--clock", "frozen", "--exit-with-stdin"];
+  const [program, ...first] = emulatorCommand();
+  const serve = [...first, "serve", "--port", "0", "--port-file", portFile, "--clock", "frozen", "--exit-with-stdin"];
   // However this process ends, even killed, the system closes its end of the pipe, and the emulator ends.
-  const child = spawn(command, [...serve, ...options], { stdio: ["pipe", output, output], windowsHide: true });
+  const child = spawn(program, [...serve, ...options], { stdio: ["pipe", output, output], windowsHide: true });
   fs.closeSync(output);
   let failure;
   child.on("error", (error) => (failure = error.message));
@@ -150,9 +157,7 @@ async function startServer(options = []) {
       const said = fs.readFileSync(log, "utf8").trim();
       await stop();
       throw new Error(
-        `${command} did not start: ${failure ?? "it took too long"}. ${said}\n` +
-          "Install the emulator with pip, name its command in PAYMENTS_EMULATOR_COMMAND, " +
-          "or name a running one in PAYMENTS_EMULATOR_URL.",
+        `${program} did not start: ${failure ?? "it took too long"}. ${said}\n${INSTALL}`,
       );
     }
     await new Promise((resume) => setTimeout(resume, 10));
@@ -647,14 +652,14 @@ const eventLine = (event, mark) => `  ${event.created_at}  ${mark} ${event.type}
 
 /** The report of a story that is played by this process and tried by the command; `payments` is the world it starts as. */
 async function testStory(payments, story, { only = [], budget, afterwards = "2d", pairs = false } = {}) {
-  const command = process.env.PAYMENTS_EMULATOR_COMMAND ?? "payments-emulator";
+  const [program, ...first] = emulatorCommand();
   const options = [
     ...only.flatMap((name) => ["--only", name]),
     ...(budget === undefined ? [] : ["--budget", String(budget)]),
     ...(pairs ? ["--pairs"] : []),
     ...["--then", afterwards],
   ];
-  const child = spawn(command, ["test", "story", ...options], { stdio: ["pipe", "pipe", "pipe"], windowsHide: true });
+  const child = spawn(program, [...first, "test", "story", ...options], { stdio: ["pipe", "pipe", "pipe"], windowsHide: true });
   let said = "";
   child.stderr.on("data", (data) => (said += data));
   child.stdin.on("error", () => {}); // the command has ended, and says why on its standard error
@@ -670,7 +675,7 @@ async function testStory(payments, story, { only = [], budget, afterwards = "2d"
     else child.stdin.write(`${JSON.stringify(await answer(message.ask))}\n`);
   }
   const status = await ended;
-  if (!found) throw new Error(`${command} did not try the story: ${status}. ${said.trim()}`);
+  if (!found) throw new Error(`${program} did not try the story: ${status}. ${said.trim()}`);
   if (!found.report.passed) throw new Error(found.text);
   return { ...found.report, text: found.text };
 }
